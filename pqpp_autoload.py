@@ -5,8 +5,9 @@ through `pqpp_autoload.start`). It only puts a finder on `sys.meta_path`; the li
 when they are imported, so a process that uses none pays well under a millisecond. Nothing here may
 ever break an interpreter: every failure ends as a warning at most.
 
-`PQPP_NO_AUTOLOAD=1` switches it off; `pqpp autoload on|off|status` does so for good: its mark lies
-in site-packages and is not of the installation, so that it stays when pqpp is installed again.
+`PQPP_NO_AUTOLOAD=1` switches it off; `pqpp models autoload on|off|status` does so for good: its
+mark lies in site-packages and is not of the installation, so that it stays when pqpp is installed
+again.
 """
 
 import os
@@ -25,7 +26,6 @@ _PLUGINS = (
     ("transformers.models.auto.configuration_auto", "pqpp_feedback.registration"),
     ("transformers.pipelines", "pqpp_models.registration"),
     ("transformers.pipelines", "pqpp_feedback.registration"),
-    ("pqpp_models.hub", "pqpp_feedback.registration"),
 )
 
 # What site-packages must hold for the interpreter to run `start`; from Python 3.15 on the second
@@ -59,13 +59,6 @@ def plugins() -> list[str]:
     return list(dict.fromkeys(plugin for _, plugin in _PLUGINS))
 
 
-def patch_now(module_name: str) -> None:
-    """Let what registers with an imported module do so, also where the start-up is switched off."""
-    for name, plugin in _PLUGINS:
-        if name == module_name:
-            _patch_with(plugin)(sys.modules[module_name])
-
-
 def _arrange(module_name, plugin):
     try:
         when_imported(module_name, _patch_with(plugin))
@@ -96,7 +89,7 @@ def _patch_with(plugin):
     def patch(module):
         # A project may have a `datasets/load.py` of its own; a library has a version.
         package = sys.modules.get(module.__name__.partition(".")[0])
-        if not module.__name__.startswith("pqpp") and not hasattr(package, "__version__"):
+        if not hasattr(package, "__version__"):
             return
         __import__(plugin)
         try:

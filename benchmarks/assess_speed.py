@@ -22,10 +22,10 @@ from metrics_timing import Row, print_table
 
 from pqpp_feedback.assess.gallery import verdict_gallery
 from pqpp_feedback.assess.verdicts import recompute
-from pqpp_feedback.gimbrr.asked import VOCABULARY
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
 from pqpp_feedback.gimbrr.routines.calibrated import Calibrated
 from pqpp_feedback.gimbrr.routines.published import Published
+from pqpp_feedback.gimbrr.seen import VOCABULARY
 
 TASKS = {
     "Single object": (["koala"], None),
@@ -51,7 +51,7 @@ def main() -> None:
         rows = [row(number, task, objects, label) for number in range(count)]
         for routine in routines:
             start = time.process_time()
-            found = list(recompute(rows, GimbrrAssessor(routine)))
+            found = list(recompute(rows, [GimbrrAssessor(routine)]))
             seconds = time.process_time() - start
             print(f"{task}, {routine.name}: {len(found) / seconds:,.0f} images a CPU second")
             what = f"assess {count:,} images anew, {task}, {routine.name}, CPU time"

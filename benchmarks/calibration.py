@@ -36,8 +36,8 @@ from pqpp_metrics.functional import (
     paired_permutation,
     qpp_report,
 )
-from pqpp_metrics.functional._statistics import INTERVALS
-from pqpp_metrics.functional.qpp_report import MEASURES
+from pqpp_metrics.functional._influence import INTERVALS
+from pqpp_metrics.functional.qpp_report import QPP_MEASURES
 from pqpp_metrics.functional.resampling import LEAST_OF_BOOTSTRAP
 
 RUNS, LEVEL = 4_000, 0.05
@@ -127,7 +127,7 @@ def true_values(kind: str, rows: Callable[[], Sample]) -> dict[str, float]:
         return _values(rows()[0], rows()[2])
     random = np.random.default_rng(0)
     parts = [_values(*pair(kind, 100_000, random, rows)) for _ in range(20)]
-    found = {name: float(np.mean([part[name] for part in parts])) for name in MEASURES}
+    found = {name: float(np.mean([part[name] for part in parts])) for name in QPP_MEASURES}
     ranks = {"kendall": 1 / 3, "spearman": 6 / np.pi * np.arcsin(0.25)}
     mean = np.exp(0.5)
     known = {
@@ -145,7 +145,7 @@ def true_values(kind: str, rows: Callable[[], Sample]) -> dict[str, float]:
 
 def _values(x, y) -> dict[str, float]:
     report = qpp_report(x, y, interval="classic")
-    return {name: report[one.__name__][one.__name__] for name, one in MEASURES.items()}
+    return {name: report[one.__name__][one.__name__] for name, one in QPP_MEASURES.items()}
 
 
 def print_intervals(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> None:
@@ -155,7 +155,7 @@ def print_intervals(rows: Callable[[], Sample], runs: int, kinds: Sequence[str])
     print(
         "A cell holds the default interval's coverage and, after the stroke, the classic one's.\n"
     )
-    print("| data | n | " + " | ".join(MEASURES) + " |\n|---|---|" + "---|" * len(MEASURES))
+    print("| data | n | " + " | ".join(QPP_MEASURES) + " |\n|---|---|" + "---|" * len(QPP_MEASURES))
     for kind in (one for one in KINDS if one in kinds):
         true = true_values(kind, rows)
         for n in SIZES:
@@ -164,7 +164,7 @@ def print_intervals(rows: Callable[[], Sample], runs: int, kinds: Sequence[str])
             cells = [
                 f"{cell(found[name, 'influence'], COVERAGE, judged)} / "
                 f"{100 * found[name, 'classic'].mean():.1f}"
-                for name in MEASURES
+                for name in QPP_MEASURES
             ]
             print(f"| {kind} | {n} | " + " | ".join(cells) + " |", flush=True)
     print()
@@ -173,12 +173,12 @@ def print_intervals(rows: Callable[[], Sample], runs: int, kinds: Sequence[str])
 def covered(kind, n, true, rows, runs) -> dict[tuple[str, str], NDArray[np.bool_]]:
     """Whether each interval of each run holds the true value, by measure and kind of interval."""
     random = np.random.default_rng(n)
-    hits = {(name, one): np.zeros(runs, bool) for name in MEASURES for one in INTERVALS}
+    hits = {(name, one): np.zeros(runs, bool) for name in QPP_MEASURES for one in INTERVALS}
     for run in range(runs):
         sample = pair(kind, n, random, rows)
         for interval in INTERVALS:
             report = qpp_report(*sample, interval=interval)
-            for name, measure in MEASURES.items():
+            for name, measure in QPP_MEASURES.items():
                 found = report[measure.__name__]
                 inside = found["ci_low"] <= true[name] <= found["ci_high"]
                 hits[name, interval][run] = inside
@@ -234,8 +234,8 @@ def equal_amount(kind: str, name: str, rows) -> float:
             other = (1 - amount) * other + amount * y
         else:
             x, other, y = two_predictors(kind, 200_000, np.random.default_rng(0), rows, amount)
-        values = [MEASURES[name](side, y, interval="classic") for side in (x, other)]
-        return values[0][MEASURES[name].__name__] - values[1][MEASURES[name].__name__]
+        values = [QPP_MEASURES[name](side, y, interval="classic") for side in (x, other)]
+        return values[0][QPP_MEASURES[name].__name__] - values[1][QPP_MEASURES[name].__name__]
 
     at_low = difference(low)
     if at_low * difference(high) > 0:
@@ -253,12 +253,12 @@ def print_tests(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> 
     print(
         f"By {RESAMPLES} swaps. `paired_permutation` / `paired_bootstrap`, a quarter of the runs:\n"
     )
-    head = "| data | n | " + " | ".join(MEASURES) + " |\n|---|---|" + "---|" * len(MEASURES)
+    head = "| data | n | " + " | ".join(QPP_MEASURES) + " |\n|---|---|" + "---|" * len(QPP_MEASURES)
     print(head, flush=True)
     classic = []
     for kind in (one for one in (*KINDS, *UNLIKE) if one in kinds):
         amounts = {
-            name: equal_amount(kind, name, rows) if kind in UNLIKE else 0 for name in MEASURES
+            name: equal_amount(kind, name, rows) if kind in UNLIKE else 0 for name in QPP_MEASURES
         }
         for n in TEST_SIZES:
             found = rejected(kind, n, amounts, rows, runs)
@@ -268,7 +268,7 @@ def print_tests(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> 
                 if math.isnan(amounts[name])
                 else f"{cell(found[name, 'permutation'], ERRORS, judged)} / "
                 + bootstrap_cell(found[name, "bootstrap"][: runs // 4], n)
-                for name in MEASURES
+                for name in QPP_MEASURES
             ]
             print(f"| {kind} | {n} | " + " | ".join(cells) + " |", flush=True)
             classic.append(
@@ -293,7 +293,7 @@ def bootstrap_cell(hits: NDArray[np.bool_], n: int) -> str:
 def rejected(kind, n, amounts, rows, runs) -> dict[tuple[str, str], NDArray[np.bool_]]:
     """Whether each test of each run says that the predictors differ."""
     random = np.random.default_rng(n)
-    tests = [(name, one) for name in MEASURES for one in ("permutation", "bootstrap")]
+    tests = [(name, one) for name in QPP_MEASURES for one in ("permutation", "bootstrap")]
     hits = {key: np.zeros(runs, bool) for key in (*tests, *CLASSIC)}
     for run in range(runs):
         state = random.bit_generator.state

@@ -26,14 +26,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_backbones.encoder.normaliser import normalise
 from pqpp_cli.output import emit
 from pqpp_datasets.load import load_benchmark
 from pqpp_files.write_beside import write_whole
 from pqpp_models import Predictor
-from pqpp_models.alignment.sources import read_sources
-from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.explain.explanation import NOTE, Explanation
 from pqpp_models.explain.words import without_others
+from pqpp_models.text.training.studies import read_sources
 
 DROPPED = (1, 2, 3)
 DRAWS, RESAMPLES, SEED = 5, 2000, 0

@@ -1,11 +1,13 @@
 """Facts about the plan of the code: sizes, circles, imports that go up, names and copies.
 
     python benchmarks/house.py [--before REVISION]
+    python benchmarks/house.py --map
 
 Code lines are lines on which a token starts that is no comment and no docstring. A circle is a set
-of files that import one another, imports inside functions included. A name stands twice if two
-modules define a public class or function of that name; `PROTOCOLS` are the names that a file must
-have to be found. A mechanism is known by calls that nothing else makes.
+of files that import one another: inside functions, for type checkers alone and by importlib too. A
+name stands twice if two modules define a public class, function or constant of that name;
+`PROTOCOLS` are the names that a file must have to be found. A mechanism is known by calls that
+nothing else makes.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ LAYERS = (
     "pqpp_annotation",
     "pqpp_feedback",
     "pqpp_models",
+    "pqpp_backbones",
     "pqpp_datasets",
     "pqpp_metrics",
     "pqpp_hub",
@@ -34,15 +37,16 @@ LAYERS = (
 )
 """Each may import those after it."""
 
-SHARED = {"alignment", "bench", "training", "encoder", "explain", "images", "record"}
+SHARED = {"bench", "training", "explain", "images", "record"}
 """Folders of `pqpp_models` that are no family; all others know nothing of one another."""
 
 TOP = 16
 """The most files at the top of a package; commands and benchmarks, found by name, don't count."""
 
 PROTOCOLS = {
-    *("add_parser", "run", "main", "register", "patch", "features", "files", "read"),
-    *("add_options", "open_assessors", "check", "finish", "conditions"),
+    *("run", "main", "register", "patch", "announce", "features", "files", "read"),
+    *("BENCHMARKS", "CITATION", "KIND", "logger"),
+    *("check", "finish", "conditions"),
 }
 
 MECHANISMS = {
@@ -52,7 +56,7 @@ MECHANISMS = {
         r"\bcsv\.(?:DictReader|reader|read_csv|open_csv)\(|(?:pd|pandas)\.read_csv\(",
         (
             "pqpp_metrics/trec_lines.py",  # white space separates, by TREC's own rules
-            "pqpp_models/text/training/texts.py",  # PartiPrompts: quotes are text there
+            "pqpp_models/text/training/data.py",  # PartiPrompts: quotes are text there
         ),
     ),
     "render a card": (r"jinja2\.Environment\(", ()),
@@ -62,16 +66,53 @@ MECHANISMS = {
 """What a mechanism's code calls, which stands in one file, and files with a reason to do alike."""
 
 
+WAYS = {
+    "A prompt": (
+        ("pqpp_cli/predict.py", "words, a file or a dataset is named"),
+        ("pqpp_models/prompt_rows.py", "its rows, some thousand at a time"),
+        ("pqpp_models/predict.py", "the targets that the predictor has"),
+        ("pqpp_models/predictor.py", "scores, deviations, `far`"),
+        ("pqpp_files/write_table.py", "the same table with new columns: .csv, .jsonl, .parquet"),
+    ),
+    "A judgment": (
+        ("pqpp_annotation/web/app.py", "a click in the browser, kept in the study's database"),
+        ("pqpp_annotation/export.py", "judgments.csv, relevance.csv: the columns of `pqpp build`"),
+        ("pqpp_datasets/own_benchmark/build.py", "admitted, aggregated, split"),
+        ("pqpp_datasets/own_benchmark/write.py", "a folder of Parquet files with a card"),
+        ("pqpp_models/bench/run.py", "predictors compared on it"),
+        ("pqpp_models/hub.py", "a predictor fitted to it, on the Hub"),
+    ),
+    "An image": (
+        ("pqpp_engines/generate/run.py", "images/PROMPT_ID/MODEL_I.png and metadata.jsonl"),
+        ("pqpp_feedback/assess/pictures.py", "images with their prompts"),
+        ("pqpp_feedback/assess/run.py", "a row an image: verdict, score, reason, evidence"),
+        ("pqpp_feedback/assess/verdicts.py", "verdicts.parquet, scored again without models"),
+    ),
+    "A result": (
+        ("pqpp_models/bench/protocol.py", "predictions beside true values"),
+        ("pqpp_metrics/functional/qpp_report.py", "Pearson, Kendall, intervals"),
+        ("pqpp_models/bench/tables.py", "a table for the terminal, Markdown, LaTeX, CSV, JSON"),
+        ("pqpp_models/bench/report/page.py", "an HTML report"),
+    ),
+}
+"""The ways through the house: the files that a thing passes, and what each hands on."""
+
+
 def main() -> None:
     """Print the facts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--before", default="ebe53946fc", help="the revision to compare with")
+    parser.add_argument("--map", action="store_true", help="print the map of the house instead")
     options = parser.parse_args()
+    if options.map:
+        print(house_map())
+        return
     print("files at the top of each package:", dict(top_files()))
     print("circles:", circles() or 0)
     print("imports that go up:", upward_imports() or 0)
     print("families that import one another:", family_imports() or 0)
     print("names that stand twice:", twice() or 0)
+    print("constants that stand twice:", len(twice(constants=True)))
     for mechanism, files in copies().items():
         print(f"{mechanism}: {len(files)} {files}")
     before, after = sizes(_sources_at(options.before)), sizes(_sources())
@@ -80,6 +121,38 @@ def main() -> None:
         (code, lines), (code_now, lines_now) = before[package], after[package]
         print(f"{package:16}{code:>12}{code_now:>8}{lines:>14}{lines_now:>8}")
     print("templates and tests, apart:", dict(sizes_apart()))
+
+
+def house_map() -> str:
+    """Return a page that shows the packages, who imports whom, and the ways through the house."""
+    arrows: Counter = Counter()
+    for module, imported in imports().items():
+        home = module.split(".")[0]
+        packages = (other.split(".")[0] for other in imported)
+        arrows.update((home, package) for package in packages if package in LAYERS)
+    code = sizes(_sources())
+    lines = [
+        "# The house on one page",
+        "",
+        "For those who look for a room. It is drawn from the code when the site is built.",
+        "",
+        "A package imports those below it only; the numbers say how often.",
+        "",
+        "| package | what it holds | code lines | imports |",
+        "|---|---|---|---|",
+    ]
+    for package in LAYERS:
+        text = (ROOT / package / "__init__.py").read_text("utf-8")
+        holds = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0].rstrip(".")
+        below = [f"`{other}` {n}" for (home, other), n in sorted(arrows.items()) if home == package]
+        below = [text for text in below if f"`{package}`" not in text]
+        lines.append(
+            f"| `{package}` | {holds} | {code[package][0]:,} | {', '.join(below) or '–'} |"
+        )
+    for way, stations in WAYS.items():
+        lines += ["", f"## {way}", "", "| file | what it hands on |", "|---|---|"]
+        lines += [f"| `{file}` | {what} |" for file, what in stations]
+    return "\n".join(lines) + "\n"
 
 
 def _git(*words: str) -> str:
@@ -159,7 +232,7 @@ def top_files() -> Counter:
 
 def _commands() -> list[str]:
     names = (Path(name) for name in _paths() if name.startswith("pqpp_cli/"))
-    return [path.stem for path in names if "def add_parser(" in (ROOT / path).read_text("utf-8")]
+    return [path.stem for path in names if (ROOT / path).read_text("utf-8").startswith('"""`pqpp ')]
 
 
 def _benchmark_modules() -> list[str]:
@@ -169,30 +242,55 @@ def _benchmark_modules() -> list[str]:
     ]
 
 
-def imports() -> dict[str, set[str]]:
-    """Return which modules each module imports, at its top and inside functions."""
+def imports(by_table: bool = False) -> dict[str, set[str]]:
+    """Return which modules each module imports.
+
+    At its top, inside functions, for type checkers alone, and by importlib.
+
+    Args:
+        by_table: Whether a text ``package.module:name`` counts too: what a table of kinds or a hook
+            at the interpreter's start names is imported when it is asked for.
+    """
     modules = {_module(name): name for name in _paths() if name.split("/")[0] in LAYERS}
     graph: dict[str, set[str]] = {module: set() for module in modules}
     for module, name in modules.items():
-        for node in _imports_of(ast.parse((ROOT / name).read_text("utf-8"))):
-            graph[module] |= set(_targets(node, modules)) - {module}
+        for node in ast.walk(ast.parse((ROOT / name).read_text("utf-8"))):
+            found = set(_targets(node, modules))
+            found |= set(_by_importlib(node, modules))
+            found |= set(_by_table(node, modules) if by_table else ())
+            graph[module] |= found - {module}
     return graph
 
 
-def _imports_of(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Yield the imports, but for those that only a type checker sees."""
-    for child in ast.iter_child_nodes(tree):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-            continue
-        if isinstance(child, ast.Import | ast.ImportFrom):
-            yield child
-        yield from _imports_of(child)
+def _by_importlib(node: ast.AST, modules: Iterable[str]) -> Iterator[str]:
+    """Yield what a call like ``import_module(f"pqpp_cli.{name}")`` may import."""
+    if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith("import_module"):
+        return
+    named = node.args[0]
+    parts = named.values if isinstance(named, ast.JoinedStr) else [named]
+    if isinstance(parts[0], ast.Constant):
+        pattern, groups = "", {}
+        for part in parts:
+            if isinstance(part, ast.Constant):
+                pattern += re.escape(part.value)
+                continue
+            name = ast.unparse(part)  # the same name stands for the same text
+            pattern += f"(?P={groups[name]})" if name in groups else rf"(?P<g{len(groups)}>\w+)"
+            groups.setdefault(name, f"g{len(groups)}")
+        yield from (module for module in modules if re.fullmatch(pattern, module))
 
 
-def _targets(node: ast.Import | ast.ImportFrom, modules: dict[str, str]) -> Iterator[str]:
+def _by_table(node: ast.AST, modules: Iterable[str]) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        named = node.value.partition(":")[0]
+        if "." in named and named in modules:
+            yield named
+
+
+def _targets(node: ast.AST, modules: Iterable[str]) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names if alias.name in modules)
-    elif node.module:
+    elif isinstance(node, ast.ImportFrom) and node.module:
         inner = [f"{node.module}.{alias.name}" for alias in node.names]
         yield from (name if name in modules else node.module for name in inner)
 
@@ -213,11 +311,11 @@ def circles() -> list[list[str]]:
 
 
 def upward_imports() -> list[str]:
-    """Return the imports against the order of `LAYERS`."""
+    """Return the imports against the order of `LAYERS`, those by tables of kinds included."""
     rank = {package: place for place, package in enumerate(LAYERS)}
     return sorted(
         f"{module} -> {other}"
-        for module, imported in imports().items()
+        for module, imported in imports(by_table=True).items()
         for other in imported
         if other.split(".")[0] in rank and rank[other.split(".")[0]] < rank[module.split(".")[0]]
     )
@@ -245,25 +343,43 @@ def _family(module: str) -> str:
 
 
 def _above(module: str) -> bool:
-    above = ("pqpp_models.bench", "pqpp_models.alignment")
-    return module.startswith(above) or not module.startswith("pqpp_models")
+    return module.startswith("pqpp_models.bench") or not module.startswith("pqpp_models")
 
 
-def twice() -> dict[str, list[str]]:
-    """Return the public classes and functions whose name stands in two modules."""
+MOST_CONSTANTS_TWICE = 43
+"""How many names of constants may stand twice; only ever fewer."""
+
+
+def twice(constants: bool = False) -> dict[str, list[str]]:
+    """Return the public classes and functions, or constants, whose name stands in two modules."""
     homes = defaultdict(list)
     for name in _paths():
         if not name.startswith("pqpp_"):
             continue
-        for node in ast.parse((ROOT / name).read_text("utf-8")).body:
-            kinds = ast.ClassDef | ast.FunctionDef
-            if isinstance(node, kinds) and not node.name.startswith("_"):
-                homes[node.name].append(name)
+        tree = ast.parse((ROOT / name).read_text("utf-8"))
+        found = _constants(tree) if constants else _definitions(tree)
+        for defined in sorted(set(found)):
+            if not defined.startswith("_"):
+                homes[defined].append(name)
     return {
         name: files
         for name, files in sorted(homes.items())
         if len(files) > 1 and name not in PROTOCOLS
     }
+
+
+def _definitions(tree: ast.Module) -> Iterator[str]:
+    kinds = ast.ClassDef | ast.FunctionDef
+    return (node.name for node in tree.body if isinstance(node, kinds))
+
+
+def _constants(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that are assigned at the top of a file."""
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        for target in targets if isinstance(node, ast.Assign | ast.AnnAssign) else ():
+            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            yield from (part.id for part in parts if isinstance(part, ast.Name))
 
 
 def copies() -> dict[str, list[str]]:

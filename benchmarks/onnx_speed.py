@@ -85,7 +85,7 @@ def converted(predictor: str | None, folder: Path) -> dict[str, Path]:
 def read_prompts(data_dir: str | None, count: int) -> list[str]:
     """Return so many prompts of the validation split, some again if there are fewer."""
     from pqpp_models.training.data import load_rows
-    from pqpp_models.training.options import PredictorRecipe
+    from pqpp_models.training.recipe import PredictorRecipe
 
     recipe = PredictorRecipe(subset="pqpp-v1.0" if data_dir else "sample", data_dir=data_dir)
     prompts = load_rows(recipe, "validation").prompts

@@ -53,7 +53,7 @@ def main() -> None:
 def read_prompts(data_dir: str | None) -> list[str]:
     """Return real prompts, or those of the generated sample."""
     from pqpp_models.training.data import load_rows
-    from pqpp_models.training.options import PredictorRecipe
+    from pqpp_models.training.recipe import PredictorRecipe
 
     config = "pqpp-v1.0" if data_dir else "sample"
     return load_rows(PredictorRecipe(subset=config, data_dir=data_dir), "train").prompts
@@ -141,12 +141,12 @@ def own_training(encoder: str, prompts: list[str], size: int) -> float:
     import torch
     from transformers import AutoTokenizer
 
+    from pqpp_backbones.encoder.encoding import as_batch
+    from pqpp_backbones.encoder.tokens import encode
+    from pqpp_backbones.training.loop import Task, make_accelerator, train
+    from pqpp_backbones.training.options import OptimisationOptions
     from pqpp_models import TARGETS
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.encoder.encoding import as_batch
-    from pqpp_models.encoder.tokens import encode
-    from pqpp_models.training.loop import Task, make_accelerator, train
-    from pqpp_models.training.options import OptimisationOptions
 
     encoded = encode(
         AutoTokenizer.from_pretrained(encoder, trust_remote_code=False),
@@ -167,7 +167,7 @@ def own_training(encoder: str, prompts: list[str], size: int) -> float:
             identity={},
         )
         accelerator = make_accelerator(recipe)
-        return timed(lambda: train(task, recipe, accelerator), len(prompts))
+        return timed(lambda: train(task, recipe, accelerator, lambda _: None), len(prompts))
 
 
 def prediction_table(encoder: str, prompts: list[str]):

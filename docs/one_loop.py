@@ -111,7 +111,7 @@ def let_people_judge(work: Path) -> None:
     study = read_study(work / "study.yaml")
     people = [Simulated(name) for name in ("anna", "boris", "chen", "dora")]
     with contextlib.closing(open_store(study)) as store:
-        simulate(store, study, people, PlantedTruth(given=truth))
+        simulate(store, people, PlantedTruth(given=truth))
 
 
 def loop(work: Path, model: str | None) -> None:

@@ -1,23 +1,17 @@
 """What a study has brought, as files: the votes as `pqpp build` reads them, and how they came."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Text, case, cast, func, select
+from sqlalchemy import Select, Text, case, cast, func, select
 
-from pqpp_annotation.protocol.admission import (
-    Standings,
-    options_of,
-    standings_of,
-    table_of_votes,
-)
+from pqpp_annotation.protocol.admission import Standings, options_of, standings_of, table_of_votes
+from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.tables import (
     Adjudication,
     Answer,
@@ -27,20 +21,17 @@ from pqpp_annotation.store.tables import (
     ItemImage,
     Person,
 )
+from pqpp_annotation.store.transactions import Store, Transaction
+from pqpp_annotation.study.study import Study
 from pqpp_files.names import how_many
 
-if TYPE_CHECKING:
-    from pqpp_annotation.store.database import Store
-    from pqpp_annotation.study.study import Study
-
-COUNTED = "counted"
+COUNTED_FOLDER = "counted"
 REPORT = "export.json"
 _CHUNK = 10_000
-_STYLES = ("csv", "jsonl")
 _RULES = ("min_kappa", "min_reference_share", "exclude")
 
 
-def export_study(store: Store, study: Study, output: str | Path) -> list[str]:
+def export_study(store: Store, output: str | Path) -> list[str]:
     r"""Write all that a study has brought to a folder, whole or not at all.
 
     - the files of the kind of task, such as `judgments.csv`: every current vote;
@@ -55,8 +46,6 @@ def export_study(store: Store, study: Study, output: str | Path) -> list[str]:
     A table whose cells hold lists or objects ends in .jsonl. A table without a row is not written.
 
     Args:
-        store: Of the study.
-        study: The study.
         output: The folder; an older export is replaced, anything else is refused.
 
     Returns:
@@ -66,56 +55,46 @@ def export_study(store: Store, study: Study, output: str | Path) -> list[str]:
         FileError: The folder holds other things.
 
     Example:
-        >>> import tempfile
-        >>> from PIL import Image
-        >>> from pqpp_annotation.store.database import open_store
-        >>> from pqpp_annotation.study.init import make_study
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
-        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
-        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
-        >>> store = open_store(study)
-        >>> from pqpp_annotation.simulate import Simulated, simulate
-        >>> _ = simulate(store, study, [Simulated("ann")])
-        >>> _ = export_study(store, study, folder / "votes")
+        >>> from pqpp_annotation.demo import example_study
+        >>> folder, study, store = example_study(answered=True)
+        >>> _ = export_study(store, folder / "votes")
         >>> (folder / "votes" / "judgments.csv").read_text().splitlines()[0].split(",")[:2]
         ['prompt_id', 'prompt']
         >>> store.close()
     """
     from pqpp_files.write_beside import whole_folder
 
-    kind, settings = study.kind, study.task
-    votes = list(store.answers.votes())
-    options = options_of(study)
+    study, kind, settings = store.study, store.study.kind, store.study.task
+    votes = list(current_votes(store))
     table, places = table_of_votes(votes, kind, settings)
-    found = standings_of(table, options)
-    chosen = [votes[place] for place in np.sort(places[found.counted]).tolist()]
+    standings = standings_of(table, options_of(study))
+    counted = [votes[place] for place in np.sort(places[standings.counted]).tolist()]
     with whole_folder(output, check=_check_older) as folder:
-        rows = _write_tables(folder, kind.export(votes, settings))
-        if chosen:
-            (folder / COUNTED).mkdir()
-            counted = _write_tables(folder / COUNTED, kind.export(chosen, settings))
-            rows |= {f"{COUNTED}/{name}": count for name, count in counted.items()}
+        rows = _write_tables(folder, kind.export(votes))
+        if counted:
+            (folder / COUNTED_FOLDER).mkdir()
+            tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted))
+            rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
-            rows |= _write_answers(folder, db)
-            rows |= _write_tables(folder, {"annotators": annotator_rows(found)})
-            rows |= _write_tables(folder, {"adjudications": _adjudications(db)})
+            others = {"answers": _answers(db), "annotators": annotator_rows(standings)}
+            rows |= _write_tables(folder, others | {"adjudications": _adjudications(db)})
             people = _people(db)
+        admitted = sum(not annotator.reasons for annotator in standings.annotators)
         facts = {
             "study": study.name,
             "kind": kind.name,
             "settings": dict(settings),
             "admission": {"best": study.best, **vars(study.admission)},
             "votes": len(votes),
-            "votes_that_count": len(chosen),
+            "votes_that_count": len(counted),
             "last_vote": max((vote.created for vote in votes), default=None),
-            "people": people | {"admitted": sum(not one.reasons for one in found.annotators)},
+            "people": people | {"admitted": admitted},
             "files": rows,
             "build": _command(study, output, rows),
         }
         text = json.dumps(facts, ensure_ascii=False, indent=1)
         (folder / REPORT).write_text(text + "\n", "utf-8")
-    return _said(facts, output)
+    return _summary(facts, output)
 
 
 def _check_older(folder: Path) -> None:
@@ -126,66 +105,66 @@ def _check_older(folder: Path) -> None:
         raise FileError(f"{folder} holds other things than an export; name a new folder")
 
 
+def _chunks(table: Iterable[dict]) -> Iterator[list[dict]]:
+    rows = iter(table)
+    while chunk := list(itertools.islice(rows, _CHUNK)):
+        yield chunk
+
+
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]]) -> dict[str, int]:
     """Write tables, and return how many rows each file got; one without a row is not written."""
     from pqpp_files.write_table import table_text
 
-    written = {}
-    for name, rows in tables.items():
-        rows = iter(rows)
-        first = next(rows, None)
+    counts: dict[str, int] = {}
+    for name, table in tables.items():
+        chunks = _chunks(table)
+        first = next(chunks, None)
         if first is None:
             continue
-        nested = any(isinstance(cell, list | tuple | dict) for cell in first.values())
-        chosen = _STYLES[nested]
-        counter = itertools.count()
-        parts = _parts(itertools.chain([first], rows), counter)
-        path = folder / f"{name}.{chosen}"
-        with path.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(table_text(chosen, parts))
-        written[f"{name}.{chosen}"] = next(counter)
-    return written
+        is_nested = any(isinstance(cell, list | tuple | dict) for cell in first[0].values())
+        style = "jsonl" if is_nested else "csv"
+        file_name = f"{name}.{style}"
+        counts[file_name] = 0
+
+        def parts(first=first, chunks=chunks, file_name=file_name) -> Iterator[dict[str, list]]:
+            for chunk in itertools.chain([first], chunks):
+                counts[file_name] += len(chunk)
+                yield {column: [row[column] for row in chunk] for column in chunk[0]}
+
+        with (folder / file_name).open("w", encoding="utf-8", newline="") as file:
+            file.writelines(table_text(style, parts()))
+    return counts
 
 
-def _parts(rows: Iterator[dict], counter: Iterator[int]) -> Iterator[dict[str, list]]:
-    """Give rows as columns of some thousand each, and count them."""
-    while chunk := list(itertools.islice(rows, _CHUNK)):
-        for _ in chunk:
-            next(counter)
-        yield {name: [row[name] for row in chunk] for name in chunk[0]}
-
-
-def annotator_rows(found: Standings) -> Iterator[dict[str, Any]]:
-    r"""Give a row for each person who has voted: what is known, and whether the votes are used.
+def annotator_rows(standings: Standings) -> Iterator[dict[str, Any]]:
+    """Give a row for each person who has voted: what is known, and whether the votes are used.
 
     Example:
-        >>> from pqpp_annotation.demo.example import example_study
+        >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
-        >>> from pqpp_annotation.owner.ledger import Ledger
-        >>> from pqpp_annotation.owner.overview import overview
-        >>> with store.reading() as db:
-        ...     look = overview(db, store, study, Ledger(store, study), "")
+        >>> from pqpp_annotation.owner.overview import Watch
+        >>> look = Watch(store).look()
         >>> store.close()
         >>> [(row["annotator"], row["votes"]) for row in annotator_rows(look.standings)]
         [('ann', 1), ('bob', 1)]
     """
-    if found.votes is None:
+    votes, agreements = standings.votes, standings.agreements
+    if votes is None:
         return
-    numbers = {name: place for place, name in enumerate(found.votes.annotator_names)}
-    for name in sorted(numbers):
-        one, agreed = found.of(name), found.agreements
-        place = numbers[name]
+    judged = {annotator.name: annotator for annotator in standings.annotators}
+    for name, place in sorted((name, place) for place, name in enumerate(votes.annotator_names)):
+        one = judged.get(name)
         yield {
             "annotator": name,
             "role": "annotator" if one else "control",
             "admitted": one is None or not one.reasons,
             "reason": "; ".join(one.reasons) if one else "",
-            "votes": one.votes if one else int((found.votes.annotator == place).sum()),
+            "votes": one.votes if one else int((votes.annotator == place).sum()),
             "control_images": one.control_images if one else None,
             "kappa": _number(one.kappa if one else None),
             "reference_share": _number(one.reference_share if one else None),
-            "agreement": _number(agreed.agreement[place]) if agreed else None,
-            "flag": agreed.reasons[place] if agreed else "",
+            "agreement": _number(agreements.agreement[place]) if agreements else None,
+            "flag": agreements.reasons[place] if agreements else "",
         }
 
 
@@ -193,13 +172,8 @@ def _number(value: float | None) -> float | None:
     return None if value is None or value != value else round(float(value), 12) + 0.0
 
 
-_ANSWER = "prompt_id part purpose image model annotator role value seconds created current state"
-
-
-def _write_answers(folder: Path, db) -> dict[str, int]:
-    """Write every answer that was ever given, the oldest first, its value as JSON."""
-    from pqpp_files.write_table import table_text
-
+def _answers(db: Transaction) -> Iterator[dict[str, Any]]:
+    """Give every answer that was ever given, the oldest first, its value as JSON."""
     query = (
         select(
             Item.prompt_id,
@@ -207,36 +181,25 @@ def _write_answers(folder: Path, db) -> dict[str, int]:
             Item.purpose,
             ItemImage.image,
             ItemImage.model,
-            Person.name,
+            Person.name.label("annotator"),
             Person.role,
-            cast(Answer.value, Text),
+            cast(Answer.value, Text).label("value"),
             Answer.seconds,
             Answer.created,
-            case((Answer.current, "true"), else_="false"),
+            case((Answer.current, "true"), else_="false").label("current"),
             Assignment.state,
         )
-        .join(Assignment, Answer.assignment_id == Assignment.id)
-        .join(Item, Assignment.item_id == Item.id)
-        .join(Person, Assignment.person_id == Person.id)
+        .select_from(Answer)
+        .join(Assignment)
+        .join(Item)
+        .join(Person)
         .outerjoin(ItemImage, Answer.item_image_id == ItemImage.id)
         .order_by(Answer.id)
     )
-    names, count = _ANSWER.split(), 0
-    path = folder / "answers.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        for rows in db.execution_options(yield_per=_CHUNK).execute(query).partitions():
-            columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-            lines = table_text("csv", [columns])
-            if count:
-                next(lines)  # the header stands once
-            file.writelines(lines)
-            count += len(rows)
-    if not count:
-        path.unlink()
-    return {"answers.csv": count} if count else {}
+    return _rows(db, query)
 
 
-def _adjudications(db) -> Iterator[dict[str, Any]]:
+def _adjudications(db: Transaction) -> Iterator[dict[str, Any]]:
     """Give what was decided, item by item."""
     query = (
         select(
@@ -245,41 +208,39 @@ def _adjudications(db) -> Iterator[dict[str, Any]]:
             ItemImage.image,
             ItemImage.model,
             Adjudication.value,
-            Person.name,
+            Person.name.label("decided_by"),
             Adjudication.created,
         )
-        .join(Item, Adjudication.item_id == Item.id)
-        .join(Person, Adjudication.person_id == Person.id)
+        .select_from(Adjudication)
+        .join(Item)
+        .join(Person)
         .outerjoin(ItemImage, Adjudication.item_image_id == ItemImage.id)
         .order_by(Item.id, ItemImage.position)
     )
-    names = ("prompt_id", "prompt", "image", "model", "value", "decided_by", "created")
-    for row in db.execute(query):
-        found = dict(zip(names, row, strict=True))
-        value = found.pop("value")
-        yield found | (value if len(value) == 1 else {"value": value})
+    for row in _rows(db, query):
+        value = row.pop("value")
+        yield row | (value if len(value) == 1 else {"value": value})
 
 
-def _people(db) -> dict[str, int]:
+def _rows(db: Transaction, query: Select) -> Iterator[dict[str, Any]]:
+    result = db.connection().execute(query.execution_options(yield_per=_CHUNK))
+    return (dict(row) for row in result.mappings())
+
+
+def _people(db: Transaction) -> dict[str, int]:
     """Count people by role, and those who withdrew by what became of their votes."""
-    found = {
-        f"role_{role}": n
-        for role, n in db.execute(
-            select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
-        )
-    }
-    modes = [
-        detail.get("mode", "delete")
-        for (detail,) in db.execute(select(Event.detail).where(Event.kind == "withdrawn"))
-    ]
-    found["withdrawn_and_deleted"] = modes.count("delete")
-    found["withdrawn_and_made_anonymous"] = modes.count("anonymous")
-    return found
+    roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
+    counts = {f"role_{role}": count for role, count in db.execute(roles)}
+    events = db.scalars(select(Event.detail).where(Event.kind == "withdrawn"))
+    modes = [detail.get("mode", "delete") for detail in events]
+    counts["withdrawn_and_deleted"] = modes.count("delete")
+    counts["withdrawn_and_made_anonymous"] = modes.count("anonymous")
+    return counts
 
 
 def _command(study: Study, output: str | Path, rows: Mapping[str, int]) -> str | None:
     """Return the command that builds a benchmark of an export; None where none does."""
-    roles = [one for one in ("judgments", "preferences") if f"{one}.csv" in rows]
+    roles = [role for role in ("judgments", "preferences") if f"{role}.csv" in rows]
     scale = study.kind.scale_of(study.task)
     if not roles or (roles == ["judgments"] and scale is None):
         return None
@@ -293,7 +254,7 @@ def _command(study: Study, output: str | Path, rows: Mapping[str, int]) -> str |
     return shlex.join([*words, "--output", f"{study.name}-benchmark"])
 
 
-def _said(facts: Mapping[str, Any], output: str | Path) -> list[str]:
+def _summary(facts: Mapping[str, Any], output: str | Path) -> list[str]:
     people = facts["people"]
     lines = [
         f"{facts['votes']} votes, {facts['votes_that_count']} of which count; "

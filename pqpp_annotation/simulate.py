@@ -4,24 +4,22 @@ Each image has a planted truth; each person answers by a manner of their own. Ev
 from a seed, so that a study that was simulated twice is the same.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import select
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds import ShownItem, TaskKind
+from pqpp_annotation.store.answers import save_answer
+from pqpp_annotation.store.people import add_person, keep_consent
 from pqpp_annotation.store.tables import ItemImage
-
-if TYPE_CHECKING:
-    from pqpp_annotation.store.database import Store
-    from pqpp_annotation.study.study import Study
+from pqpp_annotation.store.transactions import Store
+from pqpp_annotation.store.work import next_item, progress_of
 
 MANNERS = ("honest", "random", "constant", "lazy")
 
@@ -114,14 +112,13 @@ def single_choices(kind: TaskKind, settings: Mapping[str, Any]) -> list[dict[str
         [{'label': -1}, {'label': 0}, {'label': 1}, {'label': 2}]
     """
     schema = kind.schema_of(settings)
-    found, needed = [], schema.get("required", [])
+    values, needed = [], schema.get("required", [])
     if len(needed) == 1:
-        name, rule = needed[0], schema["properties"][needed[0]]
-        choices = rule.get("enum") or ([False, True] if rule.get("type") == "boolean" else None)
-        if choices is None and {"minimum", "maximum"} <= rule.keys():
-            choices = range(rule["minimum"], rule["maximum"] + 1)
-        found = [{name: choice} for choice in choices or ()]
-    labelled = [(kind.label(value), value) for value in found if None not in value.values()]
+        [name] = needed
+        rule = schema["properties"][name]
+        choices = rule.get("enum") or ([False, True] if rule.get("type") == "boolean" else ())
+        values = [{name: choice} for choice in choices if choice is not None]
+    labelled = [(kind.label(value), value) for value in values]
     ranked = [(label, value) for label, value in labelled if label is not None]
     if len(ranked) < 2:
         raise StudyError(f"{kind.name}: an answer is no single choice, and cannot be simulated")
@@ -129,14 +126,10 @@ def single_choices(kind: TaskKind, settings: Mapping[str, Any]) -> list[dict[str
 
 
 def planted(store: Store, seed: int = 0) -> PlantedTruth:
-    r"""Return a truth in which every reference image is perfect, and the others are drawn evenly.
-
-    Args:
-        store: Of the study.
-        seed: From which the others come.
+    """Return a truth in which every reference image is perfect, and the others are drawn evenly.
 
     Example:
-        >>> from pqpp_annotation.demo.example import example_study
+        >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study()
         >>> planted(store, seed=1).seed
         1
@@ -149,17 +142,14 @@ def planted(store: Store, seed: int = 0) -> PlantedTruth:
 
 def simulate(
     store: Store,
-    study: Study,
     people: Sequence[Simulated],
     truth: PlantedTruth | None = None,
     items: int | None = None,
     seed: int = 0,
 ) -> int:
-    r"""Let people made up do a study, by the way that real ones go: `next`, then `save`.
+    """Let people made up do a study, by the way that real ones go: the next item, then answers.
 
     Args:
-        store: Of the study.
-        study: The study.
         people: Who is added, and answers in turn, an item each.
         truth: What is right; as `planted` has it if left out.
         items: How many items each does at most; all that are given out if left out.
@@ -169,70 +159,63 @@ def simulate(
         How many answers were saved.
 
     Example:
-        >>> from pqpp_annotation.demo.example import example_study
+        >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study()
-        >>> simulate(store, study, [Simulated("ann"), Simulated("bob", "random")])
+        >>> simulate(store, [Simulated("ann"), Simulated("bob", "random")])
         2
         >>> store.close()
     """
     truth = truth or planted(store, seed)
-    workers = [_Worker(store, study, one, truth, items, seed) for one in people]
+    workers = [_at_work(store, person, truth, items, seed) for person in people]
+    for worker in workers:
+        next(worker)  # all are there before the first answers
     saved = 0
-    for number in itertools.count():
-        if not workers or number == items:
-            return saved
-        for worker in list(workers):
-            done = worker.do_one()
-            saved += done
-            if not done:
-                workers.remove(worker)
+    for _ in itertools.count() if items is None else range(items):
+        answers = sum(next(worker, 0) for worker in workers)
+        saved += answers
+        if not answers:
+            break
     return saved
 
 
-class _Worker:
-    """A person at work."""
-
-    def __init__(
-        self, store, study, person: Simulated, truth: PlantedTruth, items: int | None, seed: int
-    ):
-        self._store, self._kind, self._person, self._truth = store, study.kind, person, truth
-        self._labels = single_choices(study.kind, study.task)
-        self.id = store.people.add(person.name, person.role).id
-        store.people.consent(self.id)
-        self._draw = random.Random(f"{seed} {person.name}")
-        progress = store.work.progress(self.id)
-        self._most = progress.left_for_me if items is None else min(items, progress.left_for_me)
-
-    def do_one(self) -> int:
-        """Answer the next item, and return how many answers that took; 0 where there is none."""
-        shown = self._store.work.next(self.id)
-        if shown is None:
-            return 0
-        done = shown.position / max(1, self._most)
-        values = list(self._values(shown, done))
-        for image, value in values:
-            self._store.answers.save(
-                person_id=self.id,
-                assignment_id=shown.assignment,
-                image_id=image,
-                value=value,
-                client_id=f"simulated-{self.id}-{shown.assignment}-{image or 0}",
-                seconds=round(self._draw.lognormvariate(0, 0.4) * self._person.seconds, 1),
+def _at_work(
+    store: Store, person: Simulated, truth: PlantedTruth, items: int | None, seed: int
+) -> Iterator[int]:
+    """Add a person, then answer an item at a time, and give how many answers that took."""
+    labels = single_choices(store.study.kind, store.study.task)
+    person_id = add_person(store, person.name, person.role).id
+    keep_consent(store, person_id)
+    draw = random.Random(f"{seed} {person.name}")
+    left = progress_of(store, person_id).left_for_me
+    most = left if items is None else min(items, left)
+    yield 0
+    while (shown := next_item(store, person_id)) is not None:
+        # At the check everybody takes care.
+        is_check = shown.purpose == "training"
+        careful = replace(person, manner="honest", noise=0.0) if is_check else person
+        truths = _truths(store.study.kind, shown, truth)
+        done = shown.position / max(1, most)
+        levels = [careful.level(true, len(labels), done, draw) for true in truths.values()]
+        for image_id, level in zip(truths, levels, strict=True):
+            save_answer(
+                store,
+                person_id,
+                shown.assignment,
+                image_id,
+                value=labels[level],
+                client_id=f"simulated-{person_id}-{shown.assignment}-{image_id or 0}",
+                seconds=round(draw.lognormvariate(0, 0.4) * person.seconds, 1),
             )
-        return len(values)
+        yield len(truths)
 
-    def _values(self, shown: ShownItem, done: float) -> Iterator[tuple[int | None, dict]]:
-        person, levels = self._person, len(self._labels)
-        if shown.purpose == "training":  # at the check everybody takes care
-            person = replace(person, manner="honest", noise=0.0)
-        images = sorted(shown.images, key=lambda one: one.id)
-        truths = [self._truth.of(shown.prompt, one.sha256) for one in images]
-        ids: list[int | None] = [one.id for one in images]
-        if not self._kind.about_image:
-            # Of a pair, how much better the first is than the second.
-            ids, truths = [None], [(1 + truths[0] - truths[-1]) / 2 if truths[1:] else truths[0]]
-        for one, true in zip(ids, truths, strict=True):
-            yield one, self._labels[person.level(true, levels, done, self._draw)]
+
+def _truths(kind: TaskKind, shown: ShownItem, truth: PlantedTruth) -> dict[int | None, float]:
+    """Return what is right of each image; of a pair, how much better the first is."""
+    images = sorted(shown.images, key=lambda image: image.id)
+    truths = [truth.of(shown.prompt, image.sha256) for image in images]
+    if kind.about_image:
+        return dict(zip((image.id for image in images), truths, strict=True))
+    return {None: (1 + truths[0] - truths[-1]) / 2 if truths[1:] else truths[0]}
 
 
 def _fraction(*parts: object) -> float:

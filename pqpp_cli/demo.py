@@ -1,18 +1,18 @@
-"""`pqpp demo`: the main job, end to end, on real prompts where they can be had."""
+"""`pqpp demo`: do the main job end to end, in under a minute; or serve a web page about prompts."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
 import webbrowser
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from pqpp_cli.options import add_retired
-from pqpp_cli.output import OutputFolder
-from pqpp_cli.web_demo import add_serve, serve_from, wants_page
+from pqpp_cli.command import Command
+from pqpp_cli.errors import CommandError
+from pqpp_cli.groups import DataDir, OnePredictor
+from pqpp_files.options.option import option
 
 _PROMPTS = (
     "A cat is sitting on a table.",
@@ -29,70 +29,97 @@ _GENERATED = (
     "The sample's prompts and scores are generated: nobody judged them. That a predictor does well "
     "on them says nothing about real prompts."
 )
-_EPILOG = """examples:
+
+
+class Served(OnePredictor, DataDir):
+    """Where a page is served, and of what."""
+
+    TITLE = "a web page to ask about prompts, with --serve"
+    serve: bool = option(
+        False, "serve the page until it is stopped, in place of the demo (needs the extra `demo`)"
+    )
+    host: str | None = option(None, "address to listen at (default: this machine only)")
+    port: int | None = option(
+        None, "port to listen at, 0 for any that is free (default: 7860)", metavar="N"
+    )
+    predictor: str | None = option(None)  # type: ignore[assignment]
+    data_dir: str | None = option(
+        None,
+        "where judged prompts lie, of which the nearest are shown (default: PQPP_DATA_DIR, then "
+        "earlier downloads)",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what is about the page where none is served."""
+        super().__post_init__()
+        for name in ("host", "port", "predictor", "data_dir"):
+            if not self.serve and getattr(self, name) is not None:
+                raise CommandError(f"`{name}`: it is about the page; add `serve`")
+
+
+class Demo(Served, Command):
+    """Predict a few prompts, then compare predictors on PQPP's validation prompts.
+
+    The published figures stand beside, and a report is written; where there is neither a network
+    nor a copy, fit and compare on a generated sample.
+    """
+
+    EPILOG = """examples:
   pqpp demo
   pqpp demo --output /tmp/pqpp-demo
   pqpp demo --serve
-  pqpp demo --serve --port 8080 --predictors ./my_predictor
+  pqpp demo --serve --port 8080 --predictor ./my_predictor
 
 With a network it fetches PQPP's validation file (289 kB, by its published digest), or reads it
 below PQPP_DATA_DIR, and puts the build of the shipped predictor that is fitted on train alone
 beside the published figures. With neither it fits and scores a predictor on a generated sample,
 beside no published figure: nobody judged the sample. It says which way it went.
 """
-
-
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "demo",
-        help="the main job end to end, in under a minute; or a web page to ask about prompts",
-        description="Predict the performance of a few prompts, then compare predictors on PQPP's "
-        "validation prompts with the published figures, and write a report; where there is neither "
-        "a network nor a copy, fit and compare on a generated sample.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--output",
-        type=OutputFolder,
+    RETIRED: ClassVar[dict[str, str]] = {"output_dir": "output"}
+    output: str | None = option(
+        None,
+        "where the report, its figures and what was fitted are written (default: pqpp-demo)",
         metavar="DIR",
-        help="where the report, its figures and what was fitted are written (default: pqpp-demo)",
+        path="output",
     )
-    add_retired(parser, "--output-dir", "--output")
-    parser.add_argument(
-        "--no-open",
-        action="store_true",
-        help="do not open the report in the browser; it is opened where a person looks on, at a "
+    open: bool = option(
+        True,
+        "do not open the report in the browser; it is opened where a person looks on, at a "
         "terminal of a desktop",
     )
-    add_serve(parser)
-    parser.set_defaults(run=run)
 
+    def __post_init__(self) -> None:
+        """Refuse an output of a page, which has none."""
+        super().__post_init__()
+        if self.serve and self.output is not None:
+            raise CommandError("`output`: a page writes nothing; leave it or `serve` out")
 
-def run(options: argparse.Namespace) -> None:
-    """Run the demo and say where its files are, or serve the page."""
-    if wants_page(options):
-        serve_from(options)
-        return
-    from pqpp_models import DEFAULT_PREDICTOR, Predictor
+    def run(self) -> None:
+        """Run the demo and say where its files are, or serve the page."""
+        from pqpp_models import DEFAULT_PREDICTOR, Predictor
 
-    started = time.perf_counter()
-    folder = Path(options.output or "pqpp-demo")
-    _refuse_files_of_others(folder)
-    print(f"1. The shipped predictor, {DEFAULT_PREDICTOR}, on a few prompts\n")
-    _print_predictions(Predictor.from_pretrained(DEFAULT_PREDICTOR), _TARGETS)
-    rows, road = _validation()
-    if rows is None:
-        _on_sample(folder, road)
-    else:
-        print(f"\n2. The paper's protocol, on PQPP's validation prompts: {road}\n")
-        _bench(rows, {_BUILD: Predictor.from_pretrained(_BUILD)}, folder)
-    print(f"\nreport: {folder / _REPORT}; its figures: {folder / _FIGURES}")
-    if not options.no_open and _has_desktop():
-        webbrowser.open((folder / _REPORT).resolve().as_uri())
-    following = "pqpp predict --help" if rows is None else "pqpp bench --split validation"
-    print(f"done in {time.perf_counter() - started:.1f} s; next: {following}")
+        if self.serve:
+            from pqpp_models.demo import serve_demo
+
+            port = 7860 if self.port is None else self.port
+            name = self.predictor or DEFAULT_PREDICTOR
+            return serve_demo(name, self.host or "127.0.0.1", port, self.data_dir)
+        started = time.perf_counter()
+        folder = Path(self.output or "pqpp-demo")
+        _refuse_files_of_others(folder)
+        print(f"1. The shipped predictor, {DEFAULT_PREDICTOR}, on a few prompts\n")
+        _print_predictions(Predictor.from_pretrained(DEFAULT_PREDICTOR), _TARGETS)
+        rows, road = _validation()
+        if rows is None:
+            _on_sample(folder, road)
+        else:
+            print(f"\n2. The paper's protocol, on PQPP's validation prompts: {road}\n")
+            _bench(rows, {_BUILD: Predictor.from_pretrained(_BUILD)}, folder)
+        print(f"\nreport: {folder / _REPORT}; its figures: {folder / _FIGURES}")
+        if self.open and _has_desktop():
+            webbrowser.open((folder / _REPORT).resolve().as_uri())
+        following = "pqpp predict --help" if rows is None else "pqpp bench --split validation"
+        print(f"done in {time.perf_counter() - started:.1f} s; next: {following}")
 
 
 def _has_desktop() -> bool:
@@ -106,8 +133,8 @@ def _has_desktop() -> bool:
 
 def _refuse_files_of_others(folder: Path) -> None:
     """Refuse a folder that holds anything but what an earlier demo wrote."""
-    from pqpp_files.check_output import check_output_folder
-    from pqpp_models.checkpoint import check_place
+    from pqpp_backbones.checkpoint import check_place
+    from pqpp_files.paths import check_output_folder
 
     is_ours = (folder / _FITTED).is_dir() or (folder / _FIGURES).is_file()
     check_output_folder(folder, (_FITTED, _REPORT, _FIGURES) if is_ours else ())

@@ -1,32 +1,92 @@
-"""`pqpp generate`: images for prompts, one seed an image."""
+"""`pqpp generate`: make images for prompts."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Set
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from pqpp_cli.command import Command, Group
 from pqpp_cli.errors import CommandError
-from pqpp_cli.options import add_retired, require_above_zero
-from pqpp_cli.output import OutputFolder
-from pqpp_cli.shards import add_shards, refuse_with_shards, wants_shards, work_on_shards
+from pqpp_cli.groups import ColumnOptions, Shards
+from pqpp_files.options.option import NEEDED, option
+from pqpp_files.paths import expanded
 
 if TYPE_CHECKING:
     from pqpp_engines.generate.generators import Generator
+    from pqpp_engines.generate.shards import GenerateShard
 
-_EPILOG = """examples:
+
+class Pipeline(Group):
+    """A pipeline of diffusers."""
+
+    TITLE = "the pipeline; what is left out is its own choice"
+    steps: int | None = option(None, "denoising steps", metavar="N")
+    guidance: float | None = option(None, "guidance scale", metavar="X")
+    height: int | None = option(None, "of the images", metavar="PIXELS")
+    width: int | None = option(None, "of the images", metavar="PIXELS")
+    revision: str | None = option(None, "branch, tag or commit of a repository")
+    variant: str | None = option(None, "of the weights, like fp16")
+    dtype: str = option("float32", "float32, bfloat16 or float16")
+    device: str | None = option(None, "like cuda:1 or cpu (default: a GPU if there is one)")
+    offload: str | None = option(None, "to the CPU: model or sequential", metavar="HOW")
+    attention_slicing: bool = option(False, "less memory, slower")
+    vae_tiling: bool = option(False, "less memory for large images")
+
+
+class ImagesEndpoint(Group):
+    """An endpoint that makes images."""
+
+    TITLE = "with --images-url; it takes --height and --width too"
+    images_model: str | None = option(
+        None, "which of its models", metavar="NAME", goes_with="images_url"
+    )
+    most_calls: int | None = option(
+        None, "how many calls are allowed", metavar="N", above=0, goes_with="images_url"
+    )
+    most_money: float | None = option(
+        None,
+        "how much money, with --price-per-image",
+        metavar="SUM",
+        above=0,
+        goes_with="images_url",
+    )
+    price_per_image: float | None = option(
+        None, "what an image costs", metavar="SUM", above=0, goes_with="images_url"
+    )
+
+
+class ImagesMade(Group):
+    """Images that are there already."""
+
+    TITLE = "with --image-dir"
+    pattern: str | None = option(
+        None,
+        "of the files' paths, with {prompt_id} and * (default: {prompt_id}/*, {prompt_id}_* or "
+        "{prompt_id}.*)",
+        goes_with="image_dir",
+    )
+    link: bool = option(False, "hard links in place of copies, for PNG", goes_with="image_dir")
+
+
+class Generate(ColumnOptions, Shards, Pipeline, ImagesEndpoint, ImagesMade, Command):
+    """Make images with a pipeline of diffusers, an endpoint or a command of your own, or take those
+    that are there already.
+    """
+
+    EPILOG = """examples:
   pqpp generate --model SDXL --file prompts.csv --images-per-prompt 2 --output study
   pqpp generate --model OWNER/PIPELINE --file prompts.csv --dtype float16 --offload model \\
       --output study
   pqpp generate --command "python glide.py --prompt {prompt} --seed {seed} --to {output}" \\
-      --name glide --file prompts.csv --output study
+      --model-name glide --file prompts.csv --output study
   accelerate launch -m pqpp generate --model SDXL --file prompts.csv --output study
   pqpp generate --images-url https://api.example.com/v1 --images-model NAME --file prompts.csv \
       --most-money 5 --price-per-image 0.04 --output study
-  pqpp generate --image-dir made --pattern "{prompt_id}/image_[45].png" --name sdxl \
+  pqpp generate --image-dir made --pattern "{prompt_id}/image_[45].png" --model-name sdxl \
       --file prompts.csv --output study
 
 Images lie as images/PROMPT_ID/MODEL_I.png, each with a JSON file (seed, steps, guidance, revision,
@@ -44,229 +104,147 @@ Shard by shard, --file is Parquet or CSV of any size, and made/MODEL holds a tab
 and what could not be. images/metadata.jsonl is written by a run without --shard: write the line
 once more without it at the end. Limits of calls and money count for each task by itself.
 """
-
-
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "generate",
-        help="make images for prompts",
-        description="Make images with a pipeline of diffusers, an endpoint or a command of your "
-        "own, or take those that are there already.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    RETIRED: ClassVar = {"out": "output", "name": "model_name"}
+    SHARD_SIZE = 100
+    model: str | None = option(
+        None, "SDXL, SD1.5, OWNER/REPOSITORY or a folder", metavar="NAME_OR_PATH", path="name"
     )
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument(
-        "--model", metavar="NAME_OR_PATH", help="SDXL, SD1.5, OWNER/REPOSITORY or a folder"
-    )
-    which.add_argument(
-        "--command",
-        dest="outside",
+    command: str | None = option(
+        None,
+        "an outside command with {prompt}, {seed} and {output}, run for each image",
         metavar="WORDS",
-        help="an outside command with {prompt}, {seed} and {output}, run for each image",
     )
-    which.add_argument(
-        "--images-url", metavar="URL", help="of an endpoint that speaks OpenAI's images, up to /v1"
+    images_url: str | None = option(
+        None, "of an endpoint that speaks OpenAI's images, up to /v1", metavar="URL"
     )
-    which.add_argument("--image-dir", metavar="DIR", help="a folder of images already made")
-    parser.add_argument("--name", help="what the model is called in files (default: from --model)")
-    parser.add_argument(
-        "--file", metavar="FILE", required=True, help="prompts: a table or a text file"
+    image_dir: str | None = option(
+        None, "a folder of images already made", metavar="DIR", path="images"
     )
-    parser.add_argument(
-        "--column", default="prompt", help="its column of prompts (default: %(default)s)"
+    model_name: str | None = option(
+        None, "what the model is called in files (default: from --model)", metavar="NAME"
     )
-    parser.add_argument(
-        "--output", type=OutputFolder, metavar="DIR", required=True, help="the folder to write in"
+    file: str = option(NEEDED, "prompts: a table or a text file", metavar="FILE", path="file")
+    column: str = option("prompt", "its column of prompts")
+    output: str = option(NEEDED, "the folder to write in", metavar="DIR", path="output")
+    images_per_prompt: int = option(2, "how many images of each prompt", metavar="N")
+    batch_size: int = option(
+        1, "images at a time; with 1 they are the same to the bit in any job", metavar="N"
     )
-    add_retired(parser, "--out", "--output")
-    _add_job(parser)
-    _add_pipeline(parser)
-    _add_others(parser)
-    parser.set_defaults(run=run)
+    shard_size: int | None = option(None, "rows of a shard (default: 100)")
 
+    def __post_init__(self) -> None:
+        """Check that there is one way to come by images, and what it needs."""
+        super().__post_init__()
+        self.require_one_of("model", "command", "images_url", "image_dir")
+        for way, name in (
+            ("command", "model_name"),
+            ("image_dir", "model_name"),
+            ("images_url", "images_model"),
+        ):
+            if getattr(self, way) and not getattr(self, name):
+                raise CommandError(f"`{way}`: say by `{name}` what the model is called")
+        if self.most_money is not None and self.price_per_image is None:
+            raise CommandError("`most_money`: say by `price_per_image` what an image costs")
+        if self.in_shards:
+            self.refuse_with_shards("image_dir")
+            if self._has_many_workers and (self.most_calls or self.most_money):
+                raise CommandError(
+                    "`workers`: each would spend `most_calls` or `most_money`; leave it out"
+                )
 
-def _add_job(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--images-per-prompt", type=int, default=2, metavar="N", help="(default: %(default)s)"
-    )
-    parser.add_argument(
-        "--batch-size",
-        type=int,
-        default=1,
-        metavar="N",
-        help="images at a time; with 1 they are the same to the bit in any job (default: 1)",
-    )
-    add_shards(parser, 100)
+    @property
+    def _has_many_workers(self) -> bool:
+        return (self.workers or 1) > 1
 
+    def run(self) -> None:
+        """Make the images that are not there."""
+        from pqpp_engines.generate import generate
+        from pqpp_files.shards import launched_share, parts_of_share
+        from pqpp_models.prompt_file import read_prompts_and_ids
 
-def _add_pipeline(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the pipeline; what is left out is its own choice")
-    group.add_argument("--steps", type=int, metavar="N", help="denoising steps")
-    group.add_argument("--guidance", type=float, metavar="X", help="guidance scale")
-    group.add_argument("--height", type=int, metavar="PIXELS", help="of the images")
-    group.add_argument("--width", type=int, metavar="PIXELS", help="of the images")
-    group.add_argument("--revision", help="branch, tag or commit of a repository")
-    group.add_argument("--variant", help="of the weights, like fp16")
-    group.add_argument(
-        "--dtype", default="float32", help="float32, bfloat16 or float16 (default: %(default)s)"
-    )
-    group.add_argument("--device", help="like cuda:1 or cpu (default: a GPU if there is one)")
-    group.add_argument("--offload", metavar="HOW", help="to the CPU: model or sequential")
-    group.add_argument("--attention-slicing", action="store_true", help="less memory, slower")
-    group.add_argument("--vae-tiling", action="store_true", help="less memory for large images")
+        if self.in_shards:
+            return self._generate_shards()
+        prompts, ids = read_prompts_and_ids(self.file, self.column)
+        share = parts_of_share(launched_share(os.environ))
+        generator = self.open_generator(set(ids))
+        summary = generate(
+            generator,
+            [{"prompt_id": id_, "prompt": text} for id_, text in zip(ids, prompts, strict=True)],
+            self.output,
+            self.images_per_prompt,
+            self.batch_size,
+            share,
+            progress=sys.stderr.isatty(),
+        )
+        text = f"{summary.made} images made in {self.output}/images, {summary.skipped} were there"
+        text += f"; {summary.blank} blank prompts have none" if summary.blank else ""
+        text += f"; {summary.flagged} were flagged by the safety checker" if summary.flagged else ""
+        if summary.refused:
+            text += f"; {summary.refused} could not be had, as {summary.last_refusal}"
+        print(f"pqpp: {text}", file=sys.stderr)
+        if generator.budget:
+            print(f"pqpp: {generator.budget.line()}", file=sys.stderr)
 
+    def _generate_shards(self) -> None:
+        """Make images from shard to shard."""
+        from pqpp_engines.generate.run import list_images
+        from pqpp_files.shards import launched_share
 
-def _add_others(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("with --images-url; it takes --height and --width too")
-    group.add_argument("--images-model", metavar="NAME", help="which of its models")
-    group.add_argument("--most-calls", type=int, metavar="N", help="how many calls are allowed")
-    group.add_argument(
-        "--most-money", type=float, metavar="SUM", help="how much money, with --price-per-image"
-    )
-    group.add_argument("--price-per-image", type=float, metavar="SUM", help="what an image costs")
-    group = parser.add_argument_group("with --image-dir")
-    group.add_argument(
-        "--pattern",
-        metavar="PATTERN",
-        help="of the files' paths, with {prompt_id} and * (default: {prompt_id}/*, {prompt_id}_* "
-        "or {prompt_id}.*)",
-    )
-    group.add_argument("--link", action="store_true", help="hard links in place of copies, for PNG")
+        self.work_on_shards(self.file, self.output, self._job, ("prompt_id",))
+        if not (self.shard or launched_share(os.environ)):
+            list_images(expanded(self.output))
 
+    def _job(self) -> tuple[GenerateShard, dict, Path]:
+        from pqpp_engines.generate.shards import GenerateShard
 
-def run(options: argparse.Namespace) -> None:
-    """Make the images that are not there."""
-    from pqpp_engines.generate import generate
-    from pqpp_files.shards import launched_share, parts_of_share
-
-    _check_options(options)
-    if wants_shards(options):
-        _generate_shards(options)
-        return
-    prompts = _prompts(options)
-    share = parts_of_share(launched_share(os.environ))
-    generator = open_generator(options, {one["prompt_id"] for one in prompts})
-    summary = generate(
-        generator,
-        prompts,
-        options.output,
-        options.images_per_prompt,
-        options.batch_size,
-        share,
-        progress=sys.stderr.isatty(),
-    )
-    said = f"{summary.made} images made in {options.output}/images, {summary.skipped} were there"
-    said += f"; {summary.blank} blank prompts have none" if summary.blank else ""
-    said += f"; {summary.flagged} were flagged by the safety checker" if summary.flagged else ""
-    if summary.refused:
-        said += f"; {summary.refused} could not be had, as {summary.last_refusal}"
-    print(f"pqpp: {said}", file=sys.stderr)
-    if generator.budget:
-        print(f"pqpp: {generator.budget.line()}", file=sys.stderr)
-
-
-def _generate_shards(options: argparse.Namespace) -> None:
-    """Make images from shard to shard."""
-    from functools import partial
-
-    from pqpp_engines.generate.run import list_images
-    from pqpp_engines.generate.shards import GenerateShard
-    from pqpp_files.shards import launched_share
-
-    refuse_with_shards(options, "image_dir")
-    many = (options.workers or 1) > 1
-    if many and (options.most_calls or options.most_money):
-        raise CommandError("--workers: each would spend --most-calls or --most-money; leave it out")
-
-    def begin() -> tuple[GenerateShard, dict, Path]:
-        opened = partial(open_generator, options)
-        counts = options.images_per_prompt, options.batch_size
-        job = GenerateShard(opened, options.output, *counts, options.column)
-        settings, place = job.settings, Path(options.output, "made", job.generator.name)
-        if many:
+        counts = self.images_per_prompt, self.batch_size
+        job = GenerateShard(
+            partial(Generate.open_generator, self), self.output, *counts, self.column
+        )
+        settings, place = job.settings, Path(self.output, "made", job.generator.name)
+        if self._has_many_workers:
             del job.generator  # each worker has its own
         return job, settings, place
 
-    work_on_shards(options, begin, ("prompt_id",))
-    if not (options.shard or launched_share(os.environ)):
-        list_images(Path(options.output).expanduser())
+    def open_generator(self, prompt_ids: Set[str] = frozenset()) -> Generator:
+        """Open what makes the images, or where they are taken from."""
+        from pqpp_engines import generate
 
-
-_OF = {
-    "images_url": ("images_model", "most_calls", "most_money", "price_per_image"),
-    "image_dir": ("pattern", "link"),
-}
-
-
-def _check_options(options: argparse.Namespace) -> None:
-    """Refuse what belongs to another way, and numbers that cannot be."""
-    for way, names in _OF.items():
-        for name in names:
-            if getattr(options, name) and not getattr(options, way):
-                belongs = way.replace("_", "-")
-                raise CommandError(f"--{name.replace('_', '-')}: it is about --{belongs}")
-    for way, name in (("outside", "name"), ("image_dir", "name"), ("images_url", "images_model")):
-        if getattr(options, way) and not getattr(options, name):
-            option = "command" if way == "outside" else way.replace("_", "-")
-            raise CommandError(
-                f"--{option}: say by --{name.replace('_', '-')} what the model is called"
+        name = self.model_name or ""
+        if self.command:
+            return generate.CommandGenerator(self.command, name)
+        if self.image_dir:
+            return generate.FolderGenerator(
+                self.image_dir, name, prompt_ids, self.pattern, self.link
             )
-    require_above_zero(options, "most_calls", "most_money", "price_per_image")
-    if options.most_money is not None and options.price_per_image is None:
-        raise CommandError("--most-money: say by --price-per-image what an image costs")
+        if self.images_url:
+            from pqpp_backbones.chat.chat import Budget
 
-
-def open_generator(options: argparse.Namespace, prompt_ids: Set[str] = frozenset()) -> Generator:
-    """Open what makes the images, or where they are taken from."""
-    from pqpp_engines import generate
-
-    if options.outside:
-        return generate.CommandGenerator(options.outside, options.name)
-    if options.image_dir:
-        return generate.FolderGenerator(
-            options.image_dir, options.name, prompt_ids, options.pattern, options.link
+            price = self.price_per_image or 0.0
+            budget = Budget(self.most_calls, self.most_money, price_call=price)
+            size = (self.height, self.width)
+            model = self.images_model or ""
+            return generate.EndpointGenerator(self.images_url, model, name, *size, budget)
+        return generate.DiffusersGenerator(
+            self.model or "",
+            name,
+            self.steps,
+            self.guidance,
+            self.height,
+            self.width,
+            self.revision,
+            self.variant,
+            self.dtype,
+            self.device or _device_of_launcher(),
+            self.offload,
+            self.attention_slicing,
+            self.vae_tiling,
         )
-    if options.images_url:
-        from pqpp_models.chat.chat import Budget
-
-        price = options.price_per_image or 0.0
-        budget = Budget(options.most_calls, options.most_money, price_call=price)
-        size = (options.height, options.width)
-        return generate.EndpointGenerator(
-            options.images_url, options.images_model, options.name or "", *size, budget
-        )
-    return generate.DiffusersGenerator(
-        options.model,
-        options.name or "",
-        options.steps,
-        options.guidance,
-        options.height,
-        options.width,
-        options.revision,
-        options.variant,
-        options.dtype,
-        options.device or _device_of_launcher(),
-        options.offload,
-        options.attention_slicing,
-        options.vae_tiling,
-    )
-
-
-def _prompts(options: argparse.Namespace) -> list[dict[str, str]]:
-    from pqpp_files.read_table import read_table
-
-    table = read_table(options.file, plain=options.column, remedy="name it with --column")
-    texts = table.texts(options.column)
-    ids = table["prompt_id"] if "prompt_id" in table else range(len(texts))
-    return [{"prompt_id": str(one), "prompt": text} for one, text in zip(ids, texts, strict=True)]
 
 
 def _device_of_launcher() -> str | None:
-    local = os.environ.get("LOCAL_RANK")
-    if local is None:
+    if os.environ.get("LOCAL_RANK") is None:
         return None
-    import torch
+    from pqpp_backbones.pretrained import usual_device
 
-    return f"cuda:{local}" if torch.cuda.is_available() else None
+    return usual_device() if usual_device() != "cpu" else None

@@ -1,26 +1,43 @@
-"""`pqpp predict`: how well will these prompts do?"""
+"""`pqpp predict`: predict how well prompts will do."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pqpp_cli.explanations import add_explain
-from pqpp_cli.options import add_output, add_predictors, add_targets
-from pqpp_cli.prompt_datasets import add_dataset, refuse_parts
-from pqpp_cli.shards import add_shards, wants_shards
-from pqpp_files.visible import visible
+from pqpp_cli.command import Command
+from pqpp_cli.errors import CommandError
+from pqpp_cli.groups import (
+    Dataset,
+    ImageDir,
+    OnePredictor,
+    PromptOptions,
+    ResultOptions,
+    Shards,
+    Targets,
+)
+from pqpp_files.options.option import option
 
-FORMATS = ("table", "markdown", "csv", "json", "jsonl", "parquet", "html")
+if TYPE_CHECKING:
+    from pqpp_models.explain.explainer import Explainer
+    from pqpp_models.predict import PredictShard
+    from pqpp_models.predictor import Predictor
+    from pqpp_models.prompt_rows import PromptSource
+
 _MANY = 20_000
 _TABLES = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".parquet", ".gz")
 
-_EPILOG = """examples:
+
+class Predict(
+    PromptOptions, Targets, OnePredictor, ResultOptions, Dataset, ImageDir, Shards, Command
+):
+    """Predict the performance of prompts in image generation and retrieval."""
+
+    EPILOG = """examples:
   pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
   pqpp predict "two robots play chess" --target mean_hbpp --uncertainty
   pqpp predict "two men in suits juggle seven oranges" --target mean_hbpp --explain
@@ -48,308 +65,190 @@ words and sampled, with standard errors, beyond. Without any word stands the mea
 was fitted to or, where it tells none, its mean prediction for single words. These are contributions
 to the prediction, not causes of what the images will look like. An HTML page shows them alone.
 """
-
-
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "predict",
-        help="predict how well prompts will do",
-        description="Predict the performance of prompts in image generation and retrieval.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    targets: tuple[str, ...] | None = option(
+        None,
+        "what to predict, like mean_hbpp; pqpp models show NAME tells what a predictor has "
+        "(default: all that it has)",
     )
-    parser.add_argument("prompts", nargs="*", metavar="PROMPT", help="a prompt, in quotes")
-    parser.add_argument(
-        "--file",
-        metavar="FILE",
-        help="read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard "
-        "input, one prompt on each line); its other columns stay in an output file",
+    format: str | None = option(
+        None, choices=("table", "markdown", "csv", "json", "jsonl", "parquet", "html")
     )
-    parser.add_argument(
-        "--column",
-        default="prompt",
-        help="the file's or dataset's column of prompts (default: %(default)s)",
+    uncertainty: bool = option(
+        False, "also give each prediction's standard deviation; in files, columns TARGET_deviation"
     )
-    add_dataset(parser)
-    add_targets(
-        parser,
-        "all that the predictor has",
-        "what to predict, like mean_hbpp; pqpp models show NAME tells what a predictor has",
+    explain: bool = option(
+        False,
+        "also say what each word adds to the prediction of the first target; in files, a column "
+        "`explanation`. These are contributions to the prediction, not causes",
     )
-    add_predictors(parser, "static, which comes with the package")
-    parser.add_argument(
-        "--uncertainty",
-        action="store_true",
-        help="also give each prediction's standard deviation; in files, columns TARGET_deviation",
+    neighbours: int | None = option(
+        None,
+        "with --explain: also show the K nearest prompts that people judged, where the training "
+        "data are here and the predictor has a space (default: 3; 0: none)",
+        metavar="K",
+        least=0,
     )
-    add_explain(parser)
-    parser.add_argument("--revision", help="branch, tag or commit of a predictor on the Hub")
-    add_output(parser, FORMATS, by_name=True)
-    add_shards(parser)
-    parser.set_defaults(run=run)
+    revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")
 
-
-def run(options: argparse.Namespace) -> None:
-    """Predict and print."""
-    from pqpp_cli.errors import CommandError
-    from pqpp_cli.explanations import Explainer
-    from pqpp_cli.output import format_of
-
-    if wants_shards(options):
-        _predict_shards(options)
-        return
-    style = format_of(options, FORMATS)
-    if style == "parquet" and options.output is None:
-        raise CommandError("--format parquet: a terminal can't show it; name a file by --output")
-    if style == "html" and not options.explain:
-        raise CommandError("--format html: a page shows explanations; add --explain")
-    _check_sources(options)
-    predictor = _predictor(options)
-    asked = _asked(options, predictor.inputs == "text+images")
-    if asked.dataset is not None:
-        predictor.require_columns(asked.dataset.column_names, options.dataset)
-    explainer = Explainer(predictor, options) if options.explain else None
-    if asked.blank:
-        print(
-            f"pqpp: note: {asked.blank} of {asked.count} prompts are blank and get no prediction",
-            file=sys.stderr,
-        )
-    if style in ("table", "markdown"):
-        _print(options, style, asked, predictor, explainer)
-    elif style == "html":
-        _write_page(options, asked, predictor, explainer)
-    else:
-        _write(options, style, asked, predictor, explainer)
-    if explainer is not None:
-        print(explainer.told(), file=sys.stderr)
-
-
-def _predict_shards(options: argparse.Namespace) -> None:
-    """Predict from shard to shard."""
-    from dataclasses import asdict
-
-    from pqpp_cli.errors import CommandError
-    from pqpp_cli.options import names_of
-    from pqpp_cli.shards import refuse_with_shards, work_on_shards
-    from pqpp_models import DEFAULT_PREDICTOR
-    from pqpp_models.predict import PredictShard, alignment_first
-
-    refuse_with_shards(options, "prompts", "dataset", "explain", "format")
-    names = names_of(options.predictors) or [DEFAULT_PREDICTOR]
-    if len(names) != 1:
-        raise CommandError(f"{len(names)} predictors came, one is used")
-
-    def begin() -> tuple[PredictShard, dict, str]:
-        job = PredictShard(names[0], None, options.uncertainty, options.column, options.revision)
-        job.targets = alignment_first(job.loaded, options.targets)
-        return job, {"job": "predict", **asdict(job)}, options.output
-
-    work_on_shards(options, begin)
-
-
-def _print(options, style: str, asked: _Asked, predictor, explainer) -> None:
-    """Print tables for people, or write them to a file."""
-    from pqpp_cli.answers import format_answers
-    from pqpp_cli.explanations import format_explanations
-    from pqpp_cli.output import emit
-
-    found: dict[str, list] = {}
-    for _, predicted in _answers(options, asked, predictor, False):
-        for name, cells in predicted.items():
-            found.setdefault(name, []).extend(cells)
-    text = format_answers(style, found, predictor.far_means)
-    text += f"\n\n{predictor.direction}" if predictor.one_score else ""
-    if explainer is not None:
-        text += "\n\n" + format_explanations(style, explainer.explain(found["prompt"]))
-    emit(text, options.output)
-
-
-def _write_page(options, asked: _Asked, predictor, explainer) -> None:
-    """Write the page of the explanations."""
-    from pqpp_cli.output import emit
-    from pqpp_models.explain.page import render_explanations
-    from pqpp_models.prompts import read_prompts
-
-    prompts = [one for _, rows in asked.parts(False) for one in read_prompts(rows)]
-    direction = predictor.direction if predictor.one_score else ""
-    found = explainer.explain(prompts)
-    emit(render_explanations(found, predictor.called, direction, explainer.note), options.output)
-
-
-@dataclass
-class _Asked:
-    """The prompts, and what else is known of them.
-
-    Attributes:
-        count: How many there are.
-        blank: How many of them are blank.
-        characters: How many they have together.
-        parts: Gives some thousand rows at a time: their columns, and what a predictor takes;
-            whether numbers of a CSV file become numbers is its argument.
-        dataset: All rows of a dataset.
-    """
-
-    count: int
-    blank: int
-    characters: int
-    parts: Callable[[bool], Iterable[tuple[dict, Any]]]
-    dataset: Any = None
-
-
-def _asked(options: argparse.Namespace, images: bool = False) -> _Asked:
-    """Find the prompts that were given."""
-    if options.dataset:
-        from pqpp_cli.prompt_datasets import dataset_rows, parts_of
-
-        rows = dataset_rows(options, images=images)
-        texts = (part["prompt"] for part, _ in parts_of(rows, ["prompt"]))
-        return _Asked(*_counted(texts), lambda typed: parts_of(rows), rows)
-    if options.prompts:
-        prompts = _words(options.prompts)
-        return _Asked(*_counted([prompts]), lambda typed: [({"prompt": prompts}, prompts)])
-    table, column = _table_of(options)
-    return _Asked(
-        table.rows,
-        table.blank,
-        table.characters,
-        lambda typed: ((part, part[column]) for part in table.parts(typed)),
-    )
-
-
-def _counted(parts: Iterable[list[str]]) -> tuple[int, int, int]:
-    """Return how many prompts there are, how many blank ones, and how many characters."""
-    counts = [(len(p), sum(not one.strip() for one in p), sum(map(len, p))) for p in parts]
-    count, blank, characters = map(sum, zip(*counts, strict=True))
-    return count, blank, characters
-
-
-def _table_of(options: argparse.Namespace) -> tuple[Any, str]:
-    """Return the file, or standard input, as a `TableParts`, and its column of prompts."""
-    from pqpp_cli.errors import CommandError
-    from pqpp_cli.texts import standard_input
-    from pqpp_files.read_table import TableParts
-
-    if options.file in (None, "-"):
-        if sys.stdin is None or sys.stdin.isatty():
+    def __post_init__(self) -> None:
+        """Check that prompts come from one source, and what belongs to another option."""
+        super().__post_init__()
+        if self.in_shards:
+            return self.refuse_with_shards("prompts", "dataset", "explain", "format")
+        if self.style == "html" and not self.explain:
+            raise CommandError("`format` html: a page shows explanations; add `explain`")
+        if self.prompts and self.file:
+            raise CommandError("prompts came both as words and by `file`; give one of the two")
+        if self.dataset and (self.prompts or self.file):
             raise CommandError(
-                'no prompt came; write pqpp predict "a prompt", name a --file, or pipe prompts in'
+                "prompts came by `dataset` and in another way too; give one of the two"
             )
-        return standard_input(), "prompt"
-    column = options.column
-    table = TableParts(options.file, column, column, "name it with --column")
-    if table.is_whole and table.rows > _MANY:
-        said = f"{options.file} is held in memory as a whole; .jsonl is read part by part"
-        print(f"pqpp: note: {said}", file=sys.stderr)
-    return table, column
+        if self.neighbours is not None and not self.explain:
+            raise CommandError("`neighbours`: it is about explanations; add `explain`")
+        self.refuse_parts("subset", "split", *(() if self.explain else ("data_dir",)), "image_dir")
+
+    def run(self) -> None:
+        """Predict and print."""
+        from pqpp_models.predictor import Predictor
+
+        if self.in_shards:
+            return self.work_on_shards(self.file, self.output, self._job)
+        predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
+        source = self._source(predictor)
+        explainer = self._explainer(predictor) if self.explain else None
+        if source.blank:
+            text = f"{source.blank} of {source.count} prompts are blank and get no prediction"
+            print(f"pqpp: note: {text}", file=sys.stderr)
+        if self.style in ("table", "markdown"):
+            self._print(source, predictor, explainer)
+        elif self.style == "html":
+            self._write_page(source, predictor, explainer)
+        else:
+            self._write(source, predictor, explainer)
+        if explainer is not None:
+            print(f"pqpp: note: {explainer.told}", file=sys.stderr)
+
+    def _job(self) -> tuple[PredictShard, dict, str]:
+        from pqpp_models.predict import PredictShard, alignment_first
+
+        job = PredictShard(self.predictor, None, self.uncertainty, self.column, self.revision)
+        job.targets = alignment_first(job.loaded, self.targets)
+        return job, {"job": "predict", **asdict(job)}, self.output or ""
+
+    def _explainer(self, predictor: Predictor) -> Explainer:
+        from pqpp_models.explain.explainer import Explainer
+
+        return Explainer(predictor, self.targets, self.neighbours, self.data_dir)
+
+    def _source(self, predictor: Predictor) -> PromptSource:
+        """Return the prompts that were given."""
+        from pqpp_models.prompt_rows import PromptSource, dataset_rows
+
+        if self.dataset:
+            place = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir)
+            images = predictor.inputs == "text+images"
+            rows, _ = dataset_rows(*place, self.column, keeps_images=images)
+            predictor.require_columns(rows.column_names, self.dataset)
+            return PromptSource.of_rows(rows)
+        if predictor.inputs != "text":
+            raise CommandError(
+                f"{self.predictor} needs {predictor.inputs}, these are texts; name a `dataset` "
+                "that has them, or call its predict in Python"
+            )
+        if self.prompts:
+            return PromptSource.of_words(_words(self.prompts))
+        if self.file in (None, "-") and (sys.stdin is None or sys.stdin.isatty()):
+            raise CommandError(
+                'no prompt came; write pqpp predict "a prompt", name a `file`, or pipe prompts in'
+            )
+        return PromptSource.of_file(self.file or "-", self.column)
+
+    def _answers(
+        self, source: PromptSource, predictor: Predictor, typed: bool
+    ) -> Iterator[tuple[dict, dict]]:
+        """Give parts of what was given, and what is predicted for them.
+
+        There is a bar where there are many and somebody looks.
+        """
+        from pqpp_models.predict import alignment_first, predicted_columns
+
+        targets = alignment_first(predictor, self.targets)
+        shown: Any = contextlib.nullcontext()
+        if source.count > _MANY and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            shown = tqdm(total=source.count, unit="prompt")
+        with shown as bar:
+            for given, rows in source.parts(typed):
+                yield given, predicted_columns(predictor, rows, targets, self.uncertainty)
+                if bar is not None:
+                    bar.update(len(rows))
+
+    def _print(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
+        """Print tables for people, or write them to a file."""
+        from pqpp_cli.answers import format_answers
+        from pqpp_cli.output import emit
+        from pqpp_models.explain.explainer import format_explanations
+
+        columns: dict[str, list] = {}
+        for _, predicted in self._answers(source, predictor, typed=False):
+            for name, cells in predicted.items():
+                columns.setdefault(name, []).extend(cells)
+        text = format_answers(self.style, columns, predictor.far_means)
+        text += f"\n\n{predictor.direction}" if predictor.one_score else ""
+        if explainer is not None:
+            explained = explainer.explain(columns["prompt"])
+            text += "\n\n" + format_explanations(self.style, explained)
+        emit(text, self.output)
+
+    def _write_page(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
+        """Write the page of the explanations."""
+        from pqpp_cli.output import emit
+        from pqpp_models.explain.page import render_explanations
+        from pqpp_models.prompts import read_prompts
+
+        prompts = [prompt for _, rows in source.parts(False) for prompt in read_prompts(rows)]
+        direction = predictor.direction if predictor.one_score else ""
+        explained = explainer.explain(prompts)
+        page = render_explanations(explained, predictor.called, direction, explainer.note)
+        emit(page, self.output)
+
+    def _write(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
+        """Read, predict and write part by part, so that no number of prompts fills the memory."""
+        from pqpp_cli.output import emit_parts
+        from pqpp_files.full_disk import require_room
+
+        typed = self.style != "csv"
+        renamed: list[str] = []
+
+        def parts() -> Iterator[dict]:
+            for given, predicted in self._answers(source, predictor, typed):
+                if explainer is not None:
+                    predicted |= explainer.column(predicted["prompt"])
+                yield _beside(given, predicted, renamed)
+
+        if self.output is not None and self.style != "parquet":  # which packs the texts
+            require_room(self.output, source.characters)
+        again = (given for given, _ in source.parts(typed))
+        emit_parts(parts(), again, self.style, self.output)
 
 
-def _words(prompts: list[str]) -> list[str]:
+def _words(prompts: tuple[str, ...]) -> tuple[str, ...]:
     """Return the prompts that stand in the command itself."""
-    from pqpp_cli.errors import CommandError
-
     for prompt in prompts:
         if not prompt.isprintable() and any("\ud800" <= c <= "\udfff" for c in prompt):
-            raise CommandError(f"{prompt!r}: not UTF-8; write it in a UTF-8 terminal or a --file")
+            raise CommandError(f"{prompt!r}: not UTF-8; write it in a UTF-8 terminal or a `file`")
         if prompt.endswith(_TABLES) and Path(prompt).is_file():
-            raise CommandError(f"{prompt!r} is a file, not a prompt; did you mean --file {prompt}?")
+            raise CommandError(f"{prompt!r} is a file, not a prompt; did you mean `file` {prompt}?")
     return prompts
 
 
-def _answers(
-    options: argparse.Namespace, asked: _Asked, predictor: Any, typed: bool
-) -> Iterator[tuple[dict, dict]]:
-    """Give parts of what was given, and what is predicted for them.
-
-    There is a bar where there are many and somebody looks.
-    """
-    from pqpp_models.predict import alignment_first, predicted_columns
-
-    targets = alignment_first(predictor, options.targets)
-    shown: Any = contextlib.nullcontext()
-    if asked.count > _MANY and sys.stderr.isatty():
-        from tqdm import tqdm
-
-        shown = tqdm(total=asked.count, unit="prompt")
-    with shown as bar:
-        for given, rows in asked.parts(typed):
-            yield given, predicted_columns(predictor, rows, targets, options.uncertainty)
-            if bar is not None:
-                bar.update(len(rows))
-
-
-def _write(
-    options: argparse.Namespace, style: str, asked: _Asked, predictor: Any, explainer: Any
-) -> None:
-    """Read, predict and write part by part, so that no number of prompts fills the memory."""
-    from pqpp_cli.output import show
-    from pqpp_files.full_disk import require_room
-    from pqpp_files.write_beside import write_beside
-    from pqpp_files.write_table import table_text, write_parquet
-
-    typed = style != "csv"
-    renamed: list[str] = []
-
-    def answers() -> Iterator[dict]:
-        for given, found in _answers(options, asked, predictor, typed):
-            if explainer is not None:
-                found |= explainer.column(found["prompt"])
-            yield _beside(given, found, renamed)
-
-    if options.output is None:
-        for text in table_text(style, answers()):
-            show(text)
-        return
-    if style != "parquet":  # which packs the texts
-        require_room(options.output, asked.characters)
-    with write_beside(options.output) as beside:
-        if style == "parquet":
-            write_parquet(beside, answers(), (given for given, _ in asked.parts(typed)))
-        else:
-            with beside.open("w", encoding="utf-8", newline="") as file:
-                file.writelines(table_text(style, answers()))
-    print(f"written: {visible(str(options.output))}", file=sys.stderr)
-
-
-def _beside(given: dict, found: dict, renamed: list[str]) -> dict:
+def _beside(given: dict, predicted: dict, renamed: list[str]) -> dict:
     """Put predictions behind the columns that were given, all of which stay."""
-    added = {name: cells for name, cells in found.items() if name != "prompt"}
+    added = {name: cells for name, cells in predicted.items() if name != "prompt"}
     while taken := ", ".join(sorted(set(added) & set(given))):
         if taken not in renamed:  # said once, not for each part
             print(f"the input has {taken}: predictions end in _predicted", file=sys.stderr)
             renamed.append(taken)
         added = {f"{name}_predicted": cells for name, cells in added.items()}
     return {**given, **added}
-
-
-def _check_sources(options: argparse.Namespace) -> None:
-    """Check that prompts come from one source."""
-    from pqpp_cli.errors import CommandError
-
-    if options.prompts and options.file:
-        raise CommandError("prompts came both as words and by --file; give one of the two")
-    if options.dataset and (options.prompts or options.file):
-        raise CommandError("prompts came by --dataset and in another way too; give one of the two")
-    if options.neighbours is not None and not options.explain:
-        raise CommandError("--neighbours: it is about explanations; add --explain")
-    if (options.neighbours or 0) < 0:
-        raise CommandError(f"--neighbours {options.neighbours}: give a number from 0")
-    refuse_parts(options, ("data_dir",) if options.explain else ())
-
-
-def _predictor(options: argparse.Namespace):
-    """Load the predictor and check that it can do with prompts alone, if these came."""
-    from pqpp_cli.errors import CommandError
-    from pqpp_cli.options import names_of
-    from pqpp_models import DEFAULT_PREDICTOR, Predictor
-
-    names = names_of(options.predictors) or [DEFAULT_PREDICTOR]
-    if len(names) != 1:
-        raise CommandError(f"{len(names)} predictors came, one is used; compare by pqpp bench")
-    predictor = Predictor.from_pretrained(names[0], revision=options.revision)
-    if predictor.inputs != "text" and not options.dataset:
-        raise CommandError(
-            f"{names[0]} needs {predictor.inputs}, these are texts; name a --dataset that has "
-            "them, or call its predict in Python"
-        )
-    return predictor

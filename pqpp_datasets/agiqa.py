@@ -8,15 +8,13 @@ and four none of Midjourney; Stable Diffusion 1.5 has four settings and Midjourn
 mean over a prompt's images weighs generators by their settings. Scores are in 0 to 5.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark, features_of
-from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.tables import REMEDY, Column, read_csv
+from pqpp_datasets.benchmark import Benchmark, features_of, named_files
+from pqpp_datasets.tables import Column, read_csv
 
 CITATION = """@article{li2023agiqa3k,
   title={{AGIQA-3K}: An Open Database for {AI}-Generated Image Quality Assessment},
@@ -27,12 +25,12 @@ CITATION = """@article{li2023agiqa3k,
 }"""
 
 _FILE = "data.csv"
-_NAME = re.compile(r"(?P<model>[A-Za-z0-9.]+)_(?P<setting>[a-z]+)_(?P<prompt_id>[0-9]{3})\.jpg")
+_NAME = r"[A-Za-z0-9.]+_[a-z]+_[0-9]{3}\.jpg"
 _TEXT, _ANY_TEXT = Column("string"), Column("string", optional=True)
 _SCORE = Column("float64", 0, 5)
 _SCORES = ("mos_align", "std_align", "mos_quality", "std_quality")
 _COLUMNS = {
-    "name": _TEXT,
+    "name": Column("string", form=_NAME),
     "prompt": _TEXT,
     **dict.fromkeys(("adj1", "adj2", "style"), _ANY_TEXT),
     **dict.fromkeys(_SCORES, _SCORE),
@@ -52,24 +50,13 @@ _SCHEMA = pa.schema(
 )
 
 
-def files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the file of all images."""
-    return (_FILE,)
-
-
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the judged images, in the order of the published file."""
-    path = folder / _FILE
-    rows = read_csv(path, _COLUMNS).to_pylist()
+    rows = read_csv(folder / _FILE, _COLUMNS).to_pylist()
     for row in rows:
         row["file_name"] = row.pop("name")
-        parts = _NAME.fullmatch(row["file_name"])
-        if not parts:
-            raise DataFileError(
-                f"{path}: name is {row['file_name'][:60]!r}, <model>_<setting>_<prompt>.jpg is "
-                f"allowed; {REMEDY}"
-            )
-        row |= {**parts.groupdict(), "prompt_id": int(parts["prompt_id"])}
+        row["model"], row["setting"], number = row["file_name"].removesuffix(".jpg").split("_")
+        row["prompt_id"] = int(number)
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
 
@@ -85,7 +72,7 @@ BENCHMARKS = (
         features=features_of(_SCHEMA),
         read=read,
         rows={"train": 2982},
-        files=files,
+        files=named_files(_FILE),
         folders=("agiqa",),
         licence="MIT",
         year=2023,

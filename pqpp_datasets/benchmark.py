@@ -34,6 +34,16 @@ def features_of(
     return features
 
 
+def named_files(*patterns: str) -> Callable[[Path | None, str], tuple[str, ...]]:
+    """Return a record's `files` for files whose names no folder changes, `{split}` in their place.
+
+    Example:
+        >>> named_files("data/{split}.csv")(None, "test")
+        ('data/test.csv',)
+    """
+    return lambda folder, split: tuple(one.format(split=split) for one in patterns)
+
+
 def size_category(rows: int) -> str:
     """Return the Hub's key of a dataset's size.
 
@@ -105,22 +115,27 @@ class Benchmark:
     read_parts: Callable[[Path, str, Mapping[str, object], list], Iterator[pa.Table]] | None = None
 
     def __post_init__(self):
-        if self.licence not in LICENCES:
+        if self.licence not in LICENCES or not self.year:
             raise BenchmarkError(
-                f"benchmark {self.name}: licence={self.licence!r} is none of "
-                f"{', '.join(LICENCES)}; say one of them in its record, or add this one to "
+                f"benchmark {self.name}: licence={self.licence!r} and year={self.year!r} came; say "
+                f"the year in its record, and one of {', '.join(LICENCES)}, or add the licence to "
                 "LICENCES in pqpp_datasets/benchmark.py"
-            )
-        if not self.year:
-            raise BenchmarkError(
-                f"benchmark {self.name}: year={self.year!r} came; say the year of its publication "
-                "in its record, Benchmark(year=...)"
             )
 
     @property
     def family(self) -> str:
         """What its configurations have in common: one folder of files, and one card."""
         return self.folders[0].split("/")[0] if self.folders else self.name
+
+    def tables(
+        self, folder: Path | None, split: str, options: Mapping[str, object], parts: list
+    ) -> Iterator[pa.Table]:
+        """Read a split, or, of a benchmark in parts, some of its `parts`."""
+        if self.read is not None:
+            yield self.read(folder, split, options)
+        else:
+            assert self.read_parts is not None and folder is not None
+            yield from self.read_parts(folder, split, options, parts)
 
     def version_of(self, folder: Path | None) -> str:
         """Return the release that a folder holds; without a folder, the one to download."""

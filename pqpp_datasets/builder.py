@@ -1,8 +1,8 @@
 """The one `DatasetBuilder` behind `load_dataset("pqpp", <configuration>)`."""
 
-from __future__ import annotations
-
+import contextlib
 import logging
+from collections.abc import Iterator
 from dataclasses import make_dataclass
 from pathlib import Path
 from typing import Any
@@ -50,14 +50,10 @@ class _Configuration(datasets.BuilderConfig):
                 )
         return given
 
-    def folder(self) -> Path | None:
-        """Return the folder to read, or None when the files must be downloaded or none exist."""
-        return local_folder(self.benchmark, self.data_dir)
-
     def create_config_id(self, config_kwargs, custom_features=None) -> str:
         """Name the prepared data by what it was made from rather than where that lay."""
         kwargs = {k: v for k, v in config_kwargs.items() if k != "data_dir"}
-        folder = self.folder()
+        folder = local_folder(self.benchmark, self.data_dir)
         self.version = self.benchmark.version_of(folder)
         if folder is not None:
             kwargs["data"] = cache_key_of_files(self.benchmark, folder)
@@ -96,77 +92,38 @@ class Pqpp(datasets.ArrowBasedBuilder):
 
     def _split_generators(self, dl_manager):
         benchmark = self.config.benchmark
-        folder = self._folder(dl_manager)
-        splits = available_splits(benchmark, folder) if folder else list(benchmark.splits)
-        if not splits:
-            raise MissingFileError(self._nothing_here(folder))
+        folder, splits = None, list(benchmark.splits)
+        if benchmark.folders:
+            folder = local_folder(benchmark, self.config.data_dir)
+            if folder is None:
+                folder = _downloaded(benchmark, dl_manager.download_config)
+            else:
+                compare_with_published(benchmark, folder)
+            splits = available_splits(benchmark, folder)
+            if not splits:
+                raise MissingFileError(_nothing_here(benchmark, folder))
         return [
             datasets.SplitGenerator(name=split, gen_kwargs=self._arguments(folder, split))
             for split in splits
         ]
 
-    def _nothing_here(self, folder: Path) -> str:
-        benchmark = self.config.benchmark
-        missing = missing_files(benchmark, folder, benchmark.splits[0])[0].relative_to(folder)
-        said = f"{folder}: no split of {benchmark.name} is here (the first file that is missing is "
-        for other in BENCHMARKS.values():
-            if other.family == benchmark.family and available_splits(other, folder):
-                return (
-                    f'{said}{missing}); this folder holds {other.name}: load_dataset("pqpp", '
-                    f'"{other.name}", data_dir=...)'
-                )
-        return (
-            f"{said}{missing}); give the folder of the published layout, or a root that holds it "
-            f"as {benchmark.folders[0]}, as data_dir="
-        )
-
     def _arguments(self, folder, split) -> dict:
         benchmark = self.config.benchmark
         missing = missing_files(benchmark, folder, split) if folder else []
         if missing:
+            more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise MissingFileError(
-                f"{missing[0]}: this file of the split {split!r} is missing"
-                + (f", and {len(missing) - 1} more" if len(missing) > 1 else "")
-                + "; restore the folder as published"
+                f"{missing[0]}: this file of the split {split!r} is missing{more}; restore the "
+                "folder as published"
             )
         # The library deals the items of a list out to its processes.
         parts = benchmark.parts(folder, split, self.config.options()) if benchmark.parts else [None]
         return {"folder": folder, "split": split, "parts": parts}
 
     def _generate_tables(self, folder, split, parts):
-        benchmark, options = self.config.benchmark, self.config.options()
-        if benchmark.parts is None:
-            yield (0, 0), benchmark.read(folder, split, options)
-            return
-        for number, table in enumerate(benchmark.read_parts(folder, split, options, parts)):
+        tables = self.config.benchmark.tables(folder, split, self.config.options(), parts)
+        for number, table in enumerate(tables):
             yield (0, number), table
-
-    def _folder(self, dl_manager) -> Path | None:
-        benchmark = self.config.benchmark
-        if not benchmark.folders:
-            return None
-        folder = self.config.folder()
-        if folder is None:
-            return self._downloaded(benchmark, dl_manager.download_config)
-        compare_with_published(benchmark, folder)
-        return folder
-
-    def _downloaded(self, benchmark: Benchmark, config) -> Path:
-        published = release(benchmark.folders[0])
-        needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
-        if not published.files:
-            raise MissingFileError(
-                f"{benchmark.name}: no file of this benchmark is published; give the folder that "
-                f"holds {', '.join(needed)} as data_dir="
-            )
-        place = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
-        force = bool(config.force_download)
-        folder = download_release(published, needed, place, force=force)
-        try:
-            download_release(published, benchmark.optional_files, place, force=force)
-        except DownloadError as error:
-            logger.warning("%s: read without what is optional (%s)", benchmark.name, error)
-        return folder
 
     # What the library wraps or words in general terms is said here as what it is.
 
@@ -181,29 +138,63 @@ class Pqpp(datasets.ArrowBasedBuilder):
 
     def as_dataset(self, split: Any = None, **kwargs: Any) -> Any:
         """Return the prepared data; a split that this copy lacks is named with its files."""
-        try:
+        with self._explaining(split):
             return super().as_dataset(split=split, **kwargs)
-        except (ValueError, KeyError) as error:
-            raise self._explained(split, error) from None
 
     def as_streaming_dataset(self, split: Any = None, **kwargs: Any) -> Any:
         """Return the data as a stream; a split that this copy lacks is named with its files."""
-        try:
+        with self._explaining(split):
             return super().as_streaming_dataset(split=split, **kwargs)
+
+    @contextlib.contextmanager
+    def _explaining(self, split: Any) -> Iterator[None]:
+        try:
+            yield
         except BenchmarkError:
             raise
-        except (ValueError, KeyError) as error:
-            raise self._explained(split, error) from None
+        except (ValueError, KeyError):
+            benchmark = self.config.benchmark
+            folder = local_folder(benchmark, self.config.data_dir)
+            if folder is None:
+                raise
+            for name in benchmark.splits:
+                if name in str(split) and (missing := missing_files(benchmark, folder, name)):
+                    raise MissingFileError(
+                        f"the split {name!r} of {benchmark.name} is not in this copy: "
+                        f"{missing[0]} is missing; splits here: "
+                        f"{', '.join(available_splits(benchmark, folder))}"
+                    ) from None
+            raise
 
-    def _explained(self, split, error: Exception) -> Exception:
-        benchmark, folder = self.config.benchmark, self.config.folder()
-        asked = [name for name in benchmark.splits if name in str(split)]
-        for name in asked if folder else ():
-            missing = missing_files(benchmark, folder, name)
-            if missing:
-                return MissingFileError(
-                    f"the split {name!r} of {benchmark.name} is not in this copy: "
-                    f"{missing[0]} is missing; splits here: "
-                    f"{', '.join(available_splits(benchmark, folder))}"
-                )
-        return error
+
+def _nothing_here(benchmark: Benchmark, folder: Path) -> str:
+    missing = missing_files(benchmark, folder, benchmark.splits[0])[0].relative_to(folder)
+    said = f"{folder}: no split of {benchmark.name} is here (the first file that is missing is "
+    for other in BENCHMARKS.values():
+        if other.family == benchmark.family and available_splits(other, folder):
+            return (
+                f'{said}{missing}); this folder holds {other.name}: load_dataset("pqpp", '
+                f'"{other.name}", data_dir=...)'
+            )
+    return (
+        f"{said}{missing}); give the folder of the published layout, or a root that holds it as "
+        f"{benchmark.folders[0]}, as data_dir="
+    )
+
+
+def _downloaded(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
+    published = release(benchmark.folders[0])
+    needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
+    if not published.files:
+        raise MissingFileError(
+            f"{benchmark.name}: no file of this benchmark is published; give the folder that holds "
+            f"{', '.join(needed)} as data_dir="
+        )
+    place = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
+    force = bool(config.force_download)
+    folder = download_release(published, needed, place, force=force)
+    try:
+        download_release(published, benchmark.optional_files, place, force=force)
+    except DownloadError as error:
+        logger.warning("%s: read without what is optional (%s)", benchmark.name, error)
+    return folder

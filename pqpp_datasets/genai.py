@@ -11,14 +11,11 @@ are called as in the file; its `SDXL_2_1` is what the paper calls SD v2.1.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark, features_of
-from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.json_files import read_entries
-from pqpp_datasets.tables import REMEDY
+from pqpp_datasets.benchmark import Benchmark, features_of, named_files
+from pqpp_datasets.tables import read_json
 from pqpp_datasets.target_columns import exact_mean, targets_for
 
 # Our name of a generator -> the file's.
@@ -39,7 +36,7 @@ CITATION = """@misc{li2024genaibench,
   year={2024}
 }"""
 
-_FILE, _CHINESE, _LEAST, _MOST, _RATERS = "genai_image.json", "prompt in Chinese", 1, 5, 3
+_FILE, _LEAST, _MOST = "genai_image.json", 1, 5
 _SCHEMA = pa.schema(
     {
         "prompt_id": pa.string(),
@@ -52,45 +49,23 @@ _SCHEMA = pa.schema(
 )
 
 
-def files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the file of all prompts."""
-    return (_FILE,)
-
-
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts, in the order of the published file."""
-    path = folder / _FILE
     rows = []
-    for key, entry in read_entries(path, {"prompt": str, "models": dict}).items():
-        chinese = entry.get(_CHINESE)
-        if not isinstance(chinese, str | None):
-            raise DataFileError(
-                f"{path}, entry {key[:40]}: {_CHINESE} is {chinese!r:.60}, a text is allowed; "
-                f"{REMEDY}"
-            )
-        ratings = {ours: entry["models"].get(theirs) for ours, theirs in MODELS.items()}
-        if len(entry["models"]) != len(MODELS) or not all(map(_is_rated, ratings.values())):
-            raise DataFileError(
-                f"{path}, entry {key[:40]}: models is {entry['models']!r:.80}, three whole numbers "
-                f"for each of {', '.join(MODELS.values())} are allowed; {REMEDY}"
-            )
+    for key, entry in read_json(folder / _FILE, "genai").items():
+        ratings = {ours: entry["models"][theirs] for ours, theirs in MODELS.items()}
         means = {f"{name}_rating": _mean(some) for name, some in ratings.items()}
         rows.append(
             {
                 "prompt_id": key,
                 "prompt": entry["prompt"],
-                "chinese_prompt": chinese,
+                "chinese_prompt": entry.get("prompt in Chinese"),
                 "ratings": ratings,
                 **means,
                 "mean_rating": _mean([one for some in ratings.values() for one in some]),
             }
         )
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
-
-
-def _is_rated(ratings: Any) -> bool:
-    whole = isinstance(ratings, list) and all(type(one) is int and one > 0 for one in ratings)
-    return whole and len(ratings) == _RATERS
 
 
 def _mean(ratings: list[int]) -> float | None:
@@ -111,7 +86,7 @@ BENCHMARKS = (
         features=features_of(_SCHEMA, targets_for(MODELS, "rating", (_LEAST, _MOST))),
         read=read,
         rows={"train": 527},
-        files=files,
+        files=named_files(_FILE),
         folders=("genai",),
         licence="Apache-2.0",
         year=2024,

@@ -45,7 +45,8 @@ _AUTOMATED = "automated_annotations.csv"
 _TEXT, _ANY_TEXT = Column("string"), Column("string", optional=True)
 _BOOLEAN = Column("string", values=("True", "False"))
 _ANY_BOOLEAN = Column("string", values=("True", "False"), optional=True)
-_NUMBER = Column("float64", 0, 1000, optional=True)
+_NUMBER = Column("string", form=r"[0-9]{1,3}(\.0)?", optional=True)
+_IDS = Column("string", form=r"[0-9, ]*", optional=True)
 _ID = Column("int64", 1, 10**6)
 
 # Our column -> theirs, what its cells must hold there, and its type here.
@@ -56,7 +57,7 @@ _PROMPT = {
     "representations": ("Representations", _TEXT, pa.list_(pa.string())),
     "task_specific_label": ("Task_specific_label", _ANY_TEXT, pa.string()),
     "auto_assessment": ("Auto_assessment", _BOOLEAN, pa.bool_()),
-    "linked_prompts": ("Linked_prompts", _ANY_TEXT, pa.list_(pa.int64())),
+    "linked_prompts": ("Linked_prompts", _IDS, pa.list_(pa.int64())),
 }
 _DIRECTORY_COLUMNS = {
     **_PROMPT,
@@ -188,18 +189,8 @@ def _read_directory(path: Path) -> dict[int, dict]:
 def _rows_of(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
     """Give the rows of a file under our names, each cell as its type says."""
     table = read_csv(path, {theirs: column for theirs, column, _ in fields.values()})
-    number = fields["prompt_id"][0]
     for cells in table.to_pylist():
-        row = {}
-        for name, (theirs, _, kind) in fields.items():
-            try:
-                row[name] = _as_type(cells[theirs], kind)
-            except ValueError as error:
-                raise DataFileError(
-                    f"{path}, {theirs} of the prompt {cells[number]}: {cells[theirs]!r:.60} came, "
-                    f"{error} allowed; {REMEDY}"
-                ) from None
-        yield row
+        yield {name: _as_type(cells[theirs], kind) for name, (theirs, _, kind) in fields.items()}
 
 
 def _as_type(cell, kind: pa.DataType):
@@ -208,15 +199,11 @@ def _as_type(cell, kind: pa.DataType):
         parts = [part.strip() for part in (cell or "").split(",")]
         if kind.value_type == pa.string():
             return parts
-        if not all(part.isdecimal() for part in parts if part):
-            raise ValueError("numbers with commas between are")
         return [int(part) for part in parts if part]
     if pa.types.is_boolean(kind):
         return None if cell is None else cell == "True"
-    if isinstance(cell, float):
-        if not cell.is_integer():
-            raise ValueError("a whole number is")
-        return int(cell)
+    if isinstance(cell, str) and pa.types.is_integer(kind):
+        return int(cell.removesuffix(".0"))
     return cell
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import MissingFileError
 from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.paths import expanded
 
 ARCHIVE = (
     "https://fmiunibuc-my.sharepoint.com/:u:/g/personal/radu_ionescu_fmi_unibuc_ro/"
@@ -49,7 +50,7 @@ def features_of_images() -> dict:
 
 def image_root(image_dir: str | Path) -> Path:
     """Return the folder that holds the prompts' image folders: `image_dir` or `images/` in it."""
-    root = Path(image_dir).expanduser().absolute()
+    root = expanded(image_dir).absolute()
     if not root.is_dir():
         raise MissingFileError(
             f"image_dir={str(image_dir)!r}: no such folder; give the unpacked archive ({ARCHIVE})"

@@ -5,6 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pqpp_datasets.benchmarks import BENCHMARKS
+from pqpp_datasets.errors import NoSuchDatasetError
+from pqpp_datasets.own_benchmark.images import add_kept_images, read_own
+from pqpp_datasets.registration import register
+from pqpp_files.names import did_you_mean
+from pqpp_files.paths import expanded
+from pqpp_hub import is_repository_id
+
 if TYPE_CHECKING:
     import datasets
 
@@ -32,30 +40,24 @@ def load_benchmark(
     """
     import datasets
 
-    from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_datasets.registration import register
-
     if name in BENCHMARKS:
         register()  # also where the start-up files are switched off
         return datasets.load_dataset("pqpp", configuration(name, subset), split=split, **options)
-    folder = Path(name).expanduser()
-    place = str(folder) if folder.is_dir() else _repository(name)
-    if folder.is_dir() and not folder.resolve().name:  # datasets calls a dataset as its folder
-        from pqpp_datasets.errors import NoSuchDatasetError
-
+    folder = expanded(name)
+    if not folder.is_dir():
+        _refuse_no_repository(name)
+    elif not folder.resolve().name:  # datasets calls a dataset as its folder
         raise NoSuchDatasetError(f"dataset {name}: it is the root of the disk; name a folder")
     if is_saved_to_disk(folder):
-        return _saved(place, split, {"subset": subset, **options})
-    from pqpp_datasets.own_benchmark.images import add_kept_images
-    from pqpp_datasets.own_benchmark.read import read_own
-
+        return _saved(str(folder), split, {"subset": subset, **options})
     image_dir = options.pop("image_dir", None)
-    found = read_own(place, subset, split=split, **options)
+    place = str(folder) if folder.is_dir() else name
+    rows = read_own(place, subset, split=split, **options)
     if image_dir is None:
-        return found
-    if not isinstance(found, dict):
-        return add_kept_images(found, name, image_dir)
-    parts = {part: add_kept_images(rows, name, image_dir) for part, rows in found.items()}
+        return rows
+    if not isinstance(rows, dict):
+        return add_kept_images(rows, name, image_dir)
+    parts = {part: add_kept_images(own, name, image_dir) for part, own in rows.items()}
     return datasets.DatasetDict(parts)
 
 
@@ -69,10 +71,6 @@ def configuration(name: str, subset: str | None = None) -> str:
         >>> configuration("pqpp", "conqa"), configuration("conqa"), configuration("pqpp")
         ('conqa', 'conqa', 'pqpp')
     """
-    from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_datasets.errors import NoSuchDatasetError
-    from pqpp_files.names import did_you_mean
-
     chosen = subset or name
     if chosen not in BENCHMARKS or name not in ("pqpp", chosen):
         raise NoSuchDatasetError(
@@ -83,13 +81,11 @@ def configuration(name: str, subset: str | None = None) -> str:
 
 def is_saved_to_disk(folder: Path) -> bool:
     """Tell whether `save_to_disk` wrote a folder."""
-    return any((folder / one).is_file() for one in ("dataset_dict.json", "dataset_info.json"))
+    return any((folder / name).is_file() for name in ("dataset_dict.json", "dataset_info.json"))
 
 
 def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
     import datasets
-
-    from pqpp_datasets.errors import NoSuchDatasetError
 
     for option, value in options.items():
         if value is not None:
@@ -97,28 +93,23 @@ def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
                 f"{option.replace('_', '-')}: {place} was saved by save_to_disk and takes none; "
                 "leave it out"
             )
-    found = datasets.load_from_disk(place)
+    saved = datasets.load_from_disk(place)
     if split is None:
-        return found
-    if not isinstance(found, dict):
-        raise NoSuchDatasetError(f"split {split}: {place} has no splits; leave it out")
+        return saved
+    known = list(saved) if isinstance(saved, dict) else []
     parts = [part.strip() for part in split.split("+")]
-    if not set(parts) <= set(found):
-        raise NoSuchDatasetError(f"split {split}: {place} has {', '.join(found)}; use one of them")
-    return datasets.concatenate_datasets([found[part] for part in parts])
+    if not set(parts) <= set(known):
+        has = f"{', '.join(known)}; use one of them" if known else "no splits; leave it out"
+        raise NoSuchDatasetError(f"split {split}: {place} has {has}")
+    return datasets.concatenate_datasets([saved[part] for part in parts])
 
 
-def _repository(name: str) -> str:
-    from pqpp_datasets.errors import NoSuchDatasetError
-    from pqpp_files.names import did_you_mean
-    from pqpp_hub import is_repository_id
-
+def _refuse_no_repository(name: str) -> None:
     if name.startswith(".") or "/" not in name or not is_repository_id(name):
         raise NoSuchDatasetError(
             f"dataset {name}: no folder, OWNER/REPOSITORY or benchmark is called so; "
             f"{did_you_mean(name, list_benchmarks())}"
         )
-    return name
 
 
 def list_benchmarks() -> list[str]:
@@ -128,6 +119,4 @@ def list_benchmarks() -> list[str]:
         >>> list_benchmarks()[0]
         'pqpp'
     """
-    from pqpp_datasets.benchmarks import BENCHMARKS
-
     return list(BENCHMARKS)

@@ -2,12 +2,15 @@
 
 import logging
 import os
+from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_datasets.sources import HEAD_BYTES, release
 from pqpp_files.hashes import sha256_of, sha256_of_parts
+from pqpp_files.paths import expanded
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +30,7 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     if not benchmark.folders:
         return None
     if data_dir:
-        folder = Path(data_dir).expanduser().absolute()
+        folder = expanded(data_dir).absolute()
         if not folder.is_dir():
             raise MissingFileError(
                 f"data_dir={str(data_dir)!r}: no such folder; give the one that holds the "
@@ -59,27 +62,33 @@ def local_copy(benchmark: Benchmark, split: str, data_dir: str | None = None) ->
     Raises:
         MissingFileError: If `data_dir` is given and is no folder.
     """
-    from datasets import config
-
     root = os.environ.get(ENVIRONMENT_VARIABLE)
     folder = local_folder(benchmark, data_dir) if data_dir else None
     if root and not data_dir:
         folder = _below(Path(root).absolute(), benchmark)
     if folder is None and not data_dir and benchmark.folders:
-        published = release(benchmark.folders[0])
-        folder = Path(config.DOWNLOADED_DATASETS_PATH) / published.folder / published.commit
+        folder = downloaded_folder(benchmark)
     return None if folder is None or missing_files(benchmark, folder, split) else folder
+
+
+def downloaded_folder(benchmark: Benchmark) -> Path:
+    """Return the folder of an earlier download, which may not be there."""
+    from datasets import config
+
+    published = release(benchmark.folders[0])
+    return Path(config.DOWNLOADED_DATASETS_PATH) / published.folder / published.commit
 
 
 def _below(root: Path, benchmark: Benchmark) -> Path | None:
     """Return the folder of a benchmark below a root, the first one with a whole split if any is."""
     folders = [root / name for name in benchmark.folders if (root / name).is_dir()]
-    whole = (
-        folder
-        for folder in folders
-        if any(not missing_files(benchmark, folder, split) for split in benchmark.splits)
-    )
+    whole = filter(partial(has_a_split, benchmark), folders)
     return next(whole, folders[0] if folders else None)
+
+
+def has_a_split(benchmark: Benchmark, folder: Path) -> bool:
+    """Tell whether all files of some split are in a folder."""
+    return any(not missing_files(benchmark, folder, split) for split in benchmark.splits)
 
 
 def available_splits(benchmark: Benchmark, folder: Path) -> list[str]:
@@ -87,16 +96,13 @@ def available_splits(benchmark: Benchmark, folder: Path) -> list[str]:
 
     A split with only some of its files counts as there, so that reading it names what is missing.
     """
-    needed = {split: set(benchmark.files(folder, split)) for split in benchmark.splits}
-
-    def has_own_file(split: str) -> bool:
-        others = (paths for name, paths in needed.items() if name != split)
-        return any((folder / path).exists() for path in needed[split].difference(*others))
-
+    files = {split: benchmark.files(folder, split) for split in benchmark.splits}
+    times = Counter(path for paths in files.values() for path in set(paths))
     return [
         split
-        for split in benchmark.splits
-        if not missing_files(benchmark, folder, split) or has_own_file(split)
+        for split, paths in files.items()
+        if not missing_files(benchmark, folder, split)
+        or any(times[path] == 1 and (folder / path).exists() for path in paths)
     ]
 
 

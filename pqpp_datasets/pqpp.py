@@ -12,15 +12,14 @@ from __future__ import annotations
 import functools
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.benchmark import Benchmark, named_files
 from pqpp_datasets.errors import BenchmarkError, DataFileError
 from pqpp_datasets.images import (
     WHERE_IMAGES,
@@ -32,6 +31,7 @@ from pqpp_datasets.tables import REMEDY, Column, read_csv
 from pqpp_datasets.target_columns import PQPP_TARGETS, exact_mean
 
 if TYPE_CHECKING:
+    import pandas as pd
     from datasets import Features
 
 logger = logging.getLogger(__name__)
@@ -103,9 +103,8 @@ def table_of(rows: Mapping[str, Sequence]) -> pa.Table:
     return pa.table({name: rows.get(name, missing) for name in SCHEMA.names}, schema=SCHEMA)
 
 
-def files_v1_0(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the file of a split of v1.0, as a path below the release's folder."""
-    return (f"dataset/{split}.csv",)
+files_v1_0 = named_files("dataset/{split}.csv")
+"""Name the file of a split of v1.0, as a path below the release's folder."""
 
 
 def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
@@ -151,16 +150,22 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     caption id; its `prompt_id` is then `mscoco-image-<image id>`.
     """
     paths = [folder / path for path in files_v1_1(folder, split)]
-    generation = _read_task(paths[:3], "caption", {"score": _HBPP})
-    retrieval = _read_task(paths[3:], "prompt", {"precision": _UNIT, "reciprocal_rank": _UNIT})
-    keys = [*generation.rows, *(key for key in retrieval.rows if key not in generation.rows)]
-    generated, retrieved = generation.in_order_of(keys), retrieval.in_order_of(keys)
-    rows = _identities(keys, generated.pop(0), retrieved.pop(0), _categories(folder))
-    hbpp = ("mean_hbpp", "glide_hbpp", "sdxl_hbpp")
-    ranked = ("mean_p10", "mean_rr", "clip_p10", "clip_rr", "blip2_p10", "blip2_rr")
-    rows |= zip((*hbpp, *ranked), (*generated, *retrieved), strict=True)
+    hbpp = {name: {"score": f"{name}_hbpp"} for name in _GENERATION}
+    ranked = {
+        name: {"precision": f"{name}_p10", "reciprocal_rank": f"{name}_rr"} for name in _RETRIEVAL
+    }
+    generation = _read_task(paths[:3], "caption", hbpp.values())
+    retrieval = _read_task(paths[3:], "prompt", ranked.values())
+    keys = generation.index.union(retrieval.index, sort=False)
+    generated, retrieved = generation.reindex(keys), retrieval.reindex(keys)
+    prompts, sources, _ = zip(*keys, strict=True)
+    rows: dict[str, Any] = {"prompt": prompts, "source": sources}
+    rows |= _identities(rows, generated.pop("caption_id"), retrieved.pop("caption_id"), folder)
+    for scores in (generated, retrieved):
+        rows |= {str(name): pa.array(scores[name], from_pandas=True) for name in scores}
     _restore_means(paths[0], rows)
-    if "drawbench" in {key[1] for key in keys} - {key[1] for key in retrieval.rows}:
+    only_generated = generation.index.difference(retrieval.index)
+    if "drawbench" in only_generated.get_level_values("source"):
         _say_once(f"{folder}: the retrieval files hold no DrawBench prompt; their scores are null")
     return add_images(table_of(rows), options)
 
@@ -170,91 +175,76 @@ def short_name(split: str) -> str:
     return "val" if split == "validation" else split
 
 
-@dataclass
-class _Task:
-    """The files of one task, joined.
+def _read_task(
+    paths: Sequence[Path], text: str, scores: Iterable[Mapping[str, str]]
+) -> pd.DataFrame:
+    """Join the files of a task, in the order of the first one.
 
-    Attributes:
-        rows: A prompt, as `_keys` gives it, to its row.
-        columns: The files' caption ids, then the scores of each file.
+    Args:
+        paths: The files.
+        text: What they call the prompt.
+        scores: What each calls its scores, to what we call them.
+
+    Returns:
+        The scores and the files' `caption_id`, by text, source and, as some texts stand twice, how
+        often they stood before.
     """
-
-    rows: dict[tuple, int]
-    columns: list[pa.Array]
-
-    def in_order_of(self, keys: Sequence[tuple]) -> list[pa.Array]:
-        """Return the columns for other rows, null where there is none."""
-        order = pa.array(map(self.rows.get, keys), pa.int64())
-        return [column.take(order) for column in self.columns]
-
-
-def _read_task(paths: Sequence[Path], text: str, scores: Mapping[str, Column]) -> _Task:
-    """Join the files of a task, in the order of the first one."""
-    task = _Task({}, [])
-    for path in paths:
-        table = read_csv(path, {text: _TEXT, "source": _SOURCE, "caption_id": _ID, **scores})
-        keys = _keys(table[text].to_pylist(), table["source"].to_pylist())
-        ids = table["caption_id"].combine_chunks()
-        if not task.rows:
-            task.rows = {key: row for row, key in enumerate(keys)}
-            task.columns.append(ids)
-        elif list(task.rows) != keys or task.columns[0] != ids:
-            table = table.take(_order(path, keys, ids, paths[0], task))
-        task.columns += [table[name].combine_chunks() for name in scores]
-    return task
+    tables: list[Any] = []
+    for path, names in zip(paths, scores, strict=True):
+        columns = {name: _HBPP if ours.endswith("hbpp") else _UNIT for name, ours in names.items()}
+        table = read_csv(path, {text: _TEXT, "source": _SOURCE, "caption_id": _ID, **columns})
+        rows = table.to_pandas().rename(columns=names).astype({"caption_id": "Int64"})
+        rows["occurrence"] = rows.groupby([text, "source"]).cumcount()
+        rows = rows.set_index([text, "source", "occurrence"])
+        if tables:
+            _refuse_other_rows(path, rows, paths[0], tables[0])
+            rows = rows.drop(columns="caption_id").reindex(tables[0].index)
+        tables.append(rows)
+    return tables[0].join(tables[1:])
 
 
-def _keys(texts: Sequence[str], sources: Sequence[str]) -> list[tuple]:
-    """Return (text, source) of each row, with the occurrence for a later double of another."""
-    pairs = list(zip(texts, sources, strict=True))
-    if len(set(pairs)) == len(pairs):
-        return pairs
-    seen: Counter = Counter()
-    keys: list[tuple] = []
-    for pair in pairs:
-        keys.append((*pair, seen[pair]) if seen[pair] else pair)
-        seen[pair] += 1
-    return keys
-
-
-def _order(path: Path, keys: Sequence[tuple], ids: pa.Array, first: Path, task: _Task):
-    """Return which row of a file belongs to each row of the first one; refuse other rows."""
-    identities = task.columns[0].to_pylist()
-    for key, identity in zip(keys, ids.to_pylist(), strict=True):
-        row = task.rows.get(key)
-        if row is None:
-            raise DataFileError(f"{path}: the prompt {key[0][:60]!r} is not in {first}; {REMEDY}")
-        if identities[row] != identity:
-            raise DataFileError(
-                f"{path}: the prompt {key[0][:60]!r} has caption_id {identity}, "
-                f"{identities[row]} in {first}; {REMEDY}"
-            )
-    if len(keys) != len(task.rows):
-        missing = next(key for key in task.rows if key not in set(keys))
+def _refuse_other_rows(path: Path, rows: pd.DataFrame, first: Path, known: pd.DataFrame) -> None:
+    """Refuse a file whose rows are not those of the first one."""
+    theirs = known["caption_id"].reindex(rows.index)
+    differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
+    if differs.any():
+        row = int(differs.argmax())
+        prompt = f"{path}: the prompt {rows.index[row][0][:60]!r}"
+        if theirs.isna().iloc[row]:
+            raise DataFileError(f"{prompt} is not in {first}; {REMEDY}")
         raise DataFileError(
-            f"{path}: {len(keys)} rows came, {first} has {len(task.rows)} (the first one missing "
-            f"is {missing[0][:60]!r}); the file is truncated or foreign: restore it as published"
+            f"{prompt} has caption_id {rows['caption_id'].iloc[row]}, {theirs.iloc[row]} in "
+            f"{first}; {REMEDY}"
         )
-    return np.argsort([task.rows[key] for key in keys])
+    if len(rows) != len(known):
+        missing = known.index[~known.index.isin(rows.index)][0][0]
+        raise DataFileError(
+            f"{path}: {len(rows)} rows came, {first} has {len(known)} (the first one missing is "
+            f"{missing[:60]!r}); the file is truncated or foreign: restore it as published"
+        )
 
 
 def _identities(
-    keys: Sequence[tuple], generated: pa.Array, retrieved: pa.Array, categories: Mapping[str, str]
+    rows: Mapping[str, Any], generated: pd.Series, retrieved: pd.Series, folder: Path
 ) -> dict[str, list]:
     """Return who each row is, from what the files of both tasks call `caption_id`."""
-    rows = []
-    for (text, source, *_), image, caption in zip(
-        keys, generated.to_pylist(), retrieved.to_pylist(), strict=True
-    ):
+    categories = _categories(folder)
+    ids: dict[str, list] = {
+        name: [] for name in ("prompt_id", "caption_id", "image_id", "category")
+    }
+    numbers = (
+        numbers.astype(object).where(numbers.notna(), None) for numbers in (generated, retrieved)
+    )
+    for text, source, image, caption in zip(rows["prompt"], rows["source"], *numbers, strict=True):
         if source == "drawbench":  # the index of the prompt, in either file
             index = caption if image is None else image
-            rows.append(
-                (f"drawbench-{index}", source, text, None, None, categories.get(text.strip()))
-            )
+            row = (f"drawbench-{index}", None, None, categories.get(text.strip()))
         else:
             own = f"image-{image}" if caption is None else caption
-            rows.append((f"mscoco-{own}", source, text, caption, image, None))
-    return dict(zip(IDENTITIES, zip(*rows, strict=True), strict=True))
+            row = (f"mscoco-{own}", caption, image, None)
+        for values, value in zip(ids.values(), row, strict=True):
+            values.append(value)
+    return ids
 
 
 def _categories(folder: Path) -> dict[str, str]:

@@ -4,8 +4,6 @@
 library looks up at each call, so an earlier `from datasets import load_dataset` is fine.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 import threading
@@ -66,16 +64,14 @@ def _refuse_hub_options(options) -> None:
     # Silently ignoring these would load something else than what was asked for.
     from pqpp_datasets.errors import OptionError
 
-    if options.get("revision") is not None:
-        raise OptionError(
-            f'load_dataset("pqpp", revision={options["revision"]!r}): the benchmark comes with the '
-            'package and has no revisions; choose a release by its configuration, like "pqpp-v1.0"'
-        )
-    if options.get("data_files") is not None:
-        raise OptionError(
-            'load_dataset("pqpp", data_files=...): single files are not taken; give data_dir=, the '
-            "folder that holds the published layout"
-        )
+    for name in ("revision", "data_files"):
+        if options.get(name) is not None:
+            raise OptionError(
+                f'load_dataset("pqpp", {name}={options[name]!r:.60}): the benchmark comes with the '
+                "package and has no revisions, and single files are not taken; choose a release by "
+                'its configuration, like "pqpp-v1.0", or a folder of the published layout by '
+                "data_dir="
+            )
 
 
 @functools.cache

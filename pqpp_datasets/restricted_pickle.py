@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.tables import require_file
 from pqpp_files.errors import in_a_line
 
 _NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
@@ -215,8 +216,7 @@ def read_pickle(path: Path) -> object:
         >>> read_pickle(path)
         [[9, 25], [30]]
     """
-    if not path.is_file():
-        raise MissingFileError(f"{path}: there is no such file; give the published folder")
+    require_file(path)
     file = io.BytesIO(path.read_bytes())
     try:
         _check_sizes(file)

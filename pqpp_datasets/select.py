@@ -4,8 +4,6 @@ Source: PQPP paper, section 3 ("Prompt selection"): sentence embeddings, k-means
 initialisation, and of each cluster the caption nearest to its centre.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,14 +86,11 @@ def _as_points(embeddings) -> np.ndarray:
             f"embeddings of shape {points.shape} and type {points.dtype} came, numbers of shape "
             "(captions, dimensions) are needed"
         )
-    if not np.isfinite(points).all():
-        row = int(np.argmin(np.isfinite(points).all(axis=1)))
-        raise DataFileError(f"embeddings, row {row}: a value is not finite; embed it anew")
-    large = np.abs(points).max(axis=1) > _LARGEST
-    if large.any():
+    usable = (np.abs(points) <= _LARGEST).all(axis=1)  # nor is NaN
+    if not usable.all():
         raise DataFileError(
-            f"embeddings, row {int(np.argmax(large))}: a value is beyond {_LARGEST:g}, so "
-            "distances overflow; scale all rows alike"
+            f"embeddings, row {int(np.argmin(usable))}: a value is not finite or beyond "
+            f"{_LARGEST:g}, so distances overflow; embed it anew, or scale all rows alike"
         )
     return np.ascontiguousarray(points, dtype=np.float32)
 

@@ -12,14 +12,11 @@ are measured on: leave them out of a training.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark, features_of
-from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.json_files import read_entries
-from pqpp_datasets.tables import REMEDY
+from pqpp_datasets.benchmark import Benchmark, features_of, named_files
+from pqpp_datasets.tables import read_json
 from pqpp_datasets.target_columns import exact_mean, targets_for
 
 MODELS = ("floor33", "gen2", "modelscope", "pika", "zeroscope")
@@ -43,23 +40,11 @@ _SCHEMA = pa.schema(
 )
 
 
-def files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the file of all prompts."""
-    return (_FILE,)
-
-
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts, in the order of the published file."""
-    path = folder / _FILE
     rows = []
-    for key, entry in read_entries(path, {"prompt": str, "models": dict}).items():
-        models = entry["models"]
-        if not models or set(models) - set(MODELS) or not all(map(_is_rating, models.values())):
-            raise DataFileError(
-                f"{path}, entry {key[:40]}: models is {models!r:.80}, a list of one number from "
-                f"{_LEAST} to {_MOST} for some of {', '.join(MODELS)} is allowed; {REMEDY}"
-            )
-        ratings = {name: float(value) for name, (value,) in models.items()}
+    for key, entry in read_json(folder / _FILE, "t2v").items():
+        ratings = {name: float(value) for name, (value,) in entry["models"].items()}
         rows.append(
             {
                 "prompt_id": key,
@@ -69,11 +54,6 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
             }
         )
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
-
-
-def _is_rating(value: Any) -> bool:
-    one = isinstance(value, list) and len(value) == 1 and type(value[0]) in (int, float)
-    return one and _LEAST <= value[0] <= _MOST
 
 
 BENCHMARKS = (
@@ -88,7 +68,7 @@ BENCHMARKS = (
         features=features_of(_SCHEMA, targets_for(MODELS, "rating", (_LEAST, _MOST))),
         read=read,
         rows={"train": 512},
-        files=files,
+        files=named_files(_FILE),
         folders=("t2v",),
         licence="Apache-2.0",
         year=2024,

@@ -1,22 +1,28 @@
-"""Strict reading of published CSV files: read exactly, or refused with the line and the remedy.
+"""Strict reading of published files: read exactly, or refused with the place and the remedy.
 
-No cell is ever guessed, dropped or turned into a missing value.
+No cell is ever guessed, dropped or turned into a missing value. What a JSON file must hold stands
+in `forms.schema.json`, by the name of its form.
 """
 
+import functools
+import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_files.errors import FileError
+from pqpp_files.json_values import text_of, value_parser
 from pqpp_files.read_table import read_table
 
 REMEDY = "restore the file as published, or correct that line"
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
+_PARSE = value_parser(refuse_constants=True)
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,7 @@ class Column:
         low: The least value allowed, for numbers.
         high: The greatest value allowed, for numbers.
         values: The only values allowed, for strings.
+        form: A regular expression that all of a string fits.
         optional: Whether a cell may be empty; it is then null.
     """
 
@@ -35,12 +42,15 @@ class Column:
     low: float | None = None
     high: float | None = None
     values: tuple[str, ...] = ()
+    form: str = ""
     optional: bool = False
 
     def allowed(self) -> str:
         """Say in words what a cell may be."""
         if self.values:
             return "one of " + ", ".join(self.values)
+        if self.form:
+            return f"a text of the form {self.form}"
         kind = {"string": "a text", "int64": "a whole number", "float64": "a finite number"}[
             self.type
         ]
@@ -55,7 +65,8 @@ class Column:
         if self.optional and not cell:
             return None
         if self.type == "string":
-            if not cell.strip() or (self.values and cell not in self.values):
+            is_known = cell in self.values if self.values else bool(cell.strip())
+            if not is_known or (self.form and not re.fullmatch(self.form, cell)):
                 raise ValueError
             return cell
         if (self.type == "int64" and not _WHOLE.fullmatch(cell)) or "_" in cell:
@@ -72,11 +83,22 @@ def not_as_published(error: FileError) -> DataFileError:
     return DataFileError(f"{str(error).rpartition('; ')[0] or error}; {REMEDY}")
 
 
+def require_file(path: Path) -> None:
+    """Refuse a published file that is not there.
+
+    Raises:
+        MissingFileError: If it is not.
+    """
+    if not path.is_file():
+        raise MissingFileError(f"{path}: there is no such file; give the published folder")
+
+
 def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     r"""Read the named columns of a CSV file, all cells present and in range.
 
     Args:
-        path: The file, with a header line; quoted cells may hold newlines.
+        path: The file, with a header line; quoted cells may hold newlines. A file of plain text
+            has a cell a line, and no header.
         columns: What each wanted column must hold; other columns are ignored.
 
     Returns:
@@ -93,10 +115,9 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
         >>> read_csv(path, {"score": Column("float64", -1, 2)}).to_pydict()
         {'score': [1.5]}
     """
-    if not path.is_file():
-        raise MissingFileError(f"{path}: there is no such file; give the published folder")
+    require_file(path)
     try:
-        table = read_table(path, list(columns), remedy=REMEDY)
+        table = read_table(path, list(columns), next(iter(columns)), remedy=REMEDY)
     except FileError as error:
         raise not_as_published(error) from None
     if not len(table):
@@ -124,3 +145,86 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
             for name, column in columns.items()
         }
     )
+
+
+def read_text(path: Path) -> str:
+    """Return a file's text, UTF-8 with or without a byte order mark.
+
+    Raises:
+        MissingFileError: If there is no such file.
+        DataFileError: If a byte is no UTF-8; names the line.
+    """
+    require_file(path)
+    try:
+        return text_of(path.read_bytes(), str(path))
+    except FileError as error:
+        raise not_as_published(error) from None
+
+
+def read_json(path: Path, form: str) -> Any:
+    """Return what a JSON file holds; a key that stands twice in one object is refused.
+
+    Args:
+        path: The file.
+        form: What it must hold, by its name in `forms.schema.json`.
+
+    Raises:
+        MissingFileError: If there is no such file.
+        DataFileError: If it is no JSON, or of another form; names the line or the entry.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.json"
+        >>> _ = path.write_text('{"0": {"61512": [3, 0, 0]}}')
+        >>> read_json(path, "conqa votes")
+        {'0': {'61512': [3, 0, 0]}}
+    """
+    found = parse_json(read_text(path), str(path))
+    refuse_other_form(found, form, str(path))
+    return found
+
+
+def refuse_other_form(found: Any, form: str, name: str, remedy: str = REMEDY) -> None:
+    """Refuse what a file holds where it is not as it must be.
+
+    Args:
+        found: What it holds.
+        form: What it must hold, by its name in `forms.schema.json`.
+        name: Of the file.
+        remedy: What to do.
+
+    Raises:
+        DataFileError: Names the file, the entry, and what is allowed.
+    """
+    error = next(_validator(form).iter_errors(found), None)
+    if error is not None:
+        place = "".join(f", {part!s:.40}" for part in error.absolute_path)
+        raise DataFileError(
+            f"{name}{place}: {error.instance!r:.60} came, {error.schema['description']} is "
+            f"allowed; {remedy}"
+        )
+
+
+@functools.cache
+def _validator(form: str) -> Any:
+    from jsonschema import Draft202012Validator
+
+    forms = Path(__file__).with_name("forms.schema.json").read_text("utf-8")
+    return Draft202012Validator(json.loads(forms)[form])
+
+
+def parse_json(text: str, name: str, line: int = 1) -> Any:
+    """Return what a JSON text holds.
+
+    Args:
+        text: The text.
+        name: Of the file, for the error.
+        line: The line of the file that the text begins on.
+
+    Raises:
+        DataFileError: If it is no JSON or a key stands twice in one object.
+    """
+    try:
+        return _PARSE(text.encode(), name, line)
+    except FileError as error:
+        raise not_as_published(error) from None

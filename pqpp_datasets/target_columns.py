@@ -193,9 +193,7 @@ class Target:
     @property
     def measure(self) -> TargetMeasure:
         """Its measure."""
-        return measure_of(self.name) or TargetMeasure(
-            "score", "Scores", MEASURES["score"].about, None
-        )
+        return measure_of(self.name) or MEASURES["score"]
 
     @property
     def about(self) -> str:

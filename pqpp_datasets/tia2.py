@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark, features_of
+from pqpp_datasets.benchmark import Benchmark, features_of, named_files
 from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.json_files import read_entries
-from pqpp_datasets.tables import REMEDY
+from pqpp_datasets.tables import REMEDY, read_json
 from pqpp_datasets.target_columns import exact_mean
 
 CITATION = """@inproceedings{kim2024confidence,
@@ -26,8 +25,6 @@ CITATION = """@inproceedings{kim2024confidence,
   year={2024}
 }"""
 
-_ANSWERS = (-1, 0, 1)
-_RATERS = 3
 _SCHEMA = pa.schema(
     {
         "prompt": pa.string(),
@@ -38,30 +35,25 @@ _SCHEMA = pa.schema(
 )
 
 
-def files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the file of a set."""
-    return (f"human_annotations/human_labels_{split}.json",)
+files = named_files("human_annotations/human_labels_{split}.json")
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the judged images of one set, in the order of the published file."""
     path = folder / files(folder, split)[0]
-    entries = read_entries(path, {"caption": str, "image": str, "human_labels": list})
     rows = []
-    for key, entry in entries.items():
-        labels = entry["human_labels"]
-        answers = [one for one in labels if one != -1]
-        known = all(type(one) is int and one in _ANSWERS for one in labels)
-        if not known or len(labels) != _RATERS or entry["image"] != key:
+    for key, entry in read_json(path, "tia2").items():
+        if entry["image"] != key:
             raise DataFileError(
-                f"{path}, entry {key[:40]}: {entry['image']!r:.40} with {labels!r:.60} came, its "
-                f"own name with three of -1, 0 and 1 is allowed; {REMEDY}"
+                f"{path}, {key:.40}: image is {entry['image']!r:.40}, its own name is allowed; "
+                f"{REMEDY}"
             )
+        answers = [one for one in entry["human_labels"] if one != -1]
         rows.append(
             {
                 "prompt": entry["caption"],
                 "file_name": key,
-                "labels": labels,
+                "labels": entry["human_labels"],
                 "mean_rate": float(exact_mean(answers)) if answers else None,
             }
         )

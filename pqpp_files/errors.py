@@ -1,16 +1,19 @@
 """The root of all errors that a user reads: what came, what is allowed, what to do."""
 
+from pqpp_files.visible import visible
+
 
 class PqppError(ValueError):
     """Something that came from outside cannot be used; the message is one line.
 
     Every typed error of this project is one, so that a program, and the command line, catch one
-    class. A value of several lines, an array say, is quoted in one.
+    class. A value of several lines, an array say, is quoted in one, and control characters of what
+    came are seen and do nothing.
     """
 
     def __str__(self) -> str:
         said = str(self.args[0]) if len(self.args) == 1 else super().__str__()
-        return " ".join(said.split()) if "\n" in said else said
+        return visible(" ".join(said.split()) if "\n" in said else said)
 
 
 class FileError(PqppError):

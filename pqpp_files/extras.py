@@ -1,7 +1,5 @@
 """What to say where an optional package is not installed: the command that installs it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
@@ -19,6 +17,10 @@ _EXTRAS = {
     **dict.fromkeys(("alembic", "fastapi", "itsdangerous", "pwdlib", "sqlalchemy"), "annotate"),
     **dict.fromkeys(("uvicorn", "multipart"), "annotate"),
     **dict.fromkeys(("cv2", "httpx", "rapidocr"), "assess"),
+    "google_crc32c": "richhf",
+    "lark": "vistar",
+    "matplotlib": "plots",
+    "networkx": "ego-networks",
     "psycopg": "postgresql",
     "ray": "ray",
     "faiss": "select",

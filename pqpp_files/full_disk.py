@@ -1,20 +1,20 @@
 """Saying that a disk is or would be full: which file, how much is wanted and how much is free."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+from pqpp_files.paths import expanded
+
 _NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Torch, safetensors and pyarrow have errors of their own for it.
+_SQLITE_FULL = 13
+# Torch, safetensors and pyarrow have errors of their own without a number. What could not be
+# written was rarely the last byte, so that there may be room left.
 _WORDS = (
     *("No space left", "failed writing file", "StorageFull", "Disk quota exceeded"),
-    "database or disk is full",  # SQLite
     *("] . unexpected pos ", "basic_ios::clear: iostream error"),  # torch, at a file's end
 )
 
@@ -43,7 +43,7 @@ def naming(path: str | os.PathLike[str], wanted: int | None = None) -> Iterator[
         is_named = isinstance(error, OSError) and error.filename == str(path)
         if is_named or not is_full(error):
             raise
-        raise _said(path, wanted) from error
+        raise _disk_error(path, wanted) from error
 
 
 def require_room(path: str | os.PathLike[str], wanted: int) -> None:
@@ -64,8 +64,8 @@ def require_room(path: str | os.PathLike[str], wanted: int) -> None:
         OSError: [Errno 28] no space is left for its 1,000,000,000,000,000,000 bytes (...'a.csv'
     """
     disk = _disk_of(path)
-    if disk.total and wanted > disk.free:  # some file systems do not tell, and give zeros
-        raise _said(path, wanted)
+    if disk.total > 0 and disk.free < wanted:  # some file systems do not tell, and give zeros
+        raise _disk_error(path, wanted)
 
 
 def is_full(error: BaseException | None) -> bool:
@@ -78,14 +78,15 @@ def is_full(error: BaseException | None) -> bool:
     seen: list[BaseException] = []
     while error is not None and error not in seen:
         seen.append(error)
-        number = error.errno if isinstance(error, OSError) else None
-        if number in _NUMBERS or any(words in str(error) for words in _WORDS):
+        is_full_database = getattr(error, "sqlite_errorcode", None) == _SQLITE_FULL
+        is_told = any(words in str(error) for words in _WORDS)
+        if is_full_database or is_told or getattr(error, "errno", None) in _NUMBERS:
             return True
         error = error.__cause__ or error.__context__
     return False
 
 
-def _said(path: str | os.PathLike[str], wanted: int | None) -> OSError:
+def _disk_error(path: str | os.PathLike[str], wanted: int | None) -> OSError:
     free = f"{_disk_of(path).free:,} are free"
     size = f" for its {wanted:,} bytes" if wanted is not None else ""
     remedy = "make room, or name another place"
@@ -93,5 +94,5 @@ def _said(path: str | os.PathLike[str], wanted: int | None) -> OSError:
 
 
 def _disk_of(path: str | os.PathLike[str]) -> Any:
-    place = Path(path).expanduser().absolute()
-    return shutil.disk_usage(next(one for one in (place, *place.parents) if one.exists()))
+    place = expanded(path).absolute()
+    return shutil.disk_usage(next(path for path in (place, *place.parents) if path.exists()))

@@ -10,7 +10,7 @@ from typing import Any
 
 from pqpp_files.errors import FileError
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -35,13 +35,12 @@ def value_parser(
     )
     if refuse_constants:
         numbers["parse_constant"] = _no_constant
-    decoder: Any = json.JSONDecoder(**numbers, object_pairs_hook=_without_repeats)
-    scan = decoder.scan_once  # which the types of the standard library leave out
+    decoder = json.JSONDecoder(**numbers, object_pairs_hook=_without_repeats)
 
     def parse(content: bytes, name: str, line: int = 1) -> Any:
         text = text_of(content, name, line)
         try:
-            return _parsed(text, content, scan)
+            return _parsed(text, content, decoder)
         except json.JSONDecodeError as error:
             where, reason = line + error.lineno - 1, f"{error.msg}, column {error.colno}"
             raise FileError(f"{name}, line {where}: not JSON ({reason}); correct it") from None
@@ -66,7 +65,7 @@ def text_of(content: bytes, name: str, line: int = 1) -> str:
         >>> text_of("\ufeffé".encode(), "votes.json")
         'é'
     """
-    content = content.removeprefix(_BOM) if line == 1 else content
+    content = content.removeprefix(BOM) if line == 1 else content
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -75,16 +74,11 @@ def text_of(content: bytes, name: str, line: int = 1) -> str:
         raise FileError(f"{name}, line {line}: {reason}") from None
 
 
-def _parsed(text: str, content: bytes, scan: Callable) -> Any:
-    start = len(text) - len(text.lstrip())
+def _parsed(text: str, content: bytes, decoder: json.JSONDecoder) -> Any:
     try:
-        value, end = scan(text, start)
-    except StopIteration as error:
-        raise json.JSONDecodeError("a value is missing", text, error.value) from None
+        value = decoder.decode(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    if end != len(text) and text[end:].strip():
-        raise json.JSONDecodeError("more than one value", text, end)
     if _SURROGATE.search(content):
         try:
             json.dumps(value, ensure_ascii=False).encode()

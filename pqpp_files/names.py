@@ -76,3 +76,17 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
     short = name[:80]  # the search takes time that grows with the square of the length
     close = difflib.get_close_matches(short, names, n=3)
     return close or [one for one in names if len(short) > 2 and short in one][:3]
+
+
+def is_repository_id(name: str) -> bool:
+    """Tell whether a name has the form `OWNER/REPOSITORY`.
+
+    Args:
+        name: Any text.
+
+    Example:
+        >>> is_repository_id("someone/pqpp-static"), is_repository_id("static")
+        (True, False)
+    """
+    part = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?"
+    return re.fullmatch(f"{part}/{part}", name) is not None

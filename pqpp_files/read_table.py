@@ -17,18 +17,9 @@ from typing import Any
 
 from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
-from pqpp_files.table_formats import (
-    TOLD,
-    UNNAMED,
-    Block,
-    Format,
-    Json,
-    Parquet,
-    Separated,
-    source_of,
-    spread,
-    told,
-)
+from pqpp_files.table_formats import source_of
+from pqpp_files.table_formats.parquet import UNNAMED
+from pqpp_files.table_formats.table_format import ADDED, Block, Format, spread
 
 INDEX = "the index"  # what an index of pandas is called that has no name
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
@@ -52,7 +43,7 @@ class Table:
         self, path: str, columns: dict[str, list], source: Format, remedy: str, first: int = 0
     ) -> None:
         self.path, self.columns = path, columns
-        self.is_text = isinstance(source, Separated)
+        self.is_text = source.is_text
         self._source, self._remedy, self._first = source, remedy, first
 
     def __len__(self) -> int:
@@ -93,7 +84,7 @@ class Table:
         cells = self[name]
         if not self.is_text:
             return cells
-        kind = Kind()
+        kind = _Kind()
         kind.take(cells)
         return kind.values(cells)
 
@@ -103,15 +94,15 @@ class Table:
         Raises:
             FileError: There is no such column, or a cell is no number.
         """
-        found = []
+        numbers = []
         for row, cell in enumerate(self[name]):
             try:
-                found.append(_number(cell))
+                numbers.append(_number(cell))
             except (TypeError, ValueError):
                 raise FileError(
                     f"{self.place_of(row)}: {name} is {cell!r:.60}, a number is needed; correct it"
                 ) from None
-        return found
+        return numbers
 
 
 def read_table(
@@ -154,16 +145,12 @@ def read_table(
         (['007'], [0.5], 'line 2')
     """
     source = source_of(path, columns, plain, kinds)
-    if isinstance(source, Separated):
-        source.has_header = header
-    if isinstance(source, Parquet):
-        source.with_index = columns is None
-    found = _gathered(source, list)
-    if columns is not None:
-        missing = [name for name in columns if name not in found]
-        if missing:
-            raise _no_column(source, missing, source.names, remedy)
-    index = _index_of(source, found) if columns is None else None
+    source.has_header, source.with_index = header, columns is None
+    found = _gathered(source, list, source.blocks())
+    missing = [name for name in columns or () if name not in found]
+    if missing:
+        raise _no_column(source, missing, source.names, remedy)
+    index = _index_of(source, found)
     table = Table(source.path, found, source, remedy)
     table.index = index
     return table
@@ -171,14 +158,15 @@ def read_table(
 
 def _index_of(source: Format, columns: dict[str, list]) -> tuple[str, Sequence] | None:
     """Return the index of a table that pandas wrote, and take the columns without a name out."""
-    unnamed = {name: columns.pop(name) for name in list(columns) if name.startswith(UNNAMED)}
-    levels = source.index if isinstance(source, Parquet) else ()
-    if isinstance(levels, range):
-        return INDEX, levels
-    if not levels:
+    if not source.with_index:
         return None
-    cells = [unnamed[name] if name in unnamed else columns[name] for name in levels]
-    name = ",".join(INDEX if name in unnamed else name for name in levels)
+    unnamed = {name: columns.pop(name) for name in list(columns) if name.startswith(UNNAMED)}
+    if isinstance(source.index, range):
+        return INDEX, source.index
+    if not source.index:
+        return None
+    cells = [unnamed[name] if name in unnamed else columns[name] for name in source.index]
+    name = ",".join(INDEX if name in unnamed else name for name in source.index)
     return name, cells[0] if len(cells) == 1 else list(zip(*cells, strict=True))
 
 
@@ -211,19 +199,18 @@ class TableParts:
         self._input, self._plain, self._remedy = Input(path, check=False), plain, remedy
         self._column = column
         self.rows = self.blank = self.characters = 0
-        self._kinds: dict[str, Kind] = {}
-        source = self._source()
-        self.is_whole = isinstance(source, Json)
-        self._kept = _gathered(source, list) if self.is_whole else {}
+        source = source_of(self._input, None, plain)
+        self.is_whole = source.is_whole
+        self._kept = list(source.blocks()) if source.is_whole else []
+        kinds: defaultdict[str, _Kind] = defaultdict(_Kind)
         for part in self._tables():
-            cells = part.texts(column)
-            self.rows, self.blank = self.rows + len(part), self.blank + sum(map(_is_blank, cells))
-            self.characters += sum(map(len, cells))
+            texts = part.texts(column)
+            self.rows += len(part)
+            self.blank += sum(not text.strip() for text in texts)
+            self.characters += sum(map(len, texts))
             for name in part.columns:
-                kind = self._kinds.setdefault(name, Kind())
-                if part.is_text and name != column:
-                    kind.take(part[name])
-        self.names = list(self._kinds)
+                kinds[name].take(part[name] if part.is_text and name != column else ())
+        self._kinds, self.names = kinds, list(kinds)
 
     def parts(self, typed: bool) -> Iterator[dict[str, list]]:
         """Give some thousand rows at a time, by column; a file without rows is one empty part.
@@ -239,33 +226,17 @@ class TableParts:
                 found[name] = self._kinds[name].values(cells) if typed_here else cells
             yield found
 
-    def _source(self) -> Format:
-        return source_of(self._input, None, self._plain)
-
-    def _blocks(self, source: Format) -> Iterator[Block]:
-        if not self.is_whole:
-            yield from source.blocks()
-            return
-        size = len(next(iter(self._kept.values()), ()))
-        for start in range(0, max(size, 1), self._AT_ONCE):
-            part = {name: c[start : start + self._AT_ONCE] for name, c in self._kept.items()}
-            yield min(self._AT_ONCE, size - start), part
-
     def _tables(self) -> Iterator[Table]:
-        source = self._source()
-        blocks, first = self._blocks(source), 0
+        source = source_of(self._input, None, self._plain)
+        blocks, first = iter(self._kept or source.blocks()), 0
         while some := list(itertools.islice(blocks, 1)):
             rows = some[0][0]
             while rows < self._AT_ONCE and (block := next(blocks, None)) is not None:
                 some.append(block)
                 rows += block[0]
-            columns = _gathered(source, list, blocks=some)
+            columns = _gathered(source, list, some)
             yield Table(self._input.name, columns, source, self._remedy, first)
             first += rows
-
-
-def _is_blank(text: str) -> bool:
-    return not text.strip()
 
 
 class Codes:
@@ -307,8 +278,8 @@ def read_codes(
         path: As for `read_table`.
         columns: What to read, where it is there.
         kinds: As for `read_table`.
-        nested: The column whose lists and objects give a row for each value, as
-            `pqpp_files.table_formats.nested.spread` does, with its three columns. An object of
+        nested: The column whose lists and objects give a row for each value, as `spread` of
+            `pqpp_files.table_formats.table_format` does, with its three columns. An object of
             objects in `.json` is records then, with the column `key`.
         tell: Is called with how many rows were read, again and again.
         encoding: As for `Input`.
@@ -320,20 +291,23 @@ def read_codes(
         FileError: As of `read_table`, or a cell is a list or an object.
     """
     source = source_of(Input(path, False, encoding), columns, None, kinds)
-    if isinstance(source, Json):
-        source.keyed = nested is not None
-    blocks = told(source.blocks(as_written=True), tell)
-    found = _gathered(
-        source, Codes, spread(blocks, nested, columns) if nested is not None else blocks
-    )
-    return {name: found[name] for name in (*columns, *TOLD) if name in found}, source.names
+    source.keyed = nested is not None
+
+    def blocks() -> Iterator[Block]:
+        for rows, cells in source.blocks(as_written=True):
+            tell(rows)
+            yield rows, cells
+
+    spread_or_not = blocks() if nested is None else spread(blocks(), nested, columns)
+    found = _gathered(source, Codes, spread_or_not)
+    return {name: found[name] for name in (*columns, *ADDED) if name in found}, source.names
 
 
-def _gathered(source: Format, new: Any, blocks: Iterable[Block] | None = None) -> dict[str, Any]:
+def _gathered(source: Format, new: Any, blocks: Iterable[Block]) -> dict[str, Any]:
     """Put blocks together, a `new()` a column; a block may bring columns, or lack them."""
     found: dict[str, Any] = {}
     before = 0
-    for rows, columns in source.blocks() if blocks is None else blocks:
+    for rows, columns in blocks:
         for name in columns:
             if name not in found:
                 found[name] = new(itertools.repeat(None, before))
@@ -354,12 +328,12 @@ def _gathered(source: Format, new: Any, blocks: Iterable[Block] | None = None) -
 def _no_column(
     source: Format, missing: Sequence[str], names: Sequence[str], remedy: str
 ) -> FileError:
-    where = f"{source.path}, line 1" if isinstance(source, Separated) else source.path
+    where = f"{source.path}, line 1" if source.is_text else source.path
     known = ", ".join(n if n.isprintable() else ascii(n) for n in names)[:200] or "none"
     return FileError(f"{where}: no column {', '.join(map(repr, missing))} among {known}; {remedy}")
 
 
-class Kind:
+class _Kind:
     """What the cells of a CSV column are, seen bit by bit: whole numbers, numbers or texts."""
 
     def __init__(self) -> None:

@@ -1,7 +1,5 @@
 """Reading a YAML file that a user has written: plain values only, whatever the file holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -47,18 +45,15 @@ def read_yaml(
     try:
         with Path(path).open("rb") as file:
             text = file.read(_MOST_BYTES + 1)
-        if len(text) > _MOST_BYTES:
-            raise error(f"{path} is larger than a megabyte; name {what}")
-        content = yaml.load(text.decode("utf-8"), PlainLoader)
     except OSError as caught:
         is_named_so = Path(path).suffix in (".yaml", ".yml")
         said = f"{path} cannot be read ({caught.strerror}); check the path"
         raise error(said if is_named_so else said + hint) from None
-    except RecursionError:
-        raise error(f"{path} is nested too deeply{see}") from None
-    except PqppError:
-        raise
-    except (yaml.YAMLError, ValueError) as caught:  # a number of 5,000 digits is a ValueError
+    if len(text) > _MOST_BYTES:
+        raise error(f"{path} is larger than a megabyte; name {what}")
+    try:
+        content = yaml.load(text.decode("utf-8"), PlainLoader)
+    except (yaml.YAMLError, ValueError, RecursionError) as caught:  # 5,000 digits: a ValueError
         raise error(f"{path} is no YAML ({type(caught).__name__}); check its form") from None
     if not isinstance(content, dict):
         raise error(f"{path} holds no `name: value` lines{see}")

@@ -18,15 +18,16 @@ import secrets
 import shutil
 import signal
 import socket
+import stat
 import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from pqpp_files.check_output import behind_links, check_output_folder
 from pqpp_files.errors import FileError
 from pqpp_files.full_disk import naming
+from pqpp_files.paths import behind_links, check_output_folder, expanded
 
 _MARK = "pqpp"
 _SWAPS = 100
@@ -34,10 +35,15 @@ _TIDIED: set[Path] = set()
 
 
 @contextlib.contextmanager
-def write_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
+def write_beside(path: str | os.PathLike[str], is_secret: bool = False) -> Iterator[Path]:
     """Give a temporary path in the same folder and rename it to `path` when all went well.
 
-    A link stays, and what it points to is replaced.
+    A link stays, and what it points to is replaced. Who may read the older file may read the new
+    one, and nobody else.
+
+    Args:
+        path: The file to write.
+        is_secret: Whether its owner alone may read it, from its first byte.
 
     Example:
         >>> import pathlib, tempfile
@@ -56,19 +62,25 @@ def write_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
         if place.parent not in _TIDIED:
             remove_litter(place.parent)
         beside = _name_beside(place, place.suffix)
-        beside.touch(exist_ok=False)
+        kept = None if is_secret else _mode_of(place)
+        beside.touch(0o600 if is_secret or kept is not None else 0o666, exist_ok=False)
     except OSError as error:  # name the file that was asked for, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         with naming(path):
             yield beside
             _flush(beside)
+        if kept is not None:
+            with contextlib.suppress(OSError):  # a file system without modes
+                beside.chmod(kept)  # at the end: it may be one that nobody may write to
         beside.replace(place)
     finally:
         beside.unlink(missing_ok=True)
 
 
-def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+def write_whole(
+    path: str | os.PathLike[str], content: str | bytes, is_secret: bool = False
+) -> None:
     """Write a file as `write_beside` does, a text as UTF-8.
 
     Example:
@@ -79,8 +91,16 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
         'a cat'
     """
     content = content.encode() if isinstance(content, str) else content
-    with write_beside(path) as beside, naming(path, len(content)):
+    with write_beside(path, is_secret) as beside, naming(path, len(content)):
         beside.write_bytes(content)
+
+
+def _mode_of(place: Path) -> int | None:
+    """Return the mode of a file, None where there is none."""
+    try:
+        return stat.S_IMODE(place.stat().st_mode)
+    except OSError:
+        return None
 
 
 @contextlib.contextmanager
@@ -115,7 +135,7 @@ def whole_folder(
         >>> before, [one.name for one in folder.iterdir()]
         (False, ['a.txt'])
     """
-    place = behind_links(Path(folder).expanduser().absolute())
+    place = behind_links(expanded(folder).absolute())
 
     def ask(held: Path) -> None:
         with contextlib.suppress(FileNotFoundError):  # another process has just moved it away
@@ -130,6 +150,8 @@ def whole_folder(
             ask(place)
             with naming(folder):
                 new.mkdir(parents=True)
+                if (mode := _mode_of(place)) is not None:  # another process may move it away
+                    new.chmod(mode)
                 yield new
                 for path in new.rglob("*"):
                     if path.is_file():

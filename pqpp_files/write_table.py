@@ -4,11 +4,12 @@
 Tables of results, whose cells are names and numbers, are written by pandas.
 """
 
-from __future__ import annotations
-
+import contextlib
 import csv
+import functools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from pqpp_files.errors import FileError
@@ -32,7 +33,10 @@ def table_text(style: str, parts: Iterable[Part]) -> Iterator[str]:
     """
     if style == "csv":
         return _csv(parts)
-    return _json(parts) if style == "json" else _json_lines(parts)
+    if style == "json":
+        return _json(parts)
+    rows = map(_records, parts)
+    return ("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in some) for some in rows)
 
 
 def write_parquet(path: Any, parts: Iterable[Part], again: Iterable[Part]) -> None:
@@ -60,20 +64,15 @@ def write_parquet(path: Any, parts: Iterable[Part], again: Iterable[Part]) -> No
     import pyarrow as pa
     import pyarrow.parquet
 
-    known = pa.schema([])
-    for part in again:
-        known = _unified(known, part)
-    writer = None
-    try:
+    known = functools.reduce(_unified, again, pa.schema([]))
+    with contextlib.ExitStack() as stack:
+        writer = None
         for part in parts:
             if writer is None:
                 added = {name: cells for name, cells in part.items() if name not in known.names}
                 schema = pa.schema([*known, *_unified(pa.schema([]), added)])
-                writer = pa.parquet.ParquetWriter(path, schema)
+                writer = stack.enter_context(pa.parquet.ParquetWriter(path, schema))
             writer.write_table(pa.table(dict(part), schema=schema))
-    finally:
-        if writer is not None:
-            writer.close()
 
 
 def _unified(known: Any, part: Part) -> Any:
@@ -82,8 +81,8 @@ def _unified(known: Any, part: Part) -> Any:
 
     for name, cells in part.items():
         try:
-            own = pa.schema([(name, pa.array(cells).type)])
-            known = pa.unify_schemas([known, own], promote_options="permissive")
+            column = pa.schema([(name, pa.array(cells).type)])
+            known = pa.unify_schemas([known, column], promote_options="permissive")
         except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0][:150]
             raise FileError(
@@ -93,32 +92,16 @@ def _unified(known: Any, part: Part) -> Any:
     return known
 
 
-def _rows(part: Part) -> Iterator[tuple]:
-    return zip(*part.values(), strict=True)
-
-
-class _Line:
-    """Where a `csv.writer` leaves a row."""
-
-    def write(self, row: str) -> None:
-        self.row = row
-
-
 def _csv(parts: Iterable[Part]) -> Iterator[str]:
     # A cell with any part of the line end is quoted: with "\r\n" that is each kind of line break.
-    line = _Line()
-    writer = csv.writer(line, lineterminator="\r\n")
-
-    def text(row: Sequence[Any]) -> str:
-        writer.writerow(row)
-        return line.row[:-2] + "\n"
-
-    header = None
-    for part in parts:
-        if header is None:
-            header = list(part)
-            yield text(header)
-        yield "".join(text(list(map(_csv_cell, row))) for row in _rows(part))
+    lines: list[str] = []
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
+    for number, part in enumerate(parts):
+        if number == 0:
+            writer.writerow(list(part))
+        writer.writerows(map(_csv_cell, row) for row in zip(*part.values(), strict=True))
+        yield "".join(line[:-2] + "\n" for line in lines)
+        lines.clear()
 
 
 def _csv_cell(cell: Any) -> Any:
@@ -126,19 +109,14 @@ def _csv_cell(cell: Any) -> Any:
     return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell
 
 
-def _json_lines(parts: Iterable[Part]) -> Iterator[str]:
-    for part in parts:
-        names = list(part)
-        records = (dict(zip(names, row, strict=True)) for row in _rows(part))
-        yield "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+def _records(part: Part) -> list[dict[str, Any]]:
+    return [dict(zip(part, row, strict=True)) for row in zip(*part.values(), strict=True)]
 
 
 def _json(parts: Iterable[Part]) -> Iterator[str]:
     opened = False
-    for part in parts:
-        records = [dict(zip(part, row, strict=True)) for row in _rows(part)]
-        if records:
-            text = json.dumps(records, ensure_ascii=False, indent=1)
-            yield ("," if opened else "[") + text[1:-2]
-            opened = True
+    for records in filter(None, map(_records, parts)):
+        text = json.dumps(records, ensure_ascii=False, indent=1)
+        yield ("," if opened else "[") + text[1:-2]
+        opened = True
     yield "\n]\n" if opened else "[]\n"

@@ -33,9 +33,6 @@ def require_licence(key: str, error: type[PqppError] = PqppError) -> None:
     """
     if key not in LICENCE_KEYS:
         wanted = key.lower().replace(" ", "-")
-        hint = f"did you mean {wanted}?" if wanted in LICENCE_KEYS else _near(key)
+        near = did_you_mean(key, sorted(LICENCE_KEYS))
+        hint = f"did you mean {wanted}?" if wanted in LICENCE_KEYS else near
         raise error(f"--license {key}: no key of the Hub's; {hint}")
-
-
-def _near(key: str) -> str:
-    return did_you_mean(key, sorted(LICENCE_KEYS))

@@ -21,6 +21,7 @@ from typing import IO, Any
 from pqpp_files.errors import PqppError
 from pqpp_files.full_disk import is_full, naming, require_room
 from pqpp_files.hashes import content_id
+from pqpp_files.paths import expanded
 from pqpp_hub.reasons import NOT_CACHED, reason_of
 
 logger = logging.getLogger(__name__)
@@ -64,11 +65,16 @@ def is_reachable(url: str) -> bool:
 
 def is_offline() -> bool:
     """Tell whether the offline mode of the Hub's client or of `datasets` is on."""
+    names = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE")
+    return any(getattr(one, name, False) for one in _settings() for name in names)
+
+
+def _settings() -> list[Any]:
+    """Return what holds the offline mode: the settings of the Hub's client and of `datasets`."""
     from huggingface_hub import constants
 
-    names = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE")
-    settings = [constants, getattr(sys.modules.get("datasets"), "config", None)]
-    return any(getattr(one, name, False) for one in settings for name in names)
+    own = getattr(sys.modules.get("datasets"), "config", None)
+    return [constants] if own is None else [constants, own]
 
 
 @contextlib.contextmanager
@@ -80,11 +86,10 @@ def cached_if_unreachable(*names: str) -> Iterator[None]:
     """
     from huggingface_hub import constants
 
-    if all(name == "pqpp" or Path(name).expanduser().exists() for name in names):
+    if all(name == "pqpp" or expanded(name).exists() for name in names):
         yield
         return
-    own = getattr(sys.modules.get("datasets"), "config", None)
-    settings: list[Any] = [constants] if own is None else [constants, own]
+    settings = _settings()
     before = [one.HF_HUB_OFFLINE for one in settings]
     unreachable = not is_reachable(constants.ENDPOINT)
     try:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import PqppError
 from pqpp_files.hashes import content_id
-from pqpp_hub.names import is_repository_id
-from pqpp_hub.push_report import PushReport
+from pqpp_files.names import is_repository_id
 from pqpp_hub.reasons import reason_of
 
 if TYPE_CHECKING:
@@ -24,6 +24,73 @@ _TRIES = 3
 
 class HubError(PqppError):
     """The Hub cannot be reached or refuses; the message says why and what to do, and no token."""
+
+
+@dataclass(frozen=True)
+class PushReport:
+    """What a push did, or would do.
+
+    Attributes:
+        repo_id: The repository.
+        revision: The branch.
+        url: Where the repository is on the Hub.
+        new_repository: Whether the repository was made, or would be.
+        new_branch: Whether the branch was made, or would be.
+        added: Files that were not there.
+        changed: Files whose content differs.
+        removed: Files of an older push that this one does not have.
+        unchanged: Files that are the same already.
+        commit: The commit's id; None if there was nothing to commit, or nothing was written.
+        dry_run: Whether nothing was written.
+        not_compared: Why it could not be seen what is there; all files are `added` then.
+    """
+
+    repo_id: str
+    revision: str
+    url: str
+    new_repository: bool
+    new_branch: bool
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    commit: str | None
+    dry_run: bool
+    not_compared: str | None = None
+
+    def lines(self) -> list[str]:
+        """Return the report as lines to print, one a file.
+
+        Example:
+            >>> PushReport("a/b", "main", "", True, False, ("x",), (), (), (), None, True).lines()
+            ['would make the repository a/b', 'would add x', 'dry run: nothing was written']
+        """
+        would = "would " if self.dry_run else ""
+        new = [
+            f"{would}{'make' if would else 'made'} the {what}"
+            for what, made in (
+                (f"repository {self.repo_id}", self.new_repository),
+                (f"branch {self.revision}", self.new_branch),
+            )
+            if made
+        ]
+        verbs = {"added": "add", "changed": "change", "removed": "remove"}
+        if self.not_compared:
+            verbs["added"] = "push"
+        files = [
+            f"{would}{verb if would else done} {file}"
+            for done, verb in verbs.items()
+            for file in getattr(self, done)
+        ]
+        if self.dry_run:
+            end = "dry run: nothing was written"
+            if self.not_compared:
+                end += f", nor compared with the Hub: {self.not_compared}"
+        elif self.commit:
+            end = f"commit {self.commit} at {self.url}"
+        else:
+            end = f"nothing to do: {self.repo_id} has these files already"
+        return [*new, *files, *(f"unchanged {file}" for file in self.unchanged), end]
 
 
 def push_files(
@@ -74,8 +141,7 @@ def push_files(
             names a commit that is live, or the answer to a commit was
             lost; pushing again puts either right.
     """
-    if not is_repository_id(repo_id):
-        raise HubError(f"{repo_id!r} is not a valid repository name; write OWNER/REPOSITORY")
+    require_repository_id(repo_id)
     if revision is not None and not revision.strip():
         raise HubError(
             f"{revision!r} is no branch; name one, or leave the revision out for {_MAIN}"
@@ -96,6 +162,18 @@ def push_files(
         return push.report(dry_run)
 
 
+def require_repository_id(repo_id: str) -> None:
+    """Refuse what names no repository.
+
+    >>> require_repository_id("mine")
+    Traceback (most recent call last):
+        ...
+    pqpp_hub.push.HubError: 'mine' is not a valid repository name; write OWNER/REPOSITORY
+    """
+    if not is_repository_id(repo_id):
+        raise HubError(f"{repo_id!r} is not a valid repository name; write OWNER/REPOSITORY")
+
+
 class _Push:
     """One push: looks at what is there, then writes."""
 
@@ -112,7 +190,9 @@ class _Push:
         self.new_repository = self.new_branch = False
         self.head: str | None = None
         self.commit: str | None = None
-        self.outcome: dict[str, list[str]] = {"changed": [], "removed": [], "unchanged": []}
+        self.outcome: dict[str, list[str]] = {
+            name: [] for name in ("added", "changed", "removed", "unchanged")
+        }
         self.not_compared: str | None = None
 
     def look(
@@ -169,17 +249,8 @@ class _Push:
     def _listed(self, there: Mapping[str, str], list_name: str, place: Path) -> set[str]:
         """Return the paths that the list of the older push names."""
         for _ in range(_TRIES):
-            path = Path(
-                self._call(
-                    self.api.hf_hub_download,
-                    self.repo_id,
-                    list_name,
-                    repo_type=self.kind,
-                    revision=self.head,
-                    local_dir=place / "older",
-                    force_download=True,
-                )
-            )
+            where = {"revision": self.head, "local_dir": place / "older"}
+            path = Path(self._ask("hf_hub_download", list_name, force_download=True, **where))
             if content_id(path, there[list_name]) == there[list_name]:
                 return set(path.read_bytes().decode("utf-8", "replace").splitlines())
         raise self._error(f"sends {list_name} damaged again and again; try again later")
@@ -196,7 +267,7 @@ class _Push:
 
     def _look_at_branch(self, info: Any) -> dict[str, str]:
         """Return the files of the branch as `_contents` does."""
-        refs = self._call(self.api.list_repo_refs, self.repo_id, repo_type=self.kind)
+        refs = self._ask("list_repo_refs")
         if self.revision in {branch.name for branch in refs.branches}:
             if self.revision != _MAIN:
                 info = self._info(self.revision)
@@ -208,39 +279,24 @@ class _Push:
         return _contents(info)
 
     def _info(self, revision: str) -> Any:
-        return self._call(
-            self.api.repo_info,
-            self.repo_id,
-            repo_type=self.kind,
-            revision=revision,
-            files_metadata=True,
-        )
+        return self._ask("repo_info", revision=revision, files_metadata=True)
 
     def _compare(self, there: Mapping[str, str], is_ours: Callable[[str], bool]) -> None:
-        outcome: dict[str, list[str]] = {"added": [], "changed": [], "removed": [], "unchanged": []}
         for name, path in self.files.items():
-            if name not in there:
-                outcome["added"].append(name)
-            else:
-                same = content_id(path, there[name]) == there[name]
-                outcome["unchanged" if same else "changed"].append(name)
-        outcome["removed"] = sorted(n for n in there if n not in self.files and is_ours(n))
-        self.outcome = outcome
+            same = name in there and content_id(path, there[name]) == there[name]
+            kind = "unchanged" if same else "changed" if name in there else "added"
+            self.outcome[kind].append(name)
+        self.outcome["removed"] = sorted(n for n in there if n not in self.files and is_ours(n))
 
     def write(self, private: bool, message: str) -> None:
         """Make what is missing and commit what differs."""
         from huggingface_hub import CommitOperationDelete
 
-        kind: dict[str, Any] = {"repo_type": self.kind}
         if self.new_repository:
             sdk = {"space_sdk": "gradio"} if self.kind == "space" else {}
-            self._call(
-                self.api.create_repo, self.repo_id, private=private, exist_ok=True, **kind, **sdk
-            )
+            self._ask("create_repo", private=private, exist_ok=True, **sdk)
         if self.new_branch:
-            self._call(
-                self.api.create_branch, self.repo_id, branch=self.revision, exist_ok=True, **kind
-            )
+            self._ask("create_branch", branch=self.revision, exist_ok=True)
         changed = [*self.outcome["added"], *self.outcome["changed"]]
         removed = [CommitOperationDelete(name) for name in self.outcome["removed"]]
         if not changed and not removed:
@@ -264,12 +320,10 @@ class _Push:
     def _commit(self, names: list[str], others: list[Any], message: str) -> None:
         from huggingface_hub import CommitOperationAdd
 
-        done = self._call(
-            self.api.create_commit,
-            self.repo_id,
+        done = self._ask(
+            "create_commit",
             [*(CommitOperationAdd(name, str(self.files[name])) for name in names), *others],
             commit_message=message,
-            repo_type=self.kind,
             revision=self.revision,
             # Refused if somebody else has written since we looked.
             parent_commit=self.commit or self.head,
@@ -305,6 +359,11 @@ class _Push:
             dry_run=dry_run,
             not_compared=self.not_compared,
         )
+
+    def _ask(self, method: str, *arguments: Any, **details: Any) -> Any:
+        """Return what the Hub's client answers of the repository."""
+        function = getattr(self.api, method)
+        return self._call(function, self.repo_id, *arguments, repo_type=self.kind, **details)
 
     def _call(self, function: Callable[..., Any], *arguments: Any, **details: Any) -> Any:
         try:

@@ -134,6 +134,9 @@ def _launched(
     page: Any, host: str | None, port: int | None, css: tuple[Path, ...], head: str
 ) -> str:
     """Begin to serve a page, and return its address."""
+    import gradio
+
+    theme = gradio.themes.Default(font=list(_FONT), font_mono=list(_MONO), primary_hue="blue")
     try:
         _, url, _ = page.launch(
             server_name=host,
@@ -147,7 +150,7 @@ def _launched(
             enable_monitoring=False,
             max_file_size="1b",  # no page takes files
             footer_links=[],
-            theme=_theme(),
+            theme=theme,  # its colours are those of space.css
             css_paths=[_CSS, *css],
             head=head,
         )
@@ -229,27 +232,6 @@ def app_of(module: str, function: str, argument: str) -> str:
         serve_demo("static")
     """
     return f"from {module} import {function}\n\n{function}({json.dumps(argument)})\n"
-
-
-def _theme() -> Any:
-    """Return the look: fonts of the visitor's machine, colours that can be read."""
-    import gradio
-
-    theme = gradio.themes.Default(font=list(_FONT), font_mono=list(_MONO), primary_hue="blue")
-    return theme.set(
-        button_primary_background_fill="*primary_700",
-        button_primary_background_fill_hover="*primary_800",
-        button_primary_background_fill_dark="*primary_700",
-        button_primary_background_fill_hover_dark="*primary_600",
-        button_primary_text_color="white",
-        button_primary_text_color_dark="white",
-        block_info_text_color="*neutral_600",
-        block_info_text_color_dark="*neutral_300",
-        block_label_text_color="*neutral_700",
-        block_label_text_color_dark="*neutral_200",
-        body_text_color_subdued="*neutral_600",
-        body_text_color_subdued_dark="*neutral_300",
-    )
 
 
 def _free_port(host: str | None) -> int:

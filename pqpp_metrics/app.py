@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pqpp_hub.space import blank_page, said_here, serve_page, telling
-from pqpp_metrics.registration import metric_path
+from pqpp_metrics.load import metric_card
 
 if TYPE_CHECKING:
     import gradio
@@ -40,23 +40,21 @@ def metric_page(name: str) -> gradio.Blocks:
         UnknownMetricError: there is no such metric.
         MissingExtraError: the extra `demo` is not installed.
     """
-    card = metric_path(name).with_name("README.md").read_text(encoding="utf-8")
+    card = metric_card(name)[1]
     with blank_page(name) as page:
         import evaluate
         import gradio
 
         metric = evaluate.load(f"pqpp/{name}")
         arguments = [*metric.input_names(), *metric.options()]
-        example = example_inputs(card)
+        example = {key: json.dumps(value) for key, value in example_inputs(card).items()}
 
         def compute(*texts):
             named = zip(arguments, texts, strict=True)
             return metric.compute(**{key: json.loads(text) for key, text in named if text})
 
-        gradio.Markdown(_without_front_matter(card))
-        boxes = [
-            gradio.Textbox(_as_json(example.get(key)), label=f"{key} (JSON)") for key in arguments
-        ]
+        gradio.Markdown(card)
+        boxes = [gradio.Textbox(example.get(key, ""), label=f"{key} (JSON)") for key in arguments]
         button = gradio.Button("Compute", variant="primary")
         said = said_here()
         result = gradio.JSON(label="Result")
@@ -72,11 +70,3 @@ def serve_metric(name: str) -> None:
         name: The metric, as in `list_metrics`.
     """
     serve_page(metric_page(name))
-
-
-def _as_json(value):
-    return "" if value is None else json.dumps(value)
-
-
-def _without_front_matter(card):
-    return card.split("---\n", 2)[-1]

@@ -11,5 +11,9 @@ class InputFormError(MetricInputError):
     """An input is nested otherwise than the metric takes it: a number for a list, say."""
 
 
+class MetricFileError(PqppError):
+    """A file of inputs cannot be used as asked; the message names options in backticks."""
+
+
 class UnknownMetricError(FileNotFoundError):
     """`evaluate.load("pqpp/<name>")` was asked for a name that this package does not have."""

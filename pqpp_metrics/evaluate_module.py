@@ -1,7 +1,5 @@
 """A metric as a module of evaluate: its description, and the checks that evaluate lacks."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 from pathlib import Path
@@ -56,10 +54,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
     def add(self, *, prediction: Any = None, reference: Any = None, **others: Any) -> None:
         """Add one item; as `evaluate.Metric.add`."""
         item = {"predictions": prediction, "references": reference, **others}
-        batch = self._batch({name: None if one is None else [one] for name, one in item.items()})
-        item = {name: column[0] for name, column in batch.items()}
-        singular = {"predictions": "prediction", "references": "reference"}
-        super().add(**{singular.get(name, name): value for name, value in item.items()})
+        self.add_batch(**{k: None if value is None else [value] for k, value in item.items()})
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **others: Any) -> None:
         """Add a batch of items; as `evaluate.Metric.add_batch`."""
@@ -89,11 +84,10 @@ class EvaluateMetric(Metric, evaluate.Metric):
             self.add_batch(**inputs)
         try:
             return super().compute(**options)
-        except MetricInputError as error:
+        except Exception as error:
             self._discard()
-            raise type(error)(self.in_own_words(str(error))) from None
-        except Exception:
-            self._discard()
+            if isinstance(error, MetricInputError):
+                raise type(error)(self.in_own_words(str(error))) from None
             raise
         finally:
             self._kinds = None
@@ -117,7 +111,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
         before = self._kinds if self.writer is not None else None
         for name in labels:
             if before is not None and kinds[name] != before[name]:
-                now, then = (" and ".join(found[name]) for found in (kinds, before))
+                now, then = " and ".join(kinds[name]), " and ".join(before[name])
                 raise MetricInputError(f"`{name}` holds {now}; before it was {then}: give one kind")
             columns[name] = as_json(columns[name])
         self._kinds = kinds

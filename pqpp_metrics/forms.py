@@ -16,14 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from pqpp_metrics.errors import InputFormError, MetricInputError
-from pqpp_metrics.functional._categories import as_labels, kind_of, label_array
-from pqpp_metrics.functional._containers import to_numpy, unwrapped
-from pqpp_metrics.functional._groups import group_codes
-from pqpp_metrics.functional._inputs import as_floats
-from pqpp_metrics.functional._types import Values
-
-# What labels are called to a person, whether they group rows or are what raters said.
-_IN_WORDS = {"id": "label", "group": "label"}
+from pqpp_metrics.functional._categories import as_labels, group_codes, kind_of, label_array
+from pqpp_metrics.functional._containers import Values, to_numpy, unwrapped
+from pqpp_metrics.functional._inputs import as_floats, require_as_many
 
 
 class Entry(NamedTuple):
@@ -38,7 +33,8 @@ class Entry(NamedTuple):
 
     def __str__(self):
         """In words: "text", "list of numbers"."""
-        kind = _IN_WORDS.get(self.kind, self.kind)
+        # Whether they group rows or are what raters said, to a person they are labels.
+        kind = "label" if self.is_label else self.kind
         plural = kind if kind == "text" or not self.depth else kind + "s"
         return "list of " * bool(self.depth) + "lists of " * (self.depth - 1) + plural
 
@@ -64,7 +60,7 @@ PAIRS = ({"predictions": _NUMBER, "references": _NUMBER},)
 RANKINGS = ({"predictions": _NUMBERS, "references": _NUMBERS},)
 MAPS = ({"predictions": _TABLE, "references": _TABLE},)
 VECTORS = RANKINGS
-TEXTS = ({"predictions": _TEXT, "references": _TEXT},)
+TEXT_PAIRS = ({"predictions": _TEXT, "references": _TEXT},)
 PREFERENCES = ({"predictions": _NUMBERS, "references": _NUMBER},)
 TWO_PREDICTORS = ({"predictions": _NUMBER, "other_predictions": _NUMBER, "references": _NUMBER},)
 TWO_GROUPS = ({"x": _NUMBERS, "y": _NUMBERS},)
@@ -72,21 +68,14 @@ P_VALUES = ({"p_values": _NUMBER},)
 VOTES = ({"votes": _NUMBERS},)
 NUMERIC_RATINGS = ({"ratings": _NUMBERS},)
 FEEDBACK = ({"scores": _TABLE, "keyword_labels": _TABLE, "points": Entry("number", 3)},)
-QUESTIONNAIRES = (
-    {
-        "positive": _TABLE,
-        "negative": _TABLE,
-        "levels": _NUMBERS,
-        "question_weights": _NUMBERS,
-        "level_weights": _NUMBERS,
-    },
-)
+_WEIGHTS = dict.fromkeys(("levels", "question_weights", "level_weights"), _NUMBERS)
+QUESTIONNAIRES = ({"positive": _TABLE, "negative": _TABLE} | _WEIGHTS,)
 SCENES = ({"coverage": _NUMBER, "consistency": _NUMBER},)
 OVERLAPS = ({"overlap_depths": _TABLE, "outside_depths": _TABLE, "confidences": _TABLE},)
 SUB_SCORES = ({"scores": _NUMBERS},)
 LABELS_BY_PROMPT = ({"labels": _NUMBERS, "prompt_ids": Entry("id")},)
 MATCHES = tuple({"matches": _NUMBER, "groups": Entry("group", depth)} for depth in (1, 0))
-KEYWORDS = (*TEXTS, *RANKINGS)
+MARKED_KEYWORDS = (*TEXT_PAIRS, *RANKINGS)
 RATINGS = ({"ratings": Entry("label", 1)},)
 CATEGORIES = ({"predictions": _LABEL, "references": _LABEL},)
 
@@ -110,19 +99,17 @@ def columns_of(
         >>> columns["predictions"].tolist(), str(form["predictions"])
         ([1.0, 2.0], 'number')
     """
-    found = {}
+    readings: dict[str, dict[Entry, Any]] = {}
     for name in alternatives[0]:
         if batch.get(name) is None:
             raise MetricInputError(f"`{name}` is missing; give {' and '.join(alternatives[0])}")
         entries = list(dict.fromkeys(form[name] for form in alternatives))
-        found[name] = _readings(name, unwrapped(name, batch[name]), entries, item)
-    lengths = {name: len(next(iter(readings.values()))) for name, readings in found.items()}
-    if len(set(lengths.values())) > 1:
-        came = " and ".join(f"{n} `{name}`" for name, n in lengths.items())
-        raise MetricInputError(f"{came} were given; give as many of each")
+        readings[name] = _readings(name, unwrapped(name, batch[name]), entries, item)
+    columns = {name: next(iter(reading.values())) for name, reading in readings.items()}
+    require_as_many("as many of each", **columns)
     for form in alternatives:
-        if all(entry in found[name] for name, entry in form.items()):
-            columns = {name: found[name][entry] for name, entry in form.items()}
+        if all(entry in readings[name] for name, entry in form.items()):
+            columns = {name: readings[name][entry] for name, entry in form.items()}
             _require_one_kind({n: c for n, c in columns.items() if form[n].kind == "label"})
             return columns, form
     described = ", or ".join(
@@ -142,10 +129,13 @@ def _require_one_kind(labels):
 
 def _readings(name, values, entries, item):
     """Read values as each entry that they may be; raise where they are none."""
+    if not (isinstance(values, (list, tuple)) or getattr(values, "ndim", 0)):
+        _refuse_form(name, values, entries, item)
+    if not len(values):
+        raise MetricInputError(f"`{name}` is empty; nothing to score")
     read, misfits, faults = {}, [], []
     for entry in entries:
         try:
-            _require_entries(name, values)
             read[entry] = _READ[entry.kind](name, values, entry.depth + 1)
         except _Misfit as misfit:
             misfits.append(misfit.args[0])
@@ -155,20 +145,16 @@ def _readings(name, values, entries, item):
         return read
     if faults and (not misfits or len({entry.kind for entry in entries}) == 1):
         raise faults[0]  # the nesting is right: what is wrong is another thing
-    came = misfits[0].tolist() if hasattr(misfits[0], "tolist") else misfits[0]
+    _refuse_form(name, misfits[0], entries, item)
+
+
+def _refuse_form(name, misfit, entries, item):
+    came = misfit.tolist() if hasattr(misfit, "tolist") else misfit
     examples = " or ".join(f"{name}=[{'[' * e.depth}...{']' * e.depth}, ...]" for e in entries)
     raise InputFormError(
         f"`{name}` holds {' '.join(reprlib.repr(came).split())}; give a "
         f"{' or a '.join(map(str, entries))} for each {item}: {examples}"
     )
-
-
-def _require_entries(name, values):
-    """Raise for what holds nothing, and for what is empty."""
-    if not (isinstance(values, (list, tuple)) or getattr(values, "ndim", 0)):
-        raise _Misfit(values)
-    if not len(values):
-        raise MetricInputError(f"`{name}` is empty; nothing to score")
 
 
 def _numbers(name, values, ndim):
@@ -177,12 +163,12 @@ def _numbers(name, values, ndim):
         array = np.asarray(to_numpy(values))
     except ValueError:
         if ndim == 1:
-            raise _Misfit(next(one for one in values if hasattr(one, "__len__"))) from None
-        return [_numbers(name, unwrapped(name, one), ndim - 1) for one in values]
+            raise _Misfit(next(part for part in values if hasattr(part, "__len__"))) from None
+        return [_numbers(name, unwrapped(name, part), ndim - 1) for part in values]
     if array.size == 0 and array.ndim <= ndim:
         return np.empty(array.shape + (0,) * (ndim - array.ndim))
     _require_depth(array, ndim)
-    return as_floats(name, array, ndim).astype(np.float64, copy=False)
+    return as_floats(name, array, ndim, finite=False)
 
 
 def _require_depth(array, ndim):
@@ -198,8 +184,8 @@ def _texts(name, values, ndim):
     for text in texts:
         if isinstance(text, (list, tuple, np.ndarray)):
             raise _Misfit(text)
-    found = ", ".join(sorted({type(text).__name__ for text in texts}))
-    raise MetricInputError(f"`{name}` holds {found}; it must hold text")
+    kinds = ", ".join(sorted({type(text).__name__ for text in texts}))
+    raise MetricInputError(f"`{name}` holds {kinds}; it must hold text")
 
 
 def _labels(name, values, ndim):
@@ -249,7 +235,7 @@ def as_json(values: Any) -> Any:
     values = values.tolist() if isinstance(values, (np.ndarray, np.generic)) else values
     if isinstance(values, (list, tuple)):
         return [as_json(value) for value in values]
-    return json.dumps(values, default=lambda one: {"uuid": one.hex})
+    return json.dumps(values, default=lambda label: {"uuid": label.hex})
 
 
 def from_json(values: Any) -> Any:
@@ -261,7 +247,7 @@ def from_json(values: Any) -> Any:
     """
     if isinstance(values, list):
         return [from_json(value) for value in values]
-    return json.loads(values, object_hook=lambda one: uuid.UUID(one["uuid"]))
+    return json.loads(values, object_hook=lambda label: uuid.UUID(label["uuid"]))
 
 
 def plain(value: Any) -> Any:

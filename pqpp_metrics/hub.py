@@ -1,7 +1,5 @@
 """Publishing a metric as a Space on the Hub, from where `evaluate.load` takes it."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 
@@ -41,22 +39,13 @@ def push_metric(
     """
     metric_path(name)
     if pqpp_hub.is_repository_id(repo_id) and repo_id.split("/")[1] != name:
-        raise pqpp_hub.HubError(
-            f"the Hub Space {repo_id!r} would not be found by evaluate, which looks for a module "
-            f"of the Space's name; call it {repo_id.split('/')[0]}/{name}"
-        )
+        wanted = f"of the Space's name; call it {repo_id.split('/')[0]}/{name}"
+        raise pqpp_hub.HubError(f"in {repo_id!r} evaluate would look for a module {wanted}")
     with tempfile.TemporaryDirectory() as beside:
         files = metric_files(name, Path(beside))
+        message = f"Upload the metric {name} with pqpp"
         return pqpp_hub.push_files(
-            files,
-            repo_id,
-            "space",
-            files.__contains__,
-            f"Upload the metric {name} with pqpp",
-            private=private,
-            revision=revision,
-            dry_run=dry_run,
-            token=token,
+            files, repo_id, "space", files.__contains__, message, private, revision, dry_run, token
         )
 
 

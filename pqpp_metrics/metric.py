@@ -8,20 +8,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pqpp_metrics import functional
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.forms import Form, columns_of, plain
-from pqpp_metrics.functional._types import Values
-
-_NEEDED = inspect.Parameter.empty
+from pqpp_metrics.functional._containers import Values
 
 
 class Metric:
     """A function of `pqpp_metrics.functional` with the forms of its inputs.
 
-    A subclass names them as class arguments: `function`, whose first parameters are the inputs and
-    whose others are the options; `inputs`, one of `pqpp_metrics.forms`; `each`, what a row is,
-    where the function takes one row and not all; `kept`, which keys of such a row's dict the result
-    lists (None: all); `takes_groups`, whether a file's whole column is one entry of its own length.
+    A subclass stands in a file of the function's name, whose first parameters are the inputs and
+    whose others are the options. It has class arguments: `inputs`, one of `pqpp_metrics.forms`;
+    `each`, what a row is, where the function takes one row and not all; `kept`, which keys of such
+    a row's dict the result lists (None: all); `takes_groups`, whether a file's whole column is one
+    entry of its own length; `function`, if it is another.
     """
 
     function: ClassVar[Callable[..., Any]]
@@ -32,8 +32,8 @@ class Metric:
 
     def __init_subclass__(
         cls,
-        function: Callable[..., Any] | None = None,
         inputs: Sequence[Form] = (),
+        function: Callable[..., Any] | None = None,
         each: str | None = None,
         kept: Sequence[str] | None = None,
         takes_groups: bool = False,
@@ -41,7 +41,8 @@ class Metric:
     ) -> None:
         """Keep what a metric's module declares."""
         super().__init_subclass__(**kwargs)
-        if function is not None:
+        if inputs:
+            function = function or getattr(functional, cls.__module__.rpartition(".")[2])
             cls.function, cls.forms, cls.each = staticmethod(function), inputs, each
             cls.kept, cls.takes_groups = kept, takes_groups
 
@@ -54,17 +55,13 @@ class Metric:
     def options(cls) -> dict[str, Any]:
         """Option to its default; where there is none, `inspect.Parameter.empty`."""
         parameters = list(inspect.signature(cls.function).parameters.values())
-        return {one.name: one.default for one in parameters[len(cls.forms[0]) :]}
+        return {option.name: option.default for option in parameters[len(cls.forms[0]) :]}
 
     @classmethod
     def score(
         cls, inputs: Mapping[str, Any], options: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """Check the inputs and compute the metric; the result is that of `evaluate.compute`.
-
-        Args:
-            inputs: Input to what holds its entries: lists, arrays, tensors, columns of tables.
-            options: Option to value.
 
         Raises:
             MetricInputError: what the metric cannot use, in one line.
@@ -90,10 +87,9 @@ class Metric:
     @classmethod
     def computed(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Compute from checked inputs, in their order; raise where an option is lacking."""
-        lacking = [name for name, default in cls.options().items() if default is _NEEDED]
-        lacking = [name for name in lacking if options.get(name) is None]
-        if lacking:
-            raise MetricInputError(f"the option `{lacking[0]}` is missing; it has no default")
+        for name, default in cls.options().items():
+            if default is inspect.Parameter.empty and options.get(name) is None:
+                raise MetricInputError(f"the option `{name}` is missing; it has no default")
         return cls.results(inputs, options)
 
     @classmethod
@@ -128,12 +124,7 @@ class Metric:
 
 
 def per_item(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
-    """Results of a metric with one value an item: its mean, the values, and companions.
-
-    Args:
-        name: The key of the mean.
-        scores: NaN for an item without a value, which the mean leaves out.
-        **companions: Arrays that go with the scores.
+    """Results of a metric with one value an item: its mean without NaN, the values, and others.
 
     Example:
         >>> per_item("ndcg", [0.5, float("nan")])

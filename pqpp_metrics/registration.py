@@ -7,8 +7,6 @@ packaged file; evaluate then copies, hashes and caches that file as it does any 
 Importing this module imports nothing heavy: the wrapping waits until evaluate is imported.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import sys
@@ -25,49 +23,31 @@ _FACTORY = "evaluation_module_factory"
 # What people type who know a metric by another name, without capitals and signs; what the ranking
 # measures are called is told by `functional._measures`.
 _ALSO_CALLED = {
-    "meanaverageprecision": "average_precision",
-    "meanreciprocalrank": "reciprocal_rank",
-    "prec": "precision_at_k",
-    "hit": "hit_rate_at_k",
-    "dcg": "ndcg",
-    "ipreca": "interpolated_precision",
-    "pearson": "pearson_qpp",
-    "pearsonr": "pearson_qpp",
-    "plcc": "pearson_qpp",
-    "spearman": "spearman_qpp",
-    "spearmanr": "spearman_qpp",
-    "srcc": "spearman_qpp",
-    "srocc": "spearman_qpp",
-    "kendall": "kendall_qpp",
-    "kendalltau": "kendall_qpp",
-    "krcc": "kendall_qpp",
-    "tau": "kendall_qpp",
-    "rmse": "rmse_qpp",
-    "rootmeansquarederror": "rmse_qpp",
-    "mse": "heatmap_mse",
-    "mannwhitneyu": "mann_whitney",
-    "wilcoxon": "paired_permutation",
-    "ttest": "paired_permutation",
-    "pairedttest": "paired_permutation",
-    "permutationtest": "paired_permutation",
-    "bootstrap": "paired_bootstrap",
-    "steiger": "dependent_correlations",
-    "williams": "dependent_correlations",
-    "holmbonferroni": "holm",
-    "kappa": "cohen_kappa",
-    "cohenskappa": "cohen_kappa",
-    "fleisskappa": "fleiss_kappa",
-    "alpha": "krippendorff_alpha",
-    "krippendorff": "krippendorff_alpha",
-    "auc": "auc_judd",
-    "aucj": "auc_judd",
-    "kl": "kld",
-    "kldiv": "kld",
-    "similarity": "sim",
+    "auc_judd": "auc aucj",
+    "average_precision": "meanaverageprecision",
+    "cohen_kappa": "kappa cohenskappa",
+    "dependent_correlations": "steiger williams",
+    "fleiss_kappa": "fleisskappa",
+    "heatmap_mse": "mse",
+    "hit_rate_at_k": "hit",
+    "holm": "holmbonferroni",
+    "interpolated_precision": "ipreca",
+    "kendall_qpp": "kendall kendalltau krcc tau",
+    "kld": "kl kldiv",
+    "krippendorff_alpha": "alpha krippendorff",
+    "mann_whitney": "mannwhitneyu",
+    "ndcg": "dcg",
+    "paired_bootstrap": "bootstrap",
+    "paired_permutation": "wilcoxon ttest pairedttest permutationtest",
+    "pearson_qpp": "pearson pearsonr plcc",
+    "precision_at_k": "prec",
+    "reciprocal_rank": "meanreciprocalrank",
+    "rmse_qpp": "rmse rootmeansquarederror",
+    "sim": "similarity",
+    "spearman_qpp": "spearman spearmanr srcc srocc",
 }
 
 _lock = threading.Lock()
-_registered = False
 
 
 def register() -> None:
@@ -75,30 +55,28 @@ def register() -> None:
 
     Calling it again, from any thread, changes nothing.
     """
-    global _registered
     import pqpp_autoload
 
-    with _lock:
-        if _registered:
-            return
-        _registered = True
     pqpp_autoload.when_imported("evaluate.loading", patch)
 
 
 def patch(loading_module: ModuleType) -> None:
-    """Wrap the factory of an imported `evaluate.loading`, and every copy of it; idempotent.
-
-    Args:
-        loading_module: The module `evaluate.loading`.
-    """
+    """Wrap the factory of an imported `evaluate.loading`, and every copy of it; idempotent."""
     with _lock:
         original = getattr(loading_module, _FACTORY)
         if getattr(original, "resolves_pqpp", False):
             return
-        wrapped = _resolve_packaged_metrics(original)
+
+        @functools.wraps(original)
+        def resolve(path, *args, **kwargs):
+            if isinstance(path, str) and path.startswith(_PREFIX):
+                path = str(metric_path(path[len(_PREFIX) :]))
+            return original(path, *args, **kwargs)
+
+        resolve.resolves_pqpp = True  # type: ignore[attr-defined]
         for module in (loading_module, *map(sys.modules.get, _IMPORTERS)):
             if getattr(module, _FACTORY, None) is original:
-                setattr(module, _FACTORY, wrapped)
+                setattr(module, _FACTORY, resolve)
 
 
 def list_metrics() -> list[str]:
@@ -115,12 +93,6 @@ def list_metrics() -> list[str]:
 def metric_path(name: str) -> Path:
     """Return the path of the evaluate module of a metric.
 
-    Args:
-        name: The metric's name, without `pqpp/`.
-
-    Returns:
-        The path of `<name>/<name>.py`.
-
     Raises:
         UnknownMetricError: there is no such metric; the message names up to three like it.
 
@@ -135,11 +107,11 @@ def metric_path(name: str) -> Path:
     from pqpp_metrics.errors import UnknownMetricError
 
     called, _, depth = re.sub(r"^(.+?)(?:@|_(?:cut_)?|-)(\d+)$", r"\1@\2", name).partition("@")
-    others = _other_names() | {_letters(one): one for one in known}
+    others = _other_names() | {_letters(metric): metric for metric in known}
     alias = others.get(_letters(called), called.lower())
-    near = [alias] if alias in known else close_names(name, known)
-    hint = f"; did you mean {' or '.join(repr(_PREFIX + one) for one in near)}" if near else "."
+    near, hint = [alias] if alias in known else close_names(name, known), "."
     if near:
+        hint = f"; did you mean {' or '.join(repr(_PREFIX + metric) for metric in near)}"
         hint += f" with k={depth}?" if alias in known and depth else "?"
     raise UnknownMetricError(
         f"there is no metric '{_PREFIX}{name}'{hint} `pqpp metrics list` names all {len(known)}"
@@ -151,7 +123,7 @@ def _other_names():
     from pqpp_metrics.functional._measures import FUNCTIONS
 
     ranking = {_letters(name): function.__name__ for name, function in FUNCTIONS.items()}
-    return ranking | _ALSO_CALLED
+    return ranking | {name: metric for metric, own in _ALSO_CALLED.items() for name in own.split()}
 
 
 def _letters(name):
@@ -167,16 +139,3 @@ def card_section(name: str, heading: str) -> str:
     """
     card = metric_path(name).with_name("README.md").read_text(encoding="utf-8")
     return card.partition(f"\n## {heading}\n")[2].partition("\n## ")[0].strip()
-
-
-def _resolve_packaged_metrics(factory):
-    """Wrap evaluate's factory so that `pqpp/<name>` is read from this package."""
-
-    @functools.wraps(factory)
-    def resolve(path, *args, **kwargs):
-        if isinstance(path, str) and path.startswith(_PREFIX):
-            path = str(metric_path(path[len(_PREFIX) :]))
-        return factory(path, *args, **kwargs)
-
-    resolve.resolves_pqpp = True
-    return resolve

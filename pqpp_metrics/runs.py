@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,27 +18,20 @@ import numpy as np
 from pqpp_files.read_table import Codes
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import compare_means, mean_intervals
-from pqpp_metrics.functional._inputs import brief
+from pqpp_metrics.functional._inputs import not_allowed
 from pqpp_metrics.functional._measures import measured, parsed_measures
 from pqpp_metrics.functional._rankings.inputs import Rules
-from pqpp_metrics.trec import (
-    Judged,
-    first_repeated,
-    judged_of,
-    rankings,
-    read_qrels,
-    read_run,
-)
+from pqpp_metrics.trec import Judged, judged_of, rankings, read_qrels, read_run, refuse_repeated
 
-Run: TypeAlias = (
+RunLike: TypeAlias = (
     str | Path | Mapping[str, Mapping[str, float]] | Iterable[tuple[str, str, float]] | Judged
 )
 """A run or judgments in any of the forms above, or as they were read."""
 
 
 def evaluate_run(
-    run: Run,
-    qrels: Run,
+    run: RunLike,
+    qrels: RunLike,
     measures: str | Iterable[str],
     missing: str = "error",
     ties: str = "expected",
@@ -77,16 +71,18 @@ def evaluate_run(
         (['q1', 'q2'], {'rr': [0.5, 1.0], 'recall@1': [0.0, 0.5]})
     """
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
-    queries, values = _values(
-        as_run(run), as_qrels(qrels), parsed_measures(measures), missing, rules
-    )
-    means = mean_intervals(values, confidence, resamples, seed)
-    return {"query_ids": queries, "values": values, "means": means}
+    judged, asked = as_qrels(qrels), parsed_measures(measures)
+    queries, values = _values(as_run(run), judged, asked, missing, rules)
+    return _summary(queries, values, confidence, resamples, seed)
+
+
+def _summary(queries, values, *drawing):
+    return {"query_ids": queries, "values": values, "means": mean_intervals(values, *drawing)}
 
 
 def compare_runs(
-    runs: Mapping[str, Run],
-    qrels: Run,
+    runs: Mapping[str, RunLike],
+    qrels: RunLike,
     measures: str | Iterable[str],
     missing: str = "error",
     ties: str = "expected",
@@ -126,45 +122,34 @@ def compare_runs(
         raise MetricInputError("`runs` must hold two runs or more, by their names")
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
     judged, asked = as_qrels(qrels), parsed_measures(measures)
-    found = {
+    tables = {
         name: _values(as_run(run), judged, asked, missing, rules) for name, run in runs.items()
     }
-    common = set.intersection(*(set(queries) for queries, _ in found.values()))
+    common = set.intersection(*(set(queries) for queries, _ in tables.values()))
     if not common:
         raise MetricInputError("the runs have no query in common; give runs of the same queries")
-    tables = {}
-    for name, (queries, values) in found.items():
+    summaries = {}
+    for name, (queries, values) in tables.items():
         kept = np.array([query in common for query in queries])
+        queries = [query for query in queries if query in common]
         values = {measure: row[kept] for measure, row in values.items()}
-        tables[name] = {
-            "query_ids": [query for query in queries if query in common],
-            "values": values,
-            "means": mean_intervals(values, confidence, resamples, seed),
-        }
-    values = {name: table["values"] for name, table in tables.items()}
-    return {"runs": tables, "comparisons": compare_means(values, permutations, alpha, seed)}
+        summaries[name] = _summary(queries, values, confidence, resamples, seed)
+    values = {name: summary["values"] for name, summary in summaries.items()}
+    return {"runs": summaries, "comparisons": compare_means(values, permutations, alpha, seed)}
 
 
 def _values(run, qrels, measures, missing, rules):
     """The queries, and the values of each measure."""
-    keep_unjudged = rules.judged_only or any(
-        one.tells_unjudged or one.options.get("judged_only") for one in measures
-    )
-    given = rankings(run, qrels, missing, keep_unjudged)
-    ties = [rules.ties, *(one.options.get("ties") for one in measures)]
-    rules = Rules(
-        rules.ties,
-        rules.tie_tolerance,
-        rules.relevance_level,
-        rules.judged_only,
-        given.document_ids if "docno" in ties else None,
-    )
-    sizes = given.sizes
-    values = measured(measures, given.scores, given.relevance, rules, given.unretrieved, sizes)
-    return given.query_ids, values
+    all_options = [measure.rules | measure.options for measure in measures]
+    keeps = [one["unjudged"] == "keep" or one.get("judged_only") for one in all_options]
+    given = rankings(run, qrels, missing, rules.judged_only or any(keeps))
+    needs_ids = "docno" in (rules.ties, *(one.get("ties") for one in all_options))
+    ids = given.document_ids if needs_ids else None
+    rules = replace(rules, document_ids=ids, unretrieved=given.unretrieved, sizes=given.sizes)
+    return given.query_ids, measured(measures, given.scores, given.relevance, rules)
 
 
-def as_run(run: Run) -> Judged:
+def as_run(run: RunLike) -> Judged:
     """Return a run in any of its forms as `trec.Judged`.
 
     Example:
@@ -174,7 +159,7 @@ def as_run(run: Run) -> Judged:
     return _as_judged("run", run, read_run)
 
 
-def as_qrels(qrels: Run) -> Judged:
+def as_qrels(qrels: RunLike) -> Judged:
     """Return judgments in any of their forms as `trec.Judged`.
 
     Example:
@@ -190,40 +175,24 @@ def _as_judged(name, given, read):
     if isinstance(given, (str, os.PathLike)):
         return read(given)
     if isinstance(given, Mapping):
-        given = [
-            (query, document, value)
-            for query, own in given.items()
-            for document, value in dict(own).items()
-        ]
+        given = [(query, *pair) for query, of in given.items() for pair in dict(of).items()]
         if not given:
             raise MetricInputError(f"`{name}` holds no document; give some, by query")
     try:
         queries, documents, values = zip(*(tuple(row)[:3] for row in given), strict=True)
     except (TypeError, ValueError):
-        raise MetricInputError(
-            f"`{name}` is {brief(given)}; give a file, a dict of query to dict of document to "
-            "value, or triples of query, document and value"
-        ) from None
-    return _judged(name, queries, documents, values)
-
-
-def _judged(name, queries, documents, values):
-    """The form of a file, of columns."""
+        wanted = "give a file, a dict of query to dict of document to value, or triples of these"
+        raise not_allowed(name, given, wanted) from None
     try:
         values = np.array(values, dtype=np.float64)
-        texts = [[str(one) for one in column] for column in (queries, documents)]
+        texts = [list(map(str, column)) for column in (queries, documents)]
         "".join(texts[0] + texts[1]).encode()
     except (TypeError, ValueError):
-        raise MetricInputError(
-            f"`{name}` holds values that are no numbers, or ids that are no text; convert them"
-        ) from None
+        raise MetricInputError(f"`{name}` holds ids that are no text, or no numbers") from None
     if not np.isfinite(values).all():
         place = int(np.argmin(np.isfinite(values)))
         where = f"query {queries[place]}, document {documents[place]}"
         raise MetricInputError(f"`{name}` holds {values[place]} for {where}; give finite numbers")
     judged = judged_of(Codes(texts[0]), Codes(texts[1]), values, name == "qrels")
-    if (again := first_repeated(judged)) is not None:
-        raise MetricInputError(
-            f"`{name}` holds document {documents[again]} twice in query {queries[again]}; keep one"
-        )
+    refuse_repeated(judged, lambda line: f"`{name}`")
     return judged

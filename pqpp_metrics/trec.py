@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 
 from pqpp_files.read_table import Codes
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._containers import Integers, Values
 from pqpp_metrics.functional._inputs import require_choice
-from pqpp_metrics.functional._rankings.ranked import below
-from pqpp_metrics.functional._types import Integers, Values
-from pqpp_metrics.trec_lines import QRELS, RUN, read_trec_columns
+from pqpp_metrics.functional._rankings.order import below
+from pqpp_metrics.trec_lines import QRELS_LINE, RUN_LINE, read_trec_columns
 
 _MISSING = ("error", "zero", "drop")
 _DENSE = 16  # entries of a table a key, up to which it is quicker than sorting
@@ -96,7 +97,7 @@ def read_run(path: str | Path) -> Judged:
         >>> read_run(run).values.tolist()
         [0.9, 0.8]
     """
-    return _read(path, RUN, "score", float)
+    return _read(path, RUN_LINE, "score", float)
 
 
 def read_qrels(path: str | Path) -> Judged:
@@ -126,7 +127,7 @@ def read_qrels(path: str | Path) -> Judged:
         >>> judged.query_ids, judged.values.tolist()
         (['q1'], [1])
     """
-    return _with_negative_apart(_read(path, QRELS, "relevance", int))
+    return _with_negative_apart(_read(path, QRELS_LINE, "relevance", int))
 
 
 def _with_negative_apart(judged):
@@ -138,58 +139,48 @@ def _with_negative_apart(judged):
 def _read(path, names, value, kind):
     """Read the columns query, document and `value` of a file."""
     queries, documents, values, lines, name = read_trec_columns(path, names, value, kind)
-    judged = Judged(
-        [one.decode("utf-8", "replace") for one in queries.dictionary.to_pylist()],
-        np.from_dlpack(queries.indices),
-        documents.dictionary,
-        np.from_dlpack(documents.indices),
-        values,
-        lines,
-    )
-    _refuse_repeated(name, judged)
+    ids = [query.decode("utf-8", "replace") for query in queries.dictionary.to_pylist()]
+    numbers, of_documents = np.from_dlpack(queries.indices), np.from_dlpack(documents.indices)
+    judged = Judged(ids, numbers, documents.dictionary, of_documents, values, lines)
+    refuse_repeated(judged, lambda at: f"{name}, line {at + 1 if lines is None else lines[at]}")
     return judged
 
 
 def judged_of(queries: Codes, documents: Codes, values: Values, are_grades: bool) -> Judged:
     """Bring a table with a row for each document into the form of a TREC file.
 
-    Args:
-        queries: The query of each row, `pqpp_files.read_table.Codes`.
-        documents: Its document, likewise.
-        values: Its score, or its relevance, of which one below 0 is 0.
-        are_grades: Whether the values are relevance.
+    Values are scores, or relevance if they `are_grades`, of which one below 0 is 0.
     """
     import pyarrow
 
-    names = pyarrow.array([one.encode() for one in documents.values], pyarrow.binary())
+    names = pyarrow.array([name.encode() for name in documents.values], pyarrow.binary())
     values = np.asarray(values, dtype=np.float64)
     if are_grades:
         whole = values.astype(np.int64)
         values = whole if (whole == values).all() else values
-    numbers = [np.frombuffer(one.codes, dtype=np.int32) for one in (queries, documents)]
-    judged = Judged(queries.values, numbers[0], names, numbers[1], values)
+    rows, numbers = (np.frombuffer(ids.codes, dtype=np.int32) for ids in (queries, documents))
+    judged = Judged(queries.values, rows, names, numbers, values)
     return _with_negative_apart(judged) if are_grades else judged
 
 
-def first_repeated(judged: Judged) -> int | None:
-    """Return the first line whose query and document stood on an earlier one, from 0, or None."""
+def refuse_repeated(
+    judged: Judged, place_of: Callable[[int], str], error: type[Exception] = MetricInputError
+) -> None:
+    """Raise for a line whose query and document stood on an earlier one.
+
+    Args:
+        judged: What was read.
+        place_of: From the number of a line, from 0, to how a person finds it.
+        error: What is raised.
+    """
     keys = _keys(judged.queries, judged.documents, len(judged.document_ids))
     if _are_distinct(keys, len(judged.query_ids) * len(judged.document_ids)):
-        return None
-    order = np.argsort(keys, kind="stable")
-    return int(order[1:][keys[order[1:]] == keys[order[:-1]]].min())
-
-
-def _refuse_repeated(path, judged):
-    line = first_repeated(judged)
-    if line is None:
         return
-    number = line + 1 if judged.lines is None else judged.lines[line]
+    order = np.argsort(keys, kind="stable")
+    line = int(order[1:][keys[order[1:]] == keys[order[:-1]]].min())
     document = judged.document_ids[judged.documents[line]].as_py().decode("utf-8", "replace")
-    query = judged.query_ids[judged.queries[line]]
-    raise MetricInputError(
-        f"{path}, line {number}: document {document} is there twice in query {query}"
-    )
+    twice = f"document {document} is there twice in query {judged.query_ids[judged.queries[line]]}"
+    raise error(f"{place_of(line)}: {twice}; keep one")
 
 
 def _are_distinct(keys, size):
@@ -261,13 +252,10 @@ def rankings(
         negative = False if qrels.negative is None else qrels.negative
         qrels, nothing = replace(qrels, values=np.where(negative, -1.0, qrels.values)), np.nan
     judged, numbers, grades = _in_rows(qrels, rows, _numbers_in(run, qrels))
-    relevance, used = _grades_of(
-        _keys(queries, documents, len(run.document_ids)),
-        np.where(numbers < 0, -1, _keys(judged, numbers, len(run.document_ids))),
-        grades,
-        len(kept) * len(run.document_ids),
-        nothing,
-    )
+    number = len(run.document_ids)
+    keys, places = _keys(queries, documents, number), _keys(judged, numbers, number)
+    places = np.where(numbers < 0, -1, places)
+    relevance, used = _grades_of(keys, places, grades, len(kept) * number, nothing)
     left = ~used & ((grades >= 0) if keep_unjudged else (grades > 0))
     lowest, highest = np.full(len(kept), np.inf), np.full(len(kept), -np.inf)
     np.minimum.at(lowest, queries, values)
@@ -275,15 +263,10 @@ def rankings(
     some = np.isfinite(lowest)
     # Below every document of the query, so that filling up changes no rank.
     fill = below(np.where(some, lowest, 0.0), np.where(some, highest, 0.0))
-    in_rows = _Rows(queries, len(kept))
-    return Rankings(
-        kept,
-        in_rows.filled(values, fill),
-        in_rows.filled(relevance, nothing),
-        _Rows(judged[left], len(kept)).filled(grades[left], nothing),
-        in_rows.filled(documents + 1, 0),
-        run.document_ids,
-    )
+    columns = (values, fill), (relevance, nothing), (documents + 1, 0)
+    scores, relevance, numbers = _tables(queries, len(kept), *columns)
+    (unretrieved,) = _tables(judged[left], len(kept), (grades[left], nothing))
+    return Rankings(kept, scores, relevance, unretrieved, numbers, run.document_ids)
 
 
 def _in_rows(judged, rows, documents):
@@ -335,48 +318,35 @@ def _grades_of(keys, judged, grades, size, nothing):
     return relevance, used
 
 
-class _Rows:
-    """Where the lines of a file stand in a table with a row for each query.
+def _tables(rows, number, *columns):
+    """Columns of a file as tables with a row for each query, as wide as the longest.
 
     Args:
         rows: The row of each line.
         number: How many rows there are.
+        columns: Values of the lines, each with what fills up rows, one value or one a row.
     """
-
-    def __init__(self, rows, number):
-        sizes = np.bincount(rows, minlength=number)
-        self._shape = number, int(sizes.max())
-        self._order = slice(None)
-        if (rows[1:] < rows[:-1]).any():
-            self._order = np.argsort(rows, kind="stable")
-            rows = rows[self._order]
-        self._is_full = len(rows) == number * self._shape[1]
-        if not self._is_full:
-            self._rows = rows
-            self._columns = np.arange(len(rows)) - (np.cumsum(sizes) - sizes)[rows]
-
-    def filled(self, values, fill):
-        """Values of the lines as (rows, longest), filled up by one value, or one a row."""
-        values = values[self._order]
-        if self._is_full:
-            return values.reshape(self._shape)
-        table = np.empty(self._shape, dtype=values.dtype)
-        table[:] = np.asarray(fill).reshape(-1, 1)
-        table[self._rows, self._columns] = values
-        return table
+    sizes, order = np.bincount(rows, minlength=number), slice(None)
+    if (rows[1:] < rows[:-1]).any():
+        order = np.argsort(rows, kind="stable")
+        rows = rows[order]
+    shape = number, int(sizes.max())
+    if len(rows) == number * shape[1]:
+        return [values[order].reshape(shape) for values, _ in columns]
+    places = rows, np.arange(len(rows)) - (np.cumsum(sizes) - sizes)[rows]
+    tables = [np.empty(shape, dtype=values.dtype) for values, _ in columns]
+    for table, (values, fill) in zip(tables, columns, strict=True):
+        table[:] = np.reshape(fill, (-1, 1))
+        table[places] = values[order]
+    return tables
 
 
 def _refuse_one_sided(in_run, judged):
     """Raise where a query is in the run or in the judgments only."""
-    for only, side, other in (
-        (judged - in_run, "judgments", "run"),
-        (in_run - judged, "run", "judgments"),
-    ):
+    sides = [(judged - in_run, "judgments", "run"), (in_run - judged, "run", "judgments")]
+    for only, side, other in sides:
         if only:
-            first = ", ".join(sorted(only)[:3])
-            queries = "query" if len(only) == 1 else "queries"
-            verb = "is" if len(only) == 1 else "are"
-            raise MetricInputError(
-                f"{len(only)} {queries} of the {side} {verb} not in the {other} ({first}); "
-                "complete the file, or choose missing='zero' or missing='drop'"
-            )
+            queries, are = ("query", "is") if len(only) == 1 else ("queries", "are")
+            came = f"{len(only)} {queries} of the {side} {are} not in the {other}"
+            remedy = "complete the file, or choose missing='zero' or missing='drop'"
+            raise MetricInputError(f"{came} ({', '.join(sorted(only)[:3])}); {remedy}")

@@ -1,7 +1,5 @@
 """The columns of TREC files: by pyarrow where lines are even, surely where they are not."""
 
-from __future__ import annotations
-
 import codecs
 import io
 from pathlib import Path
@@ -14,8 +12,8 @@ from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
 from pqpp_metrics.errors import MetricInputError
 
-RUN = "query Q0 document rank score tag"
-QRELS = "query iteration document relevance"
+RUN_LINE = "query Q0 document rank score tag"
+QRELS_LINE = "query iteration document relevance"
 # What stands for a blank, as in trec_eval.
 _BLANKS = (b"\t", b"\x0b", b"\x0c", b"\r")
 _TO_BLANKS = bytes.maketrans(b"".join(_BLANKS), b" " * len(_BLANKS))
@@ -29,9 +27,8 @@ def read_trec_columns(
 
     Args:
         path: The file, also packed by gzip; `-` is standard input.
-        names: The columns, `RUN` or `QRELS`.
-        value: The column of numbers.
-        kind: float or int.
+        names: The columns, `RUN_LINE` or `QRELS_LINE`.
+        value: The column of numbers, floats or integers as `kind` says.
 
     Returns:
         Queries and documents, dictionary arrays of pyarrow, values as numpy array, the number of
@@ -55,25 +52,23 @@ def read_trec_columns(
         text, lines = _evened(text, names)
     if not text:
         raise MetricInputError(f"{path} is empty; a line is '{names}'")
-    found = _parsed(text, names, value, kind)
-    if found is None:
+    columns = _parsed(text, names, value, kind)
+    if columns is None:
         text, lines = _evened(text, names, lines)
-        found = _parsed(text, names, value, kind)
-    if found is None:
-        found = _line_by_line(path, text, lines, names, value, kind)
-    return *found, lines, path
+        columns = _parsed(text, names, value, kind) or _line_by_line(
+            path, text, lines, names, value, kind
+        )
+    return *columns, lines, path
 
 
 def _is_uneven(text):
     """Whether there are comments, or more between two words than a blank or an end of line."""
-    if b"#" in text and b"\n#" in text:
-        return True
-    bytes_ = np.frombuffer(text, dtype=np.uint8)
-    for start in range(0, len(text), _AT_ONCE):
-        parting = bytes_[start : start + _AT_ONCE + 1] <= 32
-        if (parting[1:] & parting[:-1]).any():
-            return True
-    return False
+    is_blank = (
+        np.frombuffer(text, np.uint8, min(_AT_ONCE + 1, len(text) - start), start) <= 32
+        for start in range(0, len(text), _AT_ONCE)
+    )
+    are_doubled = ((blank[1:] & blank[:-1]).any() for blank in is_blank)
+    return (b"#" in text and b"\n#" in text) or any(are_doubled)
 
 
 def _evened(text, names, lines=None):
@@ -82,7 +77,7 @@ def _evened(text, names, lines=None):
     Words behind the last column of a run go; behind that of qrels they are a fault, as in
     trec_eval.
     """
-    last = len(names.split()) if names == RUN else None
+    last = len(names.split()) if names == RUN_LINE else None
     numbers, kept = [], []
     for number, line in enumerate(text.split(b"\n"), start=1):
         words = line.split()
@@ -110,8 +105,9 @@ def _parsed(text, names, value, kind):
         )
     except pyarrow.ArrowInvalid:
         return None
-    columns = (table[name].unify_dictionaries().combine_chunks() for name in kept)
-    queries, documents, values = columns
+    queries, documents, values = (
+        table[name].unify_dictionaries().combine_chunks() for name in kept
+    )
     values = np.from_dlpack(values)  # `to_numpy` imports pandas, which takes longer than reading
     return (queries, documents, values) if np.isfinite(values).all() else None
 
@@ -120,21 +116,20 @@ def _line_by_line(path, text, lines, names, value, kind):
     """The same slowly, for numbers that only Python reads (+1), or to name the first bad line."""
     import pyarrow
 
-    columns = names.split()
-    place, found = columns.index(value), []
+    columns, rows = names.split(), []
     for number, line in zip(lines, text.split(b"\n"), strict=True):
         fields = line.split(b" ")
         if len(fields) != len(columns):
             came = f"{len(fields)} columns; a line is '{names}'"
             raise MetricInputError(f"{path}, line {number}: {came}")
-        found.append((fields[0], fields[2], _number(fields[place], kind)))
-        if found[-1][2] is None:
-            word = "finite" if kind is float else "whole"
-            came = repr(fields[place].decode("utf-8", "replace"))
+        field = fields[columns.index(value)]
+        rows.append((fields[0], fields[2], _number(field, kind)))
+        if rows[-1][2] is None:
+            word, came = "finite" if kind is float else "whole", field.decode("utf-8", "replace")
             raise MetricInputError(
-                f"{path}, line {number}: the {value} is {came}; it must be a {word} number"
+                f"{path}, line {number}: the {value} is {came!r}; it must be a {word} number"
             )
-    queries, documents, values = zip(*found, strict=True)
+    queries, documents, values = zip(*rows, strict=True)
     kind = pyarrow.dictionary(pyarrow.int32(), pyarrow.binary())
     return pyarrow.array(queries, kind), pyarrow.array(documents, kind), np.array(values)
 

@@ -1,14 +1,12 @@
 """How concrete the words of a query are: their depth in WordNet's hierarchy of hypernyms."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable
 
 import numpy as np
 
-from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._types import Floats
+from pqpp_metrics.functional._containers import Floats
+from pqpp_metrics.functional._inputs import as_texts
 
 
 def wordnet_depth(queries: Iterable[str]) -> Floats:
@@ -33,13 +31,7 @@ def wordnet_depth(queries: Iterable[str]) -> Floats:
         MetricInputError: a single string, no queries, anything but strings.
         LookupError: WordNet is not installed; the message tells how to get it.
     """
-    if isinstance(queries, str):
-        raise MetricInputError("`queries` is a single string; give a list of queries")
-    queries = list(queries)
-    if not queries:
-        raise MetricInputError("`queries` is empty; nothing to measure")
-    if not all(isinstance(query, str) for query in queries):
-        raise MetricInputError("`queries` must hold strings")
+    queries = as_texts("queries", queries)
     depths = [[_word_depth(word) for word in query.split()] for query in queries]
     known = [[depth for depth in words if depth is not None] for words in depths]
     nothing = (np.nan,) * 3
@@ -50,7 +42,13 @@ def wordnet_depth(queries: Iterable[str]) -> Floats:
 @functools.lru_cache(maxsize=100_000)
 def _word_depth(word):
     """Mean depth of a word's synsets; None for a word without any."""
-    wordnet = _wordnet()
+    try:
+        from nltk.corpus import wordnet
+
+        wordnet.ensure_loaded()
+    except (ImportError, LookupError):
+        remedy = "`pip install nltk`, then `python -m nltk.downloader wordnet`, or set NLTK_DATA"
+        raise LookupError(f"WordNet is missing; {remedy}") from None
     depths = [_synset_depth(synset) for synset in wordnet.synsets(word)]
     return sum(depths) / len(depths) if depths else None
 
@@ -60,17 +58,3 @@ def _synset_depth(synset):
     """Synsets on the shortest way up to one without hypernyms, both ends included."""
     above = synset.hypernyms()
     return 1 + (min(map(_synset_depth, above)) if above else 0)
-
-
-def _wordnet():
-    """NLTK's WordNet reader, or one clear error."""
-    try:
-        from nltk.corpus import wordnet
-
-        wordnet.ensure_loaded()
-    except (ImportError, LookupError):
-        raise LookupError(
-            "WordNet is missing; `pip install nltk`, then `python -m nltk.downloader wordnet`, or "
-            "set NLTK_DATA to a folder that has it"
-        ) from None
-    return wordnet

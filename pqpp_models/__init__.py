@@ -9,61 +9,43 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pqpp_models.errors import (
-        CheckpointError,
-        HubError,
-        MissingResourceError,
-        PredictorError,
-        UnknownPredictorError,
-        UnknownTargetError,
-    )
-    from pqpp_models.explain.explanation import Explanation
-    from pqpp_models.predictor import Predictor, Uncertain
-    from pqpp_models.registry import (
-        DEFAULT_PREDICTOR,
-        expand_predictors,
-        list_predictors,
-        register_predictor,
-    )
-    from pqpp_models.targets import TARGETS, resolve_targets, target_range
-
-__all__ = [
-    "DEFAULT_PREDICTOR",
-    "TARGETS",
-    "CheckpointError",
-    "Explanation",
-    "HubError",
-    "MissingResourceError",
-    "Predictor",
-    "PredictorError",
-    "Uncertain",
-    "UnknownPredictorError",
-    "UnknownTargetError",
-    "expand_predictors",
-    "list_predictors",
-    "register_predictor",
-    "resolve_targets",
-    "target_range",
-]
+    from pqpp_models.errors import CheckpointError as CheckpointError
+    from pqpp_models.errors import HubError as HubError
+    from pqpp_models.errors import MissingResourceError as MissingResourceError
+    from pqpp_models.errors import PredictorError as PredictorError
+    from pqpp_models.errors import UnknownPredictorError as UnknownPredictorError
+    from pqpp_models.errors import UnknownTargetError as UnknownTargetError
+    from pqpp_models.explain.explanation import Explanation as Explanation
+    from pqpp_models.predictor import Predictor as Predictor
+    from pqpp_models.predictor import Uncertain as Uncertain
+    from pqpp_models.registry import DEFAULT_PREDICTOR as DEFAULT_PREDICTOR
+    from pqpp_models.registry import expand_predictors as expand_predictors
+    from pqpp_models.registry import list_predictors as list_predictors
+    from pqpp_models.registry import register_predictor as register_predictor
+    from pqpp_models.targets import TARGETS as TARGETS
+    from pqpp_models.targets import resolve_targets as resolve_targets
+    from pqpp_models.targets import target_range as target_range
 
 _HOMES = {
-    "Predictor": "predictor",
-    "Uncertain": "predictor",
-    "Explanation": "explain.explanation",
-    "TARGETS": "targets",
-    "resolve_targets": "targets",
-    "target_range": "targets",
-    "DEFAULT_PREDICTOR": "registry",
-    "expand_predictors": "registry",
-    "list_predictors": "registry",
-    "register_predictor": "registry",
+    "errors": (
+        *("CheckpointError", "HubError", "MissingResourceError", "PredictorError"),
+        *("UnknownPredictorError", "UnknownTargetError"),
+    ),
+    "explain.explanation": ("Explanation",),
+    "predictor": ("Predictor", "Uncertain"),
+    "registry": (
+        *("DEFAULT_PREDICTOR", "expand_predictors", "list_predictors", "register_predictor"),
+    ),
+    "targets": ("TARGETS", "resolve_targets", "target_range"),
 }
+__all__ = sorted(name for names in _HOMES.values() for name in names)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'errors')}"), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from inspect import getattr_static
 from typing import Any
 
 from transformers.pipelines.base import Pipeline
 
-from pqpp_models.errors import CheckpointError, PredictorError
-from pqpp_models.pretrained import check_format
+from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.pretrained import check_format
+from pqpp_models.errors import PredictorError
 from pqpp_models.registry import predictor_class
 from pqpp_models.targets import resolve_targets
 from pqpp_models.torch_predictor import TorchPredictor
@@ -47,13 +47,10 @@ class PromptPerformancePredictionPipeline(Pipeline):
     def _needed_processor(self, predictor: type[TorchPredictor]) -> Any:
         """Return the processor or tokenizer, or say that the one that is needed did not come."""
         found = self.processor if self.processor is not None else self.tokenizer
-        own, usual = (getattr_static(one, "load_processor") for one in (predictor, TorchPredictor))
-        needed = own is not usual
-        lacking = needed and found is None
-        if "images" in predictor.inputs and not hasattr(found, "image_processor"):
-            lacking = True
-        if lacking:
-            what = "processor" if "images" in predictor.inputs else "tokenizer"
+        sees_images = "images" in predictor.inputs
+        is_lacking = bool(predictor.processor_class) and found is None
+        if is_lacking or (sees_images and not hasattr(found, "image_processor")):
+            what = "processor" if sees_images else "tokenizer"
             raise CheckpointError(
                 f"{self.model.config.name_or_path or 'the model'} has no {what} beside it; save or "
                 f"download the predictor again, or give {what}="
@@ -71,8 +68,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
             batch_size: Rows that the model sees at once.
             **kwargs: Not used; refused, so that a misspelled option is noticed.
         """
-        if kwargs:
-            raise PredictorError(f"the pipeline has no option {next(iter(kwargs))!r}")
+        self._sanitize_parameters(**kwargs)
         if batch_size is not None:
             self.predictor.batch_size = batch_size
         single = isinstance(inputs, (str, Mapping))

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pqpp_datasets.target_columns import ALIGNMENT
-from pqpp_files.shards import ERROR, texts_of
+from pqpp_files.shards import ERROR, cell_texts
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import read_prompts
@@ -77,20 +77,16 @@ def predicted_columns(
     chosen = predictor.columns_for(targets)
     if predictor.one_score:
         chosen = predictor.columns_for(None)
-    columns: dict[str, Sequence[Any]] = {"prompt": read_prompts(rows)}
-    if not predictor.knows_uncertainty:
-        if uncertainty:
-            raise PredictorError(
-                f"{predictor.called} does not know how sure it is; leave the uncertainty out, or "
-                "use a predictor that does, like static"
-            )
-        return columns | _by_name(chosen, predictor.predict(rows, chosen, progress))
-    found = predictor.predict_with_uncertainty(columns["prompt"], chosen, progress)
-    columns |= _by_name(chosen, found.values)
+    sure = predictor.knows_uncertainty
+    read = predictor.read_rows(rows)
+    prompts = read if predictor.inputs == "text" else read_prompts(rows)
+    found = predictor.answer(read, chosen, progress, uncertainty=uncertainty or sure)
+    columns: dict[str, Sequence[Any]] = {"prompt": prompts, **_by_name(chosen, found.values)}
     if uncertainty:
         columns |= _by_name([f"{target}_deviation" for target in chosen], found.deviations)
-    columns |= _by_name(["distance"], found.distance[:, None])
-    return {**columns, "far": found.far.tolist()}
+    if sure:
+        columns |= {**_by_name(["distance"], found.distance[:, None]), "far": found.far.tolist()}
+    return columns
 
 
 def alignment_first(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -119,7 +115,8 @@ class PredictShard:
     Returns:
         All columns that came, the predictions as float64, `distance` and `far` where the predictor
         knows them, and `error`: why there is none for a row whose prompt is no text or is blank.
-        A column that came and has the name of a new one is refused.
+        Where a column that came has the name of a new one, those of the predictions end in
+        `_predicted`; a column `error` is refused.
 
     Example:
         >>> import pyarrow as pa
@@ -152,13 +149,15 @@ class PredictShard:
         """Return the rows with their predictions."""
         import pyarrow as pa
 
-        texts, errors = texts_of(table, self.column, "prompt", "name the column of prompts")
+        texts, errors = cell_texts(table, self.column, "prompt", "name the column of prompts")
         found = predicted_columns(self.loaded, texts, self.targets, self.uncertainty)
         added = {
             name: pa.array(values, pa.bool_() if name == "far" else pa.float64())
             for name, values in found.items()
             if name != "prompt"
         }
+        while set(added) & set(table.column_names):  # as `pqpp predict` does with one table
+            added = {f"{name}_predicted": values for name, values in added.items()}
         added[ERROR] = pa.array(errors, pa.string())
         for name, values in added.items():
             if name in table.column_names:

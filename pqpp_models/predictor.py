@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models import registry
-from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
+from pqpp_backbones.errors import CheckpointError
+from pqpp_files.paths import expanded
+from pqpp_models.errors import PredictorError, UnknownPredictorError
 from pqpp_models.explain.explanation import Explanation, explain_prompts
-from pqpp_models.prompts import COLUMN, is_blank, read_prompts
+from pqpp_models.prompts import COLUMN, read_prompts
 from pqpp_models.record.means import from_parts, means_in, parts_of_mean
 from pqpp_models.record.rows import FittedRows
 from pqpp_models.record.saved import Saved
@@ -75,6 +75,10 @@ class Predictor(Saved):
     averages_images: ClassVar[bool] = False
     made_by: ClassVar[str] = ""
     higher: str = "easier"
+    read_rows: Callable[[Any], list[Any]] = staticmethod(read_prompts)
+    """Gives what ``_score`` takes: prompts, unless a subclass needs more of a row."""
+    required_columns: tuple[tuple[str, ...], ...] = ((COLUMN,),)
+    """Of each group of columns a row must hold at least one."""
     chunk_size: int = 4096
     """Rows that are scored at a time: bounds the memory. It may change the last digits of a
     prediction (3e-7), since sums over batches of another shape round otherwise."""
@@ -106,11 +110,6 @@ class Predictor(Saved):
         sizes = [array.nbytes for array in self._state()[1].values()]
         return f"{sum(sizes) / 1e6:.1f} MB of weights" if sizes else "no weights"
 
-    @property
-    def required_columns(self) -> tuple[tuple[str, ...], ...]:
-        """Of each group of columns a row must hold at least one."""
-        return ((COLUMN,),)
-
     def require_columns(self, columns: Iterable[str], where: str) -> None:
         """Check that a dataset has the columns that this predictor needs.
 
@@ -128,7 +127,7 @@ class Predictor(Saved):
             if there.isdisjoint(group):
                 remedy = "give rows with it to the predictor's predict in Python"
                 if self.inputs == "text+images":
-                    remedy = "name the folder of its images by --image-dir"
+                    remedy = "name the folder of its images by `image_dir`"
                 raise PredictorError(
                     f"{self.called} needs a column {' or '.join(group)}, which {where} does not "
                     f"have; {remedy}"
@@ -167,14 +166,7 @@ class Predictor(Saved):
         >>> Predictor.from_pretrained("n_words").predict([], "mean_hbpp").shape
         (0, 1)
         """
-        chosen = self.columns_for(targets)
-        read = self._read_rows(rows)
-        scores = np.full((len(read), len(chosen)), np.nan)
-        asked = self._with_parts(chosen)
-        for places, part in self._parts(read, progress):
-            scored = from_parts(self._score(part, asked), asked, self.record.means)
-            scores[places] = scored[:, : len(chosen)]
-        return scores
+        return self.answer(self.read_rows(rows), targets, progress).values
 
     def predict_with_uncertainty(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
@@ -191,24 +183,39 @@ class Predictor(Saved):
         >>> found.deviations.shape, found.far.tolist()
         ((2, 10), [False, True])
         """
-        if not self.knows_uncertainty:
+        return self.answer(self.read_rows(rows), targets, progress, uncertainty=True)
+
+    def answer(
+        self,
+        read: list[Any],
+        targets: str | Iterable[str] | None = None,
+        progress: bool = False,
+        uncertainty: bool = False,
+    ) -> Uncertain:
+        """Predict rows that ``read_rows`` read; deviations and distances are NaN unless asked for.
+
+        >>> predictor = Predictor.from_pretrained("n_words")
+        >>> predictor.answer(predictor.read_rows(["a red cat"])).values.tolist()
+        [[3.0]]
+        """
+        if uncertainty and not self.knows_uncertainty:
             raise PredictorError(
-                f"{self.called} does not know how sure it is; use static, or a predictor whose "
-                "knows_uncertainty is true"
+                f"{self.called} does not know how sure it is; leave the uncertainty out, or use a "
+                "predictor whose knows_uncertainty is true, like static"
             )
         chosen = self.columns_for(targets)
-        read = self._read_rows(rows)
         shape = (len(read), len(chosen))
         values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(read)))
         found = Uncertain(values, deviations, distance, np.zeros(len(read), dtype=bool))
         asked = self._with_parts(chosen)
         for places, part in self._parts(read, progress):
-            one = self._measure(part, asked)
-            values = from_parts(one.values, asked, self.record.means)[:, : len(chosen)]
-            # A mean keeps the deviation that was fitted to it: errors of parts are correlated.
-            one = one._replace(values=values, deviations=one.deviations[:, : len(chosen)])
-            for whole, some in zip(found, one, strict=True):
-                whole[places] = some
+            measured = self._measure(part, asked) if uncertainty else None
+            scores = self._score(part, asked) if measured is None else measured.values
+            values[places] = from_parts(scores, asked, self.record.means)[:, : len(chosen)]
+            if measured is not None:
+                # A mean keeps the deviation fitted to it: errors of parts are correlated.
+                deviations[places] = measured.deviations[:, : len(chosen)]
+                distance[places], found.far[places] = measured.distance, measured.far
         return found
 
     def was_fitted_to(
@@ -251,7 +258,7 @@ class Predictor(Saved):
         self, rows: list[Any], progress: bool
     ) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
         """Yield the rows whose prompts are not blank, and their places, some at a time."""
-        places = np.array([at for at, row in enumerate(rows) if not is_blank(row)], dtype=np.int64)
+        places = np.array([at for at, row in enumerate(rows) if not _is_blank(row)], dtype=np.int64)
         starts: Iterable[int] = range(0, len(places), self.chunk_size)
         if progress:
             from tqdm.auto import tqdm
@@ -319,19 +326,13 @@ class Predictor(Saved):
         """Whether ``embed`` answers."""
         return type(self).embed is not Predictor.embed
 
-    def _read_rows(self, rows: Any) -> list[Any]:
-        """Return what ``_score`` takes: prompts, unless a subclass needs more of a row."""
-        return read_prompts(rows)
-
     @abstractmethod
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         """Return an array of shape ``(rows, targets)`` for 1 to ``chunk_size`` rows, none blank."""
 
     def _measure(self, rows: list[Any], targets: tuple[str, ...]) -> Uncertain:
-        """Return the same with deviations and distances."""
-        raise PredictorError(
-            f"{self.called} does not know how sure it is; use another, like static"
-        )
+        """Return the same with deviations and distances, if that is known."""
+        raise NotImplementedError
 
     def _try(self) -> None:
         """Let what is loaded run once, where it may end in errors that nothing foresees."""
@@ -377,11 +378,13 @@ class Predictor(Saved):
         [[2.0]]
         """
         name = os.fspath(name_or_path)
+        from pqpp_models import registry  # which imports the modules of predictors
+
         if isinstance(name_or_path, str) and name in registry.PREDICTORS:
             shipped = cls._checked(registry.predictor_class(name).from_shipped(name), name)
             shipped.shipped_as = name
             return shipped
-        folder = Path(name).expanduser()
+        folder = expanded(name)
         # An empty name would be the current folder.
         if not name or not folder.is_dir():
             folder = registry.folder_from_hub(name, folder, revision, cache_dir, token)
@@ -395,3 +398,9 @@ class Predictor(Saved):
                 "Predictor.from_pretrained"
             )
         return predictor
+
+
+def _is_blank(row: Any) -> bool:
+    """Tell whether a row's prompt is there and has nothing in it."""
+    prompt = row.get(COLUMN) if isinstance(row, Mapping) else row
+    return isinstance(prompt, str) and not prompt.strip()

@@ -112,16 +112,6 @@ def read_ids(rows: Any) -> list[str | None]:
     return [None if value is None else str(value) for value in values]
 
 
-def is_blank(row: Any) -> bool:
-    """Tell whether a row's prompt is there and has nothing in it.
-
-    >>> is_blank(" "), is_blank({"prompt": ""}), is_blank({"images": []}), is_blank("a cat")
-    (True, True, False, False)
-    """
-    prompt = row.get(COLUMN) if isinstance(row, Mapping) else row
-    return isinstance(prompt, str) and not prompt.strip()
-
-
 def _column_names(rows: Any) -> list[str] | None:
     """Return the columns of a table that can be asked for one column, or None for other rows."""
     if isinstance(rows, Mapping):

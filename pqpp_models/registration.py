@@ -1,150 +1,30 @@
 """Makes transformers know the predictors: `AutoConfig`, `AutoModel` and the pipeline.
 
-Called when the modules of transformers appear, by `pqpp_autoload` or by `register`. Importing this
-module imports nothing; a model's own modules are imported when that model is asked for, since
-transformers' own imports are not to be made slower, nor entered in their middle.
+Called when the modules of transformers appear, by `pqpp_autoload` or by `register`.
 """
 
-from __future__ import annotations
-
-import importlib
-import threading
-from collections.abc import Mapping
-from types import ModuleType
-from typing import Any
+from pqpp_backbones.registration import Registration
 
 TASK = "prompt-performance-prediction"
 
-_lock = threading.Lock()
-
-
-class Registration:
-    """What a package registers with transformers.
-
-    Args:
-        models: By `model_type`, "module:Class" of the configuration and of the model.
-        pipelines: By task, "module:Class" of the pipeline, and its kind in transformers' words.
-    """
-
-    def __init__(
-        self, models: Mapping[str, tuple[str, str]], pipelines: Mapping[str, tuple[str, str]]
-    ) -> None:
-        self.models, self.pipelines = models, pipelines
-        self._patches = {
-            "transformers.models.auto.configuration_auto": self._register_configs,
-            "transformers.pipelines": self._register_pipelines,
-        }
-
-    def register(self) -> None:
-        """Register with transformers, now or as soon as it is imported; idempotent."""
-        import pqpp_autoload
-
-        for name in self._patches:
-            pqpp_autoload.when_imported(name, self.patch)
-
-    def patch(self, module: ModuleType) -> None:
-        """Register what belongs to an imported module of transformers; idempotent."""
-        with _lock:
-            self._patches[module.__name__](module)
-
-    def announce(self, config_class: Any) -> None:
-        """Tell `AutoModel` the model of a configuration; called where the latter is defined."""
-        import pqpp_autoload
-
-        def add(module):
-            model = _Deferred.of(self.models[config_class.model_type][1])
-            module.MODEL_MAPPING.register(config_class, model, exist_ok=True)
-
-        pqpp_autoload.when_imported("transformers.models.auto.modeling_auto", add)
-
-    def _register_configs(self, module) -> None:
-        for model_type, (config, _) in self.models.items():
-            module.CONFIG_MAPPING.register(model_type, _Deferred.of(config), exist_ok=True)
-
-    def _register_pipelines(self, module) -> None:
-        from transformers import AutoModel
-
-        # The pipelines' own modules may be what is importing transformers right now.
-        registry = module.PIPELINE_REGISTRY
-        for task, (path, kind) in self.pipelines.items():
-            if task not in registry.supported_tasks:
-                impl = _Deferred.of(path)
-                registry.register_pipeline(
-                    task, impl, pt_model=AutoModel, default=_NoDefault(task), type=kind
-                )
-
-
-def announce_processor(config_class: type, path: str) -> None:
-    """Tell `AutoProcessor` which processor a model has; called where its configuration is defined.
-
-    Args:
-        config_class: The model's configuration.
-        path: "module:Class" of the processor.
-    """
-    import pqpp_autoload
-
-    def add(module):
-        module.PROCESSOR_MAPPING.register(config_class, _Deferred.of(path), exist_ok=True)
-
-    pqpp_autoload.when_imported("transformers.models.auto.processing_auto", add)
-
-
-class _NoDefault(dict):
-    """Stands where transformers looks for a task's default model: there is none on the Hub."""
-
-    def __init__(self, task):
-        super().__init__(model=None)
-        self.task = task
-
-    def __getitem__(self, name):
-        from pqpp_models.errors import PredictorError
-
-        raise PredictorError(
-            f"pipeline({self.task!r}) has no default model; give model=, a folder that a training "
-            "script wrote or OWNER/REPOSITORY"
-        )
-
-
-class _Deferred(type):
-    """Stands for a class until it is called or one of its attributes is asked for."""
-
-    @classmethod
-    def of(mcs, path):
-        return mcs(path.partition(":")[2], (), {"_pqpp_path": path})
-
-    def __getattr__(cls, name):
-        return getattr(_load(cls._pqpp_path), name)
-
-    def __call__(cls, *args, **kwargs):
-        return _load(cls._pqpp_path)(*args, **kwargs)
-
-
-def deferred(path: str) -> type:
-    """Return what stands for "module:Class" until it is called."""
-    return _Deferred.of(path)
-
-
-def _load(path):
-    module, _, name = path.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
-_ours = Registration(
-    {
-        "bert_predictor": (
-            "pqpp_models.bert.configuration_bert_predictor:BertPredictorConfig",
-            "pqpp_models.bert.modeling_bert_predictor:BertForPerformancePrediction",
-        ),
-        "clip_predictor": (
-            "pqpp_models.clip.configuration_clip_predictor:ClipPredictorConfig",
-            "pqpp_models.clip.modeling_clip_predictor:ClipForPerformancePrediction",
-        ),
-        "correlation_cnn": (
-            "pqpp_models.correlation_cnn.configuration_correlation_cnn:CorrelationCnnConfig",
-            "pqpp_models.correlation_cnn.modeling_correlation_cnn:"
-            "CorrelationCnnForPerformancePrediction",
-        ),
-    },
+MODELS = {
+    "bert_predictor": (
+        "pqpp_models.bert.configuration_bert_predictor:BertPredictorConfig",
+        "pqpp_models.bert.modeling_bert_predictor:BertForPerformancePrediction",
+    ),
+    "clip_predictor": (
+        "pqpp_models.clip.configuration_clip_predictor:ClipPredictorConfig",
+        "pqpp_models.clip.modeling_clip_predictor:ClipForPerformancePrediction",
+    ),
+    "correlation_cnn": (
+        "pqpp_models.correlation_cnn.configuration_correlation_cnn:CorrelationCnnConfig",
+        "pqpp_models.correlation_cnn.modeling_correlation_cnn:"
+        "CorrelationCnnForPerformancePrediction",
+    ),
+}
+"""By `model_type`, the class of the configuration and of the model."""
+_PREDICTORS = Registration(
+    MODELS,
     {TASK: ("pqpp_models.pipelines:PromptPerformancePredictionPipeline", "text")},
 )
-register, patch, announce = _ours.register, _ours.patch, _ours.announce
+register, patch, announce = _PREDICTORS.register, _PREDICTORS.patch, _PREDICTORS.announce

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pqpp_backbones.checkpoint import CONFIG, FILES, read_config, read_tensors
+from pqpp_backbones.errors import CheckpointError
 from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.names import comma_separated, did_you_mean
 from pqpp_hub import is_repository_id
-from pqpp_models.checkpoint import CONFIG, FILES, read_config, read_tensors
-from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
+from pqpp_models.errors import PredictorError, UnknownPredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
 
 DEFAULT_PREDICTOR = "static"
@@ -20,9 +21,6 @@ DEFAULT_PREDICTOR = "static"
 
 SHIPPED = Path(__file__).with_name("weights")
 """Where the weights that come with the package lie, a folder a name."""
-
-FAMILIES = ("linguistic", "ego_network", "pre_retrieval", "post_retrieval")
-"""Groups of measures, each a module of that name in `pqpp_models.measures` with its table."""
 
 PREDICTORS: dict[str, str] = {}
 """Name of a predictor, which is also its checkpoints' type, to ``"module:Class"``."""
@@ -47,21 +45,21 @@ NOTES: dict[str, tuple[str, str]] = {}
 def register_predictor(
     name: str,
     target: str,
-    group: str | None = None,
-    shipped: bool = True,
     about: str = "",
     needs: str = "",
+    shipped: bool = True,
+    group: str | None = None,
 ) -> None:
     """Make a predictor known by a name.
 
     Args:
         name: what a user types, and ``predictor_type`` in the configuration of its checkpoints.
         target: ``"module:Class"`` of a subclass of ``Predictor``; imported at first use.
-        group: also list the predictor under this group name.
-        shipped: whether the name alone is enough to predict with; if not, it is only the type of
-            checkpoints.
         about: what it is, in a line.
         needs: what it needs beside a prompt, in words.
+        shipped: whether the name alone is enough to predict with; if not, it is only the type of
+            checkpoints.
+        group: also list the predictor under this group name.
 
     Raises:
         PredictorError: the name is taken.
@@ -196,62 +194,38 @@ def loaded_from(folder: Path) -> Any:
     return loaded
 
 
-_STATIC = "pqpp_models.text.static.predictor:StaticPredictor"
-register_predictor(
-    "static", _STATIC, about="a small network on numpy, distilled from a text encoder"
-)
-if (SHIPPED / "static-train").is_dir():
-    register_predictor(
-        "static-train", _STATIC, about="the same, fitted on PQPP's train split alone"
-    )
-for _family in FAMILIES:
-    for _name, _measure in importlib.import_module(
-        f"pqpp_models.measures.{_family}"
-    ).MEASURES.items():
-        register_predictor(
-            _name,
-            "pqpp_models.measures.predictor:MeasurePredictor",
-            _family,
-            about=_measure.about,
-            needs=_measure.needs,
-        )
+def _modules_with(table: str, *patterns: str) -> list[str]:
+    """Name the modules of this package that define a table, importing none of the others."""
+    here = Path(__file__).parent
+    paths = sorted(path for pattern in patterns for path in here.glob(pattern))
+    places = [path.relative_to(here) for path in paths if f"\n{table}" in path.read_text("utf-8")]
+    return [
+        ".".join((__package__, *place.with_suffix("").parts)).removesuffix(".__init__")
+        for place in places
+        if place.name != Path(__file__).name
+    ]
 
-_IMAGES = "its images, pqpp[models]"
-_SCORER = "a preference model that scores a prompt with its images"
-_TRAINED = {
-    "ridge": (
-        "text.ridge.predictor:RidgePredictor",
-        "a linear head on the network of static, by `pqpp fit`",
-        "",
-    ),
-    "bert": (
-        "bert.predictor:BertPredictor",
-        "a fine-tuned text encoder, by training/train_bert.py",
-        "pqpp[models]",
-    ),
-    "bert_onnx": (
-        "bert.onnx_predictor:OnnxBertPredictor",
-        "the same for onnxruntime, by `pqpp models export`",
-        "pqpp[onnx]",
-    ),
-    "text_ensemble": (
-        "text.text_ensemble.predictor:TextEnsemblePredictor",
-        "kernels and networks beside a collection of captions, by training/train_text_ensemble.py",
-        "pqpp[models]",
-    ),
-    "clip": (
-        "clip.predictor:ClipPredictor",
-        "a fine-tuned CLIP-like model, by training/train_clip.py",
-        _IMAGES,
-    ),
-    "correlation_cnn": (
-        "correlation_cnn.predictor:CorrelationCnnPredictor",
-        "a network on similarities among images, by training/train_correlation_cnn.py",
-        _IMAGES,
-    ),
-    "clip_score": ("clip.preference:PreferencePredictor", _SCORER, _IMAGES),
-    "pick_score": ("clip.preference:PreferencePredictor", _SCORER, _IMAGES),
-    "hps_v2": ("clip.preference:PreferencePredictor", _SCORER, _IMAGES),
-}
-for _name, (_target, _about, _needs) in _TRAINED.items():
-    register_predictor(_name, f"pqpp_models.{_target}", shipped=False, about=_about, needs=_needs)
+
+def _register_all() -> None:
+    """Register what the families of predictors list, each in its own folder's `__init__`."""
+    for module in _modules_with("PREDICTORS", "*.py", "*/__init__.py", "*/*/__init__.py"):
+        for entry in importlib.import_module(module).PREDICTORS:
+            register_predictor(*entry)
+    tables = [
+        (module.removesuffix(".measures").rpartition(".")[2], importlib.import_module(module))
+        for module in _modules_with("MEASURES", "measures/*.py", "measures/*/measures.py")
+    ]
+    for family, table in sorted(tables, key=lambda named: _looks_up(named[1].MEASURES)):
+        for name, measure in table.MEASURES.items():
+            register_predictor(name, _MEASURE, measure.about, measure.needs, group=family)
+
+
+def _looks_up(measures: Mapping[str, Any]) -> bool:
+    """Tell whether measures need more than prompts; those that don't are listed first."""
+    return any(measure.evidence or measure.columns for measure in measures.values())
+
+
+_MEASURE = "pqpp_models.measures.predictor:MeasurePredictor"
+_register_all()
+FAMILIES = tuple(GROUPS)
+"""Groups of measures, each a module or a folder of that name in `pqpp_models.measures`."""

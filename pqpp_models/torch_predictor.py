@@ -6,21 +6,20 @@ reads it, and what that model's `save_pretrained` writes is read here.
 
 from __future__ import annotations
 
+import importlib
 import json
 import tempfile
-from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
+from pqpp_backbones.checkpoint import CARD, CONFIG, EXTRA_FILES, WEIGHTS, Tensors
+from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.foreign import building_within
 from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.extras import needing
 from pqpp_hub.card import render_card
-from pqpp_models.building import building_within
-from pqpp_models.checkpoint import CARD, CONFIG, EXTRA_FILES, WEIGHTS, Tensors
-from pqpp_models.errors import CheckpointError
+from pqpp_models import registration
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import check_limits, resolve_targets, target_limits
 
@@ -43,6 +42,10 @@ class TorchPredictor(Predictor):
     """
 
     supervised = True
+    model_type: ClassVar[str]
+    """That of the model's configuration, by which transformers knows the model."""
+    processor_class: ClassVar[str] = ""
+    """The class of transformers that loads the tokenizer or processor, empty if it needs none."""
 
     def __init__(
         self,
@@ -72,14 +75,21 @@ class TorchPredictor(Predictor):
         return parameter_count(self.model)
 
     @classmethod
-    @abstractmethod
     def model_class(cls) -> type[PreTrainedModel]:
         """Return the class of the model; imported at first use."""
+        module, _, name = registration.MODELS[cls.model_type][1].partition(":")
+        return getattr(importlib.import_module(module), name)
 
     @classmethod
-    def load_processor(cls, folder: Path, config: Any) -> Any:
+    def load_processor(cls, folder: Path) -> Any:
         """Return the tokenizer or processor saved in a folder; ``None`` if it needs none."""
-        return None
+        if not cls.processor_class:
+            return None
+        import transformers
+
+        registration.register()  # the processor's loader reads the model's configuration
+        loader = getattr(transformers, cls.processor_class)
+        return loader.from_pretrained(str(folder), trust_remote_code=False)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
@@ -95,7 +105,7 @@ class TorchPredictor(Predictor):
             own = _model_config(folder, config, model_class)
             model = _load_model(folder, model_class, own, tensors or _read_unhashed(folder))
         try:
-            processor = cls.load_processor(folder, own)
+            processor = cls.load_processor(folder)
         except Exception as error:  # tokenizers raise bare ones
             raise CheckpointError(
                 f"{folder} has no usable tokenizer or processor ({type(error).__name__}); {_REMEDY}"
@@ -139,8 +149,9 @@ def fine_tuned_card(predictor: Any) -> str:
     recipe, measured = details.get("recipe", {}), details.get("validation", {})
     # Older versions called it so.
     subset = recipe.get("subset", recipe.get("dataset_config"))
-    version = details.get("data", {}).get("version", "0.0.0")
-    data = details.get("data", {})  # no figures of rows that it was trained on
+    data = details.get("data", {})
+    version = data.get("version", "0.0.0")
+    # No figures of rows that it was trained on.
     is_held_out = data.get("validation_fitted", 0) < data.get("validation_rows", 1)
     names = [one.removesuffix("_kendall") for one in measured if one.endswith("_kendall")]
     ranges = target_limits(predictor.targets, getattr(predictor, "limits", None))
@@ -195,14 +206,13 @@ def _load_model(folder: Path, model_class: Any, config: Any, tensors: Mapping[st
                 f"{folder / WEIGHTS}: {name!r} holds NaN or infinite values; {_REMEDY}"
             )
     expected = _described(folder, model_class, config).state_dict()
-    wrong = [name for name in expected if name not in state]
-    wrong += [name for name in state if name not in expected]
-    wrong += [n for n in expected if n in state and expected[n].shape != state[n].shape]
+    shapes = {name: tuple(value.shape) for name, value in expected.items()}
+    held = {name: tuple(value.shape) for name, value in state.items()}
+    wrong = [name for name in {**shapes, **held} if shapes.get(name) != held.get(name)]
     if wrong:
         name = wrong[0]
-        what = f"lacks {name!r}" if name not in state else f"has an unexpected {name!r}"
-        if name in state and name in expected:
-            what = f"has {tuple(state[name].shape)}, not {tuple(expected[name].shape)}, as {name!r}"
+        what = f"has {held.get(name)}, not {shapes.get(name, 'anything')}, as {name!r}"
+        what = what if name in held else f"lacks {name!r}"
         more = f" and {len(wrong) - 1} more differ" if len(wrong) > 1 else ""
         raise CheckpointError(
             f"{folder / WEIGHTS} does not fit {CONFIG}: it {what}{more}; {_REMEDY}"
@@ -253,14 +263,3 @@ def parameter_count(model: Any) -> str:
         '2.0 million parameters'
     """
     return f"{sum(one.numel() for one in model.parameters()) / 1e6:.1f} million parameters"
-
-
-def scores_to_array(scores: torch.Tensor) -> np.ndarray:
-    """Return scores as float64, whatever type and device they have.
-
-    Example:
-        >>> import torch
-        >>> scores_to_array(torch.tensor([[0.5]], dtype=torch.bfloat16)).tolist()
-        [[0.5]]
-    """
-    return scores.detach().float().cpu().numpy().astype(np.float64)

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import settings
@@ -23,6 +24,25 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_addoption(parser):
+    """Add `--shuffle SEED`: the tests in a random order, which must change nothing."""
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="a random order")
+
+
+def pytest_report_header(config):
+    """Print the seed."""
+    seed = config.getoption("shuffle")
+    return None if seed is None else f"order of the tests: --shuffle {seed}"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """Put the tests in the order of the seed."""
+    seed = config.getoption("shuffle")
+    if seed is not None:
+        Random(seed).shuffle(items)
 
 
 @pytest.fixture(scope="session")

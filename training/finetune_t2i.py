@@ -9,26 +9,25 @@ from typing import ClassVar
 
 import numpy as np
 
-from pqpp_models.training.script import run_script, script_imports
+from pqpp_backbones.training.script import run_script, script_imports
 
 with script_imports("finetune_t2i"):
     import peft  # noqa: F401 -- what it is used in imports it late
 
+    from pqpp_backbones.training.loop import Task, make_accelerator, train
+    from pqpp_backbones.training.options import OptimisationOptions
+    from pqpp_backbones.training.publish import describe_run, refuse_finished
     from pqpp_feedback.assess.pictures import read_folder
     from pqpp_feedback.rahf.uses.fine_tune import (
-        FILES,
+        LORA_FILES,
         DenoisingModel,
         Images,
         held_out_loss,
         load_pipeline,
     )
-    from pqpp_files.check_output import check_output_folder
+    from pqpp_files.options.option import NEEDED, RecipeError, option
+    from pqpp_files.options.recipe import parse_recipe
     from pqpp_hub.card import render_card
-    from pqpp_models.training.arguments import parse_recipe
-    from pqpp_models.training.card import describe_run
-    from pqpp_models.training.loop import Task, make_accelerator, train
-    from pqpp_models.training.options import OptimisationOptions, RecipeError, option
-    from pqpp_models.training.publish import refuse_finished
 
 EXAMPLES = """\
   accelerate launch --quiet training/finetune_t2i.py --image-dir chosen \\
@@ -46,9 +45,7 @@ class LoraRecipe(OptimisationOptions):
         "stable-diffusion-v1-5/stable-diffusion-v1-5", "pipeline, Stable Diffusion or XL"
     )
     output_dir: str = option("runs/t2i")
-    image_dir: str | None = option(
-        None, "folder of chosen images", required=True, decides=False, path="folder"
-    )
+    image_dir: str = option(NEEDED, "folder of chosen images", decides=False, path="folder")
     max_train_rows: int | None = option(None, "use only the first images", above=0)
     resolution: int = option(512, "pixels along a side, a multiple of 8", above=0)
     lora_rank: int = option(4, "rank of the adapters", above=0)
@@ -80,8 +77,7 @@ def held_out_count(recipe: LoraRecipe, images: int) -> int:
 def finetune(recipe: LoraRecipe):
     """Fine-tune, write the adapters and return how it went."""
     folder = Path(recipe.output_dir) / "lora"
-    check_output_folder(folder, FILES)
-    refuse_finished(folder, recipe)
+    refuse_finished(folder, recipe, LORA_FILES)
     pictures = read_folder(recipe.image_dir)[: recipe.max_train_rows]
     n = held_out_count(recipe, len(pictures))
     accelerator = make_accelerator(recipe)
@@ -98,22 +94,20 @@ def finetune(recipe: LoraRecipe):
     task = Task(
         model=model,
         examples=order[n:],
-        lengths=None,
         collate=images.collate,
         evaluate=evaluate,
-        head="none",
         identity={"images": images.fingerprint()},
         primary="negative_loss",
         shown=("negative_loss",),
     )
-    progress = train(task, recipe, accelerator)
-    if accelerator.is_main_process:
+
+    def save(progress):
         data = {"training": len(images) - n, "held out": n, "SHA-256": images.fingerprint()}
         told = describe_run(recipe, data, progress, accelerator.num_processes)
         task.model.save_adapters(folder, render_card("feedback/lora", details=told))
         print(f"saved in {folder}; use it by pipe.load_lora_weights({str(folder)!r})")
-    accelerator.wait_for_everyone()
-    return progress
+
+    return train(task, recipe, accelerator, save)
 
 
 def main() -> None:

@@ -4,23 +4,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pqpp_models.training.script import run_script, script_imports
+from pqpp_backbones.training.script import run_script, script_imports
 
 with script_imports("train_bert"):
     import torch
 
+    from pqpp_backbones.encoder.encoding import as_batch, score
+    from pqpp_backbones.encoder.normaliser import CURRENT, normalise
+    from pqpp_backbones.encoder.tokens import encode, length_sorted
+    from pqpp_backbones.pretrained import load_tokenizer
+    from pqpp_backbones.training.loop import Task, make_accelerator, predict_in_parts
+    from pqpp_files.options.option import option
     from pqpp_models.bert.configuration_bert_predictor import POOLINGS
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.bert.predictor import BertPredictor
-    from pqpp_models.encoder.encoding import as_batch, score
-    from pqpp_models.encoder.normaliser import CURRENT, normalise
-    from pqpp_models.encoder.tokens import encode, length_sorted
-    from pqpp_models.pretrained import load_tokenizer
     from pqpp_models.record.means import from_parts, means_in
     from pqpp_models.targets import scale_targets, unscale_targets
     from pqpp_models.training.data import Rows, correlations, load_rows
-    from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts
-    from pqpp_models.training.options import PredictorRecipe, option
+    from pqpp_models.training.recipe import PredictorRecipe
     from pqpp_models.training.trainer import train_and_save, train_by_recipe
 
 EXAMPLES = """\
@@ -80,8 +81,7 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
     def evaluate(model, accelerator):
         def predict(indices):
             rows = [held_out[i] for i in indices]
-            n_targets = len(recipe.targets)
-            return score(model, rows, pad_id, recipe.batch_size, accelerator.device, n_targets)
+            return score(model, rows, pad_id, recipe.batch_size, len(recipe.targets))
 
         scores = predict_in_parts(accelerator, batches, predict)
         predicted = unscale_targets(scores, recipe.targets, training.limits)

@@ -5,36 +5,36 @@ from pathlib import Path
 
 import numpy as np
 
-from pqpp_models.training.script import run_script, script_imports
+from pqpp_backbones.training.script import run_script, script_imports
 
 with script_imports("train_clip"):
     import torch
 
-    from pqpp_datasets.target_columns import measure_of, targets_of
-    from pqpp_models.clip.configuration_clip_predictor import AGGREGATIONS, TASKS
-    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
-    from pqpp_models.clip.predictor import ClipPredictor
-    from pqpp_models.clip.tuning import TUNINGS, merge, prepare
-    from pqpp_models.images.embedding import (
-        cached_embeddings,
-        pixels_of,
-        score_embedded,
-        score_pairs,
-        score_pairs_whole,
-        tokens_of,
-    )
-    from pqpp_models.images.pairs import Pairs, performance, read_pairs, task_of
-    from pqpp_models.images.rows import read_mappings
-    from pqpp_models.pretrained import load_processor
-    from pqpp_models.training.batches import in_order
-    from pqpp_models.training.data import Rows, correlations, load_rows
-    from pqpp_models.training.loop import (
+    from pqpp_backbones.images.embedding import pixels_of, tokens_of
+    from pqpp_backbones.pretrained import load_processor
+    from pqpp_backbones.training.batches import in_order
+    from pqpp_backbones.training.loop import (
         Task,
         is_sharded,
         make_accelerator,
         predict_in_parts,
     )
-    from pqpp_models.training.options import PredictorRecipe, RecipeError, option
+    from pqpp_datasets.target_columns import measure_of, targets_of
+    from pqpp_files.options.option import RecipeError, option
+    from pqpp_models.clip.configuration_clip_predictor import AGGREGATIONS, TASKS
+    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+    from pqpp_models.clip.predictor import ClipPredictor
+    from pqpp_models.clip.tuning import TUNINGS, merge, prepare
+    from pqpp_models.images.pairs import Pairs, performance, read_pairs, task_of
+    from pqpp_models.images.rows import read_mappings
+    from pqpp_models.images.scoring import (
+        cached_embeddings,
+        score_embedded,
+        score_pairs,
+        score_pairs_whole,
+    )
+    from pqpp_models.training.data import Rows, correlations, load_rows
+    from pqpp_models.training.recipe import PredictorRecipe
     from pqpp_models.training.trainer import train_and_save, train_by_recipe
 
 EXAMPLES = """\
@@ -187,7 +187,6 @@ def train_clip(recipe: ClipRecipe, training, validation):
     task = Task(
         model=model,
         examples=known.tolist(),
-        lengths=None,
         collate=collate,
         evaluate=evaluate,
         head="head",

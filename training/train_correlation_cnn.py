@@ -5,28 +5,29 @@ from pathlib import Path
 
 import numpy as np
 
-from pqpp_models.training.script import run_script, script_imports
+from pqpp_backbones.training.script import run_script, script_imports
 
 with script_imports("train_correlation_cnn"):
     import torch
 
+    from pqpp_backbones.images.embedding import load_backbone
+    from pqpp_backbones.pretrained import load_processor
+    from pqpp_backbones.training.batches import in_order
+    from pqpp_backbones.training.loop import Task, make_accelerator, predict_in_parts
+    from pqpp_files.options.option import option
     from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
     from pqpp_models.correlation_cnn.matrices import cosine_similarities, fit_size, matrices_of
     from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
         CorrelationCnnForPerformancePrediction,
     )
     from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor, score_matrices
-    from pqpp_models.images.backbone import load_backbone
-    from pqpp_models.images.embedding import cached_embeddings
     from pqpp_models.images.pairs import read_pairs, task_of
     from pqpp_models.images.rows import read_mappings
-    from pqpp_models.pretrained import load_processor
+    from pqpp_models.images.scoring import cached_embeddings
     from pqpp_models.record.means import from_parts, means_in
     from pqpp_models.targets import scale_targets, unscale_targets
-    from pqpp_models.training.batches import in_order
     from pqpp_models.training.data import correlations, load_rows
-    from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts
-    from pqpp_models.training.options import PredictorRecipe, option
+    from pqpp_models.training.recipe import PredictorRecipe
     from pqpp_models.training.trainer import train_and_save, train_by_recipe
 
 EXAMPLES = """\
@@ -62,7 +63,8 @@ def read_split(recipe: CnnRecipe, split: str):
 
 def matrices_of_images(recipe: CnnRecipe, mappings) -> np.ndarray:
     """Embed the rows' images; one channel a retrieval model, all generated images in one."""
-    task = "retrieval" if recipe.channels > 1 or _is_retrieval(recipe) else "generation"
+    retrieves = recipe.channels > 1 or {*map(task_of, recipe.targets)} == {"retrieval"}
+    task = "retrieval" if retrieves else "generation"
     pairs = read_pairs(mappings, task, recipe.matrix_size)
     backbone = load_backbone(recipe.model).eval()
     processor = load_processor(recipe.model)
@@ -76,10 +78,6 @@ def matrices_of_images(recipe: CnnRecipe, mappings) -> np.ndarray:
         fitted = [fit_size(matrix, recipe.matrix_size) for matrix in matrices]
         stacked.append({"similarities": np.concatenate(fitted)})
     return matrices_of(stacked, recipe.channels, recipe.matrix_size)
-
-
-def _is_retrieval(recipe: CnnRecipe) -> bool:
-    return all(task_of(target) == "retrieval" for target in recipe.targets)
 
 
 def train_cnn(recipe: CnnRecipe, training, validation):
@@ -117,7 +115,6 @@ def train_cnn(recipe: CnnRecipe, training, validation):
     task = Task(
         model=model,
         examples=list(range(len(rows))),
-        lengths=None,
         collate=collate,
         evaluate=evaluate,
         head="output",

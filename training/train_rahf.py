@@ -3,40 +3,33 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pqpp_models.training.script import run_script, script_imports
+from pqpp_backbones.training.script import run_script, script_imports
 
 with script_imports("train_rahf"):
     from accelerate.utils import gather_object
     from transformers import AutoImageProcessor, AutoTokenizer, ViTImageProcessor
 
+    from pqpp_backbones.pretrained import loading
+    from pqpp_backbones.training.loop import Task, make_accelerator, train
+    from pqpp_backbones.training.options import DataOptions, HubOptions, OptimisationOptions
+    from pqpp_backbones.training.publish import describe_run, push_if_wanted, refuse_finished
     from pqpp_feedback.rahf.bench.evaluation import (
         feedback_figures,
-        join,
+        join_parts,
         predict_rows,
         summary,
         truth_of,
     )
     from pqpp_feedback.rahf.configuration_rahf import RahfConfig
     from pqpp_feedback.rahf.examples import BLINDS, Examples, describe_data, load_split
-    from pqpp_feedback.rahf.feedback import FILES, FeedbackModel
+    from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel, push_feedback_model
     from pqpp_feedback.rahf.heads import layer_rows
     from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, load_towers
     from pqpp_feedback.rahf.outputs import VARIANTS
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor, new_tokenizer
-    from pqpp_files.check_output import check_output_folder
+    from pqpp_files.options.option import RecipeError, option
+    from pqpp_files.options.recipe import parse_recipe
     from pqpp_hub.card import render_card
-    from pqpp_models.pretrained import loading
-    from pqpp_models.training.arguments import parse_recipe
-    from pqpp_models.training.card import describe_run
-    from pqpp_models.training.loop import Task, make_accelerator, train
-    from pqpp_models.training.options import (
-        DataOptions,
-        HubOptions,
-        OptimisationOptions,
-        RecipeError,
-        option,
-    )
-    from pqpp_models.training.publish import push_if_wanted, refuse_finished
 
 EXAMPLES = """\
   accelerate launch --quiet training/train_rahf.py --config training/recipes/rahf.yaml \\
@@ -147,7 +140,7 @@ def evaluation_on(examples: Examples):
         rank, world = accelerator.process_index, accelerator.num_processes
         rows = list(range(rank, len(examples), world))
         parts = gather_object([(rows, predict_rows(feedback, examples, rows))])
-        return summary(feedback_figures(join(parts), truth))
+        return summary(feedback_figures(join_parts(parts), truth))
 
     return evaluate_model
 
@@ -155,8 +148,7 @@ def evaluation_on(examples: Examples):
 def train_rahf(recipe: RahfRecipe, training, validation):
     """Train one recipe, save the model and return how it went."""
     folder = Path(recipe.output_dir) / "model"
-    check_output_folder(folder, FILES)
-    refuse_finished(folder, recipe)
+    refuse_finished(folder, recipe, RAHF_FILES)
     accelerator = make_accelerator(recipe)
     model, processor = new_model(recipe, training["prompt"][:])
     model.to(accelerator.device)
@@ -183,8 +175,8 @@ def train_rahf(recipe: RahfRecipe, training, validation):
             *("implausibility_cc", "misalignment_cc", "keyword_f1"),
         ),
     )
-    progress = train(task, recipe, accelerator)
-    if accelerator.is_main_process:
+
+    def save(progress):
         told = describe_data(recipe, examples, held_out)
         run = describe_run(recipe, told["data"], progress, accelerator.num_processes)
         card = render_card(
@@ -195,9 +187,9 @@ def train_rahf(recipe: RahfRecipe, training, validation):
         )
         FeedbackModel(task.model, processor).save_pretrained(folder, card)
         print(f"saved in {folder}")
-        push_if_wanted(folder, recipe)
-    accelerator.wait_for_everyone()
-    return progress
+        push_if_wanted(folder, recipe, push_feedback_model)
+
+    return train(task, recipe, accelerator, save)
 
 
 def main() -> None:

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import numpy as np
 
-from pqpp_models.training.script import run_script, script_imports
+from pqpp_backbones.training.script import run_script, script_imports
 
 with script_imports("train_rahf_baselines"):
+    from pqpp_backbones.training.loop import Task, make_accelerator, train
+    from pqpp_backbones.training.options import DataOptions, OptimisationOptions
+    from pqpp_backbones.training.publish import describe_run, refuse_finished
     from pqpp_feedback.rahf.bench.baselines import BASELINES, TrainedBaseline
     from pqpp_feedback.rahf.bench.evaluation import feedback_figures, truth_of
-    from pqpp_feedback.rahf.bench.tables import format_tables, tables
+    from pqpp_feedback.rahf.bench.experiments import format_tables, tables
     from pqpp_feedback.rahf.examples import describe_data, load_split
+    from pqpp_files.options.option import option
+    from pqpp_files.options.recipe import parse_recipe
     from pqpp_files.write_beside import write_whole
     from pqpp_hub.card import render_card
-    from pqpp_models.training.arguments import parse_recipe
-    from pqpp_models.training.card import describe_run
-    from pqpp_models.training.loop import Task, make_accelerator, train
-    from pqpp_models.training.options import DataOptions, OptimisationOptions, option
-    from pqpp_models.training.publish import refuse_finished
 
 EXAMPLES = """\
   python training/train_rahf_baselines.py --baseline resnet --pickapic-dir pickapic_v1
@@ -85,8 +85,8 @@ def train_baseline(recipe: BaselineRecipe, training, validation):
         primary="mean",
         shown=("mean",),
     )
-    progress = train(task, recipe, accelerator)
-    if accelerator.is_main_process:
+
+    def save(progress):
         baseline.model = task.model
         told = describe_data(recipe, examples, held_out)
         run = describe_run(recipe, told["data"], progress, accelerator.num_processes)
@@ -97,8 +97,8 @@ def train_baseline(recipe: BaselineRecipe, training, validation):
         write_whole(path, json.dumps(figures, indent=1))
         print(f"saved in {folder}")
         print(format_tables("table", tables({recipe.baseline: figures})))
-    accelerator.wait_for_everyone()
-    return progress
+
+    return train(task, recipe, accelerator, save)
 
 
 def main() -> None:

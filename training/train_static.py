@@ -13,24 +13,23 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pqpp_models.training.script import or_exit, script_imports
+from pqpp_backbones.training.script import or_exit, script_imports
 
 with script_imports("train_static"):
     import torch
 
-    from pqpp_files.check_output import check_output
-    from pqpp_files.write_beside import write_beside
+    from pqpp_files.options.option import RecipeError
+    from pqpp_files.options.recipe import parse_recipe
+    from pqpp_files.paths import check_output
+    from pqpp_files.write_beside import write_whole
     from pqpp_models import Predictor
-    from pqpp_models.alignment.leave_one_out import format_studies, study_row
-    from pqpp_models.alignment.linear import inside, tuned_states
-    from pqpp_models.alignment.recipe import StaticRecipe
-    from pqpp_models.alignment.teacher import TARGET
-    from pqpp_models.alignment.training import Training
-    from pqpp_models.encoder.normaliser import normalise
+    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.text.static.predictor import StaticPredictor
     from pqpp_models.text.text_ensemble.predictor import tuned_logits
-    from pqpp_models.training.arguments import parse_recipe
-    from pqpp_models.training.options import RecipeError
+    from pqpp_models.text.training.builds import StaticBuilds, StaticData, judged_in
+    from pqpp_models.text.training.data import format_studies, study_row
+    from pqpp_models.text.training.recipe import StaticRecipe
+    from pqpp_models.text.training.teacher import inside, tuned_states
 
 EXAMPLES = """\
   python training/train_static.py --config training/recipes/static.yaml \\
@@ -44,18 +43,18 @@ EXAMPLES = """\
 def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     """Train the predictor of a recipe, save it, and return its scores."""
     recipe.check_output(StaticPredictor.name)
-    torch.use_deterministic_algorithms(True)
     table = None if recipe.card_table is None else read_studies(recipe.card_table)
-    training = Training(recipe)
-    print(training, flush=True)
-    predictor = training.build(recipe.seed, recipe.without)
+    data = StaticData(recipe, BertForPerformancePrediction.from_backbone)
+    print(data, flush=True)
+    left_out = {name: data.sources[name] for name in recipe.without}
+    predictor = StaticBuilds(recipe, data, recipe.seed).build(recipe.without)
     # What is scored is what is saved, rounded; a folder of the user's never has it unscored.
     with tempfile.TemporaryDirectory() as folder:
-        saved = StaticPredictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))
-        scores = training.evaluate(saved, recipe.without)
+        saved = Predictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))
+        scores = data.evaluate(saved, left_out)
     for seed in recipe.spread_seeds:
-        other = training.build(seed, recipe.without)
-        scores.setdefault("seeds", {})[str(seed)] = training.evaluate(other, recipe.without)
+        other = StaticBuilds(recipe, data, seed).build(recipe.without)
+        scores.setdefault("seeds", {})[str(seed)] = data.evaluate(other, left_out)
     if table is not None:
         scores["studies"] = table
     predictor.details["evaluation"] = scores
@@ -76,35 +75,34 @@ def read_studies(path: str) -> dict[str, Any]:
 
 def leave_each_study_out(recipe: StaticRecipe) -> None:
     """Print and write what builds score on the study that each has not read."""
-    torch.use_deterministic_algorithms(True)
     check_output(recipe.leave_one_out)
     beside = None if recipe.beside is None else Predictor.from_pretrained(recipe.beside)
-    training, rows = Training(recipe), {}
-    print(training, flush=True)
-    for name in recipe.without or training.sources:
-        rows[name] = without_study(training, name, beside)
+    data, rows = StaticData(recipe, BertForPerformancePrediction.from_backbone), {}
+    print(data, flush=True)
+    builds = StaticBuilds(recipe, data, recipe.seed)
+    for name in recipe.without or data.sources:
+        rows[name] = without_study(builds, name, beside)
         print(json.dumps({name: rows[name]}), flush=True)
     print(format_studies(rows))
-    told = {"seed": recipe.seed, "encoder": recipe.encoder_name, "studies": rows}
-    with write_beside(Path(recipe.leave_one_out)) as path:
-        path.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+    facts = {"seed": recipe.seed, "encoder": recipe.encoder_name, "studies": rows}
+    write_whole(recipe.leave_one_out, json.dumps(facts, indent=1) + "\n")
 
 
-def without_study(training: Training, name: str, beside: Predictor | None) -> dict[str, Any]:
+def without_study(builds: StaticBuilds, name: str, beside: Predictor | None) -> dict[str, Any]:
     """Train a build that has not read a study, and return what it scores there."""
-    recipe, study, tokenizer = training.recipe, training.sources[name], training.tokenizer
-    predictor = training.build(recipe.seed, [name])
-    prompts = [normalise(one) for one in study.prompts]
-    states = tuned_states(training.teachers(recipe.seed).tuned, tokenizer, study.prompts)
+    recipe, data = builds.recipe, builds.data
+    study, predictor = data.sources[name], builds.build([name])
+    left_out = {name: study}
+    states = tuned_states(builds.tuned, data.tokenizer, study.prompts)
     others = {
-        "teacher": tuned_logits(training.taught, tokenizer, prompts)[:, 0],
+        "teacher": tuned_logits(builds.taught, data.tokenizer, judged_in(left_out))[:, 0],
         "ceiling": inside(states, study.scores, recipe.seed),
     }
     if beside is not None:
-        target = TARGET if TARGET in beside.targets else "mean_hbpp"
+        target = "alignment" if "alignment" in beside.targets else "mean_hbpp"
         others[Path(recipe.beside).name] = beside.predict(list(study.prompts), target)[:, 0]
     if recipe.builds_dir is not None:
-        predictor.details["evaluation"] = training.evaluate(predictor, [name])
+        predictor.details["evaluation"] = data.evaluate(predictor, left_out)
         predictor.save_pretrained(Path(recipe.builds_dir) / f"without_{name}")
     return study_row(study, predictor, others)
 
@@ -112,6 +110,7 @@ def without_study(training: Training, name: str, beside: Predictor | None) -> di
 def main(arguments: list[str] | None = None) -> None:
     """Train what the flags and the recipe ask for."""
     recipe = parse_recipe(StaticRecipe, __doc__, EXAMPLES, arguments)
+    torch.use_deterministic_algorithms(True)
     if recipe.leave_one_out is not None:
         return leave_each_study_out(recipe)
     print(json.dumps(train_static(recipe), indent=1))

@@ -8,7 +8,7 @@ _WIDTH = 88
 
 def pages() -> dict[str, str]:
     """Return the pages, by their names below the folder of what is made."""
-    from pqpp_cli.main import build_parser
+    from pqpp_cli.commands import build_parser
 
     top = build_parser()
     found = {}

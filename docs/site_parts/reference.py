@@ -9,6 +9,7 @@ from site_parts.sources import ROOT
 
 _PACKAGES = (
     "pqpp_models",
+    "pqpp_backbones",
     "pqpp_datasets",
     "pqpp_metrics",
     "pqpp_feedback",

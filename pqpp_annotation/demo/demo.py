@@ -1,27 +1,23 @@
 """Making the demo's study, letting three people made up do half of it, and opening it."""
 
-from __future__ import annotations
-
-import csv
 import random
 import sys
+import tempfile
 import threading
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
 from pqpp_annotation.demo.pictures import picture, scene
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.simulate import PlantedTruth, Simulated, simulate
-from pqpp_annotation.store.database import open_store
+from pqpp_annotation.store.database import Store, open_store
+from pqpp_annotation.store.invitations import make_links
+from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.tables import ItemImage
-from pqpp_annotation.study import make_study
-
-if TYPE_CHECKING:
-    from pqpp_annotation.store.database import Store
-    from pqpp_annotation.study.study import Study
+from pqpp_annotation.study import Study, make_study
+from pqpp_files.paths import expanded
 
 WORK, CONTROLS, TRAINING = 24, 8, 2
 MODELS = {"painter-2": (2, 2, 2, 1, 1), "painter-1": (2, 1, 0, 0, -1)}
@@ -43,7 +39,7 @@ _HOUR = 3_600_000
 _DAY = _HOUR // 5
 
 
-def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Study, Store]:
+def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     """Make the demo's study in a folder, and let the people made up do their part.
 
     Args:
@@ -51,12 +47,12 @@ def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Study, Store]:
         seed: Of the pictures and of the people.
 
     Returns:
-        The study file, the study and its open database.
+        The study file and the open database.
 
     Raises:
         StudyError: There is something else in the folder.
     """
-    folder = Path(folder).expanduser()
+    folder = expanded(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StudyError(f"{folder} is not empty; name a new folder by --output")
     (folder / "images").mkdir(parents=True, exist_ok=True)
@@ -78,10 +74,10 @@ def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Study, Store]:
         rows = db.execute(select(ItemImage.sha256, ItemImage.image)).all()
     truth = PlantedTruth(seed, {sha256: (labels[image] + 1.5) / 4 for sha256, image in rows})
     store.clock = _Days(store.clock(), 4)
-    simulate(store, study, CONTROL, truth, seed=seed)
-    simulate(store, study, PEOPLE, truth, items=24, seed=seed)
-    store.people.add("owner", "owner")
-    return path, study, store
+    simulate(store, CONTROL, truth, seed=seed)
+    simulate(store, PEOPLE, truth, items=24, seed=seed)
+    add_person(store, "owner", "owner")
+    return path, store
 
 
 def demo(
@@ -98,26 +94,54 @@ def demo(
     from pqpp_annotation.study.study import read_study
     from pqpp_annotation.web.serve import serve
 
-    path = Path(folder).expanduser() / "study.yaml"
+    path = expanded(folder) / "study.yaml"
     if path.is_file():
         store = open_store(read_study(path))
     else:
         sys.stderr.write("drawing pictures, and three people made up judge them ...\n")
-        path, _, store = make_demo(folder, seed)
-    tokens = {
-        role: store.invitations.create(1, role=role, label="demo")[0][0]
-        for role in ("owner", "annotator")
-    }
+        path, store = make_demo(folder, seed)
+    links = {}
+    for role in ("owner", "annotator"):
+        [(token, _)] = make_links(store, role=role, label="demo")
+        links[role] = f"http://127.0.0.1:{port}/join/{token}"
+        sys.stderr.write(f"{links[role]}  (as {role})\n")
     store.close()
-    links = {role: f"http://127.0.0.1:{port}/join/{token}" for role, token in tokens.items()}
-    sys.stderr.write("".join(f"{link}  (as {role})\n" for role, link in links.items()))
     if opens:
         threading.Timer(1.5, webbrowser.open, [links["owner"]]).start()
     serve(path, port=port)
 
 
+def example_study(answered: bool = False) -> tuple[Path, Study, Store]:
+    """Make a study of ratings with one prompt and one image, for examples.
+
+    Args:
+        answered: Whether two made-up people, `ann` and `bob`, have answered it.
+
+    Returns:
+        Its folder, below the folder for temporary files, the study and its open store.
+
+    Example:
+        >>> folder, study, store = example_study()
+        >>> study.kind_name, (folder / "a.png").is_file()
+        ('rating', True)
+        >>> store.close()
+    """
+    from PIL import Image
+
+    folder = Path(tempfile.mkdtemp())
+    Image.new("RGB", (8, 6)).save(folder / "a.png")
+    (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n", encoding="utf-8")
+    study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+    store = open_store(study)
+    if answered:
+        simulate(store, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+    return folder, study, store
+
+
 def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
     """Draw the pictures, write the table of prompts, and return what each deserves."""
+    import pandas
+
     draw, labels, rows = random.Random(seed), {}, []
     purposes = ["work"] * WORK + ["control"] * CONTROLS + ["training"] * TRAINING
     for number, purpose in enumerate(purposes):
@@ -138,10 +162,7 @@ def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
                     "expected": label if purpose == "training" else "",
                 }
             )
-    with (folder / "prompts.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    pandas.DataFrame(rows).to_csv(folder / "prompts.csv", index=False, lineterminator="\r\n")
     return labels
 
 

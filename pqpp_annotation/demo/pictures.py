@@ -1,7 +1,5 @@
 """Pictures drawn for the demo: coloured shapes, as a prompt asks for them or not."""
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import dataclass

@@ -1,5 +1,24 @@
 """The kinds of task, a folder each: what may be answered, the page that asks, what is exported."""
 
-from pqpp_annotation.kinds.kind import KINDS, ShownImage, ShownItem, TaskKind, Vote, task_kind
+import importlib
 
-__all__ = ["KINDS", "ShownImage", "ShownItem", "TaskKind", "Vote", "task_kind"]
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds.kind import TASK_KINDS, ShownImage, ShownItem, TaskKind, Vote
+from pqpp_files.names import did_you_mean
+
+__all__ = ["TASK_KINDS", "ShownImage", "ShownItem", "TaskKind", "Vote", "task_kind"]
+
+
+def task_kind(name: str) -> TaskKind:
+    """Return a kind of task by its name.
+
+    Raises:
+        StudyError: There is no such kind.
+
+    Example:
+        >>> task_kind("match").about_image, task_kind("preference").about_image
+        (True, False)
+    """
+    if name not in TASK_KINDS:
+        raise StudyError(f"kind: {name!r} is unknown; {did_you_mean(name, TASK_KINDS)}")
+    return importlib.import_module(f"pqpp_annotation.kinds.{name}.kind").TASK_KIND

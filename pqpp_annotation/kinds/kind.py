@@ -1,19 +1,19 @@
 """What every kind of task says of itself, and where the kinds are found by name."""
 
-from __future__ import annotations
-
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnswerError, StudyError
 from pqpp_files.names import did_you_mean
 
-KINDS = ("relevance", "ranking", "match", "rich", "preference", "rating")
-"""Each is a folder here: `kind.py` with the class, `page.html`, `page.js`."""
+TASK_KINDS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/kind.py")))
+"""Each is a folder here: `kind.py` with its `TASK_KIND`, and `page.js`; `page.html` and `page.css`
+where the page of `grade.html` does not do."""
+
+_TYPES = {str: "a text", int: "a whole number", bool: "true or false", dict: "a map"}
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,38 @@ class Vote:
     width: int = 0
     height: int = 0
 
+    def columns(self, *names: str) -> dict[str, Any]:
+        """Return some of these as the columns of an export's row."""
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class Partial:
+    """An answer that was given elsewhere.
+
+    Attributes:
+        image: Name of the image, or the last part of its path.
+        model: Whose image it is, "" where the file does not say.
+        place: Where it stands, for errors.
+    """
+
+    prompt_id: str
+    image: str
+    model: str
+    value: Mapping[str, Any]
+    place: str
+
+    def fits(self, prompt_id: str, image: str, model: str) -> bool:
+        """Tell whether an image of the study is the one that it is about.
+
+        Example:
+            >>> Partial("7", "p7.png", "", {"label": 1}, "a.csv, line 2").fits(
+            ...     "7", "dalle/p7.png", "Dalle")
+            True
+        """
+        name = image == self.image or image.endswith(f"/{self.image}")
+        return name and prompt_id == self.prompt_id and self.model in ("", model)
+
 
 class TaskKind(ABC):
     """A kind of task.
@@ -84,13 +116,15 @@ class TaskKind(ABC):
     Attributes:
         name: As the study file says it.
         about_image: Whether an answer is about one image (True) or the whole item.
-        schema: JSON Schema of an answer's value.
+        settings: Those of the study file's `task`, with their defaults, of the types allowed.
+        schema: JSON Schema of an answer's value, where it is the same whatever the settings.
         scale: What `pqpp build --scale` takes for the export, None where it takes none.
         level: Level of measurement of `label`, as `krippendorff_alpha` takes it.
     """
 
     name: str
     about_image: bool = True
+    settings: ClassVar[Mapping[str, Any]] = {}
     schema: ClassVar[Mapping[str, Any]]
     scale: str | None = None
     level: str = "ordinal"
@@ -101,9 +135,14 @@ class TaskKind(ABC):
         Raises:
             StudyError: A setting is unknown or impossible.
         """
-        if settings:
-            raise StudyError(f"task: {self.name} takes no settings; remove {sorted(settings)[0]}")
-        return {}
+        for name, value in settings.items():
+            if name not in self.settings:
+                hint = did_you_mean(str(name), self.settings)
+                raise StudyError(f"task: {self.name} has no setting {name!r:.60}; {hint}")
+            wanted = type(self.settings[name])
+            if type(value) is not wanted or value == "":
+                raise StudyError(f"task: {name} is {value!r:.60}; {_TYPES[wanted]} is allowed")
+        return {**self.settings, **settings}
 
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Return the rows of one prompt in the groups that become items; all in one by default."""
@@ -151,40 +190,44 @@ class TaskKind(ABC):
         """Tell whether an answer of a training item is right."""
         return self.label(value) == self.label(expected)
 
-    @abstractmethod
+    def read_partial(self, path: str | Path, settings: Mapping[str, Any]) -> list[Partial]:
+        """Read answers that were given elsewhere, to be continued here.
+
+        Args:
+            path: A table like the export; blank answers are left out.
+
+        Raises:
+            StudyError: A column is missing, a cell is no answer, or the kind cannot be continued.
+        """
+        raise StudyError(f"{self.name}: answers of this kind cannot be taken in from a table")
+
     def check(
         self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
     ) -> None:
-        """Refuse a value that fits the schema but not this item.
+        """Refuse a value that is no answer to an item.
 
         Raises:
             AnswerError: What is wrong with it.
         """
+        from jsonschema import Draft202012Validator
+
+        fault = next(Draft202012Validator(self.schema_of(settings)).iter_errors(value), None)
+        if fault is not None:
+            raise AnswerError(f"value: {fault.message[:200]}")
 
     @abstractmethod
     def label(self, value: Mapping[str, Any]) -> float | None:
         """Return the number by which people are compared, None where there is none."""
 
+    def export(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
+        """Return the files of an export: name without ending to rows; training is left out."""
+        return self.tables([vote for vote in votes if vote.purpose != "training"])
+
     @abstractmethod
-    def export(self, votes: Iterable[Vote], settings: Mapping) -> dict[str, Iterable[dict]]:
-        """Return the files of an export: name without ending to rows."""
+    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+        """Return the files of an export of some votes."""
 
     @property
     def folder(self) -> Path:
-        """Where `page.html` and `page.js` stand."""
+        """Where its page stands."""
         return Path(__file__).parent / self.name
-
-
-def task_kind(name: str) -> TaskKind:
-    """Return a kind of task by its name.
-
-    Raises:
-        StudyError: There is no such kind.
-
-    Example:
-        >>> task_kind("match").about_image, task_kind("preference").about_image
-        (True, False)
-    """
-    if name not in KINDS:
-        raise StudyError(f"kind: {name!r} is unknown; {did_you_mean(name, KINDS)}")
-    return importlib.import_module(f"pqpp_annotation.kinds.{name}.kind").KIND

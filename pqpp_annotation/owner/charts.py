@@ -4,10 +4,9 @@ Across, all is in per cent of the width, so that a chart fits any screen and its
 size; down, in pixels.
 """
 
-from __future__ import annotations
-
 import datetime
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -95,34 +94,20 @@ def days_chart(days: Sequence[tuple[datetime.date, int]], unit: str = "votes") -
         described = f"{total} {unit} in {len(days)} {span}{plural}; most {place}: {best[1]}."
     top, low, high = nice_top(best[1]), 20.0, 160.0
     step = (100 - _LEFT) / max(len(days), 8)  # a few days do not fill the width
-    bars = [
-        Mark(
-            round(_LEFT + n * step + step * 0.12, 3),
-            round(high - (high - low) * count / top, 1),
-            f"{day}: {count}",
-            round(step * 0.76, 3),
-            round((high - low) * count / top, 1),
-        )
-        for n, (day, count) in enumerate(days)
-    ]
+    bars, words = [], []
+    for n, (day, count) in enumerate(days):
+        x, tall = _LEFT + n * step + step * 0.12, (high - low) * count / top
+        size = (round(step * 0.76, 3), round(tall, 1))
+        bars.append(Mark(round(x, 3), round(high - tall, 1), f"{day}: {count}", *size))
     shown = sorted({0, len(days) // 2, len(days) - 1}) if days else []
     if len(days) < 8:
         shown = shown[:1] + shown[-1:] if len(days) > 3 else shown[:1]
-    words = [
-        Mark(
-            min(round(_LEFT + n * step + step / 2, 3), 100.0),
-            high + 18,
-            f"{days[n][0]:%d %b}",
-            style="start"
-            if n == 0
-            else "end"
-            if n == len(days) - 1 and len(days) > 7
-            else "middle",
-        )
-        for n in shown
-    ]
-    if words:
-        words[0] = Mark(_LEFT, words[0].y, words[0].text, style="start")
+    for n in shown:
+        style = "end" if n == len(days) - 1 and len(days) > 7 else "middle"
+        x = min(round(_LEFT + n * step + step / 2, 3), 100.0)
+        if n == 0:
+            x, style = _LEFT, "start"
+        words.append(Mark(x, high + 18, f"{days[n][0]:%d %b}", style=style))
     grid = [Mark(0, low, f"{top:g}"), Mark(0, (low + high) / 2, f"{top / 2:g}")]
     return Chart(f"Votes a {span}", described, high + 24, bars=bars, words=words, grid=grid)
 
@@ -146,16 +131,15 @@ def kappa_chart(people: Sequence[tuple[str, float, bool]], bound: float, what: s
     def place(value: float) -> float:
         return round(3 + 94 * (value - low) / (1 - low), 2)
 
-    piles: dict[int, int] = {}
-    dots = []
+    piles: Counter[int] = Counter()
+    placed = []
     for name, value, admitted in sorted(people, key=lambda one: (one[1], one[0])):
         pile = round(place(value) / 2.5)
-        piles[pile] = piles.get(pile, 0) + 1
+        piles[pile] += 1
         style = "good" if admitted else "bad"
-        dots.append(Mark(place(value), piles[pile] * 16.0, f"{name}: {value:.2f}", style=style))
-    deepest = max(4, *piles.values()) if piles else 4
-    base = deepest * 16.0 + 22
-    dots = [Mark(one.x, base - one.y, one.text, style=one.style) for one in dots]
+        placed.append((place(value), piles[pile] * 16.0, f"{name}: {value:.2f}", style))
+    base = max([4, *piles.values()]) * 16.0 + 22
+    dots = [Mark(x, base - y, text, style=style) for x, y, text, style in placed]
     steps = [low + n / 5 for n in range(round((1 - low) * 5) + 1)]
     if len(steps) > 6:
         steps = steps[::2] if (len(steps) - 1) % 2 == 0 else [low, *steps[1::2]]
@@ -180,8 +164,8 @@ def labels_chart(labels: Sequence[tuple[str, int]]) -> Chart:
         'no: 25%, yes: 75%.'
     """
     total = sum(count for _, count in labels)
-    shares = [(name, count, count / total if total else 0.0) for name, count in labels]
-    best = max((share for *_, share in shares), default=1.0) or 1.0
+    shares = [(name, count, count / total) for name, count in labels]
+    best = max(share for *_, share in shares)
     bars, words = [], []
     for n, (name, count, share) in enumerate(shares):
         y = n * 40.0
@@ -189,10 +173,4 @@ def labels_chart(labels: Sequence[tuple[str, int]]) -> Chart:
         words.append(Mark(100, y + 14, f"{count:,} ({share:.0%})", style="end"))
         bars.append(Mark(0, y + 20, f"{name}: {count}", round(100 * share / best, 2), 10))
     described = ", ".join(f"{name}: {share:.0%}" for name, _, share in shares)
-    return Chart(
-        "Labels",
-        f"{described}." if described else "No votes yet.",
-        max(len(shares), 1) * 40.0 + 2,
-        bars=bars,
-        words=words,
-    )
+    return Chart("Labels", f"{described}.", len(shares) * 40.0 + 2, bars=bars, words=words)

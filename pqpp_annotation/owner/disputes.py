@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
-from pqpp_annotation.owner.ledger import NONE, Items, StudyAnswers
 from pqpp_annotation.protocol.admission import Standings
 from pqpp_annotation.store.tables import Adjudication
+from pqpp_annotation.store.transactions import Transaction
 from pqpp_datasets.own_benchmark.votes.votes import Votes
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,7 @@ def disagreements(unit: np.ndarray, value: np.ndarray, units: int) -> np.ndarray
 
 
 def disputes_of(
-    db: Connection,
-    found: Standings,
-    rows: np.ndarray,
-    answers: StudyAnswers,
-    items: Items,
-    most: int | None = None,
+    db: Transaction, standings: Standings, rows: pandas.DataFrame, most: int | None = None
 ) -> list[Dispute]:
     """Return the items with two votes or more on an image, the most disputed first.
 
@@ -79,52 +77,35 @@ def disputes_of(
     everybody. Nor have the reference images, on which people agree.
 
     Args:
-        db: A connection in a transaction that reads.
-        found: With the table of votes.
-        rows: The place of each vote among the answers.
-        answers: All.
-        items: All.
+        standings: With the table of votes.
+        rows: Of the votes, as `votes_table` gives them.
         most: How many are returned; all if left out.
     """
-    votes = found.votes
+    votes = standings.votes
     if votes is None:
         return []
-    refused = [one.name for one in found.annotators if one.reasons]
-    kept = ~np.isin(votes.annotator, [votes.annotator_names.index(name) for name in refused])
-    kept &= ~votes.reference
-    apart = _apart(votes, kept)
-    item_of = answers.item[rows[votes.first]]
-    order = np.lexsort((item_of, -np.nan_to_num(apart, nan=-1.0)))
-    order = order[~np.isnan(apart[order]) & (apart[order] > 0)]
-    _, first = np.unique(item_of[order], return_index=True)  # its most disputed image
-    chosen = order[np.sort(first)][:most]
-    decided = set(db.scalars(select(Adjudication.item_id)))
-    by_unit = _votes_by_unit(votes, kept, chosen)
-    made = []
-    for unit in chosen.tolist():
-        place = int(items.place(item_of[unit : unit + 1])[0])
-        image = answers.image[rows[votes.first[unit]]]
-        labels, counts = np.unique(by_unit[unit], return_counts=True)
-        name = "" if image == NONE else items.image[int(np.searchsorted(items.image_id, image))]
-        made.append(
-            Dispute(
-                item=int(item_of[unit]),
-                prompt_id=items.prompt_id[place],
-                prompt=items.prompt[place],
-                disagreement=float(apart[unit]),
-                image=name,
-                votes=int(counts.sum()),
-                labels=dict(zip(labels.tolist(), counts.tolist(), strict=True)),
-                is_decided=int(item_of[unit]) in decided,
-            )
-        )
-    return made
+    refused = {one.name for one in standings.annotators if one.reasons}
+    is_kept = ~rows["annotator"].isin(refused).to_numpy() & ~votes.reference
+    units = rows.iloc[votes.first].reset_index(drop=True)
+    units["apart"] = _apart(votes, is_kept)
+    worst = units[units["apart"] > 0].sort_values(
+        ["apart", "item_id"], ascending=[False, True], kind="stable"
+    )
+    worst = worst.drop_duplicates("item_id").iloc[:most]  # each with its most disputed image
+    labels: Any = rows["label"].groupby([votes.item, is_kept]).value_counts(sort=False)
+    labels = labels.sort_index()
+    worst["labels"] = [labels[place, True].to_dict() for place in worst.index]
+    worst["votes"] = [sum(counts.values()) for counts in worst["labels"]]
+    worst["is_decided"] = worst["item_id"].isin(set(db.scalars(select(Adjudication.item_id))))
+    worst = worst.rename(columns={"item_id": "item", "apart": "disagreement"})
+    names = [field.name for field in fields(Dispute)]
+    return [Dispute(*row) for row in worst[names].itertuples(index=False)]
 
 
-def _apart(votes: Votes, kept: np.ndarray) -> np.ndarray:
+def _apart(votes: Votes, is_kept: np.ndarray) -> np.ndarray:
     """Return the disagreement on each image, over the range of the labels."""
     units, scale = len(votes.first), votes.scale
-    item, value = votes.item[kept], votes.value[kept]
+    item, value = votes.item[is_kept], votes.value[is_kept]
     if scale.level == "nominal":
         return 1 - _alike(item, value, units)
     return disagreements(item, value, units) / ((scale.high - scale.low) or 1.0)
@@ -138,30 +119,3 @@ def _alike(unit: np.ndarray, value: np.ndarray, units: int) -> np.ndarray:
     total = counts.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return (counts * (counts - 1)).sum(axis=1) / (total * (total - 1))
-
-
-def _votes_by_unit(votes: Votes, kept: np.ndarray, chosen: np.ndarray) -> dict[int, np.ndarray]:
-    rows = np.flatnonzero(np.isin(votes.item, chosen) & kept)
-    rows = rows[np.argsort(votes.item[rows], kind="stable")]
-    units, starts = np.unique(votes.item[rows], return_index=True)
-    return dict(zip(units.tolist(), np.split(votes.value[rows], starts[1:]), strict=False))
-
-
-def disputes_csv(disputes: list[Dispute]) -> Iterator[dict[str, Any]]:
-    """Give the disputed items as they are downloaded.
-
-    Example:
-        >>> one = Dispute(7, "p1", "a cat", 0.5, "a.png", 2, {0.0: 1, 1.0: 1}, False)
-        >>> [(row["prompt_id"], row["labels"]) for row in disputes_csv([one])]
-        [('p1', '0:1 1:1')]
-    """
-    for one in disputes:
-        yield {
-            "prompt_id": one.prompt_id,
-            "prompt": one.prompt,
-            "image": one.image,
-            "disagreement": round(one.disagreement, 6),
-            "votes": one.votes,
-            "labels": " ".join(f"{label:g}:{count}" for label, count in one.labels.items()),
-            "decided": "true" if one.is_decided else "false",
-        }

@@ -4,309 +4,147 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import Connection, Text, case, cast, func, select
+from sqlalchemy import Select, Text, cast, func, select
 
-from pqpp_annotation.protocol.admission import REFERENCE, label_scale, study_votes
+from pqpp_annotation.protocol.admission import study_votes
+from pqpp_annotation.store.answers import SHOWN_MODEL
 from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Person
-from pqpp_datasets.own_benchmark.judgment_files import Coded
+from pqpp_annotation.store.transactions import Transaction
+from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 
 if TYPE_CHECKING:
-    from pqpp_annotation.store.database import Store
-    from pqpp_annotation.study.study import Study
+    import pandas
 
-NONE = -1  # the image of an answer about its item
 _CHUNK = 5_000
-_STATES = {"open": 0, "done": 1, "skipped": 2, "expired": 3}
-DONE, SKIPPED = _STATES["done"], _STATES["skipped"]
+_WHOLE = -1  # the image of an answer about its item
 
 
 @dataclass(frozen=True)
-class StudyAnswers:
-    """The answers, a place in each array an answer, the oldest first.
+class Records:
+    """What a database holds, in tables whose index are its ids; times are in milliseconds.
 
     Attributes:
-        id: int64 (answers,), of the row in the database; likewise `assignment`, `person`, `item`
-            and `image` (`NONE` where it is about the item).
-        created: int64 (answers,), milliseconds since 1970.
-        seconds: float64 (answers,).
-        label: float64 (answers,), NaN where the kind has none.
-        current: bool (answers,), False once it was replaced.
-        given: What was given to whom.
+        answers: assignment_id, item_image_id, created, seconds, current (False once it was
+            replaced), label (NaN where the kind has none), and what the assignment says.
+        assignments: person_id, item_id, given (when), state, finished (NaN before).
+        items: prompt_id, prompt, purpose.
+        images: image (its name), model ("reference" for a reference image).
     """
 
-    id: np.ndarray
-    assignment: np.ndarray
-    person: np.ndarray
-    item: np.ndarray
-    image: np.ndarray
-    created: np.ndarray
-    seconds: np.ndarray
-    label: np.ndarray
-    current: np.ndarray
-    given: Given
-
-    def __len__(self) -> int:
-        return len(self.id)
-
-
-@dataclass(frozen=True)
-class Given:
-    """The assignments, in the order of their ids; each array is int64 (assignments,).
-
-    Attributes:
-        state: 0 open, 1 done, 2 skipped, 3 expired.
-        finished: In milliseconds; 0 before.
-    """
-
-    id: np.ndarray
-    person: np.ndarray
-    item: np.ndarray
-    created: np.ndarray
-    state: np.ndarray
-    finished: np.ndarray
+    answers: pandas.DataFrame
+    assignments: pandas.DataFrame
+    items: pandas.DataFrame
+    images: pandas.DataFrame
 
 
 class Ledger:
-    """The answers of a study, brought up to date by what came since the last look.
+    """The answers of a study, brought up to date by what came since the last look."""
 
-    Args:
-        store: Of the study.
-        study: The study.
-    """
-
-    def __init__(self, store: Store, study: Study):
-        self._store, self._study = store, study
+    def __init__(self, study: Study) -> None:
+        self._kind = study.kind
         self._lock = threading.Lock()
-        self._labels: dict[str, float] = {}
-        self._said = _NOTHING
-        self._gone = 0
-        self._items: Items | None = None
+        self._answers: pandas.DataFrame | None = None
+        self._gone: int | None = 0
+        self._items: tuple[pandas.DataFrame, pandas.DataFrame] | None = None
 
-    def now(self, db: Connection) -> tuple[StudyAnswers, Items]:
-        """Return all answers and all items.
-
-        Args:
-            db: A connection in a transaction that reads.
-        """
+    def now(self, db: Transaction) -> Records:
+        """Return all that there is."""
         with self._lock:
             gone = db.scalar(select(func.count()).where(Person.withdrawn.is_not(None)))
-            assert gone is not None
             if gone != self._gone:  # answers may be gone, and their ids be given again
-                self._said, self._gone = _NOTHING, gone
-            new = self._read(db, self._said.shape[1] and int(self._said[0, -1]))
-            self._said = _joined(self._said, new)
-            images = db.scalar(select(func.count()).select_from(ItemImage))
+                self._answers, self._gone = None, gone
+            self._answers = answers = self._brought_up_to_date(db, self._answers)
             items = db.scalar(select(func.count()).select_from(Item))
-            known = self._items
-            if known is None or (len(known.id), len(known.image_id)) != (items, images):
-                known = self._items = _items(db)
-            return _columns(self._said, _given(db)), known
+            if self._items is None or len(self._items[0]) != items:
+                self._items = _items(db), _images(db)
+        query = select(
+            Assignment.id,
+            Assignment.person_id,
+            Assignment.item_id,
+            Assignment.created.label("given"),
+            Assignment.state,
+            Assignment.finished,
+        )
+        types = {"person_id": int, "item_id": int, "given": int}
+        assignments = _table(db, query.order_by(Assignment.id), **types)
+        return Records(answers.join(assignments, on="assignment_id"), assignments, *self._items)
 
-    def _read(self, db, after: int) -> np.ndarray:
-        """Return the answers behind one: id, assignment, image, time, seconds, current, label."""
-        columns = (
+    def _brought_up_to_date(
+        self, db: Transaction, known: pandas.DataFrame | None
+    ) -> pandas.DataFrame:
+        import pandas
+
+        last = 0 if known is None or known.empty else int(known.index[-1])
+        query = select(
             Answer.id,
             Answer.assignment_id,
-            func.coalesce(Answer.item_image_id, NONE),
+            func.coalesce(Answer.item_image_id, _WHOLE).label("item_image_id"),
             Answer.created,
             Answer.seconds,
-            case((Answer.current, 1), else_=0),
+            Answer.current,
+            cast(Answer.value, Text).label("value"),
         )
-        query = select(*columns).where(Answer.id > after).order_by(Answer.id)
-        values = select(cast(Answer.value, Text)).where(Answer.id > after).order_by(Answer.id)
-        labels = [self._label(text) for rows in _chunks(db, values) for (text,) in rows]
-        return np.concatenate([_numbers(db, query), np.array([labels], float)])
-
-    def _label(self, text: str) -> float:
-        found = self._labels.get(text)
-        if found is None:
-            label = self._study.kind.label(json.loads(text))
-            found = self._labels[text] = float("nan") if label is None else float(label)
-        return found
+        types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
+        new = _table(db, query.where(Answer.id > last).order_by(Answer.id), seconds=float, **types)
+        codes, texts = pandas.factorize(new.pop("value"))  # most answers are a few texts
+        labels = [self._kind.label(json.loads(text)) for text in texts]
+        new["label"] = np.array(labels, float)[codes]
+        if known is None or new.empty:
+            return new if known is None else known
+        is_replaced = _questions(known).isin(_questions(new))
+        return pandas.concat([known.assign(current=known["current"] & ~is_replaced), new])
 
 
-_NOTHING = np.zeros((7, 0))
+def _questions(answers: pandas.DataFrame) -> pandas.Series:
+    """Return a number for what each answer is about, by whom."""
+    return answers["assignment_id"] * 2**32 + answers["item_image_id"]
 
 
-def _chunks(db, query) -> Iterator[list[tuple]]:
-    """Give the rows of a query as the driver does, some thousand at a time.
+def _table(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
+    """Return the rows of a query, those of the columns that are no texts in their types."""
+    import pandas
 
-    Very many rows at once would be gone through again and again by the garbage collector.
-    """
-    result = db.execute(query)
+    result = db.connection().execute(query)
+    names = list(result.keys())
+    parts = [pandas.DataFrame(columns=names)]
+    # As the driver gives them, and not all at once: the garbage collector would go through very
+    # many rows again and again.
     while rows := result.cursor.fetchmany(_CHUNK):
-        yield rows
-    result.close()
+        parts.append(pandas.DataFrame(rows, columns=names))
+    table = pandas.concat(parts[1:] or parts)
+    return table.astype({"id": int, **types}).set_index("id")
 
 
-def _numbers(db, query) -> np.ndarray:
-    """Return the columns of a query as the rows of an array, float64; ids and times are exact."""
-    parts = [np.array(rows, float) for rows in _chunks(db, query)]
-    return np.concatenate(parts).T if parts else np.zeros((len(query.selected_columns), 0))
+def _items(db: Transaction) -> pandas.DataFrame:
+    return _table(db, select(Item.id, Item.prompt_id, Item.prompt, Item.purpose).order_by(Item.id))
 
 
-def _texts(db, query) -> list[tuple]:
-    """Return the columns of a query."""
-    rows = [row for some in _chunks(db, query) for row in some]
-    return list(zip(*rows, strict=True)) or [()] * len(query.selected_columns)
+def _images(db: Transaction) -> pandas.DataFrame:
+    columns = (ItemImage.id, ItemImage.image, SHOWN_MODEL)
+    return _table(db, select(*columns).order_by(ItemImage.id))
 
 
-def _joined(known: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Append answers; those to the same question take the place of older ones."""
-    if not known.shape[1] or not new.shape[1]:
-        return new if new.shape[1] else known
-    old, again = ((one[1] * 2**32 + one[2]).astype(np.int64) for one in (known, new))
-    joined = np.concatenate([known, new], axis=1)
-    joined[5, : len(old)] *= ~np.isin(old, again)
-    return joined
-
-
-def _given(db) -> Given:
-    query = select(
-        Assignment.id,
-        Assignment.person_id,
-        Assignment.item_id,
-        Assignment.created,
-        case(_STATES, value=Assignment.state, else_=0),
-        func.coalesce(Assignment.finished, 0),
-    ).order_by(Assignment.id)
-    return Given(*_numbers(db, query).astype(np.int64))
-
-
-def _columns(said: np.ndarray, given: Given) -> StudyAnswers:
-    ids, assignment, image, created = said[:4].astype(np.int64)
-    place = np.searchsorted(given.id, assignment)
-    return StudyAnswers(
-        id=ids,
-        assignment=assignment,
-        person=given.person[place],
-        item=given.item[place],
-        image=image,
-        created=created,
-        seconds=said[4],
-        label=said[6],
-        current=said[5] > 0,
-        given=given,
-    )
-
-
-@dataclass(frozen=True)
-class Items:
-    """The items and their images, in the order of their ids.
-
-    Attributes:
-        id: int64 (items,).
-        prompt_id: The prompt of each item; `prompt` its text, `purpose` its purpose.
-        image_id: int64 (images,).
-        image_item: int64 (images,), the id of the item of each.
-        image: The name of each image; `model` its model, `reference` for a reference image.
-        item_images: Id of an item to the names of its images, in the file's order.
-    """
-
-    id: np.ndarray
-    prompt_id: list[str]
-    prompt: list[str]
-    purpose: np.ndarray
-    image_id: np.ndarray
-    image_item: np.ndarray
-    image: list[str]
-    model: list[str]
-
-    def place(self, ids: np.ndarray) -> np.ndarray:
-        """Return where items stand, by their ids."""
-        return np.searchsorted(self.id, ids)
-
-
-def _items(db) -> Items:
-    of_items = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose).order_by(Item.id)
-    items = _texts(db, of_items)
-    of_images = select(
-        ItemImage.id, ItemImage.item_id, ItemImage.image, ItemImage.model, ItemImage.is_reference
-    ).order_by(ItemImage.id)
-    images = _texts(db, of_images)
-    return Items(
-        np.array(items[0], np.int64),
-        list(items[1]),
-        list(items[2]),
-        np.array(items[3], dtype="U16"),
-        np.array(images[0], np.int64),
-        np.array(images[1], np.int64),
-        list(images[2]),
-        [
-            REFERENCE if is_reference else model
-            for model, is_reference in zip(images[3], images[4], strict=True)
-        ],
-    )
-
-
-def votes_table(
-    db: Connection, study: Study, answers: StudyAnswers, items: Items
-) -> tuple[Votes | None, np.ndarray]:
+def votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas.DataFrame]:
     """Return the table of votes that admission is computed from, as that of the export.
 
-    Args:
-        db: A connection in a transaction that reads.
-        study: The study.
-        answers: All.
-        items: All.
-
     Returns:
-        The table, and int64 (rows,), the place of each row among the answers.
+        The table of `pqpp build`; and its rows, with the columns of `records` and the person's.
     """
-    skipped = answers.given.id[answers.given.state == SKIPPED]
-    place = items.place(answers.item)
-    used = answers.current & ~np.isnan(answers.label) & ~np.isin(answers.assignment, skipped)
-    used[used] = items.purpose[place[used]] != "training"
-    rows = np.flatnonzero(used)
+    kind, answers = db.study.kind, records.answers
+    is_used = answers["current"] & answers["label"].notna() & (answers["state"] != "skipped")
+    votes = answers[is_used].join(records.items, on="item_id")
+    people = _table(db, select(Person.id, Person.name.label("annotator"), Person.role))
+    votes = votes[votes["purpose"] != "training"].join(people, on="person_id")
     # The order of the export: item by item, person by person, image by image.
-    rows = rows[np.lexsort((answers.image[rows], answers.person[rows], answers.item[rows]))]
-    people = {
-        one: (name, role)
-        for one, name, role in db.execute(select(Person.id, Person.name, Person.role))
-    }
-    of_person, code = np.unique(answers.person[rows], return_inverse=True)
-    names = [people[one][0] for one in of_person.tolist()]
-    is_member = np.array([people[one][1] == "control" for one in of_person.tolist()], bool)
-    image = _image_columns(answers.image[rows], place[rows], items)
-    label = answers.label[rows]
-    table = study_votes(
-        _coded(place[rows], items.prompt_id),
-        *image,
-        _in_order(Coded(code.astype(np.int32), names)),
-        label,
-        is_member[code] if len(code) else np.zeros(0, bool),
-        answers.seconds[rows],
-        label_scale(study.kind, study.task, label),
-    )
-    return table, rows
-
-
-def _image_columns(images: np.ndarray, place: np.ndarray, items: Items) -> tuple[Coded, Coded]:
-    """Return the columns of models and images; an item that is judged whole is one of its own."""
-    at = np.searchsorted(items.image_id, images)
-    whole = images == NONE
-    if not whole.any():
-        return _coded(at, items.model), _coded(at, items.image)
-    return Coded(np.zeros(len(images), np.int32), [""]), _coded(place, list(map(str, items.id)))
-
-
-def _coded(place: np.ndarray, texts: list[str]) -> Coded:
-    """Return the texts at some places as a column, its names in order of first appearance."""
-    distinct, first, code = np.unique(place, return_index=True, return_inverse=True)
-    names: dict[str, int] = {}
-    order = np.argsort(first, kind="stable")
-    number = np.empty(len(distinct), np.int32)
-    for one in order.tolist():
-        number[one] = names.setdefault(texts[distinct[one]], len(names))
-    return Coded(number[code], list(names))
-
-
-def _in_order(column: Coded) -> Coded:
-    """Return a column with its names in order of first appearance."""
-    return _coded(column.codes, column.names)
+    votes = votes.sort_values(["item_id", "person_id", "item_image_id"], kind="stable")
+    votes = votes.join(records.images, on="item_image_id")
+    if not kind.about_image:
+        votes = votes.assign(image="", model="")
+    votes["control"] = votes["role"] == "control"
+    compared = votes if kind.about_image else votes.assign(image=votes["item_id"].astype(str))
+    return study_votes(compared, kind, db.study.task), votes

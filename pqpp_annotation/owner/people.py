@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
-from pqpp_annotation.owner.ledger import DONE, SKIPPED
-from pqpp_annotation.owner.payment import Owed, owed
-from pqpp_annotation.protocol.activity import active_seconds
+from pqpp_annotation.owner.ledger import Records
 from pqpp_annotation.protocol.admission import Standings
 from pqpp_annotation.store.tables import Event, Person
+from pqpp_annotation.store.transactions import Transaction
+from pqpp_annotation.study.study import Payment, Study
+from pqpp_datasets.own_benchmark.admission import Annotator
 
 if TYPE_CHECKING:
-    from pqpp_annotation.owner.ledger import Items, StudyAnswers
-    from pqpp_annotation.study.study import Study
+    import pandas
 
-STATES = ("admitted", "refused", "control", "waiting", "failed", "withdrawn")
+_MINUTE = 60_000
+_MEASURED = ("kappa", "kappas", "control_images", "reference_share")
 
 
 @dataclass(frozen=True)
+class Owed:
+    """What one person is owed.
+
+    Attributes:
+        for_items: For the items that were finished, if the person is admitted; else 0.
+        for_hours: For the active hours, whoever worked them.
+    """
+
+    for_items: float
+    for_hours: float
+
+    @property
+    def total(self) -> float:
+        """Both, to the cent."""
+        return round(self.for_items + self.for_hours, 2)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PersonRow:
     """A person, as the owner sees one.
 
@@ -40,7 +59,6 @@ class PersonRow:
         agreement: With the others; None where nothing is shared.
         seconds: The median time of a vote; None without votes.
         hours: Active ones.
-        last: When the person was last at work, in milliseconds; None before.
     """
 
     id: int
@@ -53,14 +71,13 @@ class PersonRow:
     votes: int
     items: int
     skipped: int
-    kappa: float | None
-    kappas: Mapping[str, float]
-    control_images: int | None
-    reference_share: float | None
+    kappa: float | None = None
+    kappas: Mapping[str, float] = field(default_factory=dict)
+    control_images: int | None = None
+    reference_share: float | None = None
     agreement: float | None
     seconds: float | None
     hours: float
-    last: int | None
     owed: Owed
 
     @property
@@ -70,48 +87,31 @@ class PersonRow:
 
 
 def people_rows(
-    db: Connection, study: Study, answers: StudyAnswers, items: Items, found: Standings
+    db: Transaction, records: Records, standings: Standings, votes: pandas.DataFrame
 ) -> list[PersonRow]:
     """Return a row for each person but the owners, in the order in which they came.
 
     Args:
-        db: A connection in a transaction that reads.
-        study: The study.
-        answers: All.
-        items: All.
-        found: Who is admitted.
+        standings: Who is admitted.
+        votes: As `votes_table` gives them.
     """
-    counts = _counts(answers, items)
-    seconds, last = _active(db, answers, study.payment.gap_minutes if study.payment else 2.0)
-    names: dict[str, int] = {}
-    times: dict[str, float] = {}
-    if found.votes is not None:
-        names = {name: place for place, name in enumerate(found.votes.annotator_names)}
-        times = _medians(found)
-    known = {one.name: one for one in found.annotators}
-    query = (
-        select(
-            Person.id,
-            Person.name,
-            Person.role,
-            Person.outside,
-            Person.withdrawn,
-            Person.trained,
-            Person.training_tries,
-        )
-        .where(Person.role != "owner")
-        .order_by(Person.id)
-    )
+    study = db.study
+    given: Any = records.assignments.join(records.items, on="item_id")
+    given = given[given["purpose"] != "training"].groupby(["person_id", "state"]).size()
+    seconds = seconds_at_work(db, records)
+    of_person: Any = votes.groupby("person_id")["seconds"].agg(["size", "median"])
+    judged = {one.name: one for one in standings.annotators}
+    places: dict[str, int] = {}
+    if standings.votes is not None:
+        places = {name: place for place, name in enumerate(standings.votes.annotator_names)}
     rows = []
-    for person in db.execute(query):
-        one, place = known.get(person.name), names.get(person.name)
-        state = _state(study, person, one, place)
+    for person in db.scalars(select(Person).where(Person.role != "owner").order_by(Person.id)):
+        annotator, place = judged.get(person.name), places.get(person.name)
+        state = _state(study, person, annotator)
         hours = seconds.get(person.id, 0.0) / 3600
-        done, skipped = (counts.get((person.id, state), 0) for state in (DONE, SKIPPED))
-        agreed, flag = None, ""
-        if place is not None and found.agreements:
-            agreed = found.agreements.agreement[place]
-            flag = found.agreements.reasons[place] if agreed is not None else ""
+        items = int(given.get((person.id, "done"), 0))
+        count, median = of_person.loc[person.id] if person.id in of_person.index else (0, None)
+        agreement, flag = _agreement(standings, place)
         rows.append(
             PersonRow(
                 id=person.id,
@@ -119,111 +119,104 @@ def people_rows(
                 role=person.role,
                 outside=person.outside,
                 state=state,
-                reason="; ".join(one.reasons) if one else "",
+                reason="; ".join(annotator.reasons) if annotator else "",
                 flag=flag,
-                votes=_votes(found, place),
-                items=done,
-                skipped=skipped,
-                kappa=one.kappa if one else None,
-                kappas=one.kappas if one else {},
-                control_images=one.control_images if one else None,
-                reference_share=one.reference_share if one else None,
-                agreement=None if agreed is None or np.isnan(agreed) else float(agreed),
-                seconds=times.get(person.name),
+                votes=int(count),
+                items=items,
+                skipped=int(given.get((person.id, "skipped"), 0)),
+                **({name: getattr(annotator, name) for name in _MEASURED} if annotator else {}),
+                agreement=agreement,
+                seconds=median,
                 hours=hours,
-                last=last.get(person.id) or None,
-                owed=owed(study.payment, person.role, state == "admitted", done, hours),
+                owed=owed(study.payment, person.role, state == "admitted", items, hours),
             )
         )
     return rows
 
 
-def _state(study: Study, person, one, place: int | None) -> str:
+def _state(study: Study, person: Person, annotator: Annotator | None) -> str:
     if person.withdrawn is not None:
         return "withdrawn"
     if person.role == "control":
         return "control"
     if person.trained is None and person.training_tries >= study.training.tries:
         return "failed"
-    if one is None:
+    if annotator is None:
         return "waiting"
-    return "refused" if one.reasons else "admitted"
+    return "refused" if annotator.reasons else "admitted"
 
 
-def _votes(found: Standings, place: int | None) -> int:
-    if place is None or found.votes is None:
-        return 0
-    return int((found.votes.annotator == place).sum())
+def _agreement(standings: Standings, place: int | None) -> tuple[float | None, str]:
+    """Return the agreement of a person with the others, and why it is odd."""
+    if place is None or standings.agreements is None:
+        return None, ""
+    agreement = standings.agreements.agreement[place]
+    return (None if np.isnan(agreement) else float(agreement)), standings.agreements.reasons[place]
 
 
-def _counts(answers: StudyAnswers, items: Items) -> dict[tuple[int, int], int]:
-    """Return how many items each person has finished and skipped, the training round apart."""
-    given = answers.given
-    work = items.purpose[items.place(given.item)] != "training"
-    keys, counts = np.unique(
-        np.stack([given.person[work], given.state[work]]), axis=1, return_counts=True
+def seconds_at_work(db: Transaction, records: Records) -> dict[int, float]:
+    """Return how long each person was at work, by the gap that the study's payment knows."""
+    import pandas
+
+    events = pandas.read_sql_query(
+        select(Event.person_id, Event.created, (Event.kind == "away").label("is_away")),
+        db.connection(),
+        dtype={"person_id": int, "created": int, "is_away": bool},
     )
-    pairs = map(tuple, keys.T.tolist())
-    return dict(zip(pairs, counts.tolist(), strict=True))
+    given = records.assignments[["person_id", "given"]].rename(columns={"given": "created"})
+    moments = pandas.concat([records.answers[["person_id", "created"]], events, given])
+    return active_seconds(
+        moments["person_id"].to_numpy(),
+        moments["created"].to_numpy(),
+        moments["is_away"].fillna(False).to_numpy(bool),
+        db.study.payment.gap_minutes if db.study.payment else 2.0,
+    )
 
 
-def _active(
-    db, answers: StudyAnswers, gap_minutes: float
-) -> tuple[dict[int, float], dict[int, int]]:
-    """Return the active seconds of each person, and when each did something last."""
-    rows = db.execute(select(Event.person_id, Event.created, Event.kind == "away")).fetchall()
-    event = np.array(list(map(tuple, rows)), np.int64).reshape(-1, 3).T
-    given = answers.given
-    person = np.concatenate([answers.person, event[0], given.person])
-    created = np.concatenate([answers.created, event[1], given.created])
-    is_away = np.zeros(len(person), bool)
-    is_away[len(answers) : len(answers) + event.shape[1]] = event[2]
-    last = np.zeros(int(person.max(initial=0)) + 1, np.int64)
-    np.maximum.at(last, person, created)
-    return active_seconds(person, created, is_away, gap_minutes), dict(enumerate(last.tolist()))
+def active_seconds(
+    person: np.ndarray, created: np.ndarray, is_away: np.ndarray, gap_minutes: float
+) -> dict[int, float]:
+    """Return how long each person was at work.
 
+    It is the sum of the times between what happened one after another (events, items opened,
+    answers), without those longer than the gap and those that begin with going away.
 
-def _medians(found: Standings) -> dict[str, float]:
-    """Return the median time of a vote of each person."""
-    votes = found.votes
-    assert votes is not None and votes.seconds is not None
-    order = np.argsort(votes.annotator, kind="stable")
-    numbers, starts = np.unique(votes.annotator[order], return_index=True)
-    parts = np.split(votes.seconds[order], starts[1:])
-    return {
-        votes.annotator_names[number]: float(np.median(part))
-        for number, part in zip(numbers.tolist(), parts, strict=True)
-    }
-
-
-def people_csv(rows: list[PersonRow]) -> Iterator[dict[str, Any]]:
-    r"""Give the table of people as it is downloaded.
+    Args:
+        person: int64 (moments,), to whom something happened, in any order.
+        created: int64 (moments,), when, in milliseconds.
+        is_away: bool (moments,), whether it was going away.
+        gap_minutes: A longer pause is not counted at all.
 
     Example:
-        >>> from pqpp_annotation.demo.example import example_study
-        >>> folder, study, store = example_study(answered=True)
-        >>> from pqpp_annotation.owner.overview import overview
-        >>> from pqpp_annotation.owner.ledger import Ledger
-        >>> with store.reading() as db:
-        ...     look = overview(db, store, study, Ledger(store, study), "")
-        >>> store.close()
-        >>> [(row["annotator"], row["items"]) for row in people_csv(look.people)]
-        [('ann', 1), ('bob', 1)]
+        >>> created = np.array([0, 60_000, 90_000, 900_000, 910_000])
+        >>> active_seconds(np.ones(5, int), created, np.zeros(5, bool), 2)
+        {1: 100.0}
     """
-    for row in rows:
-        yield {
-            "annotator": row.name,
-            "role": row.role,
-            "state": row.state,
-            "reason": row.reason,
-            "flag": row.flag,
-            "votes": row.votes,
-            "items": row.items,
-            "skipped": row.skipped,
-            "kappa": row.kappa,
-            "control_images": row.control_images,
-            "reference_share": row.reference_share,
-            "agreement": row.agreement,
-            "seconds": row.seconds,
-            "active_hours": round(row.hours, 3),
-        }
+    order = np.lexsort((created, person))
+    person, created, is_away = person[order], created[order], is_away[order]
+    passed = np.diff(created)
+    counts = (np.diff(person) == 0) & ~is_away[:-1] & (passed <= gap_minutes * _MINUTE)
+    ids, code = np.unique(person, return_inverse=True)
+    total = np.bincount(code[1:], np.where(counts, passed, 0), len(ids))
+    return dict(zip(ids.tolist(), (total / 1000).tolist(), strict=True))
+
+
+def owed(rule: Payment | None, role: str, is_admitted: bool, items: int, hours: float) -> Owed:
+    """Return what a person is owed; members of the control group and owners are not paid.
+
+    Args:
+        rule: Of the study; None where nothing is paid.
+        items: How many were finished, the training round apart.
+        hours: Active ones.
+
+    Example:
+        >>> from pqpp_annotation.study.study import Payment
+        >>> rule = Payment(per_item=0.05, per_hour=12)
+        >>> owed(rule, "annotator", True, 100, 0.5).total
+        11.0
+        >>> owed(rule, "annotator", False, 100, 0.5).total
+        6.0
+    """
+    if rule is None or role != "annotator":
+        return Owed(0.0, 0.0)
+    return Owed(rule.per_item * items if is_admitted else 0.0, rule.per_hour * hours)

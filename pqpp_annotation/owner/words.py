@@ -1,15 +1,12 @@
 """What figures and answers are called on the owner's pages."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from pqpp_annotation.study.study import Study
+from pqpp_annotation.study.study import Study
 
-STATES = {
+STATE_WORDS = {
     "admitted": "used",
     "refused": "not used",
     "control": "control",

@@ -15,20 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqpp_annotation.kinds import TaskKind, Vote
+from pqpp_annotation.study.items import REFERENCE
+from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators, trusted_votes
-from pqpp_datasets.own_benchmark.judgment_files import Coded, Places, pairs_of
 from pqpp_datasets.own_benchmark.options import BuildOptions
-from pqpp_datasets.own_benchmark.prompts import Prompts
-from pqpp_datasets.own_benchmark.trust.annotators import Agreements
+from pqpp_datasets.own_benchmark.trust.annotators import Agreements, agreements_of
 from pqpp_datasets.own_benchmark.trust.reliability import alpha
-from pqpp_datasets.own_benchmark.trust.trust import agreements_of
 from pqpp_datasets.own_benchmark.votes.scales import Scale, named_scale
-from pqpp_datasets.own_benchmark.votes.votes import Votes
+from pqpp_datasets.own_benchmark.votes.votes import Votes, number_items
 
 if TYPE_CHECKING:
-    from pqpp_annotation.study.study import Study
-
-REFERENCE = "reference"
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,6 @@ class Standings:
         votes: The table that all is computed from; None before the first vote.
         annotators: Everyone outside the control group who has voted, with the reasons for which
             the votes are not used.
-        control_group: Names of its members who have voted.
         agreements: Of each person with the others; None before the first vote.
         counted: int64, the places of the votes that count: of admitted people, on images that are
             no reference, the best few of a prompt.
@@ -49,14 +45,9 @@ class Standings:
 
     votes: Votes | None
     annotators: list[Annotator]
-    control_group: list[str]
     agreements: Agreements | None
     counted: np.ndarray
     alpha: float
-
-    def of(self, name: str) -> Annotator | None:
-        """Return what is known of a person; None of one of the control group or without a vote."""
-        return next((one for one in self.annotators if one.name == name), None)
 
 
 def options_of(study: Study) -> BuildOptions:
@@ -68,14 +59,8 @@ def options_of(study: Study) -> BuildOptions:
         >>> options_of(study).min_kappa
         0.2
     """
-    rules = study.admission
-    return BuildOptions(
-        reference_model=REFERENCE,
-        min_kappa=rules.min_kappa,
-        min_reference_share=rules.min_reference_share,
-        exclude=rules.exclude,
-        best=study.best,
-    )
+    rules = study.admission.to_dict()
+    return BuildOptions(reference_model=REFERENCE, best=study.best, **rules)
 
 
 def label_scale(kind: TaskKind, settings: Mapping[str, Any], values: np.ndarray) -> Scale:
@@ -95,51 +80,39 @@ def label_scale(kind: TaskKind, settings: Mapping[str, Any], values: np.ndarray)
 
 
 def study_votes(
-    prompt: Coded,
-    model: Coded,
-    image: Coded,
-    annotator: Coded,
-    value: np.ndarray,
-    control: np.ndarray,
-    seconds: np.ndarray,
-    scale: Scale,
+    votes: pandas.DataFrame, kind: TaskKind, settings: Mapping[str, Any]
 ) -> Votes | None:
-    """Lay columns out as the table of votes of `pqpp build`; None where there is no row.
+    """Lay votes out as the table of `pqpp build`; None where there is no row.
 
     Args:
-        prompt: By id.
-        model: "reference" for a reference image.
-        image: By name; what is compared where an answer is about an item.
-        annotator: By name.
-        value: float64 (votes,), the labels.
-        control: bool (votes,), whether a member of the control group voted.
-        seconds: float64 (votes,), how long it took.
-        scale: Of the labels.
+        votes: With the columns prompt_id, model ("reference" for a reference image), image (by
+            name; what is compared where an answer is about an item), annotator (by name), label,
+            control (whether a member of the control group voted) and seconds.
+        settings: The kind's own, of the study.
     """
-    if not len(value):
+    if votes.empty:
         return None
-    item, first = pairs_of(prompt, model, image)
-    rows = np.arange(len(value))
+    texts = [votes[name].factorize() for name in ("prompt_id", "model", "image", "annotator")]
+    prompt, model, image, annotator = (codes.astype(np.int32) for codes, _ in texts)
+    item, first = number_items(prompt, model, image)
+    _, models, images, annotators = (list(map(str, known)) for _, known in texts)
+    value = votes["label"].to_numpy(float)
     return Votes(
-        prompt=prompt.codes.astype(np.int64),
-        model=model.codes,
-        image=image.codes,
-        annotator=annotator.codes,
+        prompt=prompt.astype(np.int64),
+        model=model,
+        image=image,
+        annotator=annotator,
         item=item,
         first=first,
         value=value,
-        positive=scale.is_positive(value),
-        control=control,
-        reference=np.array([name == REFERENCE for name in model.names])[model.codes],
-        seconds=seconds,
-        row=rows,
-        places=Places([("the study", len(rows))]),
-        prompts=Prompts(),
-        model_names=model.names,
-        image_names=image.names,
-        annotator_names=annotator.names,
+        control=votes["control"].to_numpy(bool),
+        reference=(votes["model"] == REFERENCE).to_numpy(bool),
+        seconds=votes["seconds"].to_numpy(float),
+        model_names=models,
+        image_names=images,
+        annotator_names=annotators,
         has_annotators=True,
-        scale=scale,
+        scale=label_scale(kind, settings, value),
     )
 
 
@@ -152,7 +125,6 @@ def table_of_votes(
 
     Args:
         votes: All current ones.
-        kind: The kind of task.
         settings: The kind's own, of the study.
 
     Returns:
@@ -166,30 +138,18 @@ def table_of_votes(
         >>> table.value.tolist(), table.annotator_names, places.tolist()
         ([2.0], ['anna'], [0])
     """
-    coded: list[dict[str, int]] = [{}, {}, {}, {}]
-    codes: list[list[int]] = [[], [], [], []]
-    value, control, seconds, places = [], [], [], []
+    import pandas
+
+    rows = []
     for place, vote in enumerate(votes):
         label = None if vote.purpose == "training" else kind.label(vote.value)
-        if label is None:
-            continue
-        image = vote.image or "\n".join(one[0] for one in vote.images)
-        texts = (vote.prompt_id, vote.model, image, vote.annotator)
-        for text, names, column in zip(texts, coded, codes, strict=True):
-            column.append(names.setdefault(text, len(names)))
-        value.append(label)
-        control.append(vote.is_control)
-        seconds.append(vote.seconds)
-        places.append(place)
-    prompts, models, images, annotators = (
-        Coded(np.array(column, np.int32), list(names))
-        for column, names in zip(codes, coded, strict=True)
-    )
-    values = np.array(value, float)
-    scale = label_scale(kind, settings, values)
-    told = values, np.array(control, bool), np.array(seconds, float)
-    table = study_votes(prompts, models, images, annotators, *told, scale)
-    return table, np.array(places, np.int64)
+        if label is not None:
+            image = vote.image or "\n".join(name for name, *_ in vote.images)
+            what = (vote.prompt_id, vote.model, image, vote.annotator)
+            rows.append((place, *what, label, vote.is_control, vote.seconds))
+    names = ["place", "prompt_id", "model", "image", "annotator", "label", "control", "seconds"]
+    table = pandas.DataFrame(rows, columns=names)
+    return study_votes(table, kind, settings), table["place"].to_numpy(np.int64)
 
 
 def standings_of(votes: Votes | None, options: BuildOptions) -> Standings:
@@ -213,17 +173,10 @@ def standings_of(votes: Votes | None, options: BuildOptions) -> Standings:
         [('anna', 1.0, False), ('bert', 0.0, True)]
     """
     if votes is None:
-        return Standings(None, [], [], None, np.zeros(0, np.int64), float("nan"))
+        return Standings(None, [], None, np.zeros(0, np.int64), float("nan"))
     agreements = agreements_of(votes)
-    annotators = judge_annotators(
-        votes,
-        options.min_kappa,
-        options.min_reference_share,
-        agreements.reasons if agreements else (),
-        options.exclude,
-    )
-    group = [votes.annotator_names[n] for n in np.unique(votes.annotator[votes.control])]
+    annotators = judge_annotators(votes, agreements, options)
     counted = trusted_votes(votes, annotators, options.best)
     rows = np.flatnonzero(~votes.control & ~votes.reference)
     agreed = alpha(votes.item[rows], votes.value[rows], votes.scale.level)
-    return Standings(votes, annotators, group, agreements, counted, agreed)
+    return Standings(votes, annotators, agreements, counted, agreed)

@@ -1,16 +1,12 @@
 """What a person who has finished shows to the recruiting site: a code, and the address to go to."""
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-if TYPE_CHECKING:
-    from pqpp_annotation.store.database import Store
-    from pqpp_annotation.store.rows import Participant
-    from pqpp_annotation.study.study import Study
+from pqpp_annotation.store.people import first_outside
+from pqpp_annotation.store.tables import Person
+from pqpp_annotation.store.transactions import Store
 
 PERSONAL = "personal"
 CODE = "completion_code"
@@ -29,7 +25,7 @@ class Finish:
     url: str | None
 
 
-def finish_of(store: Store, study: Study, person: Participant) -> Finish:
+def finish_of(store: Store, person: Person) -> Finish:
     """Return what a person is shown at the end.
 
     `completion: {code: personal}` in the study file gives each person a random code of the own,
@@ -37,27 +33,22 @@ def finish_of(store: Store, study: Study, person: Participant) -> Finish:
     that of all. In the address `{code}` and the names of outside ids, like `{PROLIFIC_PID}`, stand
     for their values.
 
-    Args:
-        store: Of the study.
-        study: The study.
-        person: Who has finished.
-
     Example:
         >>> from types import SimpleNamespace
         >>> from pqpp_annotation.study.study import study_of
         >>> given = {"name": "mine", "kind": "rating", "completion": {"code": "C0DE"}}
-        >>> finish_of(None, study_of(given), SimpleNamespace(outside={})).code
+        >>> store = SimpleNamespace(study=study_of(given))
+        >>> finish_of(store, Person(outside={})).code
         'C0DE'
     """
-    rule = study.completion
+    rule = store.study.completion
     if rule is None:
         return Finish(None, None)
     code = rule.code
     if code == PERSONAL:
         code = person.outside.get(CODE)
-        if code is None:
-            # Two pages may ask at once; what the person is shown is what is paid by.
-            code = store.people.first_outside(person.id, CODE, secrets.token_hex(5).upper())
+        # Two pages may ask at once; what the person is shown is what is paid by.
+        code = code or first_outside(store, person.id, CODE, secrets.token_hex(5).upper())
     return Finish(code or None, filled_address(rule.url, {**person.outside, "code": code or ""}))
 
 

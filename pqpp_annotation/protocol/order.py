@@ -4,8 +4,6 @@ Orders come from the study's seed and the ids alone, so that they are the same a
 another machine, and when prompts are added: those that were there keep their order.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 

@@ -1,166 +1,149 @@
 """What people said: kept once, checked, never dropped, and read in a stream."""
 
-from __future__ import annotations
-
-import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import CursorResult, case, func, select, update
 
 from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds import ShownItem, Vote
-from pqpp_annotation.store import tables
-from pqpp_annotation.store.rows import SavedAnswer
+from pqpp_annotation.store.assignments import (
+    allowed_person,
+    is_free,
+    own_assignment,
+    reserved_until,
+    shown_of,
+)
+from pqpp_annotation.store.tables import Answer, Asset, Assignment, Item, ItemImage, Person
+from pqpp_annotation.store.transactions import Store, Transaction, reads, writes
 from pqpp_annotation.study.items import REFERENCE
-
-if TYPE_CHECKING:
-    from pqpp_annotation.store.database import Store
 
 _MOST_VALUE = 200_000
 _MOST_SECONDS = 86_400.0
-_ITEMS_AT_ONCE = 500
-_NO_IMAGE = (None, "", "")
-Item, Assignment, Answer, Person = tables.Item, tables.Assignment, tables.Answer, tables.Person
+_ROWS_AT_ONCE = 2_000
+SHOWN_MODEL = case((ItemImage.is_reference, REFERENCE), else_=ItemImage.model).label("model")
+"""The model of an image as exports say it."""
 
 
-class StoredAnswers:
-    """The votes of a study."""
+@dataclass(frozen=True)
+class SavedAnswer:
+    """What became of an answer.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    Attributes:
+        is_new: False where it had come before.
+        is_complete: Whether the item has all its answers.
+    """
 
-    def save(
-        self,
-        person_id: int,
-        assignment_id: int,
-        image_id: int | None,
-        value: Mapping[str, Any],
-        client_id: str,
-        seconds: float = 0.0,
-    ) -> SavedAnswer:
-        """Keep an answer; when this returns, it is on the disk.
+    is_new: bool
+    is_complete: bool
 
-        Another answer to the same question replaces the one before, which stays, no longer current.
-        An item whose reservation has ended is taken again if a place is left.
 
-        Args:
-            person_id: Who answers.
-            assignment_id: Of the item.
-            image_id: The image, as `ShownItem` names it; None where a kind asks about the item.
-            value: As the kind's schema says.
-            client_id: Made by the browser, one for each answer: the same one again changes nothing.
-            seconds: Active time on it.
+@writes
+def save_answer(
+    db: Transaction,
+    person_id: int,
+    assignment_id: int,
+    image_id: int | None,
+    value: Mapping[str, Any],
+    client_id: str,
+    seconds: float = 0.0,
+) -> SavedAnswer:
+    """Keep an answer; when this returns, it is on the disk.
 
-        Raises:
-            AnswerError: The value does not fit, others have done the item meanwhile, or it is a
-                training item that was answered.
-            NotAllowedError: The item was not given to this person, or the person has withdrawn.
-        """
-        text = _checked_text(value, client_id, seconds)
-        store = self._store
-        with store.writing() as db:
-            store.work.allowed_in(db, person_id)
-            row = store.work.own_in(db, person_id, assignment_id, lock=True)
-            known = db.scalar(select(Answer.assignment_id).where(Answer.client_id == client_id))
-            if known is not None:
-                if known != assignment_id:
-                    raise AnswerError("client_id is that of another answer; make a new one")
-                return SavedAnswer(False, row.state == "done")
-            shown = store.work.shown_in(db, row)
-            if shown.purpose == "training" and row.state == "done":
-                raise AnswerError("a training item is answered once; its right answer was shown")
-            self._check(shown, image_id, value)
-            self._keep_place(db, shown, row)
-            row_values = {"assignment_id": row.id, "item_image_id": image_id}
-            about = Answer.item_image_id == image_id if image_id else Answer.item_image_id.is_(None)
-            before = update(Answer).where(Answer.assignment_id == row.id, about, Answer.current)
-            db.execute(before.values(current=False))
-            row_values |= {"client_id": client_id, "value": json.loads(text), "current": True}
-            row_values |= {"seconds": float(seconds), "created": store.clock()}
-            db.execute(insert(Answer).values(**row_values))
-            wanted = len(shown.images) if store.study.kind.about_image else 1
-            is_complete = len({*shown.answers, image_id}) >= wanted
-            self._finish(db, row, is_complete)
-            return SavedAnswer(True, is_complete)
+    Another answer to the same question replaces the one before, which stays, no longer current.
+    An item whose reservation has ended is taken again if a place is left.
 
-    def of(self, person_id: int) -> list[Vote]:
-        """Return a person's current votes."""
-        return list(self.votes(person_id=person_id))
+    Args:
+        image_id: The image, as `ShownItem` names it; None where a kind asks about the item.
+        value: As the kind's schema says.
+        client_id: Made by the browser, one for each answer: the same one again changes nothing.
+        seconds: Active time on it.
 
-    def count(self) -> int:
-        """Return how many answers are kept, those that were changed included."""
-        with self._store.reading() as db:
-            return db.scalar(select(func.count()).select_from(Answer)) or 0
+    Raises:
+        AnswerError: The value does not fit, others have done the item meanwhile, or it is a
+            training item that was answered.
+        NotAllowedError: The item was not given to this person, or the person has withdrawn.
+    """
+    text = _checked_text(value, client_id, seconds)
+    person = allowed_person(db, person_id)
+    assignment = own_assignment(db, person_id, assignment_id, lock=True)
+    known = db.scalar(select(Answer.assignment_id).where(Answer.client_id == client_id))
+    if known is not None:
+        if known != assignment_id:
+            raise AnswerError("client_id is that of another answer; make a new one")
+        return SavedAnswer(False, assignment.state == "done")
+    shown = shown_of(db, assignment)
+    if shown.purpose == "training" and assignment.state == "done":
+        raise AnswerError("a training item is answered once; its right answer was shown")
+    kind = db.study.kind
+    image_ids = [image.id for image in shown.images] if kind.about_image else [None]
+    if image_id not in image_ids:
+        raise AnswerError(f"image {image_id} is not one of this item; answer those shown")
+    kind.check(value, shown, db.study.task)
+    _keep_place(db, shown, assignment)
+    about = Answer.item_image_id.is_not_distinct_from(image_id)
+    before = update(Answer).where(Answer.assignment_id == assignment.id, about, Answer.current)
+    db.execute(before.values(current=False))
+    answer = Answer(assignment_id=assignment.id, item_image_id=image_id, client_id=client_id)
+    answer.value, answer.seconds, answer.created = json.loads(text), float(seconds), db.now()
+    db.add(answer)
+    is_complete = len({*shown.answers, image_id}) >= len(image_ids)
+    _finish(db, assignment, person, is_complete)
+    return SavedAnswer(True, is_complete)
 
-    def votes(
-        self,
-        purpose: str | Sequence[str] | None = None,
-        current: bool = True,
-        person_id: int | None = None,
-    ) -> Iterator[Vote]:
-        """Give the votes one by one, ordered by item, person and image.
 
-        They are read some hundred items at a time, so that memory does not grow with them. Answers
-        of items that a person has skipped afterwards are left out.
+@reads
+def count_answers(db: Transaction) -> int:
+    """Return how many answers are kept, those that were changed included."""
+    return db.scalar(select(func.count()).select_from(Answer)) or 0
 
-        Args:
-            purpose: Of the items, such as "work", or several; all if None.
-            current: Only those that were not changed afterwards; else all, the older first.
-            person_id: Only those of a person.
-        """
-        purposes = [purpose] if isinstance(purpose, str) else purpose
-        with self._store.reading() as db:
-            query = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose, Item.detail)
-            if purposes is not None:
-                query = query.where(Item.purpose.in_(list(purposes)))
-            last = 0
-            while items := db.execute(
-                query.where(Item.id > last).order_by(Item.id).limit(_ITEMS_AT_ONCE)
-            ).all():
-                last = items[-1].id
-                yield from _votes_of(db, items, current, person_id)
 
-    def _check(self, shown: ShownItem, image_id: int | None, value: Mapping[str, Any]) -> None:
-        """Refuse a value that does not fit the item."""
-        from jsonschema import Draft202012Validator
+def current_votes(store: Store) -> Iterator[Vote]:
+    """Give the current answers one by one, ordered by item, person and image.
 
-        study = self._store.study
-        ids = [image.id for image in shown.images] if study.kind.about_image else [None]
-        if image_id not in ids:
-            raise AnswerError(f"image {image_id} is not one of this item; answer those shown")
-        schema = study.kind.schema_of(study.task)
-        fault = next(Draft202012Validator(schema).iter_errors(value), None)
-        if fault is not None:
-            raise AnswerError(f"value: {fault.message[:200]}")
-        study.kind.check(value, shown, study.task)
-
-    def _keep_place(self, db: Connection, shown: ShownItem, row: Any) -> None:
-        """Take the place again that ended by time or by a skip, or say that it is gone."""
-        is_held = row.state == "open" and row.expires > self._store.clock()
-        if row.state == "done" or is_held or shown.purpose != "work":
-            return
-        self._store.be_alone(db)
-        if not self._store.work.is_free(db, row.item_id, row.person_id):
-            raise AnswerError(
-                "the time for this item was over and others have done it meanwhile; go on with "
-                "the next"
+    Those of items that a person has skipped afterwards are left out.
+    """
+    with store.reading() as db:
+        read = db.connection().execute  # which makes no objects of the rows
+        of_item = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose, Item.detail)
+        items, shown = _by_id(read(of_item)), defaultdict(list)
+        of_image: Any = (ItemImage.id, ItemImage.item_id, ItemImage.image, SHOWN_MODEL)
+        of_image = select(*of_image, Asset.width, Asset.height).join(Asset)
+        images = _by_id(read(of_image.order_by(ItemImage.item_id, ItemImage.position)))
+        for image_id, image in images.items():
+            shown[image.pop("item_id")].append((image["image"], image["model"], image_id))
+        answers = (
+            select(
+                Assignment.item_id,
+                Answer.item_image_id,
+                Person.name.label("annotator"),
+                (Person.role == "control").label("is_control"),
+                Answer.value,
+                Answer.seconds,
+                Answer.created,
             )
+            .select_from(Answer)
+            .join(Assignment)
+            .join(Person)
+            .outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)
+            .where(Assignment.state != "skipped", Answer.current)
+            .order_by(Assignment.item_id, Person.id, ItemImage.position, Answer.id)
+            .execution_options(yield_per=_ROWS_AT_ONCE)
+        )
+        for answer in map(dict, read(answers).mappings()):
+            item_id, image_id = answer.pop("item_id"), answer.pop("item_image_id")
+            about = images.get(image_id, {"image": "", "model": ""})
+            together = () if image_id else tuple(shown[item_id])
+            yield Vote(**items[item_id], **about, **answer, images=together)
 
-    def _finish(self, db: Connection, row: Any, is_complete: bool) -> None:
-        """Put the end of the reservation off, or close the item for this person."""
-        own = update(Assignment).where(Assignment.id == row.id)
-        if row.state == "done":
-            return
-        if not is_complete:
-            db.execute(own.values(state="open", expires=self._store.work.expires()))
-            return
-        db.execute(own.values(state="done", finished=self._store.clock()))
-        role = select(Person.role).where(Person.id == row.person_id).scalar_subquery()
-        counted = update(Item).where(Item.id == row.item_id, role == "annotator")
-        db.execute(counted.values(done=Item.done + 1))
+
+def _by_id(rows: CursorResult) -> dict[int, dict[str, Any]]:
+    """Return rows by their `id`, which is taken out of them."""
+    return {row.pop("id"): row for row in map(dict, rows.mappings())}
 
 
 def _checked_text(value: object, client_id: object, seconds: object) -> str:
@@ -182,68 +165,26 @@ def _checked_text(value: object, client_id: object, seconds: object) -> str:
     return text
 
 
-def _model_of(image: Any) -> str:
-    return REFERENCE if image.is_reference else image.model
+def _keep_place(db: Transaction, shown: ShownItem, assignment: Assignment) -> None:
+    """Take the place again that ended by time or by a skip, or say that it is gone."""
+    is_held = assignment.state == "open" and assignment.expires > db.now()
+    if assignment.state == "done" or is_held or shown.purpose != "work":
+        return
+    db.be_alone()
+    if not is_free(db, assignment):
+        raise AnswerError(
+            "the time for this item was over and others have done it meanwhile; go on with the next"
+        )
 
 
-def _votes_of(
-    db: Connection, items: Sequence[Any], current: bool, person_id: int | None
-) -> Iterator[Vote]:
-    """Give the votes on some items that follow one another."""
-    first, last = items[0].id, items[-1].id
-    image, asset = tables.ItemImage, tables.Asset
-    columns = (image.item_id, image.id, image.image, image.model, image.is_reference)
-    found = db.execute(
-        select(*columns, image.position, asset.width, asset.height)
-        .join(asset, asset.sha256 == image.sha256)
-        .where(image.item_id.between(first, last))
-        .order_by(image.item_id, image.position)
-    ).all()
-    by_id = {one.id: (one, one.image, _model_of(one)) for one in found}
-    by_item = {
-        item: tuple((one.image, _model_of(one), one.id) for one in own)
-        for item, own in itertools.groupby(found, lambda one: one.item_id)
-    }
-    query = (
-        select(
-            Assignment.item_id,
-            Answer.item_image_id,
-            Person.name,
-            Person.role,
-            Answer.value,
-            Answer.seconds,
-            Answer.created,
-        )
-        .select_from(Answer)
-        .join(Assignment, Assignment.id == Answer.assignment_id)
-        .join(Person, Person.id == Assignment.person_id)
-        .outerjoin(image, image.id == Answer.item_image_id)
-        .where(Assignment.item_id.between(first, last), Assignment.state != "skipped")
-        .order_by(Assignment.item_id, Assignment.person_id, image.position, Answer.id)
-    )
-    if current:
-        query = query.where(Answer.current)
-    if person_id is not None:
-        query = query.where(Assignment.person_id == person_id)
-    known = {item.id: item for item in items}
-    for item_id, image_id, name, role, value, seconds, created in db.execute(query):
-        item = known.get(item_id)
-        if item is None:
-            continue  # of another purpose
-        shown, its_name, its_model = by_id.get(image_id, _NO_IMAGE)
-        yield Vote(
-            prompt_id=item.prompt_id,
-            prompt=item.prompt,
-            image=its_name,
-            model=its_model,
-            annotator=name,
-            is_control=role == "control",
-            value=value,
-            seconds=seconds,
-            created=created,
-            purpose=item.purpose,
-            detail=item.detail,
-            images=() if shown else by_item.get(item_id, ()),
-            width=shown.width if shown else 0,
-            height=shown.height if shown else 0,
-        )
+def _finish(db: Transaction, assignment: Assignment, person: Person, is_complete: bool) -> None:
+    """Put the end of the reservation off, or close the item for this person."""
+    if assignment.state == "done":
+        return
+    if not is_complete:
+        assignment.state, assignment.expires = "open", reserved_until(db)
+        return
+    assignment.state, assignment.finished = "done", db.now()
+    if person.role == "annotator":
+        counted = update(Item).where(Item.id == assignment.item_id)
+        db.execute(counted.values(done=Item.done + 1))

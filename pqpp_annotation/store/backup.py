@@ -1,7 +1,5 @@
 """A copy of a study's database as one SQLite file, made while people work."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing
@@ -11,9 +9,10 @@ from sqlalchemy import insert, select
 
 from pqpp_annotation.errors import StoreError
 from pqpp_annotation.store import schema
-from pqpp_annotation.store.database import Store
 from pqpp_annotation.store.engine import make_engine, sqlite_url
 from pqpp_annotation.store.tables import StudyTable
+from pqpp_annotation.store.transactions import Store
+from pqpp_files.paths import expanded
 from pqpp_files.write_beside import write_beside
 
 _ROWS = 2_000
@@ -48,10 +47,10 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
         >>> copy.close(), store.close()
         (None, None)
     """
-    place = Path(path).expanduser()
+    place = expanded(path)
     if store.is_sqlite and place.exists() and place.samefile(store.name):
         raise StoreError(f"{path} is the database itself; name another file")
-    with write_beside(place) as beside:
+    with write_beside(place, is_secret=True) as beside:
         if store.is_sqlite:
             _copy_file(Path(store.name), beside)
         else:
@@ -74,8 +73,8 @@ def _copy_rows(store: Store, target: Path) -> None:
         with store.reading() as old, engine.begin() as new:
             schema.bring_up_to_date(new, str(target))
             for table in StudyTable.metadata.sorted_tables:
-                rows = old.execution_options(yield_per=_ROWS).execute(select(table)).mappings()
-                for part in rows.partitions():
+                rows = old.connection().execute(select(table).execution_options(yield_per=_ROWS))
+                for part in rows.mappings().partitions():
                     new.execute(insert(table), [dict(row) for row in part])
     finally:
         engine.dispose()

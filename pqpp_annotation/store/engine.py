@@ -1,7 +1,5 @@
 """Where a study's database is, and how SQLAlchemy speaks to it."""
 
-from __future__ import annotations
-
 import json
 import os
 from functools import lru_cache
@@ -13,6 +11,7 @@ from sqlalchemy.exc import ArgumentError
 
 from pqpp_annotation.errors import StoreError
 from pqpp_files.extras import needing
+from pqpp_files.paths import expanded
 
 BUSY_SECONDS = 10
 _CONNECTIONS = 20
@@ -33,11 +32,13 @@ def url_of(name: str, folder: Path) -> URL:
         >>> url_of("postgresql://me@host/mine", Path()), url_of("a.db", Path("/mine"))
         (postgresql+psycopg://me@host/mine, sqlite:////mine/a.db)
     """
-    found = os.environ.get(name[1:], "") if name.startswith("$") else name
+    is_variable = name.startswith("$")
+    found = os.environ.get(name[1:], "") if is_variable else name
     if not found:
         raise StoreError(f"database: {name} is not set; set it to postgresql://...")
-    if "://" not in found:
-        return sqlite_url((folder / Path(found).expanduser()).absolute())
+    # A study file may be somebody else's: no other variable's value becomes a path or is shown.
+    if "://" not in found and not is_variable:
+        return sqlite_url((folder / expanded(found)).absolute())
     try:
         url = make_url(found)
         is_postgresql = url.get_backend_name() in ("postgresql", "postgres")
@@ -45,7 +46,8 @@ def url_of(name: str, folder: Path) -> URL:
         is_postgresql = False
     if not is_postgresql:
         said = "a path, postgresql://USER@HOST/NAME or $NAME of a variable with one is allowed"
-        raise StoreError(f"database: {said}")
+        what = f"{name} holds something else; " if is_variable else ""
+        raise StoreError(f"database: {what}{said}")
     return url.set(drivername="postgresql+psycopg")
 
 
@@ -92,6 +94,8 @@ def make_engine(url: URL, references: bool = True) -> Engine:
     def _(db):
         writes = db.get_execution_options().get("pqpp_writes")
         db.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
 
     return engine
 

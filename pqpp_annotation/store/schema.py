@@ -1,18 +1,13 @@
 """Bringing a database to the tables of this version, step by step, in one transaction."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, text
 
 from pqpp_annotation.errors import StoreError
+from pqpp_annotation.store.tables import StudyTable
 
-if TYPE_CHECKING:
-    from alembic.script import ScriptDirectory
-
-NEWEST = "first"
+NEWEST_TABLES = "first"
 """The last revision; said here so that a server starts without reading them all."""
 
 _FOLDER = str(Path(__file__).parent / "migrations")
@@ -52,27 +47,25 @@ def bring_up_to_date(db: Connection, name: str) -> None:
     """
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
+    from alembic.script import ScriptDirectory
 
     found = revision_of(db)
-    if found == NEWEST:
+    if found == NEWEST_TABLES:
         return
-    scripts = _scripts()
+    scripts = ScriptDirectory(_FOLDER, version_locations=[_FOLDER])
     if found not in (None, *(script.revision for script in scripts.walk_revisions())):
         raise StoreError(
             f"{name} was made by a newer version of pqpp (its tables are {found!r:.40}, this "
-            f"version has {NEWEST!r}); install that version"
+            f"version has {NEWEST_TABLES!r}); install that version"
         )
 
-    def steps(revision, _):
-        return scripts._upgrade_revs(NEWEST, revision)
+    def steps(revision, context):
+        if found is not None:
+            return scripts._upgrade_revs(NEWEST_TABLES, revision)
+        StudyTable.metadata.create_all(db)
+        return scripts._stamp_revs(NEWEST_TABLES, revision)
 
-    with EnvironmentContext(Config(), scripts, fn=steps, destination_rev=NEWEST) as context:
+    with EnvironmentContext(Config(), scripts, fn=steps) as environment:
         # SQLite alters a table by making it anew, which batches do.
-        context.configure(connection=db, render_as_batch=True)
-        context.run_migrations()
-
-
-def _scripts() -> ScriptDirectory:
-    from alembic.script import ScriptDirectory
-
-    return ScriptDirectory(_FOLDER, version_locations=[_FOLDER])
+        environment.configure(connection=db, render_as_batch=True)
+        environment.run_migrations()

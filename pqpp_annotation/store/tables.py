@@ -6,12 +6,17 @@ from going to more people than the study wants. An *answer* is what a person sai
 one of its images; a changed answer stays, no longer `current`.
 """
 
-from __future__ import annotations
+from typing import Annotated, Any, ClassVar
 
-from typing import Any, ClassVar
-
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, Text, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, Double, ForeignKey, Index, MetaData, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+Key = Annotated[int, mapped_column(primary_key=True)]
+Large = Annotated[int, mapped_column(BigInteger)]
+OfItem = Annotated[int, mapped_column(ForeignKey("item.id"))]
+OfImage = Annotated[int, mapped_column(ForeignKey("item_image.id"))]
+OfPerson = Annotated[int, mapped_column(ForeignKey("person.id"))]
+Role = Annotated[str, mapped_column(Text, default="annotator")]
 
 
 class StudyTable(DeclarativeBase):
@@ -25,7 +30,7 @@ class StudyTable(DeclarativeBase):
             "ix": "ix_%(table_name)s_%(column_0_N_name)s",
         }
     )
-    type_annotation_map: ClassVar = {dict[str, Any]: JSON, Any: JSON}
+    type_annotation_map: ClassVar = {str: Text, float: Double, dict[str, Any]: JSON}
 
 
 class StudyRow(StudyTable):
@@ -38,13 +43,13 @@ class StudyRow(StudyTable):
     """
 
     __tablename__ = "study"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(Text)
-    kind: Mapped[str] = mapped_column(Text)
+    id: Mapped[Key]
+    name: Mapped[str]
+    kind: Mapped[str]
     config: Mapped[dict[str, Any]]
-    seed: Mapped[int] = mapped_column(BigInteger)
-    created: Mapped[int] = mapped_column(BigInteger)
-    paused: Mapped[int | None] = mapped_column(BigInteger)
+    seed: Mapped[Large]
+    created: Mapped[Large]
+    paused: Mapped[Large | None]
 
 
 class Asset(StudyTable):
@@ -55,12 +60,12 @@ class Asset(StudyTable):
     """
 
     __tablename__ = "asset"
-    sha256: Mapped[str] = mapped_column(Text, primary_key=True)
-    location: Mapped[str] = mapped_column(Text)
-    media_type: Mapped[str] = mapped_column(Text)
+    sha256: Mapped[str] = mapped_column(primary_key=True)
+    location: Mapped[str]
+    media_type: Mapped[str]
     width: Mapped[int]
     height: Mapped[int]
-    size: Mapped[int] = mapped_column(BigInteger)
+    size: Mapped[Large]
 
 
 class Item(StudyTable):
@@ -78,15 +83,15 @@ class Item(StudyTable):
         UniqueConstraint("prompt_id", "part"),
         Index("item_by_purpose", "purpose", "done"),
     )
-    id: Mapped[int] = mapped_column(primary_key=True)
-    prompt_id: Mapped[str] = mapped_column(Text)
+    id: Mapped[Key]
+    prompt_id: Mapped[str]
     part: Mapped[int] = mapped_column(default=0)
-    prompt: Mapped[str] = mapped_column(Text)
-    purpose: Mapped[str] = mapped_column(Text, default="work")
+    prompt: Mapped[str]
+    purpose: Mapped[str] = mapped_column(default="work")
     expected: Mapped[dict[str, Any]] = mapped_column(default=dict)
     detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
     done: Mapped[int] = mapped_column(default=0)
-    created: Mapped[int] = mapped_column(BigInteger)
+    created: Mapped[Large]
 
 
 class ItemImage(StudyTable):
@@ -99,12 +104,12 @@ class ItemImage(StudyTable):
 
     __tablename__ = "item_image"
     __table_args__ = (UniqueConstraint("item_id", "position"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
-    item_id: Mapped[int] = mapped_column(ForeignKey("item.id"), index=True)
+    id: Mapped[Key]
+    item_id: Mapped[OfItem] = mapped_column(index=True)
     sha256: Mapped[str] = mapped_column(ForeignKey("asset.sha256"))
     position: Mapped[int]
-    image: Mapped[str] = mapped_column(Text)
-    model: Mapped[str] = mapped_column(Text, default="")
+    image: Mapped[str]
+    model: Mapped[str] = mapped_column(default="")
     is_reference: Mapped[bool] = mapped_column(default=False)
 
 
@@ -123,38 +128,39 @@ class Person(StudyTable):
     """
 
     __tablename__ = "person"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(Text, unique=True)
-    role: Mapped[str] = mapped_column(Text, default="annotator")
-    password_hash: Mapped[str | None] = mapped_column(Text)
+    id: Mapped[Key]
+    name: Mapped[str] = mapped_column(unique=True)
+    role: Mapped[Role]
+    password_hash: Mapped[str | None]
     outside: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    outside_key: Mapped[str | None] = mapped_column(Text, unique=True)
+    outside_key: Mapped[str | None] = mapped_column(unique=True)
     session: Mapped[int] = mapped_column(default=0)
-    created: Mapped[int] = mapped_column(BigInteger)
-    consented: Mapped[int | None] = mapped_column(BigInteger)
+    created: Mapped[Large]
+    consented: Mapped[Large | None]
     training_tries: Mapped[int] = mapped_column(default=0)
-    trained: Mapped[int | None] = mapped_column(BigInteger)
-    withdrawn: Mapped[int | None] = mapped_column(BigInteger)
+    trained: Mapped[Large | None]
+    withdrawn: Mapped[Large | None]
 
 
 class Invitation(StudyTable):
     """A link; only the hash of its token is kept.
 
     Attributes:
+        label: A note of the owner's; annotators do not see it.
         is_shared: Whether many follow it, each with an id of a recruiting site.
         person_id: Whom it made; None before its first use, and for a shared one.
     """
 
     __tablename__ = "invitation"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    token_hash: Mapped[str] = mapped_column(Text, unique=True)
-    role: Mapped[str] = mapped_column(Text, default="annotator")
-    label: Mapped[str] = mapped_column(Text, default="")
+    id: Mapped[Key]
+    token_hash: Mapped[str] = mapped_column(unique=True)
+    role: Mapped[Role]
+    label: Mapped[str] = mapped_column(default="")
     is_shared: Mapped[bool] = mapped_column(default=False)
-    person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"))
-    created: Mapped[int] = mapped_column(BigInteger)
-    expires: Mapped[int] = mapped_column(BigInteger)
-    revoked: Mapped[int | None] = mapped_column(BigInteger)
+    person_id: Mapped[OfPerson | None]
+    created: Mapped[Large]
+    expires: Mapped[Large]
+    revoked: Mapped[Large | None]
 
 
 class Assignment(StudyTable):
@@ -171,14 +177,14 @@ class Assignment(StudyTable):
         UniqueConstraint("person_id", "item_id"),
         Index("assignment_by_item", "item_id", "state", "expires"),
     )
-    id: Mapped[int] = mapped_column(primary_key=True)
-    person_id: Mapped[int] = mapped_column(ForeignKey("person.id"), index=True)
-    item_id: Mapped[int] = mapped_column(ForeignKey("item.id"))
+    id: Mapped[Key]
+    person_id: Mapped[OfPerson] = mapped_column(index=True)
+    item_id: Mapped[OfItem]
     position: Mapped[int]
-    state: Mapped[str] = mapped_column(Text, default="open")
-    created: Mapped[int] = mapped_column(BigInteger)
-    expires: Mapped[int] = mapped_column(BigInteger)
-    finished: Mapped[int | None] = mapped_column(BigInteger)
+    state: Mapped[str] = mapped_column(default="open")
+    created: Mapped[Large]
+    expires: Mapped[Large]
+    finished: Mapped[Large | None]
 
 
 class Answer(StudyTable):
@@ -194,13 +200,13 @@ class Answer(StudyTable):
 
     __tablename__ = "answer"
     __table_args__ = (Index("answer_by_assignment", "assignment_id", "item_image_id", "current"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[Key]
     assignment_id: Mapped[int] = mapped_column(ForeignKey("assignment.id"))
-    item_image_id: Mapped[int | None] = mapped_column(ForeignKey("item_image.id"))
-    client_id: Mapped[str] = mapped_column(Text, unique=True)
+    item_image_id: Mapped[OfImage | None]
+    client_id: Mapped[str] = mapped_column(unique=True)
     value: Mapped[dict[str, Any]]
     seconds: Mapped[float] = mapped_column(default=0.0)
-    created: Mapped[int] = mapped_column(BigInteger)
+    created: Mapped[Large]
     current: Mapped[bool] = mapped_column(default=True)
 
 
@@ -209,20 +215,20 @@ class Adjudication(StudyTable):
 
     __tablename__ = "adjudication"
     __table_args__ = (UniqueConstraint("item_id", "item_image_id"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
-    item_id: Mapped[int] = mapped_column(ForeignKey("item.id"))
-    item_image_id: Mapped[int | None] = mapped_column(ForeignKey("item_image.id"))
-    person_id: Mapped[int] = mapped_column(ForeignKey("person.id"))
+    id: Mapped[Key]
+    item_id: Mapped[OfItem]
+    item_image_id: Mapped[OfImage | None]
+    person_id: Mapped[OfPerson]
     value: Mapped[dict[str, Any]]
-    created: Mapped[int] = mapped_column(BigInteger)
+    created: Mapped[Large]
 
 
 class Event(StudyTable):
     """What happened when, for active time and the record: `seen`, `away`, `back`, `withdrawn`."""
 
     __tablename__ = "event"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    person_id: Mapped[int] = mapped_column(ForeignKey("person.id"), index=True)
-    kind: Mapped[str] = mapped_column(Text)
+    id: Mapped[Key]
+    person_id: Mapped[OfPerson] = mapped_column(index=True)
+    kind: Mapped[str]
     detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    created: Mapped[int] = mapped_column(BigInteger)
+    created: Mapped[Large]

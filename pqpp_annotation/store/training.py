@@ -1,62 +1,86 @@
 """The training round: right answers are known, feedback is given, a check opens the work."""
 
-from __future__ import annotations
-
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import func, select, update
 
 from pqpp_annotation.errors import NotAllowedError
-from pqpp_annotation.kinds import TaskKind
-from pqpp_annotation.store import tables
-from pqpp_annotation.store.rows import Participant, TrainingFeedback, TrainingState
-from pqpp_annotation.study.study import Study
-
-Item, Assignment, Answer = tables.Item, tables.Assignment, tables.Answer
-_COUNT = select(func.count()).select_from(Item).where(Item.purpose == "training")
+from pqpp_annotation.store.assignments import current_answers, own_assignment
+from pqpp_annotation.store.people import person_by_id
+from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Person
+from pqpp_annotation.store.transactions import Transaction, reads
 
 
-def training_in(db: Connection, study: Study, person: Participant) -> TrainingState:
+@dataclass(frozen=True)
+class TrainingState:
+    """How far a person is in the training round.
+
+    Attributes:
+        done: Items answered in this try.
+        total: Items in a try.
+        right: Answers of this try that were right.
+        tries_left: How often it may still be tried, this try included.
+        is_passed: Whether work is given; True where a study has no training.
+    """
+
+    done: int
+    total: int
+    right: int
+    tries_left: int
+    is_passed: bool
+
+
+@dataclass(frozen=True)
+class TrainingFeedback:
+    """What a finished training item should have been.
+
+    Attributes:
+        is_right: Whether all of it was right.
+        expected: Image id (None for the item) to the right value.
+    """
+
+    is_right: bool
+    expected: Mapping[int | None, Mapping[str, Any]]
+
+
+@reads
+def training_state(db: Transaction, person_id: int) -> TrainingState:
     """Return how far a person is in the training round; control members and owners have none."""
-    tries_left = max(study.training.tries - person.training_tries, 0)
-    total = db.scalar(_COUNT) or 0
+    person = person_by_id(db, person_id)
+    tries_left = max(db.study.training.tries - person.training_tries, 0)
+    total = db.scalar(select(func.count()).where(Item.purpose == "training")) or 0
     if person.trained is not None or not total or person.role != "annotator":
         return TrainingState(0, total, 0, tries_left, True)
-    rows = [row for row in _own(db, person.id) if row.state == "done"]
-    right = sum(feedback_in(db, study.kind, row).is_right for row in rows)
-    return TrainingState(len(rows), total, right, tries_left, False)
+    done = [row for row in own_training(db, person_id) if row.state == "done"]
+    right = sum(_feedback_on(db, row).is_right for row in done)
+    return TrainingState(len(done), total, right, tries_left, False)
 
 
-def feedback_in(db: Connection, kind: TaskKind, row: Any) -> TrainingFeedback:
-    """Return what a finished training item should have been.
-
-    Args:
-        db: A connection in a transaction.
-        kind: Of the study.
-        row: Of the assignments.
+@reads
+def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> TrainingFeedback:
+    """Return the right answers of a training item that the person has answered.
 
     Raises:
-        NotAllowedError: It is no training item, or not finished.
+        NotAllowedError: It is another's, no training item, or not answered yet.
     """
-    purpose, expected = db.execute(
-        select(Item.purpose, Item.expected).where(Item.id == row.item_id)
-    ).one()
-    if purpose != "training" or row.state != "done":
+    return _feedback_on(db, own_assignment(db, person_id, assignment_id))
+
+
+def _feedback_on(db: Transaction, assignment: Assignment) -> TrainingFeedback:
+    item = db.get_one(Item, assignment.item_id)
+    if item.purpose != "training" or assignment.state != "done":
         raise NotAllowedError("only a training item that was answered has feedback")
-    image = tables.ItemImage
-    names = db.execute(select(image.image, image.id).where(image.item_id == row.item_id))
-    ids = {"": None, **{name: number for name, number in names}}
-    by_id = {ids[name]: value for name, value in expected.items()}
-    query = select(Answer.item_image_id, Answer.value)
-    given = dict(
-        map(tuple, db.execute(query.where(Answer.assignment_id == row.id, Answer.current)))
-    )
-    is_right = all(one in given and kind.agrees(given[one], by_id[one]) for one in by_id)
-    return TrainingFeedback(is_right, by_id)
+    images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
+    ids = {"": None, **dict(db.execute(images).all())}
+    expected = {ids[name]: value for name, value in item.expected.items()}
+    given, agrees = current_answers(db, assignment), db.study.kind.agrees
+    is_right = all(image in given and agrees(given[image], expected[image]) for image in expected)
+    return TrainingFeedback(is_right, expected)
 
 
-def check_in(db: Connection, study: Study, person: Participant, now: int) -> TrainingState:
+def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
     """Look whether a try is over: it opens the work, or the items come once more.
 
     It is called when a person goes on, so that the feedback on the last item can be read before.
@@ -65,25 +89,23 @@ def check_in(db: Connection, study: Study, person: Participant, now: int) -> Tra
     Returns:
         How far the person is now.
     """
-    state = training_in(db, study, person)
+    state, rules = training_state(db, person.id), db.study.training
     if state.is_passed or state.done < state.total or not state.tries_left:
         return state
-    own = tables.Person.id == person.id
-    if state.right >= study.training.least * state.total:
-        db.execute(update(tables.Person).where(own).values(trained=now))
+    if state.right >= rules.least * state.total:
+        person.trained = now
         return replace(state, is_passed=True)
-    tries = person.training_tries + 1
-    db.execute(update(tables.Person).where(own).values(training_tries=tries))
-    if tries < study.training.tries:
-        ids = [row.id for row in _own(db, person.id)]
-        again = update(Assignment).where(Assignment.id.in_(ids))
-        db.execute(again.values(state="open", finished=None))
-        old = update(Answer).where(Answer.assignment_id.in_(ids))
-        db.execute(old.values(current=False))
+    person.training_tries += 1
+    if person.training_tries < rules.tries:
+        assignments = own_training(db, person.id)
+        for assignment in assignments:
+            assignment.state, assignment.finished = "open", None
+        ids = [assignment.id for assignment in assignments]
+        db.execute(update(Answer).where(Answer.assignment_id.in_(ids)).values(current=False))
     return replace(state, done=0, right=0, tries_left=state.tries_left - 1)
 
 
-def _own(db: Connection, person_id: int) -> list[Any]:
-    query = select(*Assignment.__table__.c).join(Item, Item.id == Assignment.item_id)
-    is_own = Assignment.person_id == person_id
-    return list(db.execute(query.where(is_own, Item.purpose == "training")).all())
+def own_training(db: Transaction, person_id: int) -> Sequence[Assignment]:
+    """Return the training items that a person was given."""
+    own = (Assignment.person_id == person_id) & (Item.purpose == "training")
+    return db.scalars(select(Assignment).join(Item).where(own)).all()

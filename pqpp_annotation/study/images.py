@@ -1,7 +1,5 @@
 """The images of a study: found, opened, measured and hashed before anybody is asked."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os
@@ -14,15 +12,11 @@ from pathlib import Path
 from pqpp_annotation.errors import StudyError
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
+from pqpp_files.paths import expanded
 
 MOST_BYTES = 30_000_000
 MOST_PIXELS = 100_000_000
-MEDIA_TYPES = {
-    "PNG": "image/png",
-    "JPEG": "image/jpeg",
-    "WEBP": "image/webp",
-    "GIF": "image/gif",
-}
+MEDIA_TYPES = {name: f"image/{name.lower()}" for name in ("PNG", "JPEG", "WEBP", "GIF")}
 """What every browser shows; the content tells the type, not the name."""
 
 
@@ -66,17 +60,13 @@ def check_images(paths: Mapping[str, Path], root: Path) -> dict[str, CheckedImag
     with needing("pqpp annotate", "annotate"):
         import PIL  # noqa: F401
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-        found = list(pool.map(lambda path: _checked(path, root), paths.values()))
-    faults = [
-        f"image {name}: {one}"
-        for name, one in zip(paths, found, strict=True)
-        if isinstance(one, str)
-    ]
+        checks = pool.map(lambda path: _checked(path, root), paths.values())
+        found = dict(zip(paths, checks, strict=True))
+    faults = [f"image {name}: {one}" for name, one in found.items() if isinstance(one, str)]
     if faults:
         more = f" (and {len(faults) - 1} more images that cannot be used)" if faults[1:] else ""
         raise StudyError(f"{faults[0]}; correct the table or the folder{more}")
-    checked = [one for one in found if not isinstance(one, str)]
-    return dict(zip(paths, checked, strict=True))
+    return {name: one for name, one in found.items() if not isinstance(one, str)}
 
 
 def _checked(path: Path, root: Path) -> CheckedImage | str:
@@ -93,10 +83,15 @@ def _checked(path: Path, root: Path) -> CheckedImage | str:
     measured = measure_image(content)
     if isinstance(measured, str):
         return measured
-    absolute, base = path.absolute(), root.absolute()
+    sha256 = hashlib.sha256(content).hexdigest()
+    return CheckedImage(sha256, seen_from(root, path.absolute()), *measured, len(content))
+
+
+def seen_from(folder: Path, path: str | os.PathLike[str]) -> str:
+    """Return a path as the study file names it."""
+    absolute, base = expanded(path).absolute(), folder.absolute()
     inside = absolute.is_relative_to(base)
-    location = str(absolute.relative_to(base) if inside else absolute)
-    return CheckedImage(hashlib.sha256(content).hexdigest(), location, *measured, len(content))
+    return str(absolute.relative_to(base) if inside else absolute)
 
 
 def measure_image(content: bytes) -> tuple[str, int, int] | str:

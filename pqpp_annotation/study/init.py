@@ -1,14 +1,15 @@
 """Making a study from a table of prompts and a folder of images, and adding prompts to it."""
 
-from __future__ import annotations
-
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import StudyError
+from pqpp_annotation.study.images import seen_from
 from pqpp_annotation.study.items import draw_controls, read_items
 from pqpp_annotation.study.study import Study, read_study, study_of
+from pqpp_files.paths import expanded
 from pqpp_files.write_beside import write_beside
 
 _COMMENTS = {
@@ -57,24 +58,26 @@ def make_study(
         >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
         >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
         >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> from pqpp_annotation.store.people import add_person
+        >>> from pqpp_annotation.store.work import next_item
         >>> store = open_store(study)
-        >>> shown = store.work.next(store.people.add("ann").id)
+        >>> shown = next_item(store, add_person(store, "ann").id)
         >>> shown.prompt, [(image.width, image.height) for image in shown.images]
         ('a cat', [(8, 6)])
         >>> store.close()
     """
     from pqpp_annotation.store.database import create_store
 
-    place = Path(path).expanduser()
+    place = expanded(path)
     if place.exists():
         raise StudyError(f"{path} is there already; add prompts to it by --add, or name another")
     if place.suffix not in (".yaml", ".yml"):
         raise StudyError(f"{path}: a study file is written; name it like study.yaml")
-    given: dict[str, Any]
-    given = {"name": _name_of(place), "kind": kind, "title": "", "instructions": ""}
-    given |= {"prompts": _seen_from(place.parent, file)}
-    given["image_dir"] = None if image_dir is None else _seen_from(place.parent, image_dir)
-    given |= {"database": f"{_name_of(place)}.db"}
+    name = _name_of(place)
+    given = {"name": name, "kind": kind, "database": f"{name}.db"}
+    given["prompts"] = seen_from(place.parent, file)
+    if image_dir is not None:
+        given["image_dir"] = seen_from(place.parent, image_dir)
     study = study_of(given | settings, place.parent)
     items, images = read_items(study, os.fspath(file))
     items = draw_controls(items, study.control.count, study.seed)
@@ -107,26 +110,17 @@ def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
         1
     """
     from pqpp_annotation.store.database import open_store
+    from pqpp_annotation.store.items import add_items
 
     items, images = read_items(study, os.fspath(file))
-    store = open_store(study)
-    try:
-        return store.add_items(items, images)
-    finally:
-        store.close()
+    with closing(open_store(study)) as store:
+        return add_items(store, items, images)
 
 
 def _name_of(place: Path) -> str:
     stem = place.stem if place.stem != "study" else place.absolute().parent.name
     letters = [letter if letter.isascii() and letter.isalnum() else "-" for letter in stem.lower()]
     return "-".join("".join(letters).split("-")).strip("-")[:64] or "study"
-
-
-def _seen_from(folder: Path, path: str | os.PathLike[str]) -> str:
-    """Return a path as the study file names it."""
-    absolute, base = Path(path).expanduser().absolute(), folder.absolute()
-    inside = absolute.is_relative_to(base)
-    return str(absolute.relative_to(base) if inside else absolute)
 
 
 def _yaml_of(study: Study) -> str:

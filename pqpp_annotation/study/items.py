@@ -1,7 +1,5 @@
 """The items of a study, read from the user's table: what belongs together is shown at once."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,8 +10,9 @@ from pqpp_annotation.errors import StudyError
 from pqpp_annotation.study.images import CheckedImage, check_images, unique
 from pqpp_annotation.study.sources import fetch_images, is_address
 from pqpp_annotation.study.study import Study
-from pqpp_datasets.own_benchmark.votes.read import FLAGS
+from pqpp_datasets.own_benchmark.forms import FLAGS
 from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.paths import expanded, inside_of
 from pqpp_files.read_table import read_table
 
 REFERENCE = "reference"
@@ -82,8 +81,9 @@ def read_items(study: Study, file: str | Path) -> tuple[list[NewItem], list[Chec
         _check_prompt(own)
     names = dict.fromkeys(row["image"] for row in rows)
     fetched = fetch_images(filter(is_address, names), study.root / f"{study.name}-images")
-    folder = study.root / Path(study.image_dir or "").expanduser()
-    images = check_images({name: fetched.get(name, folder / name) for name in names}, study.root)
+    folder = study.root / expanded(study.image_dir or "")
+    paths = {name: fetched.get(name) or inside_of(folder, name) for name in names}
+    images = check_images(paths, study.root)
     sha256_of = {name: image.sha256 for name, image in images.items()}
     items = []
     for own in by_prompt.values():

@@ -1,7 +1,5 @@
 """Images that lie elsewhere: at addresses, or in a column of a dataset; copied beside the study."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The study file: what is asked of whom, how often, and by which rules it is admitted and paid."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import re
@@ -13,10 +11,11 @@ from typing import Any
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds import TaskKind, task_kind
-from pqpp_datasets.own_benchmark.admission import BEST, MIN_KAPPA, MIN_REFERENCE_SHARE
+from pqpp_datasets.own_benchmark.options import BEST, MIN_KAPPA, MIN_REFERENCE_SHARE
+from pqpp_files.options.option import NEEDED, Options, RecipeError, option
+from pqpp_files.options.recipe import build_recipe
+from pqpp_files.paths import expanded
 from pqpp_files.read_yaml import read_yaml
-from pqpp_models.training.arguments import build_recipe
-from pqpp_models.training.options import Options, RecipeError, option
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
@@ -98,8 +97,8 @@ class Study(Options):
         pqpp_annotation.errors.StudyError: a study has no `people_per_itm`; did you mean ...
     """
 
-    name: str | None = option(None, "lower-case letters, digits and hyphens", required=True)
-    kind_name: str | None = option(None, "the kind of task", required=True)
+    name: str = option(NEEDED, "lower-case letters, digits and hyphens")
+    kind_name: str = option(NEEDED, "the kind of task")
     title: str = option("", "what is asked, in one line")
     instructions: str = option("", "paragraphs, plain text")
     prompts: str = option("", "the table of prompts")
@@ -122,7 +121,6 @@ class Study(Options):
     def __post_init__(self) -> None:
         """Check what depends on others."""
         super().__post_init__()
-        assert self.name is not None
         if not _NAME.fullmatch(self.name):
             raise StudyError(
                 f"name: {self.name!r:.80} came; lower-case letters, digits and hyphens are allowed"
@@ -139,7 +137,6 @@ class Study(Options):
     @cached_property
     def kind(self) -> TaskKind:
         """The kind of task."""
-        assert self.kind_name is not None
         return task_kind(self.kind_name)
 
     @property
@@ -169,7 +166,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
             ...
         pqpp_annotation.errors.StudyError: ...study.yaml: `people_per_item` is 0; it must be ...
     """
-    place = Path(path).expanduser()
+    place = expanded(path)
     hint = "; a study file is made by pqpp annotate init"
     given = read_yaml(place, "a study file", hint, hint, StudyError)
     try:
@@ -201,17 +198,8 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
         raise StudyError(f"task: {task!r:.60} came; settings of the kind of task are needed")
     try:
         # The kind's settings are of any type, and its own to check.
-        made = build_recipe(_Plain, {**rest, "kind_name": given["kind"], "folder": str(folder)})
-        found = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}
-        return Study(**found | {"task": {str(key): value for key, value in task.items()}})
+        made = build_recipe(Study, {**rest, "kind_name": given["kind"], "folder": str(folder)})
+        return dataclasses.replace(made, task={str(key): value for key, value in task.items()})
     except RecipeError as error:
         said = str(error).replace("a recipe has", "a study has").replace("kind_name", "kind")
         raise StudyError(said) from None
-
-
-@dataclass(kw_only=True)
-class _Plain(Study):
-    """A study before its kind's settings are looked at."""
-
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)

@@ -1,20 +1,19 @@
 """The application: its pages, and what each error looks like to a person and to a script."""
 
-from __future__ import annotations
-
-from typing import Any
 from urllib.parse import quote
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
+from sqlalchemy import text
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from pqpp_annotation.errors import AnnotationError, AnswerError, NotAllowedError, StoreError
 from pqpp_annotation.owner import pages as owner
+from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.web import files, people, work
 from pqpp_annotation.web.security import LOG, Guard
-from pqpp_annotation.web.site import Elsewhere, SignInError, Site, TooOftenError
+from pqpp_annotation.web.site import Elsewhere, Here, SignInError, Site, TooOftenError, Visit
 from pqpp_files.full_disk import is_full
 
 STATUS: dict[type[Exception], int] = {
@@ -26,49 +25,48 @@ STATUS: dict[type[Exception], int] = {
 }
 
 
-def create_app(store: Any, study: Any, *, secret: str, allows_http: bool = False) -> FastAPI:
+def create_app(store: Store, *, secret: str, allows_http: bool = False) -> FastAPI:
     """Return the web application of a study.
 
     Args:
-        store: The open database, a `Store`.
-        study: As `read_study` read it.
+        store: The open database.
         secret: Signs the cookies; the same after a restart, or everybody has to sign in again.
         allows_http: Send sessions unencrypted over a network too. On this machine's own address
             they always may.
 
     Example:
-        >>> app = create_app(store, study, secret="x" * 48)  # doctest: +SKIP
+        >>> app = create_app(store, secret="x" * 48)  # doctest: +SKIP
     """
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    site = Site(store, study, secret, allows_http)
+    app = FastAPI(openapi_url=None)
+    app.state.site = Site(store, secret, allows_http)
     app.add_middleware(Guard)
     files.mount_static(app)
-    for pages in (people.people_pages, work.work_pages, files.image_pages):
-        app.include_router(pages(site))
-    app.include_router(owner.owner_pages(store, study, site))
-    _add_errors(app, site)
+    for part in (people, work, files, owner):
+        app.include_router(part.pages)
+    _add_errors(app)
 
     @app.get("/")
-    def start(request: Request) -> Response:
+    def start(visit: Here) -> Response:
         """Go where the person begins."""
-        return RedirectResponse(people.home(site.person(request)), 303)
+        return RedirectResponse(people.home(visit.person()), 303)
 
     @app.get("/health")
     def health() -> dict[str, str]:
         """Say that the service runs and its database answers."""
-        store.ping()
+        with store.reading() as db:
+            db.execute(text("SELECT 1"))
         return {"status": "ok"}
 
     return app
 
 
-def _add_errors(app: FastAPI, site: Site) -> None:
+def _add_errors(app: FastAPI) -> None:
     """Show every error in one line: as JSON to a script, as a page to a person."""
 
     def tell(request: Request, status: int, line: str) -> Response:
         if request.url.path.startswith(("/api/", "/images/", "/health")):
             return JSONResponse({"error": line}, status)
-        return site.render(request, "problem.html", status, line=line)
+        return Visit(request).render("problem.html", status, line=line)
 
     @app.exception_handler(Elsewhere)
     def elsewhere(request: Request, error: Elsewhere) -> Response:

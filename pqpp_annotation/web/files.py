@@ -1,20 +1,21 @@
 """What is sent as it is: images by their hash, the scripts and styles of the pages."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, FastAPI, HTTPException, Request
+from fastapi import APIRouter, FastAPI, HTTPException
 from fastapi import Path as InPath
 from fastapi.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from pqpp_annotation.store.items import stored_image
 from pqpp_annotation.web.security import LOG
-from pqpp_annotation.web.site import PACKAGE, Site
+from pqpp_annotation.web.site import PACKAGE, Here
+
+pages = APIRouter()
 
 
 class Scripts(StaticFiles):
@@ -39,44 +40,23 @@ def mount_static(app: FastAPI) -> None:
         app.mount(url, Scripts(directory=PACKAGE / folder, check_dir=False))
 
 
-def image_pages(site: Site) -> APIRouter:
-    r"""Return the address of the images.
-
-    Example:
-        >>> from pqpp_annotation.demo.example import example_study
-        >>> folder, study, store = example_study()
-        >>> from pqpp_annotation.web.site import Site
-        >>> site = Site(store, study, "x" * 48, True)
-        >>> [route.path for route in image_pages(site).routes]
-        ['/images/{sha256}']
-        >>> store.close()
-    """
-    pages = APIRouter()
-
-    @pages.get("/images/{sha256}")
-    def image(
-        request: Request, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
-    ) -> Response:
-        """Send an image; its hash is looked up, so no path comes from a request."""
-        site.person(request)
-        kept = site.store.image(sha256)
-        path = Path(kept.path)
-        try:
-            about = path.stat()
-            is_same = _sha256(path, about.st_mtime_ns, about.st_size) == sha256
-        except OSError as error:
-            LOG.error("an image cannot be read: %s", error)
-            raise HTTPException(404, "This image cannot be read.") from None
-        if not is_same:
-            LOG.error("%s is no longer the image that the study was made with", path)
-            raise HTTPException(404, "This image was changed.")
-        return FileResponse(
-            path,
-            media_type=kept.media_type,
-            headers={"Cache-Control": "private, max-age=31536000, immutable"},
-        )
-
-    return pages
+@pages.get("/images/{sha256}")
+def image_file(visit: Here, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]) -> Response:
+    """Send an image; its hash is looked up, so no path comes from a request."""
+    visit.person()
+    image = stored_image(visit.store, sha256)
+    path = visit.study.root / image.location
+    try:
+        about = path.stat()
+        is_same = _sha256(path, about.st_mtime_ns, about.st_size) == sha256
+    except OSError as error:
+        LOG.error("an image cannot be read: %s", error)
+        raise HTTPException(404, "This image cannot be read.") from None
+    if not is_same:
+        LOG.error("%s is no longer the image that the study was made with", path)
+        raise HTTPException(404, "This image was changed.")
+    kept = {"Cache-Control": "private, max-age=31536000, immutable"}
+    return FileResponse(path, media_type=image.media_type, headers=kept)
 
 
 @lru_cache(maxsize=100_000)

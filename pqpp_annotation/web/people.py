@@ -1,21 +1,21 @@
 """Coming and going: the link, signing in and out, consent, withdrawal."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import APIRouter, Depends, Form, Query
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.errors import NotAllowedError
-from pqpp_annotation.web.limits import Limit
-from pqpp_annotation.web.site import Site, TooOftenError
+from pqpp_annotation.store.invitations import check_link, redeem_link
+from pqpp_annotation.store.people import keep_consent, verify_password, withdraw_person
+from pqpp_annotation.store.tables import Person
+from pqpp_annotation.web.site import Here, TooOftenError, refuse_plain
 
-Text = Annotated[str, Form(max_length=1000)]
+ShortText = Annotated[str, Form(max_length=1000)]
 Outside = Annotated[str, Field(default="", max_length=100)]
 
 
@@ -31,10 +31,7 @@ class Ids(BaseModel):
 
     def given(self) -> dict[str, str]:
         """Return those that there are."""
-        return {name: value for name, value in self.model_dump(include=set(_IDS)).items() if value}
-
-
-_IDS = tuple(Ids.model_fields)
+        return self.model_dump(include=set(Ids.model_fields), exclude_defaults=True)
 
 
 class JoinForm(Ids):
@@ -44,129 +41,114 @@ class JoinForm(Ids):
     agree: bool = False
 
 
-def people_pages(site: Site) -> APIRouter:
-    r"""Return the pages.
-
-    Example:
-        >>> from pqpp_annotation.demo.example import example_study
-        >>> folder, study, store = example_study()
-        >>> from pqpp_annotation.web.site import Site
-        >>> site = Site(store, study, "x" * 48, True)
-        >>> "/sign-in" in [route.path for route in people_pages(site).routes]
-        True
-        >>> store.close()
-    """
-    pages = APIRouter(dependencies=[Depends(site.refuse_plain)])
-    _invitations(site, pages)
-    _signing_in(site, pages)
-    _own_choices(site, pages)
-    return pages
+pages = APIRouter(dependencies=[Depends(refuse_plain)])
 
 
-def _invitations(site: Site, pages: APIRouter) -> None:
-    """Add the pages that an invitation leads to."""
-    store = site.store
-    bad_links = Limit(count=20, seconds=600)
-
-    @contextlib.contextmanager
-    def counted(request: Request) -> Iterator[None]:
-        """Count links that are not there, and let nobody try many."""
-        address = _address(request)
-        if wait := bad_links.wait(address):
-            raise TooOftenError(f"too many wrong links; try again in {waiting_time(wait)}")
-        try:
-            yield
-        except NotAllowedError:
-            bad_links.failed(address)
-            raise
-
-    @pages.get("/join/{token}")
-    def invitation(request: Request, token: str, ids: Annotated[Ids, Query()]) -> Response:
-        """Say what the study is; nothing happens yet, as programs that look at links come too."""
-        with counted(request):
-            store.invitations.check(token)
-        return site.render(request, "join.html", ids=ids.given())
-
-    @pages.post("/join/{token}")
-    def join(request: Request, token: str, form: Annotated[JoinForm, Form()]) -> Response:
-        site.check_csrf(request, form.csrf)
-        with counted(request):
-            person = store.invitations.redeem(token, form.given())
-        if form.agree and person.consented is None:
-            store.people.consent(person.id)
-        return site.sign_in(request, person, home(person))
+@contextlib.contextmanager
+def _counted(visit: Here) -> Iterator[None]:
+    """Count links that are not there, and let nobody try many."""
+    limit = visit.site.bad_links
+    if wait := limit.wait(visit.address):
+        raise TooOftenError(f"too many wrong links; try again in {waiting_time(wait)}")
+    try:
+        yield
+    except NotAllowedError:
+        limit.failed(visit.address)
+        raise
 
 
-def _signing_in(site: Site, pages: APIRouter) -> None:
-    """Add signing in by name and password, and signing out."""
-    bad_names = Limit(count=5, seconds=300)
-    bad_addresses = Limit(count=30, seconds=300)
-
-    @pages.get("/sign-in")
-    def sign_in_page(request: Request, next: str = "") -> Response:
-        return site.render(request, "sign_in.html", problem="", name="", next=next)
-
-    @pages.post("/sign-in")
-    def sign_in(
-        request: Request, csrf: Text, name: Text, password: Text, next: Text = ""
-    ) -> Response:
-        site.check_csrf(request, csrf)
-        address = _address(request)
-        again = {"name": name, "next": next}
-        if wait := max(bad_addresses.wait(address), bad_names.wait(name)):
-            problem = f"Too many tries. Try again in {waiting_time(wait)}."
-            return site.render(request, "sign_in.html", 429, problem=problem, **again)
-        person = site.store.people.verify(name, password)
-        if person is None:
-            bad_addresses.failed(address)
-            bad_names.failed(name)
-            problem = "This name and this password do not go together."
-            return site.render(request, "sign_in.html", 403, problem=problem, **again)
-        return site.sign_in(request, person, next if is_here(next) else home(person))
-
-    @pages.post("/sign-out")
-    def sign_out(request: Request, csrf: Text) -> Response:
-        site.check_csrf(request, csrf)
-        return site.start(request, site.sessions.fresh(), "/sign-in")
+@pages.get("/join/{token}")
+def invitation_page(visit: Here, token: str, ids: Annotated[Ids, Query()]) -> Response:
+    """Say what the study is; nothing happens yet, as programs that look at links come too."""
+    with _counted(visit):
+        check_link(visit.store, token)
+    return visit.render("join.html", ids=ids.given())
 
 
-def _own_choices(site: Site, pages: APIRouter) -> None:
-    """Add consent, and leaving with one's answers or without."""
-    store = site.store
-
-    @pages.get("/consent")
-    def consent_page(request: Request) -> Response:
-        return site.render(request, "consent.html", person=site.person(request))
-
-    @pages.post("/consent")
-    def consent(request: Request, csrf: Text) -> Response:
-        site.check_csrf(request, csrf)
-        store.people.consent(site.person(request).id)
-        return RedirectResponse("/work", 303)
-
-    @pages.get("/withdraw")
-    def withdraw_page(request: Request) -> Response:
-        return site.render(request, "withdraw.html", person=site.person(request))
-
-    @pages.post("/withdraw")
-    def withdraw(
-        request: Request, csrf: Text, mode: Annotated[Literal["delete", "anonymous"], Form()]
-    ) -> Response:
-        site.check_csrf(request, csrf)
-        store.people.withdraw(site.person(request).id, mode)
-        return site.start(request, site.sessions.fresh(), f"/farewell?mode={mode}")
-
-    @pages.get("/farewell")
-    def farewell(request: Request, mode: str = "delete") -> Response:
-        return site.render(request, "farewell.html", is_deleted=mode != "anonymous")
+@pages.post("/join/{token}")
+def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response:
+    """Sign in by a link."""
+    visit.check_csrf(form.csrf)
+    with _counted(visit):
+        person = redeem_link(visit.store, token, form.given())
+    if form.agree and person.consented is None:
+        keep_consent(visit.store, person.id)
+    return visit.start(home(person), person)
 
 
-def home(person: Any) -> str:
+@pages.get("/sign-in")
+def sign_in_page(visit: Here, next: str = "") -> Response:
+    """Ask for name and password."""
+    return visit.render("sign_in.html", problem="", name="", next=next)
+
+
+@pages.post("/sign-in")
+def sign_in(
+    visit: Here, csrf: ShortText, name: ShortText, password: ShortText, next: ShortText = ""
+) -> Response:
+    """Sign in by name and password."""
+    visit.check_csrf(csrf)
+    limits = {visit.site.bad_addresses: visit.address, visit.site.bad_names: name}
+    if wait := max(limit.wait(key) for limit, key in limits.items()):
+        problem = f"Too many tries. Try again in {waiting_time(wait)}."
+        return visit.render("sign_in.html", 429, problem=problem, name=name, next=next)
+    person = verify_password(visit.store, name, password)
+    if person is None:
+        for limit, key in limits.items():
+            limit.failed(key)
+        problem = "This name and this password do not go together."
+        return visit.render("sign_in.html", 403, problem=problem, name=name, next=next)
+    return visit.start(next if is_here(next) else home(person), person)
+
+
+@pages.post("/sign-out")
+def sign_out(visit: Here, csrf: ShortText) -> Response:
+    """Go."""
+    visit.check_csrf(csrf)
+    return visit.start("/sign-in")
+
+
+@pages.get("/consent")
+def consent_page(visit: Here) -> Response:
+    """Ask for consent."""
+    return visit.render("consent.html", person=visit.person())
+
+
+@pages.post("/consent")
+def consent(visit: Here, csrf: ShortText) -> Response:
+    """Agree."""
+    visit.check_csrf(csrf)
+    keep_consent(visit.store, visit.person().id)
+    return RedirectResponse("/work", 303)
+
+
+@pages.get("/withdraw")
+def withdraw_page(visit: Here) -> Response:
+    """Ask what becomes of the answers."""
+    return visit.render("withdraw.html", person=visit.person())
+
+
+@pages.post("/withdraw")
+def withdraw(
+    visit: Here, csrf: ShortText, mode: Annotated[Literal["delete", "anonymous"], Form()]
+) -> Response:
+    """Leave with the answers or without."""
+    visit.check_csrf(csrf)
+    withdraw_person(visit.store, visit.person().id, mode)
+    return visit.start(f"/farewell?mode={mode}")
+
+
+@pages.get("/farewell")
+def farewell(visit: Here, mode: str = "delete") -> Response:
+    """Say what became of the answers."""
+    return visit.render("farewell.html", is_deleted=mode != "anonymous")
+
+
+def home(person: Person) -> str:
     """Return the page that a person begins at.
 
     Example:
-        >>> from types import SimpleNamespace
-        >>> home(SimpleNamespace(role="owner")), home(SimpleNamespace(role="annotator"))
+        >>> home(Person(role="owner")), home(Person(role="annotator"))
         ('/owner', '/work')
     """
     return "/owner" if person.role == "owner" else "/work"
@@ -190,7 +172,3 @@ def waiting_time(seconds: int) -> str:
         ('40 seconds', '2 minutes')
     """
     return f"{seconds} seconds" if seconds < 60 else f"{-(-seconds // 60)} minutes"
-
-
-def _address(request: Request) -> str:
-    return request.client.host if request.client else ""

@@ -1,7 +1,5 @@
 """What every answer of the server carries, and what no request may bring."""
 
-from __future__ import annotations
-
 import logging
 import time
 

@@ -1,7 +1,5 @@
 """Running the service."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import signal
@@ -61,7 +59,6 @@ def serve(
         from pqpp_annotation.web.app import create_app
         from pqpp_annotation.web.sessions import read_secret
     study = read_study(path)
-    assert study.name is not None
     secret = read_secret(Path(path).resolve().parent, study.name)
     with (
         _ending_quietly(),
@@ -69,7 +66,7 @@ def serve(
         store.serving(),
         _listening(host, port) as listener,
     ):
-        app = create_app(store, study, secret=secret, allows_http=allows_http)
+        app = create_app(store, secret=secret, allows_http=allows_http)
         scheme = "http" if certificate is None else "https"
         if not is_loopback(host) and certificate is None:
             sys.stderr.write(ALLOWED if allows_http else TLS)

@@ -1,7 +1,5 @@
 """Who is asking: a signed cookie that says which person, and the token that forms must bring."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

@@ -1,16 +1,26 @@
-"""`pqpp annotate init`: a study from a table or a dataset, and more prompts for one."""
+"""`pqpp annotate init`: make a study of a table of prompts and a folder of images."""
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
+from typing import Any
 
-from pqpp_cli.annotate.action import add_action, needing_annotate
+from pqpp_annotation.kinds.kind import TASK_KINDS
+from pqpp_cli.annotate.groups import ADDRESS, StudyFile, needing_annotate
+from pqpp_cli.command import Command
 from pqpp_cli.errors import CommandError
-from pqpp_cli.prompt_datasets import add_dataset
+from pqpp_cli.groups import ColumnOptions, Dataset
+from pqpp_files.options.option import option
 from pqpp_files.visible import visible
 
-_EPILOG = """examples:
+_OWNER_DAYS, _TRY_DAYS = 365, 1
+_OWN_OPTIONS = ("kind", "image_dir", "file", "path")
+
+
+class AnnotateInit(StudyFile, Dataset, ColumnOptions, Command):
+    """Make a study of a table of prompts and a folder of images."""
+
+    EPILOG = """examples:
   pqpp annotate init study.yaml --file prompts.csv --image-dir images
   pqpp annotate init study.yaml --file urls.csv --kind match --title "Does the image match?"
   pqpp annotate init study.yaml --dataset OWNER/NAME --split train --set control.count=20
@@ -21,129 +31,110 @@ wanted prompt_id, model (`reference` for a true photo), control and training (ye
 expected (the right answer of a training item). Each image is opened and hashed before anything is
 written. All else stands in the study file, with comments; edit it whenever you like.
 """
-ADDRESS = "http://127.0.0.1:8000"
-_OWNER_DAYS, _TRY_DAYS = 365, 1
-
-
-def add_init(actions: argparse._SubParsersAction) -> None:
-    """Add the action."""
-    what = "make a study of a table of prompts and a folder of images"
-    init = add_action(actions, "init", what, run_init, _EPILOG)
-    init.add_argument("--file", metavar="FILE", help="the table of prompts and images")
-    init.add_argument("--image-dir", metavar="DIR", help="folder of the images")
-    init.add_argument(
-        "--image-column", metavar="COLUMN", default="image", help="of images (default: image)"
-    )
-    add_dataset(init, "take prompts and images from a dataset instead", images=False)
-    init.add_argument("--column", default="prompt", help="the dataset's prompts (default: prompt)")
-    init.add_argument(
-        "--kind",
-        default="relevance",
-        help="of task: relevance, ranking, match, rich, preference, rating (default: %(default)s)",
-    )
-    init.add_argument("--title", default=None, help="what is asked, in one line")
-    init.add_argument(
-        "--people-per-item", type=int, metavar="N", default=3, help="(default: %(default)s)"
-    )
-    init.add_argument(
-        "--seed", type=int, metavar="N", default=0, help="of all random orders (default: 0)"
-    )
-    init.add_argument(
-        "--set",
-        action="append",
-        default=[],
+    dataset: str | None = option(None, "take prompts and images from a dataset instead")
+    file: str | None = option(None, "the table of prompts and images", metavar="FILE", path="file")
+    image_dir: str | None = option(None, "folder of the images", metavar="DIR", path="images")
+    image_column: str = option("image", "of images", metavar="COLUMN")
+    column: str = option("prompt", "the dataset's prompts")
+    kind: str = option("relevance", "of task", TASK_KINDS)
+    title: str | None = option(None, "what is asked, in one line")
+    people_per_item: int = option(3, "how many people judge an item", metavar="N")
+    seed: int = option(0, "of all random orders", metavar="N")
+    set: dict[str, str] | None = option(
+        None,
+        "any other setting of the study file, like control.count=20; as often as is needed",
         metavar="NAME=VALUE",
-        help="any other setting of the study file, like control.count=20; as often as is needed",
     )
-    init.add_argument(
-        "--add", action="store_true", help="add the prompts of the table to a study that is there"
-    )
+    add: bool = option(False, "add the prompts of the table to a study that is there")
 
+    def __post_init__(self) -> None:
+        """Check that prompts come from one place, and settings have no option of their own."""
+        super().__post_init__()
+        self.require_one_of("file", "dataset")
+        for name in _OWN_OPTIONS:
+            if name in (self.set or {}):
+                raise CommandError(
+                    f"`set` {name}: it has an option or a word of its own; see --help"
+                )
 
-def run_init(options: argparse.Namespace) -> None:
-    """Make a study, or add prompts to one."""
-    with needing_annotate():
-        from pqpp_annotation.store.database import open_store
-        from pqpp_annotation.study import add_prompts, make_study, read_study
+    def run(self) -> None:
+        """Make a study, or add prompts to one."""
+        with needing_annotate():
+            from pqpp_annotation.study import add_prompts, make_study, read_study
 
-    if (options.file is None) == (options.dataset is None):
-        raise CommandError("--file: give a table of prompts by it, or a dataset by --dataset")
-    if options.add:
-        study = read_study(options.study)
-        assert study.name is not None
-        file, _ = _table_of(options, study.name)
-        print(f"added: {add_prompts(study, file)} items, {options.study}")
-        return
-    place = Path(options.study)
-    if place.exists():
-        raise CommandError(f"{place} is there already; --add adds prompts to it, or name another")
-    settings = {"people_per_item": options.people_per_item, "seed": options.seed}
-    settings |= {"image_column": options.image_column, **settings_of(options.set)}
-    for name in ("kind", "image_dir", "file", "path"):
-        if name in settings:
-            raise CommandError(f"--set {name}: it has an option or a word of its own; see --help")
-    if options.title is not None:
-        settings["title"] = options.title
-    file, folder = _table_of(options, place.stem)
-    study = make_study(place, file, folder, options.kind, **settings)
-    store = open_store(study)
-    try:
-        counts = store.count_items()
-        links = [
-            store.invitations.create(1, role, label, days)[0][0]
-            for role, label, days in (
-                ("owner", "made by init", _OWNER_DAYS),
-                ("annotator", "to try it", _TRY_DAYS),
+        if self.add:
+            study = read_study(self.study)
+            file, _ = self._table(study.name or "")
+            print(f"added: {add_prompts(study, file)} items, {self.study}")
+            return
+        place = Path(self.study)
+        if place.exists():
+            raise CommandError(
+                f"{place} is there already; `add` adds prompts to it, or name another"
             )
-        ]
-    finally:
-        store.close()
-    print(visible(f"made: {place} and {study.database} ({counts})"))
-    print(f"next: pqpp annotate serve {place}")
-    print(f"your own view: {ADDRESS}/join/{links[0]}")
-    print(f"to try it:     {ADDRESS}/join/{links[1]}")
+        settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}
+        settings |= {"image_column": self.image_column, **settings_of(self.set or {})}
+        if self.title is not None:
+            settings["title"] = self.title
+        file, folder = self._table(place.stem)
+        study = make_study(place, file, folder, self.kind, **settings)
+        with self.opened() as store:
+            from pqpp_annotation.store.invitations import make_links
+            from pqpp_annotation.store.items import count_items
+
+            counts = count_items(store)
+            links = [
+                make_links(store, 1, role, label, days)[0][0]
+                for role, label, days in (
+                    ("owner", "made by init", _OWNER_DAYS),
+                    ("annotator", "to try it", _TRY_DAYS),
+                )
+            ]
+        print(visible(f"made: {place} and {study.database} ({counts})"))
+        print(f"next: pqpp annotate serve {place}")
+        print(f"your own view: {ADDRESS}/join/{links[0]}")
+        print(f"to try it:     {ADDRESS}/join/{links[1]}")
+
+    def _table(self, name: str) -> tuple[str, str | None]:
+        """Return the table and the folder of images; those of a dataset are written first."""
+        if self.dataset is None:
+            return self.file or "", self.image_dir
+        from pqpp_annotation.study.sources import write_dataset
+        from pqpp_models.prompt_rows import dataset_rows
+
+        rows, _ = dataset_rows(
+            self.dataset, self.subset, self.split, self.data_dir, column=self.column
+        )
+        root = Path(self.study).parent
+        table, folder = root / f"{name}-prompts.jsonl", root / f"{name}-images"
+        write_dataset(rows, folder, table, self.image_column)
+        return str(table), str(folder)
 
 
-def settings_of(pairs: list[str]) -> dict:
-    """Read settings like `control.count=20`; a value is what YAML takes it for.
+def settings_of(given: dict[str, str]) -> dict[str, Any]:
+    """Return settings like `control.count=20` as the study file has them; YAML reads the values.
 
     Raises:
-        CommandError: One is written otherwise.
+        CommandError: A group has a value already.
 
     Example:
-        >>> settings_of(["control.count=20", "consent=I agree.", "control.every=4"])
+        >>> settings_of({"control.count": "20", "consent": "I agree.", "control.every": "4"})
         {'control': {'count': 20, 'every': 4}, 'consent': 'I agree.'}
     """
     import yaml
 
-    found: dict = {}
-    for pair in pairs:
-        name, sign, value = pair.partition("=")
+    settings: dict[str, Any] = {}
+    for name, value in given.items():
         *groups, last = name.split(".")
-        if not sign or not all([*groups, last]):
-            raise CommandError(f"--set {pair}: write it like control.count=20")
-        try:
-            plain = yaml.safe_load(value)
-        except yaml.YAMLError:
-            plain = value
-        place = found
+        if not all([*groups, last]):
+            raise CommandError(f"`set` {name}={value}: write it like control.count=20")
+        place = settings
         for group in groups:
             place = place.setdefault(group, {})
             if not isinstance(place, dict):
-                raise CommandError(f"--set {pair}: {group} has a value already")
-        place[last] = plain
-    return found
-
-
-def _table_of(options: argparse.Namespace, name: str) -> tuple[str, str | None]:
-    """Return the table and the folder of images; those of a dataset are written first."""
-    if options.dataset is None:
-        return options.file, options.image_dir
-    from pqpp_annotation.study.sources import write_dataset
-    from pqpp_cli.prompt_datasets import dataset_rows
-
-    rows = dataset_rows(options)
-    root = Path(options.study).parent
-    table, folder = root / f"{name}-prompts.jsonl", root / f"{name}-images"
-    write_dataset(rows, folder, table, options.image_column)
-    return str(table), str(folder)
+                raise CommandError(f"`set` {name}={value}: {group} has a value already")
+        try:
+            place[last] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            place[last] = value
+    return settings

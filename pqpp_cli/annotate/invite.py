@@ -1,18 +1,25 @@
-"""`pqpp annotate invite`: links and passwords."""
+"""`pqpp annotate invite`: make links for people, or end them."""
 
 from __future__ import annotations
 
-import argparse
+import csv
+import io
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from pqpp_cli.annotate.action import add_action, opened
-from pqpp_cli.annotate.init import ADDRESS
+from pqpp_cli.annotate.groups import Address, StudyFile
+from pqpp_cli.command import Command
 from pqpp_cli.errors import CommandError
-from pqpp_cli.output import OutputFile, emit
+from pqpp_files.options.option import option
 from pqpp_files.visible import visible
 
-_EPILOG = """examples:
+
+class AnnotateInvite(StudyFile, Address, Command):
+    """Make links for people, or end them."""
+
+    EPILOG = """examples:
   pqpp annotate invite study.yaml --count 20 --output links.csv
   pqpp annotate invite study.yaml --role control --label "Ann"
   pqpp annotate invite study.yaml --shared --address https://study.example.org
@@ -24,108 +31,94 @@ A link is for one person, who comes back by it, also on another device. --shared
 recruiting site, which adds an id to it: ?PROLIFIC_PID=..., ?workerId=... or ?participant_id=...
 Roles: annotator; control (judges the control items, to compare people with); owner (sees all).
 """
+    count: int = option(1, "links", metavar="N")
+    role: str = option("annotator", "annotator, control or owner")
+    label: str | None = option(None, "a note of yours; nobody else sees it")
+    days: float = option(30.0, "until a link expires (default: 30)", metavar="N")
+    shared: bool = option(False, "one link for all whom a recruiting site sends")
+    name: str | None = option(None, "add a person who signs in by a password")
+    password_file: str | None = option(
+        None, "the password of --name; - is standard input", metavar="FILE", path="file"
+    )
+    list: bool = option(False, "print what links there are")
+    revoke: int | None = option(None, "end a link at once", metavar="ID")
+    output: str | None = option(None, "write the links as CSV", metavar="FILE", path="output file")
 
-
-def add_invite(actions: argparse._SubParsersAction) -> None:
-    """Add the action."""
-    what = "make links for people, or end them"
-    invite = add_action(actions, "invite", what, run_invite, _EPILOG)
-    invite.add_argument("--count", type=int, metavar="N", default=1, help="links (default: 1)")
-    invite.add_argument(
-        "--role", default="annotator", help="annotator, control or owner (default: %(default)s)"
-    )
-    invite.add_argument("--label", default=None, help="a note of yours; nobody else sees it")
-    invite.add_argument(
-        "--days", type=float, metavar="N", default=30, help="until a link expires (default: 30)"
-    )
-    invite.add_argument(
-        "--shared", action="store_true", help="one link for all whom a recruiting site sends"
-    )
-    invite.add_argument(
-        "--address",
-        metavar="URL",
-        default=ADDRESS,
-        help="where people reach the server (default: %(default)s)",
-    )
-    invite.add_argument("--name", default=None, help="add a person who signs in by a password")
-    invite.add_argument(
-        "--password-file", metavar="FILE", help="the password of --name; - is standard input"
-    )
-    invite.add_argument("--list", action="store_true", help="print what links there are")
-    invite.add_argument("--revoke", type=int, metavar="ID", help="end a link at once")
-    invite.add_argument("--output", type=OutputFile, metavar="FILE", help="write the links as CSV")
-
-
-def run_invite(options: argparse.Namespace) -> None:
-    """Make links, list them, end one, or add a person with a password."""
-    if options.password_file and not options.name:
-        raise CommandError("--password-file: say whose it is by --name")
-    store = opened(options.study, options.output)
-    try:
-        if options.revoke is not None:
-            store.invitations.revoke(options.revoke)
-            print(f"revoked: link {options.revoke}")
-        elif options.list:
-            print(f"{'id':>6}  {'role':9}  {'state':8}  label")
-            for one in store.invitations.all():
-                print(visible(_line_of(one, store.clock())))
-        elif options.name:
-            _add_person(store, options)
-        else:
-            count = 1 if options.shared else options.count
-            label = options.label or ""
-            made = store.invitations.create(
-                count, options.role, label, options.days, options.shared
+    def __post_init__(self) -> None:
+        """Check that a password is somebody's, and that somebody has one."""
+        super().__post_init__()
+        if self.password_file and not self.name:
+            raise CommandError("`password_file`: say whose it is by `name`")
+        if self.name and not (self.password_file or self.list or self.revoke is not None):
+            raise CommandError(
+                "`name`: give the password by `password_file` FILE, - is standard input"
             )
-            _print_links(made, options)
-    finally:
-        store.close()
+
+    def run(self) -> None:
+        """Make links, list them, end one, or add a person with a password."""
+        with self.opened(self.output) as store:
+            from pqpp_annotation.store.invitations import all_links, make_links, revoke_link
+
+            if self.revoke is not None:
+                revoke_link(store, self.revoke)
+                print(f"revoked: link {self.revoke}")
+            elif self.list:
+                print(f"{'id':>6}  {'role':9}  {'state':8}  label")
+                for invitation in all_links(store):
+                    print(visible(_line_of(invitation, store.clock())))
+            elif self.name:
+                self._add_person(store, self.name)
+            else:
+                count = 1 if self.shared else self.count
+                label = self.label or ""
+                links = make_links(store, count, self.role, label, self.days, self.shared)
+                self._print_links(links)
+
+    def _print_links(self, created: Any) -> None:
+        from pqpp_cli.output import emit
+
+        rows = []
+        for token, invitation in created:
+            expires = datetime.fromtimestamp(invitation.expires / 1000, UTC)
+            about = (invitation.id, invitation.label, invitation.role)
+            rows.append((*about, self.link(token), expires.isoformat(timespec="minutes")))
+        if self.output is None:
+            for row in rows:
+                print(row[3])
+            return
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(("id", "label", "role", "link", "expires"))
+        writer.writerows(rows)
+        emit(text.getvalue(), self.output, is_secret=True)
+
+    def _add_person(self, store: Any, name: str) -> None:
+        """Add a person with a password, or give one that is there another password."""
+        from pqpp_annotation.store.people import add_person, find_person, set_password
+
+        password = _password_in(self.password_file or "-")
+        known = find_person(store, name)
+        if known is not None:
+            set_password(store, known.id, password)
+            print(visible(f"changed: the password of {known.name}; sessions have ended"))
+            return
+        person = add_person(store, name, self.role, password)
+        print(visible(f"added: {person.name} ({person.role}), who signs in by a password"))
 
 
-def _line_of(one, now: int) -> str:
-    """Return an invitation in a line."""
-    state = "used" if one.person_id else "shared" if one.is_shared else "not used"
-    if one.revoked:
-        state = "revoked"
-    elif one.expires <= now:
-        state = "expired"
-    return f"{one.id:>6}  {one.role:9}  {state:8}  {one.label}"
-
-
-def _print_links(made: list, options: argparse.Namespace) -> None:
-    import csv
-    import io
-    from datetime import UTC, datetime
-
-    rows = []
-    for token, one in made:
-        expires = datetime.fromtimestamp(one.expires / 1000, UTC).isoformat(timespec="minutes")
-        link = f"{options.address.rstrip('/')}/join/{token}"
-        rows.append((one.id, one.label, one.role, link, expires))
-    if options.output is None:
-        for row in rows:
-            print(row[3])
-        return
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("id", "label", "role", "link", "expires"))
-    writer.writerows(rows)
-    emit(text.getvalue(), options.output)
-
-
-def _add_person(store, options: argparse.Namespace) -> None:
-    """Add a person with a password, or give one that is there another password."""
-    if not options.password_file:
-        raise CommandError("--name: give the password by --password-file FILE, - is standard input")
-    read = sys.stdin.readline() if options.password_file == "-" else ""
+def _password_in(path: str) -> str:
     try:
-        password = (read or Path(options.password_file).read_text("utf-8")).strip("\r\n")
+        line = sys.stdin.readline() if path == "-" else Path(path).read_text("utf-8")
     except UnicodeDecodeError:
-        raise CommandError(f"--password-file {options.password_file}: it is no text") from None
-    known = store.people.by_name(options.name)
-    if known is not None:
-        store.people.set_password(known.id, password)
-        print(visible(f"changed: the password of {known.name}; sessions have ended"))
-        return
-    person = store.people.add(options.name, options.role, password)
-    print(visible(f"added: {person.name} ({person.role}), who signs in by a password"))
+        raise CommandError(f"`password_file` {path}: it is no text") from None
+    return line.strip("\r\n")
+
+
+def _line_of(invitation: Any, now: int) -> str:
+    """Return an invitation in a line."""
+    state = "used" if invitation.person_id else "shared" if invitation.is_shared else "not used"
+    if invitation.revoked:
+        state = "revoked"
+    elif invitation.expires <= now:
+        state = "expired"
+    return f"{invitation.id:>6}  {invitation.role:9}  {state:8}  {invitation.label}"

@@ -14,8 +14,13 @@ from pqpp_datasets.benchmark import LICENCES, Benchmark
 from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError
 from pqpp_datasets.export.parquet_folder import CARD
-from pqpp_datasets.location import available_splits, local_folder, missing_files
-from pqpp_datasets.sources import Release, release
+from pqpp_datasets.location import (
+    downloaded_folder,
+    has_a_split,
+    local_folder,
+    missing_files,
+)
+from pqpp_datasets.sources import release
 
 PREVIEW_ROWS = 3
 _SMALL = 5_000_000
@@ -106,22 +111,15 @@ def _files_said(benchmark: Benchmark) -> str:
 
 
 def _first_rows(benchmark: Benchmark, data_dir: str | None) -> list[dict]:
-    folder = None
+    folder, split = None, benchmark.splits[0]
     if benchmark.folders:
         folder = local_folder(benchmark, data_dir) or _fetched(benchmark)
-        splits = available_splits(benchmark, folder)
-        if not splits:
-            raise MissingFileError(f"{folder}: no split of {benchmark.name} is here")
-        split = splits[0]
-        if missing := missing_files(benchmark, folder, split):
-            raise MissingFileError(f"{missing[0]}: this file is missing")
-    else:
-        split = benchmark.splits[0]
-    if benchmark.read is not None:
-        table = benchmark.read(folder, split, {})
-    else:
-        parts = benchmark.parts(folder, split, {})[:1]
-        table = next(iter(benchmark.read_parts(folder, split, {}, parts)))
+        whole = [s for s in benchmark.splits if not missing_files(benchmark, folder, s)]
+        if not whole:
+            raise MissingFileError(f"{folder}: no whole split of {benchmark.name} is here")
+        split = whole[0]
+    parts = benchmark.parts(folder, split, {})[:1] if benchmark.parts else []
+    table = next(benchmark.tables(folder, split, {}, parts))
     return table.slice(0, PREVIEW_ROWS).to_pylist()
 
 
@@ -129,10 +127,8 @@ def _fetched(benchmark: Benchmark) -> Path:
     """Return the folder of what was downloaded; what is small is downloaded now."""
     import datasets
 
-    published: Release = release(benchmark.folders[0])
-    place = Path(datasets.config.DOWNLOADED_DATASETS_PATH)
-    folder = place / published.folder / published.commit
-    if any(not missing_files(benchmark, folder, split) for split in benchmark.splits):
+    folder = downloaded_folder(benchmark)
+    if has_a_split(benchmark, folder):
         return folder
     sources = _sources(benchmark, benchmark.splits[:1])
     sizes = [source.bytes for source in sources]
@@ -140,7 +136,8 @@ def _fetched(benchmark: Benchmark) -> Path:
         raise MissingFileError(
             "its files are not on this machine; load it once, or name their folder by --data-dir"
         )
-    return download_release(published, [source.path for source in sources], place)
+    place = Path(datasets.config.DOWNLOADED_DATASETS_PATH)
+    return download_release(release(benchmark.folders[0]), [s.path for s in sources], place)
 
 
 def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
@@ -154,6 +151,8 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
         MissingFileError: If it has no card with the files of its splits.
         DataFileError: If a file is not as it must be, or there is no such subset.
     """
+    from datasets import Features
+
     folder = Path(folder)
     about = _card_data(folder)
     files = {
@@ -174,7 +173,8 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
     facts = {"licence": f"{name} ({licence})" if name else licence}
     facts["files"] = f"{sum(map(len, files.values()))}, {size:,} bytes"
     title = f"{about.get('pretty_name') or folder.name}: {', '.join(names)}"
-    return Described(title, facts, counts, _features(schema), _head(paths[0]))
+    features = Features.from_arrow_schema(schema)
+    return Described(title, facts, counts, features, _head(paths[0]))
 
 
 def _card_data(folder: Path) -> dict:
@@ -212,9 +212,3 @@ def _opened(path: Path) -> pyarrow.parquet.ParquetFile:
 def _head(path: Path) -> list[dict]:
     batches = _opened(path).iter_batches(PREVIEW_ROWS)
     return next(batches).to_pylist()[:PREVIEW_ROWS] if _rows_of(path) else []
-
-
-def _features(schema: pa.Schema) -> Mapping[str, object]:
-    from datasets import Features
-
-    return Features.from_arrow_schema(schema)

@@ -146,7 +146,7 @@ def _options_named(options: Mapping[str, str]) -> list[str]:
 
 
 def _croissant(folder: Path, files, releases: Mapping[str, str]) -> dict:
-    from pqpp_datasets.export.croissant import croissant_of
+    from pqpp_datasets.export.parquet_folder import croissant_of
 
     config = next(iter(releases))
     benchmark = BENCHMARKS[config]

@@ -1,7 +1,5 @@
 """Publishing an exported folder as a dataset on the Hub, in one commit: whole or not at all."""
 
-from __future__ import annotations
-
 from pathlib import Path, PurePosixPath
 from typing import Any
 

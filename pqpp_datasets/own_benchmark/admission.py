@@ -9,16 +9,13 @@ thresholds; .41 (the least kappa that is called moderate) and .5 are ours, as in
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from pqpp_datasets.own_benchmark.votes.votes import Votes, depths
-
-MIN_KAPPA = 0.41
-MIN_REFERENCE_SHARE = 0.5
-BEST = 3
+from pqpp_datasets.own_benchmark.options import BEST, BuildOptions
+from pqpp_datasets.own_benchmark.trust.annotators import Agreements
+from pqpp_datasets.own_benchmark.votes.votes import Votes
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Annotator:
     Attributes:
         votes: How many judgments came.
         kappas: Member of the control group to Cohen's kappa with it.
-        control_images: On how many images that is measured.
+        control_images: On how many images that is measured; None for a member of the group.
         reference_share: Of the reference images judged, the share called highly relevant; None if
             none were judged.
         reasons: Why the judgments are not used; empty for an admitted annotator.
@@ -39,7 +36,7 @@ class Annotator:
     name: str
     votes: int
     kappas: dict[str, float]
-    control_images: int
+    control_images: int | None
     reference_share: float | None
     reasons: tuple[str, ...]
     flag: str = ""
@@ -51,12 +48,7 @@ class Annotator:
 
 
 def judge_annotators(
-    votes: Votes,
-    min_kappa: float = MIN_KAPPA,
-    min_reference_share: float = MIN_REFERENCE_SHARE,
-    flags: Sequence[str] = (),
-    exclude: str | None = None,
-    called: Sequence[str] | None = None,
+    votes: Votes, agreements: Agreements | None, options: BuildOptions
 ) -> list[Annotator]:
     """Measure every annotator outside the control group, and say who is not admitted and why.
 
@@ -66,71 +58,58 @@ def judge_annotators(
 
     Args:
         votes: All votes.
-        min_kappa: As of `BuildOptions`.
-        min_reference_share: Likewise.
-        flags: Why each annotator is flagged, empty for those who are not.
-        exclude: "flagged" for not admitting them.
-        called: What annotators are called in the result; their names if left out.
+        agreements: Of the annotators, with the reason of each who is flagged.
+        options: With `min_kappa`, `min_reference_share` and `exclude`.
     """
     if not votes.has_annotators:
         return []
-    shared, kappas = _agreement(votes)
-    called = called or votes.annotator_names
-    named = {one: {called[n]: k for n, k in own.items()} for one, own in kappas.items()}
-    group = [called[number] for number in np.unique(votes.annotator[votes.control])]
-    regular = ~votes.control
+    group = [votes.annotator_names[n] for n in np.unique(votes.annotator[votes.control])]
     size = len(votes.annotator_names)
-    counts = np.bincount(votes.annotator[regular], minlength=size)
+    shared, kappas = _agreement(votes)
+    regular = ~votes.control
     seen = regular & votes.reference
-    references = np.bincount(votes.annotator[seen], minlength=size)
-    high = np.bincount(votes.annotator[seen & (votes.value == votes.scale.high)], minlength=size)
-    found = []
-    for number in np.flatnonzero(counts).tolist():
-        own = named.get(number, {})
-        share = float(high[number] / references[number]) if references[number] else None
-        flag = flags[number] if flags else ""
-        reasons = [
-            *(_agreement_faults(own, group, min_kappa) if group else []),
-            *(_reference_faults(share, min_reference_share) if votes.reference.any() else []),
-            *([flag] if flag and exclude == "flagged" else []),
-        ]
-        found.append(
-            Annotator(
-                called[number],
-                int(counts[number]),
-                own,
-                int(shared[number]),
-                share,
-                tuple(reasons),
-                flag,
-            )
+    counts, references, high = (
+        np.bincount(votes.annotator[chosen], minlength=size).tolist()
+        for chosen in (regular, seen, seen & (votes.value == votes.scale.high))
+    )
+    annotators = []
+    for number, name in enumerate(votes.annotator_names):
+        if not counts[number]:
+            continue
+        own = kappas.get(number, {})
+        share = high[number] / references[number] if references[number] else None
+        flag = agreements.reasons[number] if agreements else ""
+        reasons = [flag] if flag and options.exclude == "flagged" else []
+        if votes.reference.any():
+            reasons = _reference_faults(share, options.min_reference_share) + reasons
+        if group:
+            reasons = _agreement_faults(own, group, options.min_kappa) + reasons
+        annotators.append(
+            Annotator(name, counts[number], own, int(shared[number]), share, tuple(reasons), flag)
         )
-    return found
+    return annotators
 
 
-def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[int, float]]]:
+def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
     """Return how many control images each annotator judged, and kappas with the control group."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
-    judged = np.zeros(int(votes.item.max()) + 1, bool)
-    judged[votes.item[votes.control]] = True
-    rows = np.flatnonzero(~votes.control & judged[votes.item])
+    judged = np.isin(votes.item, votes.item[votes.control])
+    rows = np.flatnonzero(~votes.control & judged)
     rows = rows[np.argsort(votes.annotator[rows], kind="stable")]
     annotators, starts = np.unique(votes.annotator[rows], return_index=True)
-    parts = np.split(rows, starts[1:]) if len(rows) else []
-    kappas: dict[int, dict[int, float]] = {int(number): {} for number in annotators}
+    kappas: dict[int, dict[str, float]] = {number: {} for number in annotators.tolist()}
     is_ordered = votes.scale.level != "nominal" and votes.scale.name != "pqpp"
     weights = "quadratic" if is_ordered else None
     for member in np.unique(votes.annotator[votes.control]):
         own = votes.control & (votes.annotator == member)
-        theirs = np.full(len(judged), np.nan)
+        theirs = np.full(len(votes.first), np.nan)
         theirs[votes.item[own]] = votes.value[own]
-        for number, part in zip(annotators, parts, strict=True):
-            other = theirs[votes.item[part]]
-            both = ~np.isnan(other)
-            if both.any():
-                kappa = cohen_kappa(votes.value[part][both], other[both], weights)
-                kappas[int(number)][int(member)] = kappa
+        for number, part in zip(kappas, np.split(rows, starts[1:]), strict=False):
+            part = part[~np.isnan(theirs[votes.item[part]])]
+            if len(part):
+                kappa = cohen_kappa(votes.value[part], theirs[votes.item[part]], weights)
+                kappas[number][votes.annotator_names[member]] = kappa
     return np.bincount(votes.annotator[rows], minlength=len(votes.annotator_names)), kappas
 
 
@@ -164,11 +143,16 @@ def trusted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -
     Returns:
         int64, their numbers: image by image, and of an image in the order of trust.
     """
+    kept = ~votes.control & ~votes.reference
     if not votes.has_annotators:
-        rows = np.flatnonzero(~votes.control & ~votes.reference)
+        rows = np.flatnonzero(kept)
         return rows[np.argsort(votes.item[rows], kind="stable")]
-    place = _places(votes, annotators)
-    rows = np.flatnonzero(~votes.control & ~votes.reference & (place[votes.annotator] >= 0))
+    admitted = [a for a in annotators if not a.reasons]
+    ranked = sorted(admitted, key=lambda a: (-(a.kappa or 0.0), a.name))
+    numbers = {name: number for number, name in enumerate(votes.annotator_names)}
+    place = np.full(len(numbers), -1, np.int64)  # in the order of trust, -1 for those not admitted
+    place[[numbers[annotator.name] for annotator in ranked]] = np.arange(len(ranked))
+    rows = np.flatnonzero(kept & (place[votes.annotator] >= 0))
     if len(rows) and any(annotator.kappas for annotator in annotators):
         # The places of a prompt's annotators stand together, the best first.
         pair = votes.prompt[rows] * len(place) + place[votes.annotator[rows]]
@@ -177,29 +161,12 @@ def trusted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -
     return rows[np.lexsort((place[votes.annotator[rows]], votes.item[rows]))]
 
 
-def vote_matrix(votes: Votes, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Lay votes out as a row an image, NaN where there is none.
+def depths(groups: np.ndarray) -> np.ndarray:
+    """Count 0, 1, 2, ... in each run of equal values.
 
-    Args:
-        votes: All votes.
-        rows: Which are laid out, image by image.
-        values: Their values.
-
-    Returns:
-        float64 (items, most votes of an image).
+    Example:
+        >>> depths(np.array([7, 7, 3, 7])).tolist()
+        [0, 1, 0, 0]
     """
-    depth = depths(votes.item[rows])
-    width = int(depth.max()) + 1 if len(depth) else 1
-    matrix = np.full((len(votes.first), width), np.nan)
-    matrix[votes.item[rows], depth] = values
-    return matrix
-
-
-def _places(votes: Votes, annotators: list[Annotator]) -> np.ndarray:
-    """Return the place of each annotator in the order of trust, -1 for those not admitted."""
-    admitted = [a for a in annotators if not a.reasons]
-    ranked = sorted(admitted, key=lambda a: (-(a.kappa or 0.0), a.name))
-    numbers = {name: number for number, name in enumerate(votes.annotator_names)}
-    place = np.full(len(votes.annotator_names), -1, np.int64)
-    place[[numbers[annotator.name] for annotator in ranked]] = np.arange(len(ranked))
-    return place
+    starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))
+    return np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))

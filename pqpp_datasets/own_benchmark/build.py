@@ -1,6 +1,5 @@
 """From raw files to the splits of a benchmark."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,18 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.own_benchmark.generation import Generation, score_votes
+from pqpp_datasets.own_benchmark.forms import read_long
+from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
-from pqpp_datasets.own_benchmark.prompts import Prompts
-from pqpp_datasets.own_benchmark.retrieval import Retrieval, read_relevance, read_runs, score_runs
-from pqpp_datasets.own_benchmark.splits import split_rule
-from pqpp_datasets.own_benchmark.votes.preferences import (
-    Preferences,
-    read_preferences,
-    score_preferences,
-)
-from pqpp_datasets.own_benchmark.votes.read import read_votes
-from pqpp_datasets.pqpp import IDENTITIES
+from pqpp_datasets.own_benchmark.prompts import Prompts, number_prompts, split_rule
+from pqpp_datasets.own_benchmark.votes.preferences import Preferences, score_preferences
+from pqpp_datasets.own_benchmark.votes.scales import label_values, scale_of_votes
+from pqpp_datasets.own_benchmark.votes.votes import votes_of
 from pqpp_datasets.target_columns import Target, exact_mean, targets_for, with_targets
 from pqpp_files.names import how_many
 
@@ -37,24 +31,26 @@ class Built:
         generation: What came of the judgments, or None.
         retrieval: What came of the runs, or None.
         preferences: What came of the preferences, or None.
+        options: How it was built.
+        prompts: The identity columns of all prompts, in the order in which the files bring them.
+        split_of: The split of each prompt.
         targets: What the target columns are, which the tables' schemas tell too.
         inputs: The files that it was built from.
         warnings: What is odd about it, a line each: an empty split, a target without a value.
+        notes: How the votes were read, a line each: the scale, what was left out.
     """
 
     splits: dict[str, pa.Table]
     generation: Generation | None
     retrieval: Retrieval | None
+    preferences: Preferences | None
     options: BuildOptions
+    prompts: pa.Table
+    split_of: np.ndarray
     targets: tuple[Target, ...] = ()
     inputs: tuple[Path, ...] = ()
     warnings: tuple[str, ...] = ()
-    preferences: Preferences | None = None
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """How the votes were read, a line each: the scale, what was left out."""
-        return tuple(n for one in (self.generation, self.preferences) if one for n in one.notes)
+    notes: tuple[str, ...] = ()
 
 
 def build_benchmark(
@@ -70,11 +66,15 @@ def build_benchmark(
     together), `<model>_p<k>` or `<model>_rr`, and `mean_...` over the models, null where one is.
 
     Args:
-        judgments: A file, or several, as for `pqpp_datasets.own_benchmark.votes.read.read_votes`.
-        runs: As for `read_runs`, a file, several, or model to file; needs `relevance`.
-        relevance: As for `read_relevance`, likewise.
+        judgments: A file, or several: tables of votes on images in any form that `options` tells.
+        runs: Results of retrievers, a file, several, or model to file: tables, or runs of TREC,
+            which have ids of prompts, whose texts stand in `options.prompts`, and whose model is
+            the name of the file if none is given. A higher score is better. Needs `relevance`.
+        relevance: Votes on the results: tables, or qrels of TREC, where grades above 0 are
+            relevant. An image without a vote is irrelevant.
         options: How.
-        preferences: As for `pqpp_datasets.own_benchmark.votes.preferences.read_preferences`.
+        preferences: Which of two models' images of a prompt is better: a, b or tie, other words for
+            them, or the chosen model's name.
 
     Raises:
         BenchmarkError: If nothing to build from came, a file is not as it must be, or no target
@@ -95,39 +95,50 @@ def build_benchmark(
         "runs": runs,
         "relevance": relevance,
     }
-    if (runs is None) != (relevance is None) or not any(
-        path is not None for path in given.values()
-    ):
+    files = {kind: _files(paths) for kind, paths in given.items() if paths is not None}
+    if not files or ("runs" in files) != ("relevance" in files):
         raise OptionError(
             "nothing to build from: give judgments, preferences, or runs together with relevance, "
             "or all of them"
         )
-    inputs = {name: _paths(path) for name, path in given.items() if path is not None}
-    prompts, generation, retrieval, preferred = _scored(inputs, options)
-    columns = prompts.identities()
-    arrays = [pa.array(columns[name], kind) for name, kind in IDENTITIES.items()]
-    targets = _targets(generation, retrieval, preferred, len(prompts.keys), options)
+    prompts, generation, retrieval, preferred = _scored(files, options)
+    identities = prompts.identities()
+    split_of = prompts.splits(options.fractions, options.seed)
+    targets = _targets(generation, retrieval, preferred, len(split_of), options)
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
-        raise DataFileError(_nothing_scored(inputs, generation, retrieval))
-    arrays += [pa.array(values, pa.float64(), from_pandas=True) for values in targets.values()]
-    table = pa.table(arrays, names=[*IDENTITIES, *(target.name for target in targets)])
+        raise DataFileError(_nothing_scored(files, generation, retrieval))
+    table = identities
+    for target, values in targets.items():
+        table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
     table = with_targets(table, list(targets), split_rule(options.fractions, options.seed))
-    of_row = np.array(prompts.splits(options.fractions, options.seed))
-    splits = {name: table.filter(pa.array(of_row == name)) for name in options.fractions}
+    splits = {name: table.filter(pa.array(split_of == name)) for name in options.fractions}
+    warnings = [
+        f"the split {name} got no prompt: {share:g} of {len(split_of)} was asked for"
+        for name, share in options.fractions.items()
+        if share > 0 and not splits[name].num_rows
+    ]
+    warnings += [f"the column {name} has no value for any prompt" for name in empty]
+    joined = (options.prompts, options.images, options.labels)
     return Built(
-        {n: t for n, t in splits.items() if t.num_rows},
-        generation,
-        retrieval,
-        options,
-        tuple(targets),
-        (*(path for paths in inputs.values() for _, path in paths), *_joined(options)),
-        tuple(_warnings(splits, empty, options)),
-        preferred,
+        splits={name: table for name, table in splits.items() if table.num_rows},
+        generation=generation,
+        retrieval=retrieval,
+        preferences=preferred,
+        options=options,
+        prompts=identities,
+        split_of=split_of,
+        targets=tuple(targets),
+        inputs=(
+            *(path for paths in files.values() for _, path in paths),
+            *(Path(path) for path in joined if path),
+        ),
+        warnings=tuple(warnings),
+        notes=tuple(note for part in (generation, preferred) if part for note in part.notes),
     )
 
 
-def _paths(given: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
+def _files(given: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
     """Return files, each with the model that it is given for, if any."""
     if isinstance(given, Mapping):
         return [(model, Path(path)) for model, path in given.items()]
@@ -135,88 +146,77 @@ def _paths(given: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) 
     return [(None, Path(path)) for path in files]
 
 
-def _joined(options: BuildOptions) -> list[Path]:
-    """Return the other files that a benchmark is built from."""
-    return [Path(path) for path in (options.prompts, options.images, options.labels) if path]
-
-
 def _scored(
-    inputs: Mapping[str, Files], options: BuildOptions
+    files: Mapping[str, Files], options: BuildOptions
 ) -> tuple[Prompts, Generation | None, Retrieval | None, Preferences | None]:
-    readers = {
-        "judgments": read_votes,
-        "preferences": read_preferences,
-        "runs": read_runs,
-        "relevance": read_relevance,
-    }
-    found = {name: readers[name](files, options) for name, files in inputs.items()}
-    prompts = Prompts(options.same_text == "keep")
-    for columns in found.values():
-        prompts.learn(columns)
+    """Read files, number their prompts, and score these by each kind of file."""
+    tables = {kind: read_long(kind, paths, options) for kind, paths in files.items()}
+    order = filter(tables.get, ("judgments", "runs", "relevance", "preferences"))
+    prompts = number_prompts([tables[kind] for kind in order], options.same_text == "keep")
     generation = retrieval = preferred = None
-    if "judgments" in found:
-        generation = score_votes(found.pop("judgments"), prompts, options)
-    if "runs" in found:
-        retrieval = score_runs(found["runs"], found["relevance"], prompts, options)
-    if "preferences" in found:
-        preferred = score_preferences(found.pop("preferences"), prompts, options)
+    if "judgments" in tables:
+        table = tables.pop("judgments")
+        scale = scale_of_votes(table, options)
+        labels = label_values(table, "label", scale, options.blank)
+        votes = votes_of(table, scale, labels, options)
+        generation = score_votes(votes, len(prompts), options)
+    if "runs" in tables:
+        retrieval = score_runs(tables["runs"], tables["relevance"], len(prompts), options)
+    if "preferences" in tables:
+        preferred = score_preferences(tables["preferences"], len(prompts), options)
     return prompts, generation, retrieval, preferred
 
 
-def _nothing_scored(inputs: Mapping[str, Files], generation, retrieval) -> str:
+def _nothing_scored(
+    files: Mapping[str, Files],
+    generation: Generation | None,
+    retrieval: Retrieval | None,
+) -> str:
     """Say why no target has a value, and what to do."""
     reasons = []
-    named = {name: " and ".join(str(p) for _, p in files) for name, files in inputs.items()}
+    names = {kind: " and ".join(str(path) for _, path in paths) for kind, paths in files.items()}
     if generation:
         admitted = sum(not annotator.reasons for annotator in generation.annotators)
         reasons.append(
-            f"{named['judgments']}: of {how_many(len(generation.annotators), 'annotator')} "
+            f"{names['judgments']}: of {how_many(len(generation.annotators), 'annotator')} "
             f"outside the control group {admitted} are admitted, and none of these judged a "
             "generated image; give further judgments, or lower min_kappa or min_reference_share"
         )
     if retrieval:
         reasons.append(
-            f"{named['runs']} and {named['relevance']}: no prompt stands in both; write text and "
+            f"{names['runs']} and {names['relevance']}: no prompt stands in both; write text and "
             "source of a prompt alike"
         )
     return f"no target has a value ({'. '.join(reasons)})"
 
 
-def _warnings(splits: Mapping[str, pa.Table], empty: list[str], options: BuildOptions) -> list[str]:
-    prompts = sum(table.num_rows for table in splits.values())
-    found = [
-        f"the split {name} got no prompt: {options.fractions[name]:g} of {prompts} was asked for"
-        for name, table in splits.items()
-        if options.fractions[name] > 0 and not table.num_rows
-    ]
-    return [*found, *(f"the column {name} has no value for any prompt" for name in empty)]
-
-
-def _targets(generation, retrieval, preferred, prompts: int, options) -> dict[Target, np.ndarray]:
-    groups: dict[str, dict[str, np.ndarray]] = {}
+def _targets(
+    generation: Generation | None,
+    retrieval: Retrieval | None,
+    preferred: Preferences | None,
+    prompts: int,
+    options: BuildOptions,
+) -> dict[Target, np.ndarray]:
+    """Return the values of each target, those of a measure's models and then their mean."""
+    scores: dict[str, dict[str, np.ndarray]] = {}
     if generation:
-        groups[generation.measure] = generation.scores
+        scores[generation.measure] = generation.scores
     if preferred:
-        if "rate" in groups:
+        if "rate" in scores:
             raise OptionError(
                 "preferences and yes-no votes both give targets called rate; build one of each"
             )
-        groups["rate"] = preferred.scores
+        scores["rate"] = preferred.scores
     if retrieval:
-        groups[f"p{options.k}"] = retrieval.precision
-        groups["rr"] = retrieval.reciprocal_rank
-    found: dict[Target, np.ndarray] = {}
+        scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
+    targets: dict[Target, np.ndarray] = {}
     limits = generation.limits if generation else None
-    for measure, scores in groups.items():
-        *columns, mean = targets_for(scores, measure, limits)
-        own = []
-        for values in scores.values():
-            # Prompts that a later file brought have no value here.
-            own.append(np.full(prompts, np.nan))
-            own[-1][: len(values)] = values
-        found |= dict(zip(columns, own, strict=True))
-        if preferred and groups[measure] is preferred.scores:
-            continue  # the mean of shares of wins is one half wherever all models were compared
-        # The columns are rounded to 12 digits, so their mean is known to 11, where equal means tie.
-        found[mean] = np.round(exact_mean(own), 11) if own else np.full(prompts, math.nan)
-    return found
+    for measure, of_models in scores.items():
+        *columns, mean = targets_for(of_models, measure, limits)
+        values = list(of_models.values())
+        targets |= dict(zip(columns, values, strict=True))
+        # The mean of shares of wins is one half wherever all models were compared.
+        if not preferred or measure != "rate":
+            means = exact_mean(values) if values else np.full(prompts, np.nan)
+            targets[mean] = np.round(means, 11)  # of columns with 12 digits, so that equals tie
+    return targets

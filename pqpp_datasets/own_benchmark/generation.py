@@ -1,30 +1,48 @@
-"""Votes on generated images to the performance of each prompt with each generator."""
+"""Votes on generated images to the performance of each prompt with each generator.
 
-from collections.abc import Sequence
+What an image's votes become, by the name of the rule:
+
+========== ======= ===================================================================
+rule       measure what
+========== ======= ===================================================================
+majority   hbpp    PQPP's two levels, section 3.1: the side, somewhat relevant (2, 1) or
+                   not acceptable (0, -1), that has more votes wins, and its votes are
+                   averaged; as `pqpp_metrics.functional.hbpp`
+mean       rating  the mean of the votes
+median     rating  the median of the votes; of an even number the mean of the middle two
+mos        score   the mean opinion score after z-scores for each annotator, see
+                   `z_scores`; 0 is the mean of the annotators' votes
+positive   rate    the share of votes that the scale calls positive
+========== ======= ===================================================================
+
+The value of a prompt with a model is the mean over its images that have votes.
+
+Source: PQPP paper, section 3.2: an image is relevant when at least one annotator says so; the
+performance is the precision at 10 and the reciprocal rank.
+"""
+
 from dataclasses import dataclass
 
 import numpy as np
 
+from pqpp_datasets.errors import OptionError
 from pqpp_datasets.own_benchmark.admission import (
     Annotator,
+    depths,
     judge_annotators,
     trusted_votes,
-    vote_matrix,
 )
-from pqpp_datasets.own_benchmark.judgment_files import Columns
-from pqpp_datasets.own_benchmark.options import BuildOptions
-from pqpp_datasets.own_benchmark.prompts import Prompts
-from pqpp_datasets.own_benchmark.trust.annotators import Agreements
-from pqpp_datasets.own_benchmark.trust.trust import Trust, agreements_of, trust_in
-from pqpp_datasets.own_benchmark.votes.aggregate import (
-    MEASURES,
-    image_scores,
-    prompt_means,
-    require_aggregate,
-    z_scores,
-)
-from pqpp_datasets.own_benchmark.votes.read import votes_of
-from pqpp_datasets.own_benchmark.votes.votes import Votes
+from pqpp_datasets.own_benchmark.forms import one_of
+from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
+from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
+from pqpp_datasets.own_benchmark.trust.annotators import Agreements, agreements_of
+from pqpp_datasets.own_benchmark.trust.reliability import Trust, trust_in
+from pqpp_datasets.own_benchmark.votes.scales import Scale
+from pqpp_datasets.own_benchmark.votes.votes import Votes, require_once
+
+_DIGITS = 12  # so that equal scores are equal, whatever the order of the sums
+RELEVANCE = {"true": 1, "1": 1, "yes": 1, "relevant": 1}
+RELEVANCE |= {"false": 0, "0": 0, "no": 0, "irrelevant": 0}
 
 
 @dataclass(frozen=True)
@@ -37,10 +55,7 @@ class Generation:
         limits: The lowest and the highest rating; None where the measure says or nothing does.
         scores: Model to its score, float64 (prompts,), NaN where no vote counts.
         annotators: Everyone outside the control group.
-        control_group: The names of the control group.
         labels: Value to how many votes that count have it.
-        votes: How many votes there are.
-        votes_used: How many count.
         agreements: Of each annotator with the others; None where nothing says who voted.
         trust: How far the votes that count agree.
         table: All votes.
@@ -54,10 +69,7 @@ class Generation:
     limits: tuple[float, float] | None
     scores: dict[str, np.ndarray]
     annotators: list[Annotator]
-    control_group: list[str]
     labels: dict[float, int]
-    votes: int
-    votes_used: int
     agreements: Agreements | None
     trust: Trust
     table: Votes
@@ -66,101 +78,269 @@ class Generation:
     notes: tuple[str, ...]
 
 
-def score_votes(columns: Columns, prompts: Prompts, options: BuildOptions) -> Generation:
-    """Choose the votes that count, and compute the score of each prompt with each model.
+def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation:
+    """Compute the score of each prompt with each model.
 
     Args:
-        columns: As `read_votes` gives them.
-        prompts: The prompts so far; those of the file are taken in.
-        options: How.
+        votes: All votes.
+        prompts: How many prompts there are.
+        options: Which votes count, and how.
     """
-    votes, notes = votes_of(columns, prompts, options)
-    aggregate = options.aggregate or ("mean" if votes.is_ready else votes.scale.aggregate)
-    require_aggregate(aggregate, votes, options.repeats)
     agreements = agreements_of(votes)
-    annotators = annotators_of(votes, agreements, options)
+    annotators = judge_annotators(votes, agreements, options)
     counted = trusted_votes(votes, annotators, options.best)
-    matrix = vote_matrix(votes, counted, votes.value[counted])
-    used = matrix
-    if aggregate == "mos":
-        standard = z_scores(votes.value[counted], votes.annotator[counted])
-        used = vote_matrix(votes, counted, standard)
-        if left := int(np.isnan(standard).sum()):
-            notes.append(f"{left} votes of annotators who always voted alike left out of the mos")
-    of_images = image_scores(aggregate, used, votes.scale, options.vote_ties)
-    scores = _scores(aggregate, used, of_images, votes, options)
-    measure = MEASURES[votes.scale.aggregate if votes.is_ready else aggregate]
+    rule, scale, values = aggregate_of(votes, options), votes.scale, votes.value[counted]
+    scored = z_scores(values, votes.annotator[counted]) if rule == "mos" else values
+    matrix = vote_matrix(votes, counted, scored)
+    of_images = image_scores(rule, matrix, scale, options.vote_ties)
+    measure = AGGREGATES[scale.aggregate if votes.is_ready else rule]
+    notes = []
+    if left := int(np.isnan(scored).sum()):
+        notes.append(f"{left} votes of annotators who always voted alike left out of the mos")
     judged = np.unique(votes.prompt[~votes.reference])
     if lost := len(judged) - len(np.unique(votes.prompt[counted])):
         notes.append(f"{lost} of {len(judged)} prompts have no vote that counts, and no score")
-    values, counts = np.unique(votes.value[counted], return_counts=True)
+    listed = sorted(set(map(float, scale.words.values())), reverse=True)
+    labels, counts = np.unique(values, return_counts=True)
     return Generation(
         measure=measure,
-        aggregate=aggregate,
-        limits=(votes.scale.low, votes.scale.high) if measure == "rating" else None,
-        scores=scores,
+        aggregate=rule,
+        limits=(scale.low, scale.high) if measure == "rating" else None,
+        scores=prompt_scores(rule, matrix, of_images, votes, prompts, options),
         annotators=annotators,
-        control_group=_control_group(votes),
-        labels=_none_of_each(votes)
-        | {float(v): int(n) for v, n in zip(values, counts, strict=True)},
-        votes=len(votes),
-        votes_used=len(counted),
+        labels=dict.fromkeys(listed, 0) | dict(zip(labels.tolist(), counts.tolist(), strict=True)),
         agreements=agreements,
         trust=trust_in(votes, counted, options.seed),
         table=votes,
         counted=counted,
         image_scores=of_images,
-        notes=tuple(notes),
+        notes=(*votes.notes, *notes),
     )
 
 
-def annotators_of(
-    votes: Votes,
-    agreements: Agreements | None,
-    options: BuildOptions,
-    called: Sequence[str] | None = None,
-) -> list[Annotator]:
-    """Say of each annotator outside the control group what is known, by `judge_annotators`.
+def aggregate_of(votes: Votes, options: BuildOptions) -> str:
+    """Return the rule by which votes are put together: that of the options, or of the scale.
+
+    Raises:
+        OptionError: A majority is asked of another scale than PQPP's or of means of votes, or
+            z-scores where nothing says who voted, or anything but the mean of ready scores.
+    """
+    scale = votes.scale
+    rule = options.aggregate or ("mean" if votes.is_ready else scale.aggregate)
+    if votes.is_ready and rule != "mean":
+        raise OptionError(
+            f"`aggregate` {rule}: ready scores came, one an image; leave it out, or give the votes"
+        )
+    if rule == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
+        averaged = options.repeats == "mean"
+        why = "means of repeated votes" if averaged else f"the scale {scale.name}"
+        raise OptionError(
+            f"`aggregate` majority: {why} came; PQPP's two levels have the labels 2, 1, 0 and -1; "
+            "choose `aggregate` mean, median, mos or positive"
+            + (", or `repeats` first or last" if averaged else "")
+        )
+    if rule == "mos" and not votes.has_annotators:
+        raise OptionError(
+            "`aggregate` mos: no annotators came, whose own means it takes off; name their column "
+            "by `columns` annotator=COLUMN, or choose mean or median"
+        )
+    return rule
+
+
+def z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
+    """Return votes as z-scores for each annotator, NaN for one who does not vary.
+
+    From each vote the mean of all votes of its annotator is taken off, and the rest divided by
+    their standard deviation (n - 1): what studies that cite ITU-R BT.500 do so that strict and
+    lenient annotators, and timid and bold ones, weigh alike. The screening of observers that the
+    recommendation describes beside it is not done. An annotator with one vote, or with always the
+    same, has no deviation: such votes say nothing of this kind, and are left out.
+
+    Args:
+        value: float64 (votes,).
+        annotator: Whole numbers (votes,).
+
+    Example:
+        >>> z_scores(np.array([1.0, 3.0, 5.0, 5.0]), np.array([0, 0, 1, 1])).round(4).tolist()
+        [-0.7071, 0.7071, nan, nan]
+    """
+    count = np.bincount(annotator)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rest = value - (np.bincount(annotator, value) / count)[annotator]
+        deviation = np.sqrt(np.bincount(annotator, rest * rest) / (count - 1))
+        # Equal votes leave a rest of rounding; nothing that varies is so small.
+        deviation[~(deviation > 1e-9)] = np.nan
+        return rest / deviation[annotator]
+
+
+def vote_matrix(votes: Votes, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Lay votes out as a row an image, NaN where there is none.
 
     Args:
         votes: All votes.
-        agreements: Of the annotators.
-        options: How.
-        called: What they are called in the result; their names if left out.
+        rows: Which are laid out, image by image.
+        values: Their values.
+
+    Returns:
+        float64 (items, most votes of an image).
     """
-    flags = agreements.reasons if agreements else ()
-    return judge_annotators(
-        votes, options.min_kappa, options.min_reference_share, flags, options.exclude, called
-    )
+    depth = depths(votes.item[rows])
+    matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
+    matrix[votes.item[rows], depth] = values
+    return matrix
 
 
-def _control_group(votes: Votes) -> list[str]:
-    if not votes.has_annotators:
-        return []
-    return [votes.annotator_names[n] for n in np.unique(votes.annotator[votes.control])]
+def image_scores(rule: str, matrix: np.ndarray, scale: Scale, ties: str) -> np.ndarray:
+    """Return the score of each image by a rule.
+
+    Args:
+        rule: Its name; for `mos` the matrix holds z-scores.
+        matrix: float64 (images, votes), NaN where there is none.
+        scale: Of the votes.
+        ties: As for `image_relevance`.
+
+    Returns:
+        float64 (images,), NaN where there is no vote.
+    """
+    from pqpp_metrics.functional import image_relevance
+
+    if rule == "majority":
+        return image_relevance(matrix, ties)
+    if rule == "positive":
+        matrix = np.where(np.isnan(matrix), np.nan, scale.is_positive(matrix))
+    some = ~np.isnan(matrix).all(axis=1)
+    scores = np.full(len(matrix), np.nan)
+    scores[some] = (np.nanmedian if rule == "median" else np.nanmean)(matrix[some], axis=1)
+    return scores
 
 
-def _none_of_each(votes: Votes) -> dict[float, int]:
-    """Return 0 for each value of the scale, the highest first, where it lists them."""
-    return dict.fromkeys(sorted(set(map(float, votes.scale.words.values())), reverse=True), 0)
-
-
-def _scores(
-    aggregate: str, matrix: np.ndarray, of_images: np.ndarray, votes: Votes, options: BuildOptions
+def prompt_scores(
+    rule: str,
+    matrix: np.ndarray,
+    of_images: np.ndarray,
+    votes: Votes,
+    prompts: int,
+    options: BuildOptions,
 ) -> dict[str, np.ndarray]:
+    """Return, for each model but that of the reference images, the score of each prompt.
+
+    Args:
+        rule: As for `image_scores`.
+        matrix: Likewise.
+        of_images: What `image_scores` gave.
+        votes: All votes.
+        prompts: How many prompts there are.
+        options: With `reference_model` and `vote_ties`.
+
+    Returns:
+        Model to float64 (prompts,), NaN where no vote counts.
+    """
     from pqpp_metrics.functional import hbpp
 
     prompt, models = votes.prompt[votes.first], votes.model[votes.first]
-    size = len(votes.prompts.keys)
-    found = {}
+    scores = {}
     for number, model in enumerate(votes.model_names):
-        rows = np.flatnonzero(models == number)
-        if model == options.reference_model or not len(rows):
+        items = np.flatnonzero(models == number)
+        if model == options.reference_model or not len(items):
             continue
-        if aggregate == "majority":
-            numbers, scores = hbpp(matrix[rows], prompt[rows], ties=options.vote_ties)
-            found[model] = np.full(size, np.nan)
-            found[model][numbers] = scores
+        if rule == "majority":
+            judged, means = hbpp(matrix[items], prompt[items], ties=options.vote_ties)
+            scores[model] = np.full(prompts, np.nan)
+            scores[model][judged] = means
         else:
-            found[model] = prompt_means(of_images[rows], prompt[rows], size)
-    return found
+            scores[model] = prompt_means(of_images[items], prompt[items], prompts)
+    return scores
+
+
+def prompt_means(scores: np.ndarray, prompt: np.ndarray, prompts: int) -> np.ndarray:
+    """Return the mean of each prompt's image scores; NaN where there is none.
+
+    Example:
+        >>> prompt_means(np.array([0.1, 0.3, np.nan]), np.array([0, 0, 1]), 2).tolist()
+        [0.2, nan]
+    """
+    voted = ~np.isnan(scores)
+    number = np.bincount(prompt[voted], minlength=prompts)
+    with np.errstate(invalid="ignore"):
+        means = np.bincount(prompt[voted], scores[voted], minlength=prompts) / number
+    return np.round(means, _DIGITS)
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """The result of runs and relevance votes.
+
+    Attributes:
+        precision: Model to P@k, float64 (prompts,), NaN where the query has no judgment or no run.
+        reciprocal_rank: Model to RR, likewise.
+        relevant: How many images are relevant to each query that was judged.
+        results: How many results came.
+        votes: How many relevance votes came.
+    """
+
+    precision: dict[str, np.ndarray]
+    reciprocal_rank: dict[str, np.ndarray]
+    relevant: np.ndarray
+    results: int
+    votes: int
+
+
+def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOptions) -> Retrieval:
+    """Compute P@k and RR for each model; images without a vote are irrelevant.
+
+    Args:
+        run: Of results, the prompts numbered.
+        vote: Of relevance votes, likewise.
+        prompts: How many prompts there are.
+        options: With `k`, `min_relevant_votes` and `rank_ties`.
+    """
+    import pandas as pd
+
+    require_once(run, run.rows[[NUMBER, "model", "image"]], "this result")
+    voters = ["annotator"] if "annotator" in vote.rows else []
+    require_once(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
+    positive = vote.values("label", *one_of(RELEVANCE)) == 1
+    images = pd.api.types.union_categoricals([run.rows["image"], vote.rows["image"]])
+    size, codes = len(images.categories), images.codes.astype(np.int64)
+    run_query, vote_query = run.rows[NUMBER].to_numpy(), vote.rows[NUMBER].to_numpy()
+    run_key = run_query * size + codes[: len(run_query)]
+    vote_key = vote_query * size + codes[len(run_query) :]
+    pairs, counts = np.unique(vote_key[positive], return_counts=True)
+    pairs = pairs[counts >= options.min_relevant_votes]
+    is_relevant, is_judged = np.isin(run_key, pairs), np.isin(run_query, vote_query)
+    scores, models = run.rows["score"].to_numpy(), run.rows["model"].cat
+    precision: dict[str, np.ndarray] = {}
+    ranks: dict[str, np.ndarray] = {}
+    for number, model in enumerate(models.categories):
+        rows = np.flatnonzero((models.codes == number) & is_judged)
+        for target in (precision, ranks):
+            target[model] = np.full(prompts, np.nan)
+        if len(rows):
+            queries = np.unique(run_query[rows])
+            precision[model][queries], ranks[model][queries] = _performance(
+                run_query[rows], scores[rows], is_relevant[rows], options
+            )
+    relevant = np.bincount(pairs // size, minlength=prompts)[np.unique(vote_query)]
+    return Retrieval(precision, ranks, relevant, len(run_query), len(vote_query))
+
+
+def _performance(
+    queries: np.ndarray, scores: np.ndarray, relevant: np.ndarray, options: BuildOptions
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return P@k and RR of each query that is there, in the order of their numbers."""
+    from pqpp_metrics.functional import precision_at_k, reciprocal_rank
+
+    order = np.argsort(queries, kind="stable")
+    _, row, counts = np.unique(queries[order], return_inverse=True, return_counts=True)
+    column = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    shape = (len(counts), int(counts.max()))
+    # A place that no result fills ranks behind all results and is not relevant.
+    score_table = np.full(shape, scores.min() - 1)
+    relevance_table = np.zeros(shape, np.int8)
+    score_table[row, column] = scores[order]
+    relevance_table[row, column] = relevant[order]
+    ties = options.rank_ties
+    return (
+        precision_at_k(score_table, relevance_table, k=options.k, ties=ties),
+        reciprocal_rank(score_table, relevance_table, ties=ties),
+    )

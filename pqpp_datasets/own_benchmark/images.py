@@ -1,4 +1,4 @@
-"""The images that a benchmark of one's own keeps, as columns beside its prompts.
+"""Reading a benchmark that is none of this package's, with the images that it keeps.
 
 `pqpp build` keeps the images that were judged as the subset `images`, a row an image: their names,
 their addresses, or the pictures. Predictors that look at images want rows of prompts with a list of
@@ -16,8 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.errors import MissingFileError, OptionError
-from pqpp_datasets.own_benchmark.read import read_own
 from pqpp_datasets.target_columns import model_slug
+from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.paths import expanded
+from pqpp_hub.pull import cached_if_unreachable
 
 if TYPE_CHECKING:
     import datasets
@@ -53,15 +55,15 @@ def add_kept_images(
     if "prompt_id" not in rows.column_names or SUBSET not in _subsets(name):
         if image_dir is not None:
             raise OptionError(
-                f"--image-dir: {name} keeps no images that could be found in {image_dir}; build it "
+                f"`image_dir`: {name} keeps no images that could be found in {image_dir}; build it "
                 "by pqpp build, which keeps their names"
             )
         return rows
-    folder = Path(name).expanduser()
+    folder = expanded(name)
     kept = read_own(str(folder) if folder.is_dir() else name, SUBSET)
     kept = datasets.concatenate_datasets(list(kept.values()))
     if "image" not in kept.column_names:
-        raise OptionError(f"{name}: its images are not kept (--keep-images none); build it again")
+        raise OptionError(f"{name}: its images are not kept (`keep_images` none); build it again")
     pictures = _pictures(kept, name, image_dir)
     place = {one: row for row, one in enumerate(rows["prompt_id"][:])}
     row_of = np.array([place.get(one, -1) for one in kept["prompt_id"][:]])
@@ -79,7 +81,7 @@ def _subsets(name: str) -> Sequence[str]:
     """Return the subsets of a folder that tells of some, or of a repository."""
     import datasets
 
-    folder = Path(name).expanduser()
+    folder = expanded(name)
     if folder.is_dir() and not (folder / "README.md").is_file():
         return ()
     return datasets.get_dataset_config_names(str(folder) if folder.is_dir() else name)
@@ -96,15 +98,15 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     if image_dir is None:
         raise MissingFileError(
             f"{name} keeps the names of its images, like {names[0]!r:.60}, not the pictures; name "
-            "their folder by --image-dir, or build it with --keep-images bytes"
+            "their folder by `image_dir`, or build it with `keep_images` bytes"
         )
-    folder = Path(image_dir).expanduser().absolute()
+    folder = expanded(image_dir).absolute()
     paths = [folder / _file_of(one) for one in names]
     missing = [path for path in paths if not path.is_file()]
     if missing:
         raise MissingFileError(
             f"{missing[0]}: this image of {name} is not there ({len(missing)} of {len(paths)} are "
-            "not); name their folder by --image-dir"
+            "not); name their folder by `image_dir`"
         )
     return pa.array([{"bytes": None, "path": str(path)} for path in paths], _IMAGE)
 
@@ -121,3 +123,44 @@ def _lists(pictures: pa.Array, mine: np.ndarray, row_of: np.ndarray, rows: int) 
     offsets = np.r_[0, np.cumsum(np.bincount(row_of, minlength=rows))]
     taken = pictures.take(pa.array(mine[order]))
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), taken)
+
+
+def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
+    r"""Return what `datasets` reads of a folder as it is now, or of a repository.
+
+    Args:
+        place: The folder, or OWNER/REPOSITORY; without the Hub, what is in its cache.
+        subset: Its configuration.
+        options: What `load_dataset` takes.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / "train.csv").write_text("prompt\na red cat\n")
+        >>> read_own(str(folder), split="train")["prompt"][:]
+        ['a red cat']
+    """
+    import datasets
+
+    folder = Path(place)
+    if folder.is_dir():
+        options.setdefault("cache_dir", _cache_of(folder))
+    with cached_if_unreachable(place):
+        return datasets.load_dataset(place, subset, **options)
+
+
+def _cache_of(folder: Path) -> str:
+    """Return where `datasets` keeps what it reads of a folder, a place for each state of its files.
+
+    Of a folder whose card lists its files it would else show what it read before under that name,
+    in another working directory or before the folder was written anew.
+    """
+    import datasets
+
+    known = [str(folder.absolute())]
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            told = path.stat()
+            known.append(f"{path.relative_to(folder)}|{told.st_size}|{told.st_mtime_ns}")
+    digest = sha256_of_parts([f"{one}\0" for one in known])
+    return str(Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16])

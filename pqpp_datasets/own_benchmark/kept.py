@@ -2,7 +2,7 @@
 
 import ntpath
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PureWindowsPath
 
@@ -11,12 +11,13 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
 from pqpp_datasets.own_benchmark.build import Built
-from pqpp_datasets.own_benchmark.prompts import Prompts
+from pqpp_datasets.own_benchmark.votes.votes import number_items
 
 IMAGES = ("path", "url", "bytes", "none")
 _ROWS = 500_000
 _ROWS_OF_BYTES = 100
 _BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF", b"GIF8", b"BM", b"II*\0", b"MM\0*")
+Splits = dict[str, Iterator[pa.Table]]
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,6 @@ class JudgedImages:
     """Images that were judged, a place in each array one image.
 
     Attributes:
-        prompts: The prompts.
         prompt: int64 (images,), of which prompt.
         model: int64 (images,), of which model.
         model_names: The models.
@@ -33,7 +33,6 @@ class JudgedImages:
         votes: int64 (images,), how many votes count.
     """
 
-    prompts: Prompts
     prompt: np.ndarray
     model: np.ndarray
     model_names: list[str]
@@ -46,13 +45,11 @@ def judged_by_votes(built: Built) -> JudgedImages:
     """Return the images that votes were given on; a score is that of the build's rule."""
     assert built.generation is not None
     votes, generation = built.generation.table, built.generation
-    names = np.array(votes.image_names, dtype=object)
     return JudgedImages(
-        votes.prompts,
         votes.prompt[votes.first],
         votes.model[votes.first],
         votes.model_names,
-        names[votes.image[votes.first]],
+        np.array(votes.image_names, dtype=object)[votes.image[votes.first]],
         generation.image_scores,
         np.bincount(votes.item[generation.counted], minlength=len(votes.first)),
     )
@@ -67,23 +64,20 @@ def judged_by_pairs(built: Built) -> JudgedImages | None:
     choices = built.preferences.choices
     if choices.images is None:
         return None
-    prompt = np.concatenate([choices.prompt] * 2)
+    prompt, counts = np.tile(choices.prompt, 2), np.tile(choices.counts, 2)
     model, image = np.concatenate(choices.models), np.concatenate(choices.images)
     won = np.concatenate([choices.value + 1, 1 - choices.value]) / 2
-    counts = np.concatenate([choices.counts] * 2)
-    kinds, item = np.unique(np.stack([prompt, model, image]), axis=1, return_inverse=True)
-    votes = np.bincount(item[counts], minlength=kinds.shape[1])
+    item, first = number_items(prompt, model, image)
+    votes = np.bincount(item[counts], minlength=len(first))
     with np.errstate(invalid="ignore"):
-        score = np.bincount(item[counts], won[counts], kinds.shape[1]) / votes
-    names = np.array(choices.image_names, dtype=object)[kinds[2]]
-    return JudgedImages(
-        choices.prompts, kinds[0], kinds[1], choices.model_names, names, score, votes
-    )
+        score = np.bincount(item[counts], won[counts], len(first)) / votes
+    names = np.array(choices.image_names, dtype=object)[image[first]]
+    return JudgedImages(prompt[first], model[first], choices.model_names, names, score, votes)
 
 
 def kept_images(
     built: Built, judged: JudgedImages, images: str = "path", image_dir: str | Path | None = None
-) -> dict[str, Iterator[pa.Table]]:
+) -> Splits:
     """Return the images that were judged, split by split, a table at a time.
 
     The columns are `image_number`, `prompt_id`, `prompt`, `model`, `image` (left out for "none"),
@@ -103,12 +97,12 @@ def kept_images(
         DataFileError: A file is no picture.
     """
     if images not in IMAGES:
-        raise OptionError(f"--keep-images {images}: {', '.join(IMAGES)} is allowed")
+        raise OptionError(f"`keep_images` {images}: {', '.join(IMAGES)} is allowed")
     names = judged.names
     if images == "url":
         wrong = [name for name in names if not name.startswith(("http://", "https://"))]
         if wrong:
-            raise OptionError(f"--keep-images url: {wrong[0]!r:.80} is no address; choose path")
+            raise OptionError(f"`keep_images` url: {wrong[0]!r:.80} is no address; choose path")
     elif images == "path":
         names = np.array(_without_folders(list(names), image_dir), dtype=object)
     root = Path(image_dir) if image_dir is not None else built.inputs[0].parent
@@ -116,29 +110,24 @@ def kept_images(
         for name in names:
             if not (root / name).is_file():
                 raise MissingFileError(
-                    f"{root / name}: this image is not there; name the folder by --image-dir, or "
-                    "choose --keep-images path"
+                    f"{root / name}: this image is not there; name the folder by `image_dir`, or "
+                    "choose `keep_images` path"
                 )
-    models = pa.array(judged.model_names, pa.string())
 
-    def table(rows: np.ndarray, columns: Mapping[str, pa.Array]) -> pa.Table:
-        found = {"image_number": pa.array(rows), **columns}
-        found["model"] = models.take(pa.array(judged.model[rows]))
-        if images == "bytes":
-            found["image"] = pa.array([_picture(root / name, name) for name in names[rows]])
-        elif images != "none":
-            found["image"] = pa.array(names[rows], pa.string())
-        found["score"] = pa.array(judged.score[rows], pa.float64(), from_pandas=True)
-        found["votes"] = pa.array(judged.votes[rows])
-        return _with_features(pa.table(found), images == "bytes")
-
-    step = _ROWS_OF_BYTES if images == "bytes" else _ROWS
-    return _by_split(built, judged.prompts, judged.prompt, table, step)
+    columns = {
+        "image_number": pa.array(np.arange(len(names))),
+        **_about_prompts(built, judged.prompt),
+        "model": _texts(judged.model, judged.model_names),
+        "image": pa.array(names, pa.string()),
+        "score": pa.array(judged.score, from_pandas=True),
+        "votes": pa.array(judged.votes),
+    }
+    if images == "none":
+        del columns["image"]
+    return _by_split(built, judged.prompt, columns, root=root if images == "bytes" else None)
 
 
-def kept_votes(
-    built: Built, called: Sequence[int] | Sequence[str]
-) -> dict[str, Iterator[pa.Table]]:
+def kept_votes(built: Built, called: Sequence[int] | Sequence[str]) -> Splits:
     """Return the votes, split by split, a table at a time.
 
     The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null where nothing
@@ -151,32 +140,23 @@ def kept_votes(
     """
     assert built.generation is not None
     votes = built.generation.table
-    is_counted = np.zeros(len(votes), bool)
-    is_counted[built.generation.counted] = True
-    place = votes.annotator
-    if votes.has_annotators:
-        place = np.argsort(np.argsort(called))[votes.annotator]
-    order = np.lexsort((place, votes.item))
-    models = pa.array(votes.model_names, pa.string())
-
-    def table(places: np.ndarray, columns: Mapping[str, pa.Array]) -> pa.Table:
-        rows = order[places]
-        found = {"image_number": pa.array(votes.item[rows]), **columns}
-        found["model"] = models.take(pa.array(votes.model[rows]))
-        found["annotator"] = _called(called, votes.annotator[rows], votes.has_annotators)
-        found["value"] = pa.array(votes.value[rows])
-        found["counts"] = pa.array(is_counted[rows])
-        found["control"] = pa.array(votes.control[rows])
-        if votes.seconds is not None:
-            found["seconds"] = pa.array(votes.seconds[rows], from_pandas=True)
-        return pa.table(found)
-
-    return _by_split(built, votes.prompts, votes.prompt[order], table, _ROWS)
+    known = votes.has_annotators
+    place = np.argsort(np.argsort(called))[votes.annotator] if known else votes.annotator
+    columns = {
+        "image_number": pa.array(votes.item),
+        **_about_prompts(built, votes.prompt),
+        "model": _texts(votes.model, votes.model_names),
+        "annotator": _texts(votes.annotator, called) if known else _nobody(len(votes.value)),
+        "value": pa.array(votes.value),
+        "counts": pa.array(np.isin(np.arange(len(votes.value)), built.generation.counted)),
+        "control": pa.array(votes.control),
+    }
+    if votes.seconds is not None:
+        columns["seconds"] = pa.array(votes.seconds, from_pandas=True)
+    return _by_split(built, votes.prompt, columns, np.lexsort((place, votes.item)))
 
 
-def kept_preferences(
-    built: Built, called: Sequence[int] | Sequence[str]
-) -> dict[str, Iterator[pa.Table]]:
+def kept_preferences(built: Built, called: Sequence[int] | Sequence[str]) -> Splits:
     """Return the preferences, split by split, a table at a time.
 
     The columns are those that `pqpp build --preferences` reads: `prompt_id`, `prompt`, `model_a`,
@@ -190,72 +170,69 @@ def kept_preferences(
     """
     assert built.preferences is not None
     choices = built.preferences.choices
-    known = choices.annotator is not None
-    place = np.argsort(np.argsort(called))[choices.annotator] if known else choices.prompt
-    order = np.lexsort((place, choices.prompt))
-    models = pa.array(choices.model_names, pa.string())
-    words = pa.array(["b", "tie", "a"])
-
-    def table(places: np.ndarray, columns: Mapping[str, pa.Array]) -> pa.Table:
-        rows = order[places]
-        found = dict(columns)
-        for side, own in zip("ab", choices.models, strict=True):
-            found[f"model_{side}"] = models.take(pa.array(own[rows]))
-        if choices.images is not None:
-            names = pa.array(choices.image_names, pa.string())
-            for side, own in zip("ab", choices.images, strict=True):
-                found[f"image_{side}"] = names.take(pa.array(own[rows]))
-        who = rows if choices.annotator is None else choices.annotator[rows]
-        found["annotator"] = _called(called, who, known)
-        nearest = np.rint(choices.value[rows]).astype(np.int64) + 1
-        found["choice"] = words.take(pa.array(nearest))
-        found["counts"] = pa.array(choices.counts[rows])
-        if choices.seconds is not None:
-            found["seconds"] = pa.array(choices.seconds[rows], from_pandas=True)
-        return pa.table(found)
-
-    return _by_split(built, choices.prompts, choices.prompt[order], table, _ROWS)
+    columns = _about_prompts(built, choices.prompt)
+    for role, sides, names in (
+        ("model", choices.models, choices.model_names),
+        ("image", choices.images or (), choices.image_names),
+    ):
+        for side, codes in zip("ab", sides, strict=False):
+            columns[f"{role}_{side}"] = _texts(codes, names)
+    if choices.annotator is None:
+        place, columns["annotator"] = choices.prompt, _nobody(len(choices.prompt))
+    else:
+        place = np.argsort(np.argsort(called))[choices.annotator]
+        columns["annotator"] = _texts(choices.annotator, called)
+    nearest = np.rint(choices.value).astype(np.int64) + 1
+    columns |= {"choice": _texts(nearest, ["b", "tie", "a"]), "counts": pa.array(choices.counts)}
+    if choices.seconds is not None:
+        columns["seconds"] = pa.array(choices.seconds, from_pandas=True)
+    return _by_split(built, choices.prompt, columns, np.lexsort((place, choices.prompt)))
 
 
-def _called(called: Sequence, annotator: np.ndarray, is_known: bool) -> pa.Array:
-    """Return what the annotators of some rows are called, null where nothing says who they are."""
-    if not is_known:
-        return pa.nulls(len(annotator), pa.int64())
-    kind = pa.string() if len(called) and isinstance(called[0], str) else pa.int64()
-    return pa.array(called, kind).take(pa.array(annotator))
+def _texts(codes: np.ndarray, texts: Sequence[int] | Sequence[str] | pa.Array) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts))
+
+
+def _nobody(rows: int) -> pa.Array:
+    return pa.nulls(rows, pa.int64())
+
+
+def _about_prompts(built: Built, prompt: np.ndarray) -> dict[str, pa.Array]:
+    about = ("prompt_id", "prompt")
+    return {name: _texts(prompt, built.prompts[name].combine_chunks()) for name in about}
 
 
 def _by_split(
-    built: Built, prompts: Prompts, prompt: np.ndarray, table: Callable[..., pa.Table], step: int
-) -> dict[str, Iterator[pa.Table]]:
-    """Deal rows out to the splits of their prompts.
+    built: Built,
+    prompt: np.ndarray,
+    columns: Mapping[str, pa.Array],
+    order: np.ndarray | None = None,
+    root: Path | None = None,
+) -> Splits:
+    """Deal rows out to the splits of their prompts, some at a time, all texts written out.
 
     Args:
         built: The benchmark.
-        prompts: The prompts.
         prompt: int64 (rows,), the prompt of each row.
-        table: Makes a table of some rows, beside the columns `prompt_id` and `prompt`.
-        step: How many rows at once.
+        columns: The table, its texts as dictionaries.
+        order: In which the rows are given.
+        root: The folder of the pictures that take the place of their names.
     """
-    identities = prompts.identities()
-    ids = pa.array(identities["prompt_id"], pa.string())
-    texts = pa.array(identities["prompt"], pa.string())
-    place = {one: number for number, one in enumerate(identities["prompt_id"])}
-    split_of = np.full(len(place), -1, np.int64)
-    for number, own in enumerate(built.splits.values()):
-        split_of[[place[one] for one in own["prompt_id"].to_pylist()]] = number
-    of_row = split_of[prompt]
-
-    def tables(number: int) -> Iterator[pa.Table]:
-        mine = np.flatnonzero(of_row == number)
-        for start in range(0, len(mine), step):
-            part = mine[start : start + step]
-            own = pa.array(prompt[part])
-            yield table(part, {"prompt_id": ids.take(own), "prompt": texts.take(own)})
-
-    return {
-        name: tables(number) for number, name in enumerate(built.splits) if (of_row == number).any()
-    }
+    table, step = pa.table(dict(columns)), _ROWS if root is None else _ROWS_OF_BYTES
+    rows = np.arange(len(prompt)) if order is None else order
+    split_of = built.split_of[prompt[rows]]
+    kinds = {field.name: field.type for field in table.schema}
+    plain = {n: k.value_type if pa.types.is_dictionary(k) else k for n, k in kinds.items()}
+    splits: Splits = {}
+    for split in built.splits:
+        mine = rows[split_of == split]
+        parts = (
+            table.take(pa.array(part)).cast(pa.schema(plain))
+            for part in np.split(mine, range(step, len(mine), step))
+        )
+        if len(mine):
+            splits[split] = parts if root is None else _with_pictures(parts, root)
+    return splits
 
 
 def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
@@ -277,7 +254,7 @@ def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str
     for name, path in absolute.items():
         root = next((one for one in roots if path.is_relative_to(one)), None)
         if root is None:
-            raise OptionError(f"{path!s:.80} is not in --image-dir {image_dir}; name its folder")
+            raise OptionError(f"{path!s:.80} is not in `image_dir` {image_dir}; name its folder")
         found[name] = path.relative_to(root).as_posix()
     return [found.get(name, name) for name in names]
 
@@ -294,19 +271,21 @@ def _common(folders: list[PurePath]) -> str:
     return kind.commonpath(list(map(str, folders)))
 
 
+def _with_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
+    """Put the pictures in the place of their names, in a column that is decoded when it is read."""
+    from datasets import Features, Image
+
+    for table in tables:
+        pictures = [_picture(root / name, name) for name in table["image"].to_pylist()]
+        place = table.column_names.index("image")
+        table = table.set_column(place, "image", pa.array(pictures))
+        features = Features(Features.from_arrow_schema(table.schema) | {"image": Image()})
+        schema = features.arrow_schema
+        yield table.cast(schema).replace_schema_metadata(schema.metadata)
+
+
 def _picture(path: Path, name: str) -> dict:
     content = path.read_bytes()
     if not content.startswith(_BEGINNINGS):
         raise DataFileError(f"{path}: no picture (PNG, JPEG, WebP, GIF, BMP or TIFF); name others")
     return {"bytes": content, "path": Path(name).name}
-
-
-def _with_features(table: pa.Table, has_pictures: bool) -> pa.Table:
-    """Say in the schema that a column holds pictures, so that they are decoded when read."""
-    if not has_pictures:
-        return table
-    from datasets import Features, Image
-
-    features = Features.from_arrow_schema(table.schema) | {"image": Image()}
-    schema = Features(features).arrow_schema
-    return table.cast(schema).replace_schema_metadata(schema.metadata)

@@ -1,23 +1,68 @@
-"""How votes become a benchmark."""
+"""How votes become a benchmark, and what columns each kind of file has."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from pqpp_datasets.errors import OptionError
-from pqpp_datasets.own_benchmark import admission
-from pqpp_datasets.own_benchmark.splits import FRACTIONS
-from pqpp_datasets.own_benchmark.votes.scales import AGGREGATES
+from pqpp_datasets.own_benchmark.prompts import FRACTIONS
 
-# What a column of a file is to us; `--column ROLE=COLUMN` says what a file calls it.
+# `--column ROLE=COLUMN` says what a file calls it.
 ROLES = (
     *("prompt", "prompt_id", "source", "category"),
     *("image", "model", "annotator", "label", "control", "seconds", "score", "deviation"),
     *("model_a", "model_b", "image_a", "image_b", "choice"),
 )
-# The files that a name of a column may be meant for, as in `--column runs.prompt=query`.
-KINDS = ("judgments", "preferences", "runs", "relevance", "prompts", "images")
+_WHICH_PROMPT = ("source", "prompt_id", "category")
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """The columns of a kind of file.
+
+    Attributes:
+        needed: Those that must be there. Where the texts of prompts stand in another file it is
+            `prompt_id` instead of `prompt`, and where the prompts of images do, `image`.
+        optional: Those that may be missing.
+        blank: The one whose cells may be empty; `BuildOptions.blank` says what they do.
+        filled: Optional ones that have no empty cell where they are there.
+    """
+
+    needed: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    blank: str = ""
+    filled: tuple[str, ...] = ()
+
+
+FILE_KINDS = {
+    "judgments": FileKind(
+        ("prompt", "label"),
+        ("annotator", "image", "model", "control", "seconds", "deviation", *_WHICH_PROMPT),
+        "label",
+        ("prompt", "model", "image", "annotator"),
+    ),
+    "preferences": FileKind(
+        ("prompt", "model_a", "model_b", "choice"),
+        ("image_a", "image_b", "annotator", "seconds", *_WHICH_PROMPT),
+        "choice",
+        ("annotator", "image_a", "image_b"),
+    ),
+    "runs": FileKind(("prompt", "model", "image", "score"), _WHICH_PROMPT),
+    "relevance": FileKind(("prompt", "image", "label"), ("annotator", *_WHICH_PROMPT)),
+    "prompts": FileKind(("prompt_id", "prompt"), ("source", "category")),
+    "images": FileKind(("image",), ("prompt", "prompt_id", "model", "source", "category")),
+}
+"""`--column KIND.ROLE=COLUMN` is meant for files of that kind alone."""
+
+MIN_KAPPA, MIN_REFERENCE_SHARE, BEST = 0.41, 0.5, 3
+AGGREGATES = {
+    "majority": "hbpp",
+    "mean": "rating",
+    "median": "rating",
+    "mos": "score",
+    "positive": "rate",
+}
+"""What an image's votes become, to the measure of the targets."""
 _CHOICES = {
     "aggregate": (None, *AGGREGATES),
     "blank": ("refuse", "drop"),
@@ -53,7 +98,7 @@ class BuildOptions:
         repeats: What a second vote of one person on one image does: "refuse", or which counts:
             "first", "last" or the "mean" of them.
         columns: What a column is to us, of `ROLES`, to what the files call it; `runs.prompt` is
-            that in files of runs alone, and so for each of `KINDS`.
+            that in files of runs alone, and so for each of `FILE_KINDS`.
         annotators: Columns that hold the votes of an annotator each, in a file of one row an image.
         models: Columns that hold the votes on a model's image each, in a file of one row a prompt.
         model: The model of all images, where the file has no such column.
@@ -71,9 +116,9 @@ class BuildOptions:
     """
 
     reference_model: str = "reference"
-    min_kappa: float = admission.MIN_KAPPA
-    min_reference_share: float = admission.MIN_REFERENCE_SHARE
-    best: int = admission.BEST
+    min_kappa: float = MIN_KAPPA
+    min_reference_share: float = MIN_REFERENCE_SHARE
+    best: int = BEST
     vote_ties: str = "mean"
     k: int = 10
     min_relevant_votes: int = 1
@@ -116,10 +161,10 @@ class BuildOptions:
                 )
         for role in self.columns:
             kind, _, name = role.rpartition(".")
-            if name not in ROLES or kind not in ("", *KINDS):
+            if name not in ROLES or kind not in ("", *FILE_KINDS):
                 raise OptionError(
                     f"columns: {role!r:.60} is none of {', '.join(ROLES)}, nor one of these after "
-                    f"{', '.join(f'{one}.' for one in KINDS)}"
+                    f"{', '.join(f'{kind}.' for kind in FILE_KINDS)}"
                 )
         _refuse_two(scale=self.scale, labels=self.labels)
         _refuse_two(annotators=self.annotators, models=self.models)
@@ -138,7 +183,7 @@ class BuildOptions:
         """Return what files of a kind call a column, by what it is to us.
 
         Args:
-            kind: Of `KINDS`.
+            kind: Of `FILE_KINDS`.
 
         Example:
             >>> options = BuildOptions(columns={"prompt": "text", "runs.prompt": "query"})
@@ -147,15 +192,15 @@ class BuildOptions:
         """
         common = {role: name for role, name in self.columns.items() if "." not in role}
         own = {r.partition(".")[2]: n for r, n in self.columns.items() if r.startswith(f"{kind}.")}
-        return common | own
+        called = common | own
+        if kind == "judgments" and "score" in called:
+            called["label"] = called["score"]
+        return called
 
-    def reading(self, kind: str) -> dict[str, Any]:
-        """Return how files of a kind are read, as `read_columns` takes it."""
-        return {
-            "named": self.called(kind),
-            "progress": self.progress,
-            "encoding": self.encoding,
-        }
+    @property
+    def is_ready(self) -> bool:
+        """Whether the judgments are ready scores of images, made of votes that did not come."""
+        return "score" in self.called("judgments")
 
     def model_of(self, image: str) -> str | None:
         """Return the model that an image's name tells by `model_pattern`, None if it does not.

@@ -1,140 +1,44 @@
-"""The prompts of several files under one numbering: a prompt is its text and its source."""
+"""The prompts of several files under one numbering, and their splits.
 
-from collections.abc import Mapping
+A prompt is its text and its source; a split depends on nothing but the prompts and a seed.
+"""
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.own_benchmark.judgment_files import Coded, Columns, pairs_of
-from pqpp_datasets.own_benchmark.splits import stratified_split
+from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
+from pqpp_datasets.pqpp import IDENTITIES
 from pqpp_datasets.prompt_text import normalise
+from pqpp_files.hashes import sha256_of_parts
 
-COLUMNS = ("source", "prompt_id", "category")
-_NONE = {"source": "own", "prompt_id": ""}
+FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}
+_REST = 1e-9
+_KNOWN = ("source", "prompt", "prompt_id", "category")
 
 
+@dataclass(frozen=True)
 class Prompts:
     """Prompts in the order in which the files bring them.
 
-    A row without a source stands for the text's only source in any of the files, so all files are
-    learned before the first is numbered.
-
-    Args:
-        same_text: Whether prompts of one text and source that have ids of their own are prompts of
-            their own; they come to one split. Otherwise they are refused.
-
     Attributes:
-        keys: (source, text) of each prompt.
-
-    Example:
-        >>> cat, named = Coded(np.zeros(1, np.int32), ["A cat."]), Coded(np.zeros(1, int), ["coco"])
-        >>> prompts, runs = Prompts(), Columns(prompt=cat)
-        >>> prompts.learn({"prompt": cat, "source": named})
-        >>> prompts.number(runs).tolist(), prompts.keys
-        ([0], [('coco', 'A cat.')])
+        rows: A `pandas.DataFrame` of their `source`, `prompt`, and the `prompt_id` and `category`
+            that the files give them, empty where they give none.
     """
 
-    def __init__(self, same_text: bool = False):
-        self.keys: list[tuple[str, str]] = []
-        self._same_text = same_text
-        self._numbers: dict[tuple[str, str, str], int] = {}
-        self._known: dict[str, dict[int, str]] = {"prompt_id": {}, "category": {}}
-        # What files name for a text: its sources, and its ids where one text may have several.
-        self._named: dict[str, dict[str, set[str]]] = {"source": {}, "prompt_id": {}}
+    rows: Any
 
-    def learn(self, columns: Mapping[str, Coded]) -> None:
-        """Take in which sources and ids a file names for each text.
+    def __len__(self) -> int:
+        return len(self.rows)
 
-        Args:
-            columns: As for `number`.
-        """
-        prompt = columns["prompt"]
-        for role, known in self._named.items():
-            if role not in columns or (role == "prompt_id" and not self._same_text):
-                continue
-            column = columns[role]
-            for row in pairs_of(column, prompt)[1]:
-                if name := column.names[column.codes[row]]:
-                    known.setdefault(prompt.names[prompt.codes[row]], set()).add(name)
-
-    def number(self, columns: Columns) -> np.ndarray:
-        """Return the number of each row's prompt, taking in those that are new.
-
-        Args:
-            columns: With `prompt`, and `source`, `prompt_id`, `category` where there are any.
-
-        Raises:
-            DataFileError: If one prompt comes with two ids or categories, or a row has no source
-                and its text several.
-        """
-        prompt = columns["prompt"]
-        nothing = Coded(np.zeros_like(prompt.codes), [""])
-        source, own = columns.get("source") or nothing, nothing
-        if self._same_text:
-            own = columns.get("prompt_id") or nothing
-        codes, first = pairs_of(source, prompt, own)
-        numbers = np.empty(len(first), np.int64)
-        for code in np.argsort(first):
-            row = first[code]
-            text = prompt.names[prompt.codes[row]]
-            name = source.names[source.codes[row]] or self._only(columns, row, text, "source")
-            own_id = own.names[own.codes[row]]
-            if self._same_text and not own_id:
-                own_id = self._only(columns, row, text, "prompt_id")
-            key = (name, text, own_id)
-            if key not in self._numbers:
-                self._numbers[key] = len(self.keys)
-                self.keys.append(key[:2])
-            numbers[code] = self._numbers[key]
-        found = numbers[codes]
-        for name, known in self._known.items():
-            if name in columns:
-                self._take_in(columns, name, known, found)
-        return found
-
-    def _only(self, columns: Columns, row: int, text: str, role: str) -> str:
-        """Return the one source or id that files name for a text, or what stands for none."""
-        known = sorted(self._named[role].get(text, ())) or [_NONE[role]]
-        if len(known) > 1:
-            raise DataFileError(
-                f"{columns.places.of(row)}: no {role} came for {text!r:.60}, which other rows have "
-                f"from {', '.join(known)[:100]}; name the {role}"
-            )
-        return known[0]
-
-    def _take_in(self, columns: Columns, name: str, known: dict, numbers: np.ndarray) -> None:
-        column = columns[name]
-        numbered = Coded(numbers, [""] * len(self.keys))
-        _, first = pairs_of(numbered, column)
-        for row in np.sort(first):
-            value = column.names[column.codes[row]]
-            earlier = known.setdefault(int(numbers[row]), value)
-            if earlier != value:
-                raise DataFileError(
-                    f"{columns.places.of(row)}: {columns.said(name)} is {value!r:.60}, an "
-                    f"earlier row of the same prompt has {earlier!r:.60}; give one of them"
-                    + (", or choose --same-text keep" if name == "prompt_id" else "")
-                )
-
-    def splits(self, fractions: Mapping[str, float], seed: int) -> list[str]:
-        """Return the split of each prompt, as `stratified_split` deals them out by source.
-
-        A prompt goes by the user's own id, else by source and text: an id that is made here counts
-        the rows of a file, whose order must not move a prompt. Prompts of one text, however it is
-        typed, are dealt out as one, by the first of their sources and ids: "A dog." and "a dog"
-        never stand in two splits.
-        """
-        own = self._known["prompt_id"]
-        first: dict[str, tuple[str, str]] = {}
-        spelled = [normalise(text) for _, text in self.keys]
-        for number, (source, text) in enumerate(self.keys):
-            place = (source, own.get(number) or f"{source}\0{text}")
-            first[spelled[number]] = min(first.get(spelled[number], place), place)
-        sources, ids = zip(*first.values(), strict=True)
-        found = dict(zip(first, stratified_split(ids, sources, fractions, seed), strict=True))
-        return [found[text] for text in spelled]
-
-    def identities(self) -> dict[str, list]:
+    def identities(self) -> pa.Table:
         """Return the columns `prompt_id`, `source`, `prompt`, `caption_id`, `image_id`, `category`.
 
         Where the files give no id, it is `<source>-<n>`, n counting the prompts of that source.
@@ -142,26 +46,198 @@ class Prompts:
         Raises:
             DataFileError: If two prompts have one id.
         """
-        counted: dict[str, int] = {}
-        ids = []
-        for number, (source, _) in enumerate(self.keys):
-            own = f"{source}-{counted.get(source, 0)}"
-            counted[source] = counted.get(source, 0) + 1
-            ids.append(self._known["prompt_id"].get(number) or own)
-        seen: dict[str, int] = {}
-        for number, prompt_id in enumerate(ids):
-            if seen.setdefault(prompt_id, number) != number:
-                texts = [self.keys[n][1][:40] for n in (seen[prompt_id], number)]
-                raise DataFileError(
-                    f"prompt_id {prompt_id!r} stands for {texts[0]!r} and {texts[1]!r}; give each "
-                    "prompt an id of its own"
-                )
-        categories = self._known["category"]
-        return {
-            "prompt_id": ids,
-            "source": [source for source, _ in self.keys],
-            "prompt": [text for _, text in self.keys],
-            "caption_id": [None] * len(ids),
-            "image_id": [None] * len(ids),
-            "category": [categories.get(number) or None for number in range(len(ids))],
-        }
+        rows = self.rows
+        counted = rows["source"] + "-" + rows.groupby("source").cumcount().astype(str)
+        ids = rows["prompt_id"].where(rows["prompt_id"] != "", counted)
+        if (again := ids.duplicated().to_numpy()).any():
+            twice = ids[again.argmax()]
+            first, second = rows["prompt"][ids == twice].str[:40].tolist()[:2]
+            raise DataFileError(
+                f"prompt_id {twice!r} stands for {first!r} and {second!r}; give each prompt an id "
+                "of its own"
+            )
+        categories = [category or None for category in rows["category"]]
+        known = {**rows, "prompt_id": ids, "category": categories}
+        columns = {name: known.get(name, [None] * len(rows)) for name in IDENTITIES}
+        return pa.table(columns, schema=pa.schema(IDENTITIES))
+
+    def splits(self, fractions: Mapping[str, float], seed: int) -> np.ndarray:
+        """Return the split of each prompt, as `stratified_split` deals them out by source.
+
+        A prompt goes by the user's own id, else by source and text: an id that is made here counts
+        the rows of a file, whose order must not move a prompt. Prompts of one text, however it is
+        typed, are dealt out as one, by the first of their sources and ids: "A dog." and "a dog"
+        never stand in two splits.
+        """
+        rows = self.rows
+        known = zip(rows["prompt_id"], rows["source"], rows["prompt"], strict=True)
+        own = [prompt_id or f"{source}\0{prompt}" for prompt_id, source, prompt in known]
+        spelled = rows["prompt"].map(normalise)
+        first = rows.assign(own=own, spelled=spelled).sort_values(["source", "own"])
+        first = first.drop_duplicates("spelled")
+        dealt = stratified_split(first["own"].tolist(), first["source"].tolist(), fractions, seed)
+        return spelled.map(dict(zip(first["spelled"], dealt, strict=True))).to_numpy()
+
+
+def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> Prompts:
+    """Number the prompts of all tables, as the column `NUMBER` of each.
+
+    A row without a source stands for its text's only source in any of the files.
+
+    Args:
+        tables: With `prompt`, and `source`, `prompt_id`, `category` where there are any.
+        same_text: Whether prompts of one text and source that have ids of their own are prompts of
+            their own; they come to one split. Otherwise they are refused.
+
+    Raises:
+        DataFileError: If one prompt comes with two ids or categories, or a row has no source and
+            its text several.
+
+    Example:
+        >>> import pandas as pd
+        >>> rows = {"prompt": ["A cat.", "A cat."], "source": ["", "coco"]}
+        >>> table = LongTable(pd.DataFrame(rows, dtype="category"), "votes.csv")
+        >>> prompts = number_prompts([table])
+        >>> table.rows[NUMBER].tolist(), prompts.rows["source"].tolist()
+        ([0, 0], ['coco'])
+    """
+    import pandas as pd
+
+    groups, parts = [], []
+    for place, table in enumerate(tables):
+        there = [role for role in _KNOWN if role in table.rows]
+        groups.append(table.rows.groupby(there, observed=True, sort=False).ngroup().to_numpy())
+        first = np.unique(groups[-1], return_index=True)[1]
+        parts.append(table.rows.loc[first, there].astype(object).assign(table=place, row=first))
+    rows = pd.concat(parts, ignore_index=True)
+    rows = rows.reindex(columns=["table", "row", *_KNOWN]).astype(object)
+    keys = {"source": _filled(rows, "source", "own", tables), "prompt": rows["prompt"]}
+    if same_text:
+        keys["prompt_id"] = _filled(rows, "prompt_id", "", tables)
+    number = rows.groupby(list(keys.values()), sort=False).ngroup()
+    for role in ("prompt_id", "category"):
+        earlier = rows.groupby(number)[role].transform("first")
+        differs = (rows[role].notna() & (rows[role] != earlier)).to_numpy()
+        if differs.any():
+            table, row = rows.loc[differs.argmax(), ["table", "row"]]
+            allowed = f"an earlier row of the same prompt has {earlier[differs.argmax()]!r:.60}"
+            remedy = ", or choose `same_text` keep" if role == "prompt_id" else ""
+            tables[table].refuse(role, row, f"{allowed}; give one of them{remedy}")
+        rows[role] = earlier.fillna("")
+    rows["source"] = keys["source"]
+    for place, table in enumerate(tables):
+        table.rows[NUMBER] = number[rows["table"] == place].to_numpy()[groups[place]]
+    return Prompts(rows.loc[~number.duplicated(), [*_KNOWN]].reset_index(drop=True))
+
+
+def _filled(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:
+    """Return the sources or ids of rows; an empty one is the only one that its text has, if any."""
+    cells, texts = rows[role].fillna(""), rows["prompt"]
+    given = rows.loc[cells != "", ["prompt", role]].drop_duplicates()
+    given = given.sort_values(role).set_index("prompt")[role]
+    several = given.index[given.index.duplicated()]
+    doubtful = ((cells == "") & texts.isin(several)).to_numpy()
+    if doubtful.any():
+        table, row, text = rows.loc[doubtful.argmax(), ["table", "row", "prompt"]]
+        raise DataFileError(
+            f"{tables[table].place(row)}: no {role} came for {text!r:.60}, which other rows have "
+            f"from {', '.join(given[[text]])[:100]}; name the {role}"
+        )
+    only = texts.map(given[~given.index.duplicated()]).astype(object)
+    return cells.where(cells != "", only.fillna(nothing))
+
+
+def stratified_split(
+    ids: Sequence[str],
+    strata: Sequence[str],
+    fractions: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> list[str]:
+    """Deal prompts out to splits, in each stratum by the same shares.
+
+    In each stratum the prompts are ordered by a digest of seed and id, so that neither their order
+    in a file nor the machine has a say, and cut into as many as `split_counts` says.
+
+    Args:
+        ids: One a prompt, all different.
+        strata: The stratum of each prompt.
+        fractions: Split to share, summing to 1; 60, 20 and 20 % if left out.
+
+    Example:
+        >>> stratified_split(list("abcde"), ["mscoco"] * 5)
+        ['validation', 'test', 'train', 'train', 'train']
+    """
+    fractions = dict(fractions or FRACTIONS)
+    if any(not 0 <= f <= 1 for f in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
+        raise OptionError(
+            f"fractions of the splits: {fractions} came, shares from 0 to 1 that sum to 1 are "
+            "allowed"
+        )
+    members = defaultdict(list)
+    for position, stratum in enumerate(strata):
+        members[stratum].append(position)
+    ordered = sorted(members)
+    counts = split_counts([len(members[s]) for s in ordered], list(fractions.values()))
+    found = [""] * len(ids)
+    for stratum, own in zip(ordered, counts, strict=True):
+        positions = sorted(
+            members[stratum],
+            key=lambda p: sha256_of_parts([f"{seed}\0{ids[p]}"]),
+        )
+        names = [name for name, count in zip(fractions, own, strict=True) for _ in range(count)]
+        for position, name in zip(positions, names, strict=True):
+            found[position] = name
+    return found
+
+
+def split_rule(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
+    """Return how `stratified_split` makes splits, as plain values for cards and files.
+
+    Example:
+        >>> split_rule({"train": 0.8, "test": 0.2}, 0)["stratum"]
+        'source'
+    """
+    rule = "in each stratum prompts in the order of the SHA-256 of seed and prompt, cut at shares"
+    rule += "; prompts that differ in capitals, blanks and marks at the end alone stay together"
+    return {"rule": rule, "stratum": "source", "shares": dict(fractions), "seed": seed}
+
+
+def split_counts(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int]]:
+    """Say how many prompts of each stratum go to each split.
+
+    The first stratum is cut at the rounded shares. Of each further one every split gets the whole
+    part of its share, and what is left goes, one each, to the splits that are furthest behind by
+    then: each stratum is within one prompt of its shares, and all together within about one too.
+
+    Returns:
+        A list a stratum with a count a split.
+
+    Example:
+        >>> split_counts([2, 2, 2, 2, 2], [0.6, 0.2, 0.2])
+        [[1, 1, 0], [1, 0, 1], [2, 0, 0], [1, 1, 0], [1, 0, 1]]
+    """
+    found = []
+    behind = [0.0] * len(shares)
+    for number, size in enumerate(sizes):
+        wanted = [size * share for share in shares]
+        behind = [b + w for b, w in zip(behind, wanted, strict=True)]
+        counts = _rounded(size, shares) if number == 0 else _carried(size, wanted, behind)
+        behind = [b - c for b, c in zip(behind, counts, strict=True)]
+        found.append(counts)
+    return found
+
+
+def _rounded(size: int, shares: Sequence[float]) -> list[int]:
+    stops = [round(share * size) for share in itertools.accumulate(shares)]
+    return [stop - start for start, stop in zip([0, *stops], stops, strict=False)]
+
+
+def _carried(size: int, wanted: Sequence[float], behind: Sequence[float]) -> list[int]:
+    # 0.2 * 15 is a little more than 3: such a rest is none.
+    counts = [math.floor(w + _REST) for w in wanted]
+    partial = [n for n, w in enumerate(wanted) if w - counts[n] > _REST]
+    # Rounded, so that the last digit of a sum does not decide between equals.
+    partial.sort(key=lambda n: (-round(behind[n] - counts[n], 6), n))
+    for n in partial[: size - sum(counts)]:
+        counts[n] += 1
+    return counts

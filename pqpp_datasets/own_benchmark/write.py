@@ -1,19 +1,24 @@
 """Writing a benchmark as a folder that `load_dataset` takes, with its card and quality report."""
 
+import hmac
 import json
+import math
 import random
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_datasets.benchmark import size_category
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.export.croissant import croissant_of
-from pqpp_datasets.export.parquet_folder import export_folder, write_split
+from pqpp_datasets.export.parquet_folder import croissant_of, export_folder, write_split
+from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators
 from pqpp_datasets.own_benchmark.build import Built
+from pqpp_datasets.own_benchmark.generation import Generation
 from pqpp_datasets.own_benchmark.kept import (
     judged_by_pairs,
     judged_by_votes,
@@ -21,13 +26,26 @@ from pqpp_datasets.own_benchmark.kept import (
     kept_preferences,
     kept_votes,
 )
-from pqpp_datasets.own_benchmark.report import quality_report
-from pqpp_datasets.own_benchmark.splits import split_rule
+from pqpp_datasets.own_benchmark.prompts import split_rule
+from pqpp_datasets.own_benchmark.votes.preferences import Preferences
+from pqpp_datasets.target_columns import Target
+from pqpp_files.errors import in_a_line
 from pqpp_files.hashes import sha256_of, sha256_of_parts
+from pqpp_files.paths import expanded
+from pqpp_files.render_page import render_page
 from pqpp_hub.card import render_card
 from pqpp_hub.licences import require_licence
 
 ANNOTATORS = ("crowdsourced", "expert-generated", "machine-generated", "found", "other")
+_BINS = 12
+_PQPP_NAMES = {
+    2.0: "high relevance",
+    1.0: "low relevance",
+    0.0: "no relevance",
+    -1.0: "unrealistic",
+}
+_SHORTEST_KEY = 16
+_ANNOTATORS_SHOWN = 1000  # a page with all of a crowd would be too large to open
 
 
 @dataclass(frozen=True)
@@ -41,6 +59,8 @@ class Keeping:
         keep_annotators: Call annotators by their names. Otherwise each gets a number, drawn anew in
             every build and by no seed, so that nobody can work it back; which number is whose is
             kept nowhere.
+        pseudonym_key: A file of 16 bytes or more that nobody else has. The numbers are drawn by it,
+            so that the same votes give the same bytes; who has it can work the names back.
         license: A key of the Hub's; without one the folder is not pushed.
         language: Of the prompts, codes of ISO 639-1.
         citation: A file of BibTeX.
@@ -51,6 +71,7 @@ class Keeping:
     image_dir: str | Path | None = None
     votes: bool = True
     keep_annotators: bool = False
+    pseudonym_key: str | Path | None = None
     license: str | None = None
     language: tuple[str, ...] = ("en",)
     citation: str | Path | None = None
@@ -61,10 +82,35 @@ class Keeping:
             require_licence(self.license, OptionError)
         if self.annotations_creators not in ANNOTATORS:
             raise OptionError(
-                f"--annotations-creators {self.annotations_creators}: one of "
+                f"`annotations_creators` {self.annotations_creators}: one of "
                 f"{', '.join(ANNOTATORS)} is allowed"
             )
         self.bibtex()
+
+    def called(self, names: Sequence[str]) -> list:
+        """Return what annotators are called: their names, or numbers from 1.
+
+        Raises:
+            OptionError: The key cannot be read, or is too short.
+        """
+        if self.keep_annotators:
+            return list(names)
+        places = range(1, len(names) + 1)
+        if self.pseudonym_key is None:
+            return random.SystemRandom().sample(places, len(names))
+        try:
+            key = expanded(self.pseudonym_key).read_bytes()
+        except OSError as error:
+            reason = in_a_line(error, named=False)
+            raise OptionError(f"`pseudonym_key`: {reason}; name a file of your own") from None
+        if len(key) < _SHORTEST_KEY:
+            raise OptionError(
+                f"`pseudonym_key` {self.pseudonym_key}: {len(key)} bytes, {_SHORTEST_KEY} are the "
+                "fewest; write random ones"
+            )
+        digests = [hmac.digest(key, name.encode("utf-8", "replace"), "sha256") for name in names]
+        order = sorted(range(len(names)), key=digests.__getitem__)
+        return [number for _, number in sorted(zip(order, places, strict=True))]
 
     def bibtex(self) -> str:
         """Return the citation, empty where there is none."""
@@ -104,101 +150,185 @@ def write_benchmark(
         BenchmarkError: As of `kept_images`.
     """
     keeping = keeping or Keeping()
-    who = [
+    people = [
         built.generation.table.annotator_names if built.generation else [],
         built.preferences.choices.annotator_names if built.preferences else [],
     ]
-    numbers = [list(one) if keeping.keep_annotators else _numbers(len(one)) for one in who]
-    called = [
-        [one if isinstance(one, str) else f"annotator {one}" for one in own] for own in numbers
-    ]
+    numbers = [keeping.called(names) for names in people]
+    told = _told(built, name, keeping)
     with export_folder(Path(folder), built.inputs) as beside:
         files: dict[tuple[str, str], list[Path]] = {}
         for subset, splits in _subsets(built, keeping, numbers).items():
             place = beside / "data" if subset == "default" else beside / "data" / subset
             for split, tables in splits.items():
                 files[subset, split] = write_split(place, split, tables)
-        rows = {key: sum(map(_rows_of, paths)) for key, paths in files.items()}
-        digest = sha256_of_parts([sha256_of(one) for own in files.values() for one in own])
-        (beside / "README.md").write_text(_card(built, name, keeping, rows, digest), "utf-8")
+        digest = sha256_of_parts(sha256_of(path) for paths in files.values() for path in paths)
+        card = render_card("datasets/own_benchmark", digest=digest[:16], **_listed(files), **told)
+        (beside / "README.md").write_text(card, "utf-8")
+        called = [[f"annotator {n}" if isinstance(n, int) else n for n in own] for own in numbers]
         (beside / "report.html").write_text(quality_report(built, name, *called), "utf-8")
-        about = _about(name, keeping)
-        metadata = json.dumps(croissant_of(beside, files, about), indent=1)
+        about = {"name": name, "description": f"{name}: prompts with their performance."}
+        if keeping.license:
+            about["license"] = keeping.license
+        if keeping.citation:
+            about["citeAs"] = " ".join(keeping.bibtex().split())
+        metadata = json.dumps(croissant_of(beside, files, about | {"version": "1.0.0"}), indent=1)
         (beside / "croissant.json").write_text(metadata + "\n", "utf-8")
     return Path(folder)
 
 
+def _told(built: Built, name: str, keeping: Keeping) -> dict[str, Any]:
+    """Return what the card tells of a benchmark."""
+    splits = {split: table.num_rows for split, table in built.splits.items()}
+    return {
+        "title": name,
+        "keeping": keeping,
+        "tasks": ["text-to-image"],
+        "annotators": [keeping.annotations_creators],
+        "language": list(keeping.language),
+        "citation": keeping.bibtex(),
+        "sizes": [size_category(sum(splits.values()))],
+        "splits": splits,
+        "targets": built.targets,
+        "targets_told": [target.told() for target in built.targets],
+        "split_rule": split_rule(built.options.fractions, built.options.seed),
+        "options": built.options,
+        "generation": built.generation,
+        "has_retrieval": built.retrieval is not None,
+    }
+
+
+def _listed(files: Mapping[tuple[str, str], Sequence[Path]]) -> dict[str, Any]:
+    """Return the subsets with the splits and patterns of their files, and the rows of each."""
+    rows: list[tuple[str, str, int]] = []
+    subsets: dict[str, Any] = {}
+    for (subset, split), paths in files.items():
+        place = "data" if subset == "default" else f"data/{subset}"
+        pattern = f"{place}/{split.replace('.', '-')}-*.parquet"
+        subsets.setdefault(subset, []).append((split, pattern))
+        if subset != "default":
+            count = sum(pa.parquet.read_metadata(path).num_rows for path in paths)
+            rows.append((subset, split, count))
+    return {"rows": rows, "subsets": subsets}
+
+
 def _subsets(
-    built: Built, keeping: Keeping, numbers: list[list]
+    built: Built, keeping: Keeping, numbers: Sequence[list]
 ) -> dict[str, Mapping[str, Iterable[pa.Table]]]:
-    found: dict[str, Mapping[str, Iterable[pa.Table]]] = {
+    """Return what is written: subset to split to its tables."""
+    subsets: dict[str, Mapping[str, Iterable[pa.Table]]] = {
         "default": {split: [table] for split, table in built.splits.items()}
     }
+    how = keeping.images, keeping.image_dir
     if built.generation:
-        own = judged_by_votes(built)
-        found["images"] = kept_images(built, own, keeping.images, keeping.image_dir)
+        subsets["images"] = kept_images(built, judged_by_votes(built), *how)
         if keeping.votes and not built.generation.table.is_ready:
-            found["votes"] = kept_votes(built, numbers[0])
+            subsets["votes"] = kept_votes(built, numbers[0])
     if built.preferences:
         compared = judged_by_pairs(built)
         if compared is not None:
-            name = "compared_images" if "images" in found else "images"
-            found[name] = kept_images(built, compared, keeping.images, keeping.image_dir)
+            name = "compared_images" if "images" in subsets else "images"
+            subsets[name] = kept_images(built, compared, *how)
         if keeping.votes:
-            found["preferences"] = kept_preferences(built, numbers[1])
-    return found
+            subsets["preferences"] = kept_preferences(built, numbers[1])
+    return subsets
 
 
-def _numbers(count: int) -> list[int]:
-    """Return a number for each annotator, at random."""
-    return random.SystemRandom().sample(range(1, count + 1), count)
+def quality_report(
+    built: Built,
+    name: str,
+    called: Sequence[str] | None = None,
+    voters: Sequence[str] | None = None,
+) -> str:
+    """Return a self-contained HTML page on how a benchmark came about.
 
+    It shows what is odd, the votes that count, how far they agree and can be relied on, a thousand
+    annotators with the reason for a flag or an exclusion, and a histogram of each target.
 
-def _rows_of(path: Path) -> int:
-    return pa.parquet.read_metadata(path).num_rows
-
-
-def _about(name: str, keeping: Keeping) -> dict[str, str]:
-    about = {"name": name, "description": f"{name}: prompts with their performance."}
-    if keeping.license:
-        about["license"] = keeping.license
-    if keeping.citation:
-        about["citeAs"] = " ".join(keeping.bibtex().split())
-    return about | {"version": "1.0.0"}
-
-
-def _card(built: Built, name: str, keeping: Keeping, rows: Mapping, digest: str) -> str:
-    annotators = built.generation.annotators if built.generation else ()
-    return render_card(
-        "datasets/own_benchmark",
-        title=name,
-        rows=[(*key, count) for key, count in rows.items() if key[0] != "default"],
-        subsets=_configs(rows),
-        digest=f"data {digest[:16]}",
-        keeping=keeping,
-        tasks=["text-to-image"],
-        annotators=[keeping.annotations_creators],
-        language=list(keeping.language),
-        citation=keeping.bibtex(),
-        sizes=[size_category(sum(table.num_rows for table in built.splits.values()))],
-        trust=built.generation and built.generation.trust,
-        splits={split: table.num_rows for split, table in built.splits.items()},
-        targets=built.targets,
-        targets_told=[target.told() for target in built.targets],
-        split_rule=split_rule(built.options.fractions, built.options.seed),
+    Args:
+        built: The benchmark.
+        name: Of it.
+        called: What the annotators are called; their names if left out.
+        voters: Likewise those of preferences.
+    """
+    generation, preferences = built.generation, built.preferences
+    return render_page(
+        Path(__file__).with_name("report.html"),
+        name=name,
         options=built.options,
-        has_generation=built.generation is not None,
-        has_control=bool(built.generation and built.generation.control_group),
-        has_reference=any(one.reference_share is not None for one in annotators),
-        has_retrieval=built.retrieval is not None,
+        warnings=built.warnings,
+        splits={split: table.num_rows for split, table in built.splits.items()},
+        generation=generation,
+        labels=generation and _label_names(generation, generation.labels),
+        annotators=generation and _annotators(built, generation, called),
+        shown=_ANNOTATORS_SHOWN,
+        retrieval=built.retrieval,
+        preferences=preferences,
+        voters=preferences and _voters(preferences, voters),
+        histograms=[_histogram(built, target) for target in built.targets],
     )
 
 
-def _configs(rows: Mapping[tuple[str, str], int]) -> dict[str, list[tuple[str, str]]]:
-    """Return each subset's splits, with the pattern of their files."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for subset, split in rows:
-        place = "data" if subset == "default" else f"data/{subset}"
-        pattern = f"{place}/{split.replace('.', '-')}-*.parquet"
-        found.setdefault(subset, []).append((split, pattern))
-    return found
+def _annotators(
+    built: Built, generation: Generation, called: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    """Return a row for each annotator: first who is not admitted or flagged, last the control."""
+    facts, votes = generation.agreements, generation.table
+    if facts is None:
+        return []
+    names = list(called or votes.annotator_names)
+    renamed = replace(votes, annotator_names=names)
+    judged = {one.name: one for one in judge_annotators(renamed, facts, built.options)}
+    commonest = _label_names(generation, facts.label.tolist())
+    rows = [
+        {
+            "judged": judged.get(names[place])
+            or Annotator(names[place], int(facts.votes[place]), {}, None, None, ()),
+            "member": names[place] not in judged,
+            "place": place,
+            "label": commonest[place],
+            "flag": facts.reasons[place],
+        }
+        for place in np.unique(votes.annotator).tolist()
+    ]
+
+    def order(row: dict[str, Any]) -> tuple:
+        one = row["judged"]
+        refused = (row["member"], not one.reasons, not row["flag"], -(one.kappa or 0.0))
+        return (*refused, len(one.name), one.name)  # not as the votes name them
+
+    return sorted(rows, key=order)
+
+
+def _voters(preferences: Preferences, called: Sequence[str] | None) -> list[dict[str, Any]]:
+    """Return a row for each voter on pairs, those who are flagged first."""
+    facts = preferences.agreements
+    if facts is None:
+        return []
+    names = called or preferences.choices.annotator_names
+    rows: list[dict[str, Any]] = [
+        {"name": names[place], "place": place, "flag": facts.reasons[place]}
+        for place in np.flatnonzero(facts.shared.votes).tolist()
+    ]
+    rows.sort(key=lambda row: (not row["flag"], len(row["name"]), row["name"]))
+    return rows[:_ANNOTATORS_SHOWN]
+
+
+def _label_names(generation: Generation, values: Iterable[float]) -> list[str]:
+    names = _PQPP_NAMES if generation.table.scale.name == "pqpp" else {}
+    return [names.get(value, f"{value:g}") for value in values]  # means of repeated votes have none
+
+
+def _histogram(built: Built, target: Target) -> dict[str, Any]:
+    column = pa.chunked_array([c for t in built.splits.values() for c in t[target.name].chunks])
+    values = column.drop_null().to_numpy()
+    counts, edges = np.histogram(values, bins=_BINS, range=target.limits)
+    return {
+        "target": target.name,
+        "count": len(values),
+        "missing": column.null_count,
+        "mean": float(values.mean()) if len(values) else math.nan,
+        "sd": float(values.std()) if len(values) else math.nan,
+        "top": max(1, int(counts.max())),
+        "bars": list(zip(edges, edges[1:], counts.tolist(), strict=False)),
+    }

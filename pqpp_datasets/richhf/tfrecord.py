@@ -6,16 +6,16 @@ packages that read it either are TensorFlow or, like `tfrecord` 1.14, never look
 so that a flipped bit becomes a label; the checksums themselves are computed by `google-crc32c`.
 """
 
+import functools
 import mmap
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import google_crc32c
-
-from pqpp_datasets.errors import DataFileError, MissingFileError
-from pqpp_datasets.tables import REMEDY
+from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.tables import REMEDY, require_file
+from pqpp_files.extras import needing
 
 _HEADER = struct.Struct("<QI")
 _CHECKSUM = struct.Struct("<I")
@@ -91,8 +91,7 @@ def read_records(path: Path, span: Span | None = None) -> Iterator[Record]:
 
 
 def _mapped(path: Path) -> mmap.mmap:
-    if not path.is_file():
-        raise MissingFileError(f"{path}: there is no such file; give the published folder")
+    require_file(path)
     if not path.stat().st_size:
         raise _damaged(path, 0, 0, "the file is empty")
     with path.open("rb") as file:
@@ -117,8 +116,15 @@ def _end_of(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
     return end
 
 
+@functools.cache
+def _crc32c() -> Callable[[bytes], int]:
+    with needing("RichHF-18K", "richhf"):
+        import google_crc32c
+    return google_crc32c.value
+
+
 def _masked_crc(data: bytes) -> int:
-    crc = google_crc32c.value(data)
+    crc = _crc32c()(data)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 

@@ -1,4 +1,4 @@
-"""VISTAR's structured prompt language: parser and writer, each the exact inverse of the other.
+"""VISTAR's structured prompt language.
 
 Source: "VISTAR: A User-Centric and Role-Driven Benchmark for Text-to-Image Evaluation", section
 3.2: a prompt is ``[role|angle]``, the text that the generator sees, and optional ``{key="value"}``
@@ -9,12 +9,12 @@ parts.
 """
 
 import functools
-import itertools
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pqpp_datasets.errors import DataFileError
+from pqpp_files.extras import needing
 
 _GRAMMAR = r"""
 start: BLANK? header BLANK? TEXT BLANK? (block BLANK?)*
@@ -38,13 +38,6 @@ VALUE: /"([^"\\\n]|\\["\\])*"/
 """
 _FIELDS = {"ROLE", "ANGLE", "TEXT", "KEY", "VALUE"}
 _IN_WORDS = {
-    "LSQB": "[",
-    "RSQB": "]",
-    "LBRACE": "{",
-    "RBRACE": "}",
-    "BAR": "|",
-    "COMMA": ",",
-    "EQUALS": "=",
     "ROLE": "a role",
     "ANGLE": "an angle",
     "TEXT": "the text",
@@ -77,15 +70,12 @@ class StructuredPrompt:
         angle: What is judged, like `TR`.
         text: What the generator is asked for.
         parameters: Pairs of key and value, in order.
-        spacing: What stands before, between and behind these in the text that was parsed; None, or
-            spacing of another number of parameters, stands for the usual one.
     """
 
     role: str
     angle: str
     text: str
     parameters: tuple[tuple[str, str], ...] = ()
-    spacing: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
 
 def parse_prompt(text: str) -> StructuredPrompt:
@@ -99,12 +89,13 @@ def parse_prompt(text: str) -> StructuredPrompt:
         >>> prompt.role, prompt.angle, prompt.text, prompt.parameters
         ('GD', 'TR', 'A poster that says "Go"', (('font', 'Futura'),))
     """
+    parser = _parser()
     from lark import UnexpectedCharacters, UnexpectedToken
 
     if not isinstance(text, str):
         raise PromptSyntaxError(1, 1, f"{text!r:.40} came, a text is needed")
     try:
-        tree = _parser().parse(text)
+        tree = parser.parse(text)
     except UnexpectedCharacters as error:
         raise _syntax_error(text, error.pos_in_stream, error.allowed) from None
     except UnexpectedToken as error:
@@ -112,69 +103,22 @@ def parse_prompt(text: str) -> StructuredPrompt:
         ended = error.token.type == "$END"
         position = len(text) if ended else error.token.start_pos
         raise _syntax_error(text, position, error.expected) from None
-    spacing, fields = [""], []
-    for token in tree.scan_values(lambda _: True):
-        if token.type in _FIELDS:
-            fields.append(_unquoted(token) if token.type == "VALUE" else str(token))
-            spacing.append("")
-        else:
-            spacing[-1] += token
-    role, angle, core, *rest = fields
-    pairs = tuple(zip(rest[::2], rest[1::2], strict=True))
-    return StructuredPrompt(role, angle, core, pairs, tuple(spacing))
-
-
-def write_prompt(prompt: StructuredPrompt) -> str:
-    """Return a structured prompt as text; `parse_prompt` gives it back.
-
-    A prompt that was parsed becomes the very text it was parsed from.
-
-    Raises:
-        DataFileError: If a part has a form that could not be read back.
-
-    Example:
-        >>> write_prompt(StructuredPrompt("GD", "TR", "A poster", (("font", "Futura"),)))
-        '[GD|TR] A poster {font="Futura"}'
-    """
-    fields = [prompt.role, prompt.angle, prompt.text]
-    for key, value in prompt.parameters:
-        fields += [key, _quoted(value)]
-    spacing = prompt.spacing
-    if spacing is None or len(spacing) != len(fields) + 1:
-        spacing = _usual_spacing(len(prompt.parameters))
-    text = "".join(itertools.chain(*zip(spacing, fields, strict=False), spacing[-1:]))
-    try:
-        read_back = parse_prompt(text)
-    except PromptSyntaxError as error:
-        raise DataFileError(f"{prompt}: cannot be written ({error})") from None
-    if read_back != prompt:
-        raise DataFileError(
-            f"{prompt}: {text!r} would be read as {read_back}; braces, brackets, bars and blanks "
-            "at the ends of a part are not allowed"
-        )
-    return text
+    tokens = [token for token in tree.scan_values(lambda _: True) if token.type in _FIELDS]
+    role, angle, core, *rest = map(_unquoted, tokens)
+    return StructuredPrompt(role, angle, core, tuple(zip(rest[::2], rest[1::2], strict=True)))
 
 
 @functools.cache
 def _parser():
-    from lark import Lark
+    with needing("VISTAR's prompts", "vistar"):
+        from lark import Lark
 
-    return Lark(_GRAMMAR, parser="lalr", keep_all_tokens=True, maybe_placeholders=False)
-
-
-def _usual_spacing(pairs: int) -> tuple[str, ...]:
-    if not pairs:
-        return ("[", "|", "] ", "")
-    inner = ["{", *["=", "} {"] * pairs]
-    return ("[", "|", "] ", " " + inner[0], *inner[1:-1], "}")
+    return Lark(_GRAMMAR, parser="lalr", maybe_placeholders=False)
 
 
-def _quoted(value: str) -> str:
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _unquoted(token: str) -> str:
-    return re.sub(r"\\(.)", r"\1", token[1:-1])
+def _unquoted(token: Any) -> str:
+    """Return a field as it is meant: in a value, a backslash stands before quotes and itself."""
+    return re.sub(r"\\(.)", r"\1", token[1:-1]) if token.type == "VALUE" else str(token)
 
 
 def _syntax_error(text: str, position: int | None, allowed: Any) -> PromptSyntaxError:
@@ -183,5 +127,6 @@ def _syntax_error(text: str, position: int | None, allowed: Any) -> PromptSyntax
     line = before.count("\n") + 1
     column = position - (before.rfind("\n") + 1) + 1
     came = repr(text[position : position + 12]) if position < len(text) else "the end"
-    names = sorted(_IN_WORDS[name] for name in allowed if name in _IN_WORDS)
+    terminals = {one.name: one.pattern.value for one in _parser().terminals} | _IN_WORDS
+    names = sorted(terminals[name] for name in allowed if name != "BLANK")
     return PromptSyntaxError(line, column, f"{came} came, {' or '.join(names)} is allowed")

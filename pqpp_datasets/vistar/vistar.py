@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark, features_of
 from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.json_files import parse_json, read_text
-from pqpp_datasets.tables import REMEDY
+from pqpp_datasets.tables import REMEDY, parse_json, read_text
 from pqpp_datasets.vistar.structured_prompt import PromptSyntaxError, parse_prompt
 
 SPLITS = ("core", "hard")

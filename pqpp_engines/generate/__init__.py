@@ -1,17 +1,10 @@
 """Images for prompts: one seed an image, so that none depends on what is made beside it."""
 
-from pqpp_engines.generate.endpoint import EndpointGenerator
-from pqpp_engines.generate.folder import FolderGenerator
-from pqpp_engines.generate.generators import CommandGenerator, DiffusersGenerator, Generator, Made
-from pqpp_engines.generate.run import generate, seed_of
-
-__all__ = [
-    "CommandGenerator",
-    "DiffusersGenerator",
-    "EndpointGenerator",
-    "FolderGenerator",
-    "Generator",
-    "Made",
-    "generate",
-    "seed_of",
-]
+from pqpp_engines.generate.endpoint import EndpointGenerator as EndpointGenerator
+from pqpp_engines.generate.folder import FolderGenerator as FolderGenerator
+from pqpp_engines.generate.generators import CommandGenerator as CommandGenerator
+from pqpp_engines.generate.generators import DiffusersGenerator as DiffusersGenerator
+from pqpp_engines.generate.generators import Generator as Generator
+from pqpp_engines.generate.generators import Made as Made
+from pqpp_engines.generate.run import generate as generate
+from pqpp_engines.generate.run import seed_of as seed_of

@@ -5,15 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import io
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from pqpp_backbones.chat.chat import Budget, json_of
+from pqpp_backbones.chat.service import NoAnswer, Service, ServiceError
 from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.visible import visible
-from pqpp_models.chat.chat import Budget, json_of
-from pqpp_models.chat.service import NoAnswer, Service, ServiceError
 
 KEY = "PQPP_IMAGES_KEY"
 """The environment's variable that holds the key; it is in no log, error or file."""
@@ -39,9 +38,7 @@ class EndpointGenerator(Generator):
         width: See `height`.
         budget: What may be spent; without a limit by default.
         timeout: Seconds that an image may take.
-        tries: How often an image is asked for.
-        wait: Seconds before the second try; doubled for each further one.
-        sleep: How to wait.
+        **patience: `tries`, `wait` and `sleep` of `Service`.
 
     Raises:
         GenerateError: The address or the key cannot be one, or one of height and width is missing.
@@ -61,14 +58,12 @@ class EndpointGenerator(Generator):
         width: int | None = None,
         budget: Budget | None = None,
         timeout: float = 300.0,
-        tries: int = 4,
-        wait: float = 1.0,
-        sleep: Callable[[float], Any] = time.sleep,
+        **patience: Any,
     ) -> None:
         if (height is None) != (width is None):
             raise GenerateError("an endpoint needs both height and width, or neither; give both")
         try:
-            self._service = Service(url, KEY, timeout, tries, wait, sleep, _LARGEST)
+            self._service = Service(url, KEY, timeout, largest=_LARGEST, **patience)
         except ServiceError as error:
             raise GenerateError(str(error)) from None
         self.model, self.name = model, name or model.rpartition("/")[2].casefold()
@@ -94,9 +89,9 @@ class EndpointGenerator(Generator):
             except ServiceError as error:
                 if self._drop_refused(error):
                     continue
-                if error.status == 400 and any(one in str(error).casefold() for one in _POLICY):
-                    return Made(None, True, {"refused": str(error)})
-                raise self._explained(error) from None
+                if error.status == 400 and any(word in error.said.casefold() for word in _POLICY):
+                    return Made(None, True, {"refused": error.said})
+                raise GenerateError(str(error)) from None
             told["seed"] = body.get("seed")
             return Made(image, None, told)
 
@@ -109,17 +104,9 @@ class EndpointGenerator(Generator):
         """Leave out from now on what the endpoint says that it does not know."""
         if error.status not in (400, 422):
             return False
-        named = {one for one in _OPTIONAL if one in str(error) and one not in self._unknown}
+        named = {name for name in _OPTIONAL if name in error.said} - self._unknown
         self._unknown |= named
         return bool(named)
-
-    def _explained(self, error: ServiceError) -> GenerateError:
-        if not error.status:
-            return GenerateError(str(error))
-        return GenerateError(
-            f"{self._service.url}: status {error.status}, {error}; check the address, the model "
-            f"{self.model!r} and the variable {KEY}"
-        )
 
 
 def _read(text: str) -> tuple[Any, dict[str, Any]] | NoAnswer:
@@ -127,8 +114,8 @@ def _read(text: str) -> tuple[Any, dict[str, Any]] | NoAnswer:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        found = json_of(text)["data"][0]
-        raw = base64.b64decode(found["b64_json"], validate=True)
+        answer = json_of(text)["data"][0]
+        raw = base64.b64decode(answer["b64_json"], validate=True)
         with Image.open(io.BytesIO(raw)) as image:
             if image.width * image.height > _MOST_PIXELS:
                 return NoAnswer(f"the image has {image.width} x {image.height} pixels")
@@ -137,5 +124,5 @@ def _read(text: str) -> tuple[Any, dict[str, Any]] | NoAnswer:
         return NoAnswer("what came is no image as b64_json")
     except (OSError, UnidentifiedImageError, Image.DecompressionBombError):
         return NoAnswer("what came is no whole image")
-    revised = found.get("revised_prompt")
+    revised = answer.get("revised_prompt")
     return opened, {"revised_prompt": visible(revised)} if isinstance(revised, str) else {}

@@ -11,6 +11,7 @@ from pathlib import Path
 from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.hashes import sha256_of
+from pqpp_files.paths import expanded, inside_of
 
 MARK = "{prompt_id}"
 PATTERNS = (f"{MARK}/*", f"{MARK}_*", f"{MARK}.*")
@@ -50,7 +51,7 @@ class FolderGenerator(Generator):
         pattern: str | None = None,
         link: bool = False,
     ) -> None:
-        self.folder, self.name, self.link = Path(folder).expanduser(), name, link
+        self.folder, self.name, self.link = expanded(folder), name, link
         self.settings = {"taken_from": self.folder.name}
         if not self.folder.is_dir():
             raise GenerateError(
@@ -103,6 +104,7 @@ def _files_of(folder: Path, ids: Set[str], patterns: Sequence[str]) -> Mapping[s
         fits = ((at, _prompt_of(name, one, ids)) for at, one in enumerate(patterns))
         place, prompt_id = next((one for one in fits if one[1] is not None), (0, None))
         if prompt_id is not None:
+            inside_of(folder, name)  # a link may lead to anything
             found.setdefault(prompt_id, []).append((place, path))
     return {
         one: [path for place, path in sorted(some, key=_in_order) if place == min(some)[0]]

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pqpp_backbones.pretrained import DTYPES, loading
 from pqpp_engines.errors import GenerateError, ImageRefusedError
 from pqpp_files.extras import needing
 from pqpp_hub import is_repository_id
-from pqpp_models.pretrained import loading
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from pqpp_models.chat.chat import Budget
+    from pqpp_backbones.chat.chat import Budget
 
 MODELS = {
     "SDXL": "stabilityai/stable-diffusion-xl-base-1.0",
@@ -30,7 +30,7 @@ MODELS = {
 }
 """Short names of pipelines on the Hub."""
 
-DTYPES = ("float32", "bfloat16", "float16")
+_TOLD = ("steps", "guidance", "height", "width", "dtype")
 OFFLOADS = ("model", "sequential")
 
 
@@ -149,11 +149,7 @@ class DiffusersGenerator(Generator):
         self.settings = {
             "model_id": full if is_repository_id(full) else Path(full).name,
             "revision": found,
-            "steps": self.steps,
-            "guidance": self.guidance,
-            "height": self.height,
-            "width": self.width,
-            "dtype": self.dtype,
+            **{name: getattr(self, name) for name in _TOLD},
             "scheduler": type(self.pipeline.scheduler).__name__,
         }
 
@@ -186,13 +182,11 @@ class DiffusersGenerator(Generator):
             warnings.catch_warnings(),
             loading(f"{self.model} holds no usable pipeline", remedy, name, files=()),
         ):
-            folder = (
-                diffusers.DiffusionPipeline.download(
+            folder = name
+            if not Path(name).is_dir():
+                folder = diffusers.DiffusionPipeline.download(
                     name, revision=self.revision, variant=self.variant, use_safetensors=True
                 )
-                if not Path(name).is_dir()
-                else name
-            )
             # Older versions know the older name alone, newer ones warn of it.
             warnings.filterwarnings("ignore", "`torch_dtype` is deprecated", FutureWarning)
             found = diffusers.AutoPipelineForText2Image.from_pretrained(
@@ -210,12 +204,10 @@ class DiffusersGenerator(Generator):
             self.pipeline.enable_attention_slicing()
         if self.vae_tiling:
             self.pipeline.vae.enable_tiling()
-        if self.offload == "model":
-            self.pipeline.enable_model_cpu_offload(device=self.device)
-        elif self.offload == "sequential":
-            self.pipeline.enable_sequential_cpu_offload(device=self.device)
-        else:
+        if self.offload is None:
             self.pipeline.to(self.device)
+        else:
+            getattr(self.pipeline, f"enable_{self.offload}_cpu_offload")(device=self.device)
 
 
 @dataclass
@@ -269,16 +261,13 @@ class CommandGenerator(Generator):
                 raise ImageRefusedError(
                     f"--command: no image after {self.seconds:g} s; give it more time"
                 ) from None
-            except ValueError:
+            except (ValueError, OSError) as error:
+                if isinstance(error, OSError) and error.errno != errno.E2BIG:
+                    raise GenerateError(f"--command: {words[0]:.80}: {error.strerror}") from None
                 raise ImageRefusedError(
-                    "--command: no word of a command may hold what the prompt does; correct it"
+                    "--command: the prompt is too long for a command, or no word of one may hold "
+                    "what it does; correct it"
                 ) from None
-            except OSError as error:
-                if error.errno == errno.E2BIG:
-                    raise ImageRefusedError(
-                        "--command: the prompt is too long for a command; shorten it"
-                    ) from None
-                raise GenerateError(f"--command: {words[0]:.80}: {error.strerror}") from None
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             if done.returncode:
                 raise ImageRefusedError(

@@ -8,15 +8,14 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pqpp_engines.errors import GenerateError, ImageRefusedError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
-from pqpp_files.check_output import check_output_folder
 from pqpp_files.names import is_folder_name
+from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import write_beside, write_whole
 
 METADATA = "metadata.jsonl"
@@ -86,30 +85,31 @@ def generate(
             the folder holds images of this model that were made otherwise.
         BudgetError: The images would cost more than is allowed; nothing was asked.
     """
-    root = Path(output).expanduser()
+    from tqdm import tqdm
+
+    root = expanded(output)
     check_output_folder(root)
     check_job(generator, images_per_prompt, batch_size)
     _check_ids(prompts)
     chosen = list(prompts)[share[0] :: share[1]]
-    full = [one for one in chosen if one["prompt"].strip()]
+    full = [row for row in chosen if row["prompt"].strip()]
     wanted = wanted_images(generator, full, images_per_prompt)
-    there = sum(_path(root, generator, one).exists() for one in wanted)
+    there = sum(_path(root, generator, image).exists() for image in wanted)
     if generator.budget is not None:
         generator.budget.plan(len(wanted) - there)
     summary = Generated(blank=len(chosen) - len(full))
-    with _bar(len(wanted), there, progress) as bar:
-        for one in make_images(generator, wanted, root, batch_size):
-            if one.is_old:
+    with tqdm(total=len(wanted), initial=there, unit="image", disable=not progress) as bar:
+        for image in make_images(generator, wanted, root, batch_size):
+            if image.is_old:
                 summary.skipped += 1
                 continue
-            if bar is not None:
-                bar.update()
-            if one.refusal is None:
+            bar.update()
+            if image.refusal is None:
                 summary.made += 1
-                summary.flagged += bool(one.told["flagged"])
+                summary.flagged += bool(image.told["flagged"])
             else:
                 summary.refused += 1
-                summary.last_refusal = one.refusal
+                summary.last_refusal = image.refusal
     list_images(root)
     return summary
 
@@ -118,11 +118,10 @@ def wanted_images(
     generator: Generator, prompts: Iterable[Mapping[str, str]], images_per_prompt: int
 ) -> list[Wanted]:
     """Return the images of prompts, each with its seed."""
-    name = generator.name
     return [
-        Wanted(one["prompt_id"], one["prompt"], index, seed_of(one["prompt_id"], name, index))
-        for one in prompts
-        for index in range(images_per_prompt)
+        Wanted(row["prompt_id"], row["prompt"], n, seed_of(row["prompt_id"], generator.name, n))
+        for row in prompts
+        for n in range(images_per_prompt)
     ]
 
 
@@ -203,14 +202,14 @@ def check_job(generator: Generator, images: int, batch_size: int) -> None:
 
 def _check_ids(prompts: Sequence[Mapping[str, str]]) -> None:
     seen = set()
-    for one in prompts:
-        if not is_folder_name(one["prompt_id"]):
+    for prompt_id in (row["prompt_id"] for row in prompts):
+        if not is_folder_name(prompt_id):
             raise GenerateError(
-                f"prompt_id {one['prompt_id']!r:.80} cannot be a folder's name; give another"
+                f"prompt_id {prompt_id!r:.80} cannot be a folder's name; give another"
             )
-        if one["prompt_id"] in seen:
-            raise GenerateError(f"prompt_id {one['prompt_id']} stands twice; keep one of them")
-        seen.add(one["prompt_id"])
+        if prompt_id in seen:
+            raise GenerateError(f"prompt_id {prompt_id} stands twice; keep one of them")
+        seen.add(prompt_id)
 
 
 def _path(root: Path, generator: Generator, one: Wanted) -> Path:
@@ -223,8 +222,7 @@ def _told_of(path: Path, generator: Generator, one: Wanted) -> Mapping[str, Any]
         told = json.loads(path.with_suffix(".json").read_text("utf-8"))
     except (OSError, ValueError):
         raise GenerateError(f"{path} has no readable JSON beside it; remove both") from None
-    now = {**generator.settings, "prompt": one.prompt}
-    for name, value in now.items():
+    for name, value in {**generator.settings, "prompt": one.prompt}.items():
         if told.get(name) != value:
             raise GenerateError(
                 f"{path} was made with {name} {told.get(name)!r:.80}, not {value!r:.80}; name "
@@ -275,24 +273,12 @@ def _link(source: Path, path: Path) -> None:
 
 def list_images(root: Path) -> None:
     """Write the metadata of an imagefolder of `datasets`: a line for each image that is there."""
-    lines = []
-    for path, told in _told(root):
-        kept = {name: told[name] for name in ("prompt_id", "prompt", "model", "seed", "sha256")}
-        lines.append({"file_name": path.relative_to(root / "images").as_posix(), **kept})
-    text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines)
-    write_whole(root / "images" / METADATA, text)
-
-
-def _told(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    for path in sorted((root / "images").glob("*/*.png")):
+    folder, lines = root / "images", []
+    for path in sorted(folder.glob("*/*.png")):
         beside = path.with_suffix(".json")
         if not path.name.startswith(".") and beside.is_file():
-            yield path, json.loads(beside.read_text("utf-8"))
-
-
-def _bar(total: int, done: int, progress: bool) -> Any:
-    if not progress:
-        return nullcontext()
-    from tqdm import tqdm
-
-    return tqdm(total=total, initial=done, unit="image")
+            told = json.loads(beside.read_text("utf-8"))
+            kept = {name: told[name] for name in ("prompt_id", "prompt", "model", "seed", "sha256")}
+            line = {"file_name": path.relative_to(folder).as_posix(), **kept}
+            lines.append(json.dumps(line, ensure_ascii=False) + "\n")
+    write_whole(folder / METADATA, "".join(lines))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate.generators import Generator
 from pqpp_engines.generate.run import MadeImage, check_job, make_images, wanted_images
-from pqpp_files.shards import ERROR, ids_of, texts_of
+from pqpp_files.paths import expanded
+from pqpp_files.shards import ERROR, cell_texts, ids_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,7 +81,7 @@ class GenerateShard:
         import pyarrow as pa
 
         check_job(self.generator, self.images_per_prompt, self.batch_size)
-        texts, faults = texts_of(table, self.column, "prompt", "name the column of prompts")
+        texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong = ids_of(table, "prompt_id")
         faults = [one or other for one, other in zip(wrong, faults, strict=True)]
         asked = [{"prompt_id": one, "prompt": text} for one, text in zip(ids, texts, strict=True)]
@@ -98,7 +98,7 @@ class GenerateShard:
     def _made(self, prompts: list[dict[str, str]]) -> list[MadeImage]:
         """Make images in their order; where none at all can be made, it is no fault of a prompt."""
         wanted = wanted_images(self.generator, prompts, self.images_per_prompt)
-        root = Path(self.output).expanduser()
+        root = expanded(self.output)
         done = list(make_images(self.generator, wanted, root, self.batch_size, go_on=True))
         if len(prompts) > 1 and all(one.refusal for one in done):
             raise GenerateError(

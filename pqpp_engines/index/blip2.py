@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from pqpp_models.pretrained import check_ids
+from pqpp_backbones.pretrained import check_ids
 
 CLASS = "Blip2ForImageTextRetrieval"
 """The class in transformers of a model whose configuration says `blip-2`."""
@@ -37,12 +37,14 @@ def text_tokens(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, t
     return {name: encoded[name].to(model.device) for name in names}
 
 
-def text_features(model: Any, tokens: dict[str, torch.Tensor]) -> torch.Tensor:
+def text_features(
+    model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor
+) -> torch.Tensor:
     """Return the contrasted vector of each text, (texts, size)."""
     states = model.qformer(
-        query_embeds=model.embeddings(input_ids=tokens["input_ids"]),
+        query_embeds=model.embeddings(input_ids=input_ids),
         query_length=0,
-        attention_mask=tokens["attention_mask"],
+        attention_mask=attention_mask,
     ).last_hidden_state
     return model.text_projection(states[:, 0, :])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from pqpp_engines.index.vectors import (
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.full_disk import require_room
+from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def build_index(
         >>> index.ids[places[0, 0]], float(cosines[0, 0])
         ('c', 1.0)
     """
-    with needing("pqpp index", "engines"):
+    with needing("pqpp search", "engines"):
         import faiss
 
     shape = np.shape(embeddings)
@@ -92,12 +92,12 @@ def build_index(
         raise IndexingError(
             f"factory {plan.factory!r}: faiss knows no such index; write IVF1024,SQ8 or the like"
         ) from None
-    place = Path(output).expanduser()
+    place = expanded(output)
     require_room(place, plan.disk)
     with whole_folder(place, FILES) as beside:
         kept = write_vectors(beside / EMBEDDINGS, unit_parts(embeddings), shape)
-        _train(index, kept.reshape(-1, size), plan, seed)
         try:
+            _train(index, kept.reshape(-1, size), plan, seed)
             for part in stored_parts(kept):
                 index.add(part.reshape(-1, size).astype(np.float32))
             probes, recall = _tuned(index, kept, seed)
@@ -129,14 +129,7 @@ def _train(index: Any, vectors: NDArray, plan: Plan, seed: int) -> None:
         return
     wanted = max(plan.train, min(len(vectors), 10_000))
     at = np.random.default_rng(seed).choice(len(vectors), wanted, replace=False)
-    try:
-        index.train(np.asarray(vectors[np.sort(at)], dtype=np.float32))
-    except (RuntimeError, MemoryError) as error:
-        reason = in_a_line(error, named=False)[-150:]
-        raise IndexingError(
-            f"{plan.factory}: {len(vectors)} vectors are too few for it ({reason}); take a "
-            "smaller one"
-        ) from None
+    index.train(np.asarray(vectors[np.sort(at)], dtype=np.float32))
 
 
 def _tuned(index: Any, kept: NDArray, seed: int) -> tuple[int, float]:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pqpp_backbones.errors import ModelError
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.retrieve import EMBEDDING
 from pqpp_files.errors import in_a_line
-from pqpp_files.shards import ERROR, MANIFEST, find_shards, texts_of
-from pqpp_models.errors import PredictorError
+from pqpp_files.paths import expanded
+from pqpp_files.shards import ERROR, MANIFEST, cell_texts, find_shards
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +74,7 @@ class EmbedShard:
         taken = {EMBEDDING, ERROR} & set(table.column_names)
         if taken:
             raise IndexingError(f"the input has a column {min(taken)!r} already; rename it")
-        texts, faults = texts_of(table, self.column, "", "name the column by --column")
+        texts, faults = cell_texts(table, self.column, "", "name the column by --column")
         good = [row for row, fault in enumerate(faults) if fault is None]
         vectors: list[Any] = [None] * len(texts)
         if self.image_dir is None and good:
@@ -83,9 +84,9 @@ class EmbedShard:
         elif good:
             for row in good:  # one at a time, so that a bad one ends no batch
                 try:
-                    path = Path(self.image_dir or "").expanduser() / texts[row]
+                    path = expanded(self.image_dir or "") / texts[row]
                     vectors[row] = self.encoder.images([path], 1)[0].tolist()
-                except PredictorError as error:
+                except ModelError as error:
                     faults[row] = f"the image cannot be read: {in_a_line(error, named=False)}"
         kind = pa.list_(pa.float32())
         if self.image_dir and self.encoder.can_match:  # several vectors an image
@@ -120,7 +121,7 @@ def has_embeddings(folder: str | Path) -> bool:
         >>> has_embeddings(tempfile.mkdtemp())
         False
     """
-    return (Path(folder).expanduser() / MANIFEST).is_file()
+    return (expanded(folder) / MANIFEST).is_file()
 
 
 @contextlib.contextmanager
@@ -133,7 +134,7 @@ def read_embedded(folder: str | Path) -> Iterator[Embedded]:
         IndexingError: It is another job's folder, shards lack, or no row has an embedding.
         FileError: A file is damaged.
     """
-    place = Path(folder).expanduser()
+    place = expanded(folder)
     try:
         told = json.loads((place / MANIFEST).read_text("utf-8"))
         settings, wanted = dict(told["settings"]), len(told["shards"])
@@ -141,7 +142,7 @@ def read_embedded(folder: str | Path) -> Iterator[Embedded]:
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
     except (OSError, ValueError, KeyError, TypeError):
-        raise IndexingError(f"{folder} holds no embeddings of pqpp index embed") from None
+        raise IndexingError(f"{folder} holds no embeddings of pqpp search embed") from None
     shards = find_shards(str(place / "part-*.parquet"))
     there = len({one.path for one in shards})
     if there < wanted:

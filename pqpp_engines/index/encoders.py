@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from pqpp_backbones.images.open_image import open_image
+from pqpp_backbones.pretrained import load_model
 from pqpp_engines.errors import IndexingError
-from pqpp_models.images.pairs import open_image
-from pqpp_models.pretrained import check_ids, load_model
+from pqpp_files.paths import expanded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,12 +53,12 @@ class ImageTextEncoder:
     """
 
     def __init__(self, model: str, revision: str | None = None, device: str | None = None) -> None:
-        full = {name.lower(): one for name, one in MODELS.items()}.get(model.lower(), model)
+        full = {name.lower(): full for name, full in MODELS.items()}.get(model.lower(), model)
         what = "model of texts and images"
         loaded = load_model(full, _class_of, what, device, revision=revision)
         self._network, self._processor = loaded.model, loaded.processor
         self.device, self.at_once = loaded.device, loaded.at_once
-        is_folder = Path(full).expanduser().is_dir()
+        is_folder = expanded(full).is_dir()
         self.model = Path(full).name if is_folder else loaded.told.name
         self.revision = loaded.told.revision
         if not self.can_match and not hasattr(self._network, "get_image_features"):
@@ -100,18 +101,7 @@ class ImageTextEncoder:
 
     def texts(self, texts: Sequence[str], batch_size: int = 64) -> Floats:
         """Return an embedding for each text, float32 (texts, size), not normalised."""
-        if self.can_match:
-            from pqpp_engines.index import blip2
-
-            def embed(some: list[str]) -> Any:
-                return blip2.text_features(self._network, self._tokens(some))
-        else:
-            from pqpp_models.images.backbone import embed_tokens
-
-            def embed(some: list[str]) -> Any:
-                return embed_tokens(self._network, **self._tokens(some))
-
-        return self._embedded(texts, embed, batch_size)
+        return self._embedded(texts, self._text_features, batch_size)
 
     def images(self, images: Iterable[Any], batch_size: int = 64) -> Floats:
         """Return an embedding for each image: paths, PIL images or what else `open_image` takes.
@@ -119,19 +109,7 @@ class ImageTextEncoder:
         Returns:
             float32 (images, size), not normalised; of BLIP-2 (images, vectors of each, size).
         """
-        if self.can_match:
-            from pqpp_engines.index import blip2
-
-            def embed(some: list[Any]) -> Any:
-                states = blip2.image_states(self._network, self._pixels(some)["pixel_values"])
-                return blip2.image_features(self._network, states)
-        else:
-            from pqpp_models.images.backbone import pooled
-
-            def embed(some: list[Any]) -> Any:
-                return pooled(self._network.get_image_features(**self._pixels(some)))
-
-        return self._embedded(images, embed, batch_size)
+        return self._embedded(images, self._image_features, batch_size)
 
     def matches(self, image: Any, texts: Sequence[str], batch_size: int = 64) -> Floats:
         """Return the log-odds that each text matches an image, float32 (texts,).
@@ -147,25 +125,34 @@ class ImageTextEncoder:
             raise IndexingError(f"{self.model} cannot look at a text and an image together")
         with torch.inference_mode():
             states = blip2.image_states(self._network, self._pixels([image])["pixel_values"])
-        return self._embedded(
-            texts,
-            lambda some: blip2.match_odds(self._network, states, self._tokens(some)),
-            batch_size,
-        )
 
-    def _tokens(self, texts: list[str]) -> dict[str, Any]:
+        def odds(some: list[str]) -> Any:
+            tokens = blip2.text_tokens(self._network, self._processor, some)
+            return blip2.match_odds(self._network, states, tokens)
+
+        return self._embedded(texts, odds, batch_size)
+
+    def _text_features(self, texts: list[str]) -> Any:
+        from pqpp_backbones.images.embedding import embed_tokens, placed_tokens
+        from pqpp_engines.index import blip2
+
+        model, processor = self._network, self._processor
         if self.can_match:
-            from pqpp_engines.index import blip2
+            return blip2.text_features(model, **blip2.text_tokens(model, processor, texts))
+        return embed_tokens(model, **placed_tokens(model, processor, texts))
 
-            return blip2.text_tokens(self._network, self._processor, texts)
-        from pqpp_models.images.embedding import tokens_of
+    def _image_features(self, images: list[Any]) -> Any:
+        from pqpp_backbones.images.embedding import pooled
+        from pqpp_engines.index import blip2
 
-        found = tokens_of(self._processor, texts, self._network.config)
-        check_ids(found["input_ids"], getattr(self._network, "text_model", self._network))
-        return {name: tensor.to(self.device) for name, tensor in found.items()}
+        pixels = self._pixels(images)
+        if not self.can_match:
+            return pooled(self._network.get_image_features(**pixels))
+        states = blip2.image_states(self._network, pixels["pixel_values"])
+        return blip2.image_features(self._network, states)
 
     def _pixels(self, images: list[Any]) -> Any:
-        opened = [open_image(one) for one in images]
+        opened = [open_image(image) for image in images]
         return self._processor.image_processor(opened, return_tensors="pt").to(self.device)
 
     def _embedded(
@@ -173,13 +160,13 @@ class ImageTextEncoder:
     ) -> Floats:
         import torch
 
-        found: list[Floats] = []
+        items, parts = iter(items), []
         with torch.inference_mode():
-            for some in _batches(items, self.at_once or batch_size):
-                found.append(embed(some).float().cpu().numpy())
-        if not found:
+            while batch := list(islice(items, self.at_once or batch_size)):
+                parts.append(embed(batch).float().cpu().numpy())
+        if not parts:
             raise IndexingError("nothing came to be embedded; give texts or images")
-        return np.concatenate(found)
+        return np.concatenate(parts)
 
 
 def _is_blip2(config: Any) -> bool:
@@ -190,9 +177,3 @@ def _class_of(config: Any) -> str:
     from pqpp_engines.index.blip2 import CLASS
 
     return CLASS if _is_blip2(config) else "AutoModel"
-
-
-def _batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    items = iter(items)
-    while some := list(islice(items, size)):
-        yield some

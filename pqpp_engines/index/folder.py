@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import IndexingError
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
+from pqpp_files.hashes import sha256_of
 from pqpp_hub.card import render_card
-from pqpp_models.foreign import read_foreign_json
 
-CONFIG, INDEX, IDS, EMBEDDINGS, CARD = (
-    "index.json",
-    "index.faiss",
-    "ids.txt",
-    "embeddings.npy",
-    "README.md",
-)
-FILES = (CONFIG, INDEX, IDS, EMBEDDINGS, CARD)
-_WHOLE = {
-    "size": (1, 1_000_000),
-    "vectors": (1, 10**12),
-    "vectors_per_id": (1, 10_000),
-    "probes": (1, 2**31 - 1),
-    "added": (0, 10**12),
-    "index_bytes": (1, 10**15),
+FILES = ("index.json", "index.faiss", "ids.txt", "embeddings.npy", "README.md")
+CONFIG, INDEX, IDS, EMBEDDINGS, CARD = FILES
+_NUMBERS: Mapping[str, tuple[type, float, float]] = {
+    "size": (int, 1, 1_000_000),
+    "vectors": (int, 1, 10**12),
+    "vectors_per_id": (int, 1, 10_000),
+    "probes": (int, 1, 2**31 - 1),
+    "added": (int, 0, 10**12),
+    "index_bytes": (int, 1, 10**15),
+    "recall_at_10": (float, 0, 1),
+    "bytes_a_vector": (float, 0, 1e9),
 }
-_SHARES = {"recall_at_10": 1.0, "bytes_a_vector": 1e9}
 _CANDIDATES = 256  # that a graph keeps in mind
 # What `open_parts` may meet in a folder that others made or that is damaged.
 _DAMAGE = (OSError, ValueError, TypeError, RuntimeError, EOFError, OverflowError, MemoryError)
@@ -45,8 +40,8 @@ def open_parts(folder: Path) -> tuple[dict[str, Any], list[str], Any, Any]:
         IndexingError: Something is not there, damaged, or does not belong together; one line.
     """
     if not (folder / CONFIG).is_file():
-        raise IndexingError(f"{folder}: no {CONFIG}; name a folder that pqpp index has built")
-    with needing("pqpp index", "engines"):
+        raise IndexingError(f"{folder}: no {CONFIG}; name a folder that pqpp search has built")
+    with needing("pqpp search", "engines"):
         import faiss
     try:
         config = checked_config(read_foreign_json(folder / CONFIG))
@@ -55,6 +50,9 @@ def open_parts(folder: Path) -> tuple[dict[str, Any], list[str], Any, Any]:
         # Of a file that was cut faiss may read what is not there, and end the process.
         if (found := (folder / INDEX).stat().st_size) != config["index_bytes"]:
             raise ValueError(f"{INDEX} has {found:,} bytes, not {config['index_bytes']:,}")
+        for name, digest in config.get("sha256", {}).items():  # older ones have none
+            if sha256_of(folder / name) != digest:
+                raise ValueError(f"{name} is not what was written")
         # Older versions of faiss map inverted lists alone.
         mapped = getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
         index = faiss.read_index(str(folder / INDEX), mapped)
@@ -89,20 +87,16 @@ def checked_config(config: Any) -> dict[str, Any]:
     """
     if not isinstance(config, dict):
         raise ValueError(f"{CONFIG} is no object")
-    for name, (least, most) in _WHOLE.items():
+    for name, (kind, least, most) in _NUMBERS.items():
         value = config.get(name)
-        if type(value) is not int or not least <= value <= most:
+        if type(value) not in (int, kind) or not least <= value <= most:
+            what = "a whole number" if kind is int else "a number"
             raise ValueError(
-                f"{CONFIG}: {name} is {value!r:.40}; a whole number from {least} to {most} is "
-                "allowed"
+                f"{CONFIG}: {name} is {value!r:.40}; {what} from {least} to {most} is allowed"
             )
-    for name, highest in _SHARES.items():
-        share: Any = config.get(name)
-        is_number = isinstance(share, int | float) and not isinstance(share, bool)
-        if not is_number or not math.isfinite(share) or not 0 <= share <= highest:
-            raise ValueError(
-                f"{CONFIG}: {name} is {share!r:.40}; a number from 0 to {highest:g} is allowed"
-            )
+    digests = config.get("sha256", {})
+    if digests and (not isinstance(digests, dict) or set(digests) != {INDEX, IDS, EMBEDDINGS}):
+        raise ValueError(f"{CONFIG}: sha256 is no digest of each file")
     if config.get("normalised") is not True:
         raise ValueError(f"{CONFIG}: normalised is not true")
     for name, kinds in (("factory", str), ("model", str | None), ("revision", str | None)):
@@ -118,7 +112,8 @@ def write_rest(folder: Path, index: Any, ids: Sequence[str], config: Mapping[str
     with (folder / INDEX).open("wb") as file:  # by faiss itself, a full disk may pass unnoticed
         faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
     (folder / IDS).write_text("".join(f"{one}\n" for one in ids), "utf-8")
-    config = {**config, "index_bytes": (folder / INDEX).stat().st_size}
+    digests = {name: sha256_of(folder / name) for name in (INDEX, IDS, EMBEDDINGS)}
+    config = {**config, "index_bytes": (folder / INDEX).stat().st_size, "sha256": digests}
     (folder / CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")
     (folder / CARD).write_text(render_card("engines/index", **config), "utf-8")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,15 +15,14 @@ from pqpp_engines.index.vectors import (
     best_cosines,
     checked_ids,
     nearest,
-    overlap,
     refuse_twice,
     stored_parts,
-    strangers,
     unit_parts,
     unit_vectors,
     write_vectors,
 )
 from pqpp_files.full_disk import require_room
+from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ class Index:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder).expanduser()
+        self.folder = expanded(folder)
         self.config, self.ids, self.embeddings, self._faiss = open_parts(self.folder)
 
     def __len__(self) -> int:
@@ -98,13 +96,6 @@ class Index:
             places[row], cosines[row] = some[best], scores[best]
         return places, cosines
 
-    def recall(self, k: int = 10, sample: int = 200, seed: int = 0) -> float:
-        """Return the share of the true k nearest that a search finds, as far off as texts are."""
-        queries = strangers(self.embeddings, sample, seed)
-        found, _ = self.search(queries, k)
-        true, _ = self.search(queries, k, exact=True)
-        return overlap(found, true)
-
     def add(
         self, embeddings: Any, ids: Sequence[str], output: str | os.PathLike[str] | None = None
     ) -> Self:
@@ -142,7 +133,7 @@ class Index:
 
         every = [*self.ids, *ids]
         refuse_twice(every)
-        place = self.folder if output is None else Path(output).expanduser()
+        place = self.folder if output is None else expanded(output)
         per, size = self.config["vectors_per_id"], self.config["size"]
         added = {"vectors": len(every) * per, "added": len(ids) * per}
         require_room(place, (len(self) + len(ids)) * per * size * 2)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqpp_engines.errors import IndexingError
-from pqpp_models.text.words import content_words, words_of
+from pqpp_models.text.reading.words import content_words, words_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -49,10 +49,15 @@ class Plan:
 
     def told(self) -> str:
         """Say it in a line."""
+        from tqdm import tqdm
+
+        memory, disk = (
+            re.sub(r"([kMGTP]?B)$", r" \1", tqdm.format_sizeof(size, "B"))
+            for size in (self.memory, self.disk)
+        )
         return (
-            f"{self.factory}: about {_size(self.memory)} in memory to build it, "
-            f"{_size(self.disk)} on disk, {_time(self.seconds)} on one core, as measured on a "
-            "server"
+            f"{self.factory}: about {memory} in memory to build it, {disk} on disk, "
+            f"{_time(self.seconds)} on one core, as measured on a server"
         )
 
 
@@ -114,14 +119,6 @@ def _bytes_of(factory: str, size: int) -> float:
     if found := re.search(r"PQ(\d+)$", factory):
         return float(found[1])
     return size * 4 + _links(factory) * 8
-
-
-def _size(count: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} TB"
 
 
 def _time(seconds: float) -> str:

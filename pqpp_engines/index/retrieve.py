@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,18 +13,23 @@ import numpy as np
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.index import Index
-from pqpp_engines.index.rerank import CANDIDATES, rerank
-from pqpp_files.shards import ERROR, texts_of
+from pqpp_files.paths import expanded
+from pqpp_files.shards import ERROR, cell_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
+CANDIDATES = 128
+"""How many candidates of each query are ranked anew, as in ConQA's paper."""
 EMBEDDING = "embedding"
 """The column of a shard that holds queries' embeddings, where they are not to be made."""
 QUERY_IDS = ("query_id", "prompt_id")
 """Columns that may name queries."""
 RUN = ("query_id", "prompt", "image", "rank", "score", "model")
 """The columns of a run, as `pqpp build --runs` reads them."""
+
+_TABLES = {".csv": "csv", ".jsonl": "jsonl", ".json": "json", ".parquet": "parquet"}
 
 
 @dataclass
@@ -133,7 +138,7 @@ class Retriever:
         vectors = self.encoder.texts(texts) if vectors is None else vectors
         places, scores = self.opened.search(vectors, wanted or self.k, self.exact)
         if wanted:
-            root = Path(self.image_dir or "").expanduser()
+            root = expanded(self.image_dir or "")
 
             def image_at(place: int) -> Path:
                 return root / self.opened.ids[place]
@@ -164,30 +169,27 @@ class Retriever:
         """
         import pyarrow as pa
 
-        texts, faults = texts_of(table, self.column, "query", "name the column of queries")
-        named = next((one for one in QUERY_IDS if one in table.column_names), QUERY_IDS[0])
-        ids = [str(one) for one in table[named].to_pylist()]
+        texts, faults = cell_texts(table, self.column, "query", "name the column of queries")
+        named = next((name for name in QUERY_IDS if name in table.column_names), QUERY_IDS[0])
+        ids = [str(query_id) for query_id in table[named].to_pylist()]
         vectors = None
         if EMBEDDING in table.column_names:
             vectors, wrong = self._vectors(table[EMBEDDING].to_pylist())
             faults = [one or other for one, other in zip(faults, wrong, strict=True)]
         good = [row for row, fault in enumerate(faults) if fault is None]
-        found: list[dict[str, Any]] = []
+        runs: Iterator[list[dict[str, Any]]] = iter(())
         if good:
-            columns = self.run(
-                [ids[row] for row in good],
-                [texts[row] for row in good],
-                None if vectors is None else vectors[good],
-            )
-            found = pa.table(columns).to_pylist()
-        size = len(found) // len(good) if good else 0
-        rows, at = [], iter(range(0, len(found), size or 1))
-        for one, text, fault in zip(ids, texts, faults, strict=True):
-            if fault is None:
-                start = next(at)
-                rows += found[start : start + size]
-            else:
-                rows.append({"query_id": one, "prompt": text, ERROR: fault})
+            asked_ids, asked = ([column[row] for row in good] for column in (ids, texts))
+            run = self.run(asked_ids, asked, None if vectors is None else vectors[good])
+            found = [
+                dict(zip(run, cells, strict=True)) for cells in zip(*run.values(), strict=True)
+            ]
+            size = len(found) // len(good)
+            runs = (found[start : start + size] for start in range(0, len(found), size))
+        rows: list[dict[str, Any]] = []
+        for row, fault in enumerate(faults):
+            bad = {"query_id": ids[row], "prompt": texts[row], ERROR: fault}
+            rows += [bad] if fault else next(runs)
         kinds = {"rank": pa.int64(), "score": pa.float64()}
         schema = pa.schema([(one, kinds.get(one, pa.string())) for one in (*RUN, ERROR)])
         return pa.Table.from_pylist(rows, schema)
@@ -206,3 +208,81 @@ class Retriever:
             if not np.isfinite(vectors[row]).all() or not vectors[row].any():
                 faults[row] = "the embedding is zero or not finite"
         return vectors, faults
+
+
+def rerank(
+    encoder: ImageTextEncoder,
+    texts: Sequence[str],
+    places: NDArray,
+    image_at: Callable[[int], Any],
+    batch_size: int = 64,
+    shown: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+) -> tuple[NDArray, NDArray]:
+    """Rank each query's candidates by how surely text and image match.
+
+    Each distinct image is seen once, with all texts that have it as a candidate.
+
+    Args:
+        encoder: A model that can match, as BLIP-2.
+        texts: The queries.
+        places: Candidates of each query, best first, int64 (queries, candidates).
+        image_at: From a place to its image, as `open_image` takes it.
+        batch_size: Texts at once, on a GPU.
+        shown: What the images pass through, as a bar of progress.
+
+    Returns:
+        int64 and float32 (queries, candidates): places and log-odds of a match, best first; of
+        equal ones that comes first which was before.
+
+    Raises:
+        IndexingError: The model cannot look at both together.
+        PredictorError: An image cannot be read; it is named.
+    """
+    flat = places.ravel()
+    order = np.argsort(flat, kind="stable")
+    distinct, starts = np.unique(flat[order], return_index=True)
+    scores = np.empty(len(flat), dtype=np.float32)
+    groups = np.split(order, starts[1:])
+    for place, cells in shown(list(zip(distinct.tolist(), groups, strict=True))):
+        own = [texts[cell // places.shape[1]] for cell in cells.tolist()]
+        scores[cells] = encoder.matches(image_at(place), own, batch_size)
+    table = scores.reshape(places.shape)
+    best = np.argsort(-table, axis=1, kind="stable")
+    return np.take_along_axis(places, best, axis=1), np.take_along_axis(table, best, axis=1)
+
+
+def write_run(path: str, run: Mapping[str, Sequence]) -> None:
+    """Write a run in TREC's format or as a table, by what the name of the file ends in.
+
+    Args:
+        run: The columns `query_id`, `image`, `rank`, `score`, `model`, and for tables any others.
+
+    Raises:
+        IndexingError: The ending is none, or a name has a blank, which TREC's format cannot hold.
+    """
+    from pqpp_files.write_beside import write_beside, write_whole
+    from pqpp_files.write_table import table_text, write_parquet
+
+    suffix = Path(path).suffix.lower()
+    if suffix in (".trec", ".run", ".txt"):
+        write_whole(path, _trec(path, run))
+    elif suffix == ".parquet":
+        with write_beside(path) as beside:
+            write_parquet(beside, [run], [run])
+    elif suffix in _TABLES:
+        write_whole(path, "".join(table_text(_TABLES[suffix], [run])))
+    else:
+        raise IndexingError(f"`output` {path}: name a file in .trec, {', '.join(_TABLES)}")
+
+
+def _trec(path: str, run: Mapping[str, Sequence]) -> str:
+    for name in ("query_id", "image", "model"):
+        wrong = next((value for value in run[name] if len(str(value).split()) != 1), None)
+        if wrong is not None:
+            raise IndexingError(
+                f"`output` {path}: TREC's format has no blanks, {name} {wrong!r:.60} has; name a "
+                "file in .parquet"
+            )
+    names = ("query_id", "image", "rank", "score", "model")
+    rows = zip(*(run[name] for name in names), strict=True)
+    return "".join(f"{q} Q0 {image} {rank} {score!r} {m}\n" for q, image, rank, score, m in rows)

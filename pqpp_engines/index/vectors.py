@@ -56,21 +56,14 @@ def unit_vectors(values: Any, what: str, dimensions: Sequence[int] = (2,)) -> Fl
 
 def unit_parts(embeddings: Any) -> Iterator[Floats]:
     """Give embeddings part by part, of unit length; a memory-mapped array is read in parts."""
-    step = items_at_once(embeddings)
-    for start in range(0, len(embeddings), step):
-        yield unit_vectors(embeddings[start : start + step], "embeddings", (2, 3))
+    return (unit_vectors(part, "embeddings", (2, 3)) for part in stored_parts(embeddings))
 
 
-def stored_parts(embeddings: NDArray) -> Iterator[NDArray]:
+def stored_parts(embeddings: Any) -> Iterator[NDArray]:
     """Give embeddings as they are stored, part by part."""
-    step = items_at_once(embeddings)
+    step = max(1, AT_ONCE // vectors_of_each(np.shape(embeddings)))
     for start in range(0, len(embeddings), step):
         yield np.asarray(embeddings[start : start + step])
-
-
-def items_at_once(embeddings: Any) -> int:
-    """Return how many items a part has."""
-    return max(1, AT_ONCE // vectors_of_each(np.shape(embeddings)))
 
 
 def vectors_of_each(shape: Sequence[int]) -> int:

@@ -1,24 +1,31 @@
 """Which rewrites of a prompt are accepted, and why the others are not.
 
 A predictor alone is gamed at once: leaving out words raises what it predicts. So a rewrite has to
-keep the meaning, and to be better by more than the predictor's own doubt.
+keep the meaning, and to be better by more than the predictor's own doubt. How much of their errors
+two like prompts share stands in `likeness.json`; `benchmarks/rewriting.md` tells how that was
+measured inside the train split of PQPP: residuals of a kernel ridge fitted without both captions of
+a pair, by the pair's cosine.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pqpp_engines.errors import RewriteError
-from pqpp_engines.rewrite.likeness import shared_error
 from pqpp_engines.rewrite.meaning import meaning_lost
+from pqpp_files.paths import expanded
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.prompts import normalise
 
+_LIKENESS = Path(__file__).with_name("likeness.json")
 LEAST_COSINE = 0.6
 """Of the predictor's space: paraphrases of PQPP's captions have means of .81 to .99, others .16."""
 
@@ -120,7 +127,7 @@ class Judge:
             Traceback (most recent call last):
             pqpp_engines.errors.RewriteError: static judges and cannot write as well; name another
         """
-        one, other = Path(name).expanduser(), Path(self.predictor_name).expanduser()
+        one, other = expanded(name), expanded(self.predictor_name)
         if name == self.predictor_name or (one.exists() and other.exists() and one.samefile(other)):
             raise RewriteError(f"{name} judges and cannot write as well; name another")
 
@@ -162,3 +169,31 @@ class Judge:
         points = np.asarray(self.predictor.embed(texts), dtype=np.float64)
         lengths = np.maximum(np.linalg.norm(points, axis=1), 1e-12)
         return points @ points[0] / (lengths * lengths[0])
+
+
+def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
+    """Return the correlation of the errors of two predictions, by how alike the prompts are.
+
+    Args:
+        predictor: The name of the predictor in whose space the cosines are, like `static`.
+        target: What is predicted.
+        cosines: Of two prompts each, any shape.
+
+    Returns:
+        From 0 to 1, of the same shape. 0 where nothing was measured, for another predictor, another
+        target or prompts that are less alike: errors are taken for independent there.
+
+    Example:
+        >>> shared_error("static", "mean_p10", [0.5, 1.0]).round(2).tolist()
+        [0.0, 0.2]
+    """
+    cosines = np.asarray(cosines, dtype=np.float64)
+    space = _figures()["spaces"].get(predictor, {})
+    if target not in space.get("correlations", {}):
+        return np.zeros_like(cosines)
+    return np.interp(cosines, space["cosines"], space["correlations"][target], left=0.0)
+
+
+@cache
+def _figures() -> dict[str, Any]:
+    return json.loads(_LIKENESS.read_text("utf-8"))

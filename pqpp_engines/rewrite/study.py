@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_engines.errors import RewriteError
-from pqpp_files.check_output import check_output_folder
+from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import write_whole
 from pqpp_files.write_table import table_text
 
@@ -59,7 +59,7 @@ def write_study(
         raise RewriteError(f"images per prompt {images_per_prompt}: give a number from 1")
     if len(set(prompt_ids)) < len(prompt_ids):
         raise RewriteError("two prompts have one prompt_id; give each one of its own")
-    place = Path(folder).expanduser()
+    place = expanded(folder)
     check_output_folder(place)
     prompts: list[tuple[Any, ...]] = []
     pairs: list[tuple[Any, ...]] = []

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import jsonschema
 
+from pqpp_backbones.chat.chat import Chat, Request, json_of
 from pqpp_datasets.target_columns import measure_of
 from pqpp_engines.errors import RewriteError
-from pqpp_models.chat.chat import Chat, Request, json_of
 
 _HERE = Path(__file__).parent
 _TRIES = 3

@@ -14,10 +14,18 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from pqpp_engines.errors import RouteError
-from pqpp_engines.route.file import KIND, read_router
-from pqpp_engines.route.routes import Route, Rule, check_routes, choose, price_for
+from pqpp_engines.route.routes import (
+    KIND,
+    Route,
+    Rule,
+    check_routes,
+    choose,
+    price_for,
+    read_router,
+)
 from pqpp_files.errors import in_a_line
 from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
 from pqpp_hub import is_repository_id
 from pqpp_hub.card import render_card
@@ -205,7 +213,8 @@ class Router:
             >>> answers[0].result in ("A DOG", "A Dog")
             True
         """
-        missing = [route.name for route in self.routes if route.name not in functions]
+        known = functions if isinstance(functions, Mapping) else {}
+        missing = [route.name for route in self.routes if not callable(known.get(route.name))]
         if missing:
             raise RouteError(f"route {missing[0]} has no function; give one for each route")
         texts = read_prompts(prompts)
@@ -228,7 +237,7 @@ class Router:
             "predictor": self.predictor_name,
             "revision": self.revision,
         }
-        place = Path(folder).expanduser()
+        place = expanded(folder)
         with whole_folder(place, (FILE, CARD)) as beside:
             text = json.dumps({"model_type": KIND, **facts}, indent=1) + "\n"
             (beside / FILE).write_text(text, "utf-8")
@@ -244,7 +253,7 @@ class Router:
         Raises:
             RouteError: It holds no router, or one that is damaged.
         """
-        folder = Path(name_or_path).expanduser()
+        folder = expanded(name_or_path)
         if not folder.is_dir():
             if not is_repository_id(str(name_or_path)):
                 raise RouteError(f"{name_or_path}: no such folder; name one, or OWNER/NAME")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+import itertools
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from pqpp_feedback.assess.errors import AssessError
+from pqpp_feedback.errors import AssessError
 from pqpp_metrics.functional.agreement import cohen_kappa
 from pqpp_metrics.functional.match_rate import match_rate
 
+Group = TypeVar("Group", bound=Hashable)
 FIGURES = ("n", "people", "automated", "bias", "accuracy", "kappa", "f1_true", "f1_false")
 
 
@@ -31,40 +34,57 @@ def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any
         AssessError: There is no image, or there are not as many of both.
 
     Example:
-        >>> found = agreement([True, True, False, False], [True, False, False, False])
-        >>> found["accuracy"], found["kappa"], found["bias"], found["f1_true"]
-        (0.75, 0.5, 0.25, 0.6666666666666666)
+        >>> figures = agreement([True, True, False, False], [True, False, False, False])
+        >>> [figures[name] for name in ("accuracy", "kappa", "bias", "f1_true")]
+        [0.75, 0.5, 0.25, 0.6666666666666666]
     """
-    said, true = np.asarray(verdicts, dtype=bool), np.asarray(people, dtype=bool)
-    if said.shape != true.shape or said.ndim != 1 or not said.size:
+    automated, true = np.asarray(verdicts, dtype=bool), np.asarray(people, dtype=bool)
+    if automated.shape != true.shape or automated.ndim != 1 or not automated.size:
         raise AssessError(
-            f"{said.size} verdicts and {true.size} answers of people came; give one answer a "
+            f"{automated.size} verdicts and {true.size} answers of people came; give one answer a "
             "verdict, and at least one"
         )
-    found: dict[str, Any] = {"n": int(said.size)}
-    for name, values in (("people", true), ("automated", said)):
+    figures: dict[str, Any] = {"n": int(automated.size)}
+    for name, values in (("people", true), ("automated", automated)):
         rate = match_rate(values)
-        found |= {name: rate["match_rate"]}
-        found |= {f"{name}_low": rate["ci_low"], f"{name}_high": rate["ci_high"]}
-    return found | {
-        "bias": found["automated"] - found["people"],
-        "accuracy": float((said == true).mean()),
-        "kappa": float(cohen_kappa(said, true)),
-        "f1_true": _f1(said, true),
-        "f1_false": _f1(~said, ~true),
+        figures |= {name: rate["match_rate"]}
+        figures |= {f"{name}_low": rate["ci_low"], f"{name}_high": rate["ci_high"]}
+    return figures | {
+        "bias": figures["automated"] - figures["people"],
+        "accuracy": float((automated == true).mean()),
+        "kappa": float(cohen_kappa(automated, true)),
+        "f1_true": _f1(automated, true),
+        "f1_false": _f1(~automated, ~true),
     }
 
 
-def _f1(said: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
-    named = int(said.sum() + true.sum())
-    return 2 * int((said & true).sum()) / named if named else 0.0
+def agreement_by_group(cases: Iterable[tuple[Group, bool, bool]]) -> dict[Group, dict[str, Any]]:
+    """Return the agreement of each group, in order of appearance.
+
+    Args:
+        cases: Of each image its group, the assessor's verdict and people's answer.
+
+    Example:
+        >>> found = agreement_by_group([("a", True, True), ("b", False, True)])
+        >>> {group: figures["accuracy"] for group, figures in found.items()}
+        {'a': 1.0, 'b': 0.0}
+    """
+    groups: dict[Group, list[tuple[bool, bool]]] = {}
+    for group, verdict, answer in cases:
+        groups.setdefault(group, []).append((verdict, answer))
+    return {group: agreement(*zip(*pairs, strict=True)) for group, pairs in groups.items()}
+
+
+def _f1(automated: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
+    named = int(automated.sum() + true.sum())
+    return 2 * int((automated & true).sum()) / named if named else 0.0
 
 
 def ranking(
     verdicts: Sequence[bool],
     people: Sequence[bool],
     models: Sequence[str],
-    prompts: Sequence[Hashable],
+    prompts: Sequence[Any],
     resamples: int = 2000,
     seed: int = 0,
 ) -> dict[str, Any]:
@@ -91,14 +111,10 @@ def ranking(
         >>> list(found["by_people"]), found["same_order"]
         (['a', 'b'], 1.0)
     """
-    names = list(dict.fromkeys(models))
-    of_model = {name: number for number, name in enumerate(names)}
-    of_prompt = {one: number for number, one in enumerate(dict.fromkeys(prompts))}
-    rows = np.array([of_prompt[one] for one in prompts])
-    columns = np.array([of_model[one] for one in models])
-    shape = (len(of_prompt), len(names))
-    hits = np.zeros((2, *shape))
-    numbers = np.zeros(shape)
+    columns, names = pd.Series(models, dtype=object).factorize()
+    rows, of_prompts = pd.Series(prompts, dtype=object).factorize()
+    shape = (len(of_prompts), len(names))
+    hits, numbers = np.zeros((2, *shape)), np.zeros(shape)
     np.add.at(numbers, (rows, columns), 1)
     for side, values in enumerate((people, verdicts)):
         np.add.at(hits[side], (rows, columns), np.asarray(values, dtype=float))
@@ -109,37 +125,33 @@ def ranking(
         rates = np.einsum("rp,spm->srm", drawn, hits) / (drawn @ numbers)
     whole = hits.sum(axis=1) / numbers.sum(axis=0)
     orders = np.argsort(-rates, axis=2, kind="stable")
-    rankings = [dict(sorted(zip(names, one.tolist(), strict=True), key=_last)) for one in whole]
+    by_people, by_automation = (
+        dict(sorted(zip(names, side.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0])))
+        for side in whole
+    )
     return {
-        "by_people": rankings[0],
-        "by_automation": rankings[1],
+        "by_people": by_people,
+        "by_automation": by_automation,
         "same_order": float((orders[0] == orders[1]).all(axis=1).mean()),
         "same_first": float((orders[0, :, 0] == orders[1, :, 0]).mean()),
-        "pairs": _pairs(names, whole, rates),
+        "pairs": _pairs(list(names), whole, rates),
     }
-
-
-def _last(item: tuple[str, float]) -> tuple[float, str]:
-    return -item[1], item[0]
 
 
 def _pairs(
     names: Sequence[str], whole: NDArray[np.float64], rates: NDArray[np.float64]
 ) -> list[dict[str, Any]]:
-    found = []
-    order = np.argsort(-whole[0], kind="stable")
-    for place, better in enumerate(order):
-        for worse in order[place + 1 :]:
-            row: dict[str, Any] = {"better": names[better], "worse": names[worse]}
-            for side, name in enumerate(("people", "automated")):
-                low, high = np.nanquantile(
-                    rates[side, :, better] - rates[side, :, worse], (0.025, 0.975)
-                )
-                row[name] = float(whole[side, better] - whole[side, worse])
-                row |= {f"{name}_low": float(low), f"{name}_high": float(high)}
-            row["survives"] = row["people_low"] > 0 and row["automated_low"] > 0
-            found.append(row)
-    return found
+    pairs = []
+    for better, worse in itertools.combinations(np.argsort(-whole[0], kind="stable"), 2):
+        row: dict[str, Any] = {"better": names[better], "worse": names[worse]}
+        for side, name in enumerate(("people", "automated")):
+            apart = rates[side, :, better] - rates[side, :, worse]
+            low, high = np.nanquantile(apart, (0.025, 0.975))
+            row[name] = float(whole[side, better] - whole[side, worse])
+            row |= {f"{name}_low": float(low), f"{name}_high": float(high)}
+        row["survives"] = row["people_low"] > 0 and row["automated_low"] > 0
+        pairs.append(row)
+    return pairs
 
 
 def agreement_in_words(figures: Mapping[str, Any]) -> str:

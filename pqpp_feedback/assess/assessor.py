@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_feedback.assess.errors import AssessError
+from pqpp_backbones.pretrained import Model
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_models.pretrained import Model
+from pqpp_feedback.errors import AssessError
 
 DIGITS = 6
 
@@ -85,6 +85,17 @@ class Assessor(abc.ABC):
             picture: What the image was generated from; the image itself may not be there.
         """
 
+    def plan(self, pictures: Sequence[Picture]) -> None:  # noqa: B027 -- most cost nothing
+        """Refuse before the start what would cost more than is allowed.
+
+        Raises:
+            BudgetError: It would.
+        """
+
+    def notes(self) -> list[str]:
+        """Return what else a person is told after a run, a line each."""
+        return []
+
     @contextlib.contextmanager
     def timed(self, role: str) -> Iterator[None]:
         """Add the duration of a block to `seconds`.
@@ -99,6 +110,19 @@ class Assessor(abc.ABC):
             self.seconds[role] = self.seconds.get(role, 0.0) + time.perf_counter() - start
 
 
+def described(assessors: Sequence[Assessor]) -> list[dict[str, Any]]:
+    """Return what rows of verdicts depend on besides prompts and images."""
+    return [
+        {
+            "name": assessor.name,
+            "routine": assessor.routine,
+            "models": {role: [it.name, it.revision] for role, it in assessor.models.items()},
+            "settings": assessor.settings,
+        }
+        for assessor in assessors
+    ]
+
+
 def evidence_text(evidence: Any) -> str:
     """Return evidence as JSON in one spelling: sorted keys, six digits after the point.
 
@@ -110,13 +134,8 @@ def evidence_text(evidence: Any) -> str:
         '{"a":[true,null],"b":0.1}'
     """
     try:
-        return json.dumps(
-            _plain(evidence),
-            ensure_ascii=False,
-            sort_keys=True,
-            separators=(",", ":"),
-            allow_nan=False,
-        )
+        plain, separators = _plain(evidence), (",", ":")
+        return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=separators)
     except (TypeError, ValueError) as error:
         raise AssessError(f"evidence is no JSON ({error}); give plain values") from None
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from pqpp_models.pretrained import Loaded, load_model
+from pqpp_backbones.pretrained import Loaded, load_model
 
 KEPT_ABOVE = 0.05
 """The score from which on a box is kept as evidence; routines ask for more."""
@@ -33,67 +33,68 @@ class DetectorEye:
     detectors of any word (OWLv2, GroundingDINO, ...) are asked for each name by itself.
 
     Args:
-        name: A detector, as for `pqpp_models.pretrained.fetch`.
+        name: A detector, as for `pqpp_backbones.pretrained.fetch`.
         device: Where it shall run; the usual one if None.
         dtype: Of its numbers.
     """
 
     def __init__(self, name: str, device: str | None = None, dtype: str = "float32") -> None:
         self._loaded: Loaded = load_model(name, _class_of, "detector", device, dtype)
-        self._is_open = _takes_words(self._loaded.model.config)
+        config = self._loaded.model.config
+        self._is_open = _takes_words(config)
         self.told = self._loaded.told
-        self.settings = {"dtype": dtype, "kept_above": KEPT_ABOVE}
+        self.settings: dict[str, Any] = {"dtype": dtype, "kept_above": KEPT_ABOVE}
         if self._is_open:
             self.settings["overlap"] = OVERLAP
-        self._labels = list(getattr(self._loaded.model.config, "id2label", {}).values())
+        self._labels = list(getattr(config, "id2label", {}).values())
 
     @torch.inference_mode()
     def look(self, images: Sequence[Any], names: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """Return for each image the boxes, in shares of its sides, and what each name is called."""
-        if self._is_open:
-            return [self._looked_for(image, own) for image, own in zip(images, names, strict=True)]
-        seen = []
-        for image, own in zip(images, names, strict=True):
-            labels = {name: label_of(name, self._labels) for name in own}
-            wanted = set(labels.values())
-            boxes = [box for box in self._detected(image) if box["label"] in wanted]
-            seen.append({"labels": labels, "boxes": boxes})
-        return seen
+        look = self._looked_for if self._is_open else self._recognised
+        return [look(image, some) for image, some in zip(images, names, strict=True)]
 
-    def _detected(self, image: Any) -> list[dict[str, Any]]:
+    def _recognised(self, image: Any, names: Sequence[str]) -> dict[str, Any]:
+        """Return the boxes of the classes that are called so."""
+        labels = {name: label_of(name, self._labels) for name in names}
         # Images of a batch would be padded to one size, which moves boxes.
-        model, processor = self._loaded.model, self._loaded.processor
-        inputs = self._moved(processor(images=image, return_tensors="pt"))
-        (found,) = processor.post_process_object_detection(
-            model(**inputs), threshold=KEPT_ABOVE, target_sizes=[(1, 1)]
-        )
-        named = [model.config.id2label[int(label)] for label in found["labels"]]
-        return _boxes(found, named)
+        found = self._found(image)
+        classes = self._loaded.model.config.id2label
+        boxes = _boxes(found, [classes[int(number)] for number in found["labels"]])
+        known = [box for box in boxes if box["label"] in labels.values()]
+        return {"labels": labels, "boxes": known}
 
     def _looked_for(self, image: Any, names: Sequence[str]) -> dict[str, Any]:
+        """Return what is found of each word; some detectors let words run into one."""
+        is_grounded = "dino" in self._loaded.model.config.model_type
         boxes = []
-        for name in names:  # asked together, the names of some detectors run into one
-            boxes += apart(self._found(image, name))
+        for name in names:
+            text = f"{name}." if is_grounded else [[f"a photo of a {name}"]]
+            found = self._found(image, text, is_grounded)
+            boxes += apart(_boxes(found, [name] * len(found["scores"])))
         return {"labels": {name: name for name in names}, "boxes": boxes}
 
-    def _found(self, image: Any, name: str) -> list[dict[str, Any]]:
+    def _found(self, image: Any, text: Any = None, is_grounded: bool = False) -> Any:
+        """Return what the processor makes of the model's outputs, boxes in shares of the sides."""
         model, processor = self._loaded.model, self._loaded.processor
-        is_grounded = "dino" in model.config.model_type
-        text = f"{name}." if is_grounded else [[f"a photo of a {name}"]]
-        inputs = self._moved(processor(images=image, text=text, return_tensors="pt"))
-        outputs = model(**inputs)
+        asked = {} if text is None else {"text": text}
+        prepared = processor(images=image, return_tensors="pt", **asked)
+        inputs = placed(prepared, self._loaded)
         options: dict[str, Any] = {"threshold": KEPT_ABOVE, "target_sizes": [(1, 1)]}
         if is_grounded:
             options |= {"input_ids": inputs["input_ids"], "text_threshold": KEPT_ABOVE}
-        (found,) = processor.post_process_grounded_object_detection(outputs, **options)
-        return _boxes(found, [name] * len(found["scores"]))
+        kind = "" if text is None else "grounded_"
+        read = getattr(processor, f"post_process_{kind}object_detection")
+        return read(model(**inputs), **options)[0]
 
-    def _moved(self, inputs: Any) -> dict[str, Any]:
-        model = self._loaded.model
-        return {
-            key: value.to(model.device, model.dtype if value.is_floating_point() else value.dtype)
-            for key, value in inputs.items()
-        }
+
+def placed(inputs: Any, loaded: Loaded) -> dict[str, Any]:
+    """Return a processor's tensors on the model's device, numbers with a point in its dtype."""
+    kind = getattr(torch, loaded.dtype)
+    return {
+        name: value.to(loaded.device, kind if value.is_floating_point() else value.dtype)
+        for name, value in inputs.items()
+    }
 
 
 def _class_of(config: Any) -> str:
@@ -101,24 +102,19 @@ def _class_of(config: Any) -> str:
 
 
 def _takes_words(config: Any) -> bool:
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES as OPEN,
-    )
+    from transformers.models.auto import modeling_auto
 
-    return config.model_type in OPEN
+    return config.model_type in modeling_auto.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES
 
 
 def _boxes(found: Any, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return boxes as plain values, the best first; equal ones in the order of their places."""
+    corners = [np.clip(box.float().cpu().numpy(), 0, 1).tolist() for box in found["boxes"]]
     boxes = [
-        {
-            "label": name,
-            "score": float(score),
-            "box": np.clip(box.float().cpu().numpy(), 0, 1).tolist(),
-        }
-        for name, score, box in zip(names, found["scores"], found["boxes"], strict=True)
+        {"label": name, "score": float(score), "box": box}
+        for name, score, box in zip(names, found["scores"], corners, strict=True)
     ]
-    return sorted(boxes, key=lambda one: (-one["score"], one["label"], one["box"]))
+    return sorted(boxes, key=lambda box: (-box["score"], box["label"], box["box"]))
 
 
 def apart(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[str, Any]]:
@@ -130,22 +126,21 @@ def apart(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dic
 
     Example:
         >>> boxes = [{"box": [0, 0, 1, 1]}, {"box": [0, 0, 1, 0.9]}, {"box": [2, 2, 3, 3]}]
-        >>> [one["box"] for one in apart(boxes)]
+        >>> [box["box"] for box in apart(boxes)]
         [[0, 0, 1, 1], [2, 2, 3, 3]]
     """
     kept: list[dict[str, Any]] = []
-    for one in boxes:
-        if all(_overlap(one["box"], other["box"]) <= overlap for other in kept):
-            kept.append(one)
+    for box in boxes:
+        if all(_overlap(box["box"], better["box"]) <= overlap for better in kept):
+            kept.append(box)
     return kept
 
 
-def _overlap(one: Sequence[float], other: Sequence[float]) -> float:
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
+def _overlap(a: Sequence[float], b: Sequence[float]) -> float:
+    width, height = (min(a[n + 2], b[n + 2]) - max(a[n], b[n]) for n in (0, 1))
     if width <= 0 or height <= 0:
         return 0.0
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
     return width * height / (sum(areas) - width * height)
 
 

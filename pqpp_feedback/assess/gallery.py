@@ -12,19 +12,19 @@ import io
 import json
 import os
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from markupsafe import Markup
 
 from pqpp_feedback.assess.agreement import agreement, agreement_in_words
-from pqpp_feedback.assess.errors import AssessError, ImageError
 from pqpp_feedback.assess.people import PeopleSay
-from pqpp_feedback.assess.pictures import open_picture
+from pqpp_feedback.assess.pictures import Row, open_picture
+from pqpp_feedback.errors import AssessError, ImageError
+from pqpp_files.paths import expanded
 from pqpp_files.render_page import render_page
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 """Of Okabe and Ito, told apart by the colour-blind; boxes differ by their dashes too."""
@@ -51,7 +51,7 @@ class Showing:
 
 
 def verdict_gallery(
-    rows: Iterable[Mapping[str, Any]],
+    rows: Iterable[Row],
     image_dir: str | Path,
     page: str | Path,
     people: PeopleSay | None = None,
@@ -77,8 +77,8 @@ def verdict_gallery(
         (True, True)
     """
     shown = shown or Showing()
-    root = Path(image_dir).expanduser().absolute()
-    images: dict[str, list[Mapping[str, Any]]] = {}
+    root, place = (expanded(path).absolute() for path in (image_dir, page))
+    images: dict[str, list[Row]] = {}
     for row in rows:
         if row["image"]:  # a prompt without an image has a row without one
             images.setdefault(row["image"], []).append(row)
@@ -89,7 +89,11 @@ def verdict_gallery(
     ranges = _ranges(row for some in images.values() for row in some)
     places = {name: number for number, name in enumerate(shown.order)}
     cards = [
-        _card(name, some, answers[name], root, Path(page).expanduser().absolute(), ranges, shown)
+        {
+            **_card(some, answers[name], ranges, shown.threshold),
+            "image": name,
+            "source": _source(root, name, place, shown.embedded),
+        }
         for name, some in images.items()
     ]
     cards.sort(key=lambda card: (not card["differs"], places.get(card["image"], len(places))))
@@ -101,64 +105,54 @@ def verdict_gallery(
         has_people=any(answer is not None for answer in answers.values()),
         heatmaps=list(dict.fromkeys(heat["name"] for card in cards for heat in card["heatmaps"])),
         filters={
-            name: sorted({one for card in cards for one in card[name] if one})
+            name: sorted({word for card in cards for word in card[name] if word})
             for name in ("task", "generator", "routine", "verdict")
         },
     )
 
 
 def _card(
-    image: str,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     answer: bool | None,
-    root: Path,
-    page: Path,
     ranges: Mapping[str, tuple[float, float]],
-    shown: Showing,
+    threshold: float,
 ) -> dict[str, Any]:
-    evidence = [_evidence(row) for row in rows]
-    boxes = [box for one in evidence for box in found_boxes(one)]
-    names = list(dict.fromkeys(box["label"] for box in boxes))
+    """Return what is shown of the verdicts on an image."""
+    first, evidence = rows[0], [_evidence(row) for row in rows]
+    boxes = [box for seen in evidence for box in found_boxes(seen)]
+    labels = [box["label"] for box in boxes]
     styles = {
-        name: {"colour": COLOURS[n % len(COLOURS)], "dash": DASHES[n % len(DASHES)]}
-        for n, name in enumerate(names)
+        label: {"colour": COLOURS[n % len(COLOURS)], "dash": DASHES[n % len(DASHES)]}
+        for n, label in enumerate(dict.fromkeys(labels))
     }
-    heat = [one for found in evidence for one in _heatmaps(found)]
-    first = rows[0]
-    verdicts = [row["verdict"] for row in rows]
+    verdicts = {row["verdict"] for row in rows}
     return {
-        "image": image,
-        "source": _source(root, image, page, shown.embedded),
-        "prompt": _marked(first["prompt"] or "", evidence, shown.threshold),
+        "prompt": _marked(first["prompt"] or "", evidence, threshold),
         "prompt_id": first["prompt_id"],
         "task": [first["task"]],
         "generator": [first["generator"]],
         "routine": [row["routine"] for row in rows],
-        "verdict": sorted({word_of(one) for one in verdicts}),
-        "differs": answer is not None and any(v is not None and v != answer for v in verdicts),
+        "verdict": sorted(map(word_of, verdicts)),
+        "differs": answer is not None and not verdicts <= {None, answer},
         "people": None if answer is None else word_of(answer),
-        "rows": [_row(row, ranges) for row in rows],
+        "rows": [_row(row, *ranges.get(row["assessor"], (0.0, 1.0))) for row in rows],
         "boxes": [{**box, **styles[box["label"]]} for box in boxes],
         "legend": [
-            {"label": name, **styles[name], "n": sum(b["label"] == name for b in boxes)}
-            for name in names
+            {"label": label, **style, "n": labels.count(label)} for label, style in styles.items()
         ],
-        "heatmaps": heat,
+        "heatmaps": [heat for seen in evidence for heat in _heatmaps(seen)],
         "score": next((row["score"] for row in rows if row["score"] is not None), None),
     }
 
 
-def _row(row: Mapping[str, Any], ranges: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
-    low, high = ranges.get(row["assessor"], (0.0, 1.0))
-    score = row["score"]
-    share = None if score is None else 100 * (score - low) / ((high - low) or 1)
-    name = row["assessor"] if row["routine"] == row["assessor"] else row["routine"]
-    name = f"{row['assessor']} ({name})" if not name.startswith(row["assessor"]) else name
+def _row(row: Row, low: float, high: float) -> dict[str, Any]:
+    """Return a verdict, its bar in percent of an assessor's range."""
+    score, assessor, routine = row["score"], row["assessor"], row["routine"]
     return {
-        "name": name,
+        "name": routine if routine.startswith(assessor) else f"{assessor} ({routine})",
         "word": word_of(row["verdict"]),
         "score": score,
-        "share": share,
+        "share": None if score is None else 100 * (score - low) / ((high - low) or 1),
         "reason": row["reason"],
     }
 
@@ -186,54 +180,46 @@ def found_boxes(evidence: Any, depth: int = 0) -> list[dict[str, Any]]:
     """
     if depth > _MOST_DEPTH:
         return []
-    inner = evidence.values() if isinstance(evidence, Mapping) else evidence
-    own = []
-    if isinstance(evidence, Mapping) and (corners := _corners(evidence.get("box"))):
-        score = evidence.get("score")
-        score = float(score) if isinstance(score, int | float) else None
-        label = next((evidence[k] for k in ("label", "name", "text") if evidence.get(k)), "?")
-        own = [
-            {
-                "label": str(label)[:80],
-                "score": score,
-                "is_weak": score is not None and score <= _STRONG,
-                **corners,
-            }
-        ]
-    if not isinstance(inner, str | bytes) and isinstance(inner, Iterable):
-        for one in inner:
-            if isinstance(one, Mapping | list):
-                own += found_boxes(one, depth + 1)
-    return own[:_MOST_BOXES]
+    boxes = []
+    if isinstance(evidence, Mapping):
+        box = evidence.get("box")
+        if isinstance(box, list) and (corners := _corners(box)):
+            score = evidence.get("score")
+            score = float(score) if isinstance(score, int | float) else None
+            names = (evidence[name] for name in ("label", "name", "text") if evidence.get(name))
+            label, is_weak = str(next(names, "?"))[:80], score is not None and score <= _STRONG
+            boxes = [{"label": label, "score": score, "is_weak": is_weak, **corners}]
+        evidence = list(evidence.values())
+    for part in evidence if isinstance(evidence, list) else ():
+        boxes += found_boxes(part, depth + 1)
+    return boxes[:_MOST_BOXES]
 
 
-def _corners(box: Any) -> dict[str, float] | None:
-    if not isinstance(box, list) or len(box) != 4:
-        return None
-    if not all(isinstance(one, int | float) and 0 <= one <= 1 for one in box):
+def _corners(box: list) -> dict[str, float] | None:
+    shares = [share for share in box if isinstance(share, int | float) and 0 <= share <= 1]
+    if len(box) != 4 or shares != box:
         return None
     left, top, right, bottom = box
     return {"x": left, "y": top, "width": max(0, right - left), "height": max(0, bottom - top)}
 
 
-def _evidence(row: Mapping[str, Any]) -> dict[str, Any]:
+def _evidence(row: Row) -> dict[str, Any]:
     try:
-        found = json.loads(row["evidence"] or "{}")
+        evidence = json.loads(row["evidence"] or "{}")
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return evidence if isinstance(evidence, dict) else {}
 
 
-def _heatmaps(evidence: Mapping[str, Any]) -> list[dict[str, str]]:
+def _heatmaps(evidence: Row) -> list[dict[str, str]]:
     """Return heatmaps as pictures of one colour, clear where they are low."""
-    found = evidence.get("heatmaps")
-    shown = []
-    for number, (name, text) in enumerate(found.items() if isinstance(found, dict) else ()):
-        colour = (COLOURS[1], COLOURS[0])[number % 2]
-        picture = _tint(text, colour)
-        if picture:
-            shown.append({"name": name, "colour": colour, "source": picture})
-    return shown
+    heatmaps, found = evidence.get("heatmaps"), []
+    named = heatmaps.items() if isinstance(heatmaps, dict) else ()
+    for number, (name, text) in enumerate(named):
+        colour = COLOURS[1 - number % 2]
+        if source := _tint(text, colour):
+            found.append({"name": name, "colour": colour, "source": source})
+    return found
 
 
 def _tint(text: Any, colour: str) -> str | None:
@@ -272,55 +258,49 @@ def _data(form: str, image: Any) -> str:
     return f"data:image/{form};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
-def _marked(prompt: str, evidence: Sequence[Mapping[str, Any]], threshold: float) -> Markup:
+def _marked(prompt: str, evidence: Sequence[Row], threshold: float) -> Markup:
     """Return a prompt as HTML, its misaligned words marked."""
-    from markupsafe import Markup
-
     parts: list[str] = []
     end = 0
-    for word in (word for one in evidence for word in _words(one)):
-        start, stop, probability = word
+    for start, stop, probability in (word for seen in evidence for word in _words(seen)):
         if probability >= threshold and end <= start < stop <= len(prompt):
             parts += [prompt[end:start], Markup("<mark>{}</mark>").format(prompt[start:stop])]
             end = stop
     return Markup("").join([*parts, prompt[end:]])
 
 
-def _words(evidence: Mapping[str, Any]) -> list[tuple[int, int, float]]:
+def _words(evidence: Row) -> Iterator[tuple[int, int, float]]:
+    """Give the words that evidence tells a probability of: where they begin and end, and it."""
     words = evidence.get("words")
-    found = []
     for word in words if isinstance(words, list) else ():
-        values = [word.get(k) for k in ("start", "end", "probability")] if word else []
-        if len(values) == 3 and all(isinstance(one, int | float) for one in values):
-            found.append((int(values[0]), int(values[1]), float(values[2])))
-    return found
+        values: list[Any] = [(word or {}).get(name) for name in ("start", "end", "probability")]
+        if all(isinstance(value, int | float) for value in values):
+            yield int(values[0]), int(values[1]), float(values[2])
 
 
-def _ranges(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
+def _ranges(rows: Iterable[Row]) -> dict[str, tuple[float, float]]:
     """Return for each assessor what its bars begin and end at: 0 and 1, or the extremes beyond."""
-    found: dict[str, tuple[float, float]] = {}
+    ranges: dict[str, tuple[float, float]] = {}
     for row in rows:
         if row["score"] is not None:
-            low, high = found.get(row["assessor"], (0.0, 1.0))
-            found[row["assessor"]] = (min(low, row["score"]), max(high, row["score"]))
-    return found
+            low, high = ranges.get(row["assessor"], (0.0, 1.0))
+            ranges[row["assessor"]] = (min(low, row["score"]), max(high, row["score"]))
+    return ranges
 
 
-def _summary(
-    images: Mapping[str, Sequence[Mapping[str, Any]]], answers: Mapping[str, bool | None]
-) -> list[str]:
+def _summary(images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]) -> list[str]:
     """Return a line for each routine."""
-    found: dict[str, list[tuple[bool | None, bool | None]]] = {}
+    verdicts: dict[str, list[tuple[bool | None, bool | None]]] = {}
     for name, rows in images.items():
         for row in rows:
-            found.setdefault(row["routine"], []).append((row["verdict"], answers[name]))
+            verdicts.setdefault(row["routine"], []).append((row["verdict"], answers[name]))
     lines = []
-    for routine, pairs in found.items():
-        told = [verdict for verdict, _ in pairs if verdict is not None]
+    for routine, pairs in verdicts.items():
         line = f"{routine}: {len(pairs)} rows"
-        if told:
-            line += f", {sum(told)} of {len(told)} verdicts are a match"
-        both = [(v, a) for v, a in pairs if v is not None and a is not None]
+        known = [verdict for verdict, _ in pairs if verdict is not None]
+        if known:
+            line += f", {sum(known)} of {len(known)} verdicts are a match"
+        both = [pair for pair in pairs if None not in pair]
         if both:
             line += f"; {agreement_in_words(agreement(*zip(*both, strict=True)))}"
         lines.append(line)

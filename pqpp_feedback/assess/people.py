@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
-from pqpp_feedback.assess.errors import AssessError
+from pqpp_feedback.assess.pictures import Row
+from pqpp_feedback.errors import AssessError
 from pqpp_files.read_table import read_table
 
-_ANSWERS = ("matched", "label", "verdict")
-_SAID = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
+_COLUMNS = ("matched", "label", "verdict")
+_ANSWERS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 class PeopleSay:
@@ -23,7 +23,7 @@ class PeopleSay:
     def __init__(self, answers: Mapping[tuple[str, ...], bool]) -> None:
         self._answers = dict(answers)
 
-    def of(self, row: Mapping[str, Any]) -> bool | None:
+    def of(self, row: Row) -> bool | None:
         """Return the answer on the image of a row of verdicts; None where there is none.
 
         Example:
@@ -55,31 +55,29 @@ def read_people(path: str | Path) -> PeopleSay:
         True
     """
     table = read_table(path)
-    named = next((name for name in _ANSWERS if name in table), _ANSWERS[0])
+    column = next((name for name in _COLUMNS if name in table), _COLUMNS[0])
     generator = "generator" if "generator" in table else "model"
     columns = ["image"] if "image" in table else ["prompt_id", generator]
-    votes: dict[tuple[str, ...], list[float]] = {}
+    votes: dict[tuple[str, ...], list[bool]] = {}
     keys = zip(*(table[name] for name in columns), strict=True)
-    for row, (key, cell) in enumerate(zip(keys, table[named], strict=True)):
-        said = str("" if cell is None else cell).strip().lower()
-        if not said:
+    for row, (key, cell) in enumerate(zip(keys, table[column], strict=True)):
+        word = str("" if cell is None else cell).strip().lower()
+        if not word:
             continue
-        if said not in _SAID:
+        if word not in _ANSWERS:
             raise AssessError(
-                f"{table.place_of(row)}: {named} is {cell!r:.40}; write true or false, yes or no, "
+                f"{table.place_of(row)}: {column} is {cell!r:.40}; write true or false, yes or no, "
                 "or 1 or 0"
             )
-        votes.setdefault(tuple(map(str, key)), []).append(_SAID[said])
+        votes.setdefault(tuple(map(str, key)), []).append(_ANSWERS[word])
     means = {key: sum(some) / len(some) for key, some in votes.items()}
-    found = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
-    if not found:
-        raise AssessError(f"{path}: no image has an answer; fill the column {named}")
-    return PeopleSay(found)
+    answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
+    if not answers:
+        raise AssessError(f"{path}: no image has an answer; fill the column {column}")
+    return PeopleSay(answers)
 
 
-def with_people(
-    rows: Iterable[Mapping[str, Any]], people: PeopleSay
-) -> tuple[list[Mapping[str, Any]], list[bool]]:
+def with_people(rows: Iterable[Row], people: PeopleSay) -> tuple[list[Row], list[bool]]:
     """Return the rows that people have answered, and their answers.
 
     Example:

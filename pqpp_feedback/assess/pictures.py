@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pqpp_feedback.assess.errors import AssessError, ImageError
-from pqpp_files.read_table import Table, read_table
-from pqpp_models.errors import PredictorError
-from pqpp_models.images.pairs import open_image
+from pqpp_backbones.errors import ModelError
+from pqpp_backbones.images.open_image import open_image
+from pqpp_feedback.errors import AssessError, ImageError
+from pqpp_files.paths import expanded
+from pqpp_files.read_table import read_table
 
+Row = Mapping[str, Any]
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 METADATA = ("metadata.jsonl", "metadata.csv")
 SHORTEST, LONGEST = 8, 4096
@@ -38,12 +40,12 @@ class Picture:
     image_id: str = ""
     prompt_id: str = ""
     generator: str = ""
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: Row = field(default_factory=dict)
     problem: str = ""
 
 
 def find_pictures(
-    image_dir: str | Path, prompts: Iterable[Mapping[str, Any]] | None = None
+    image_dir: str | Path, prompts: Iterable[Row] | None = None
 ) -> tuple[list[Picture], list[str]]:
     """Find the images of a folder with their prompts, in the order of their paths.
 
@@ -75,25 +77,84 @@ def find_pictures(
         >>> one.prompt, one.generator, unseen
         ('a cat', 'sdxl', ['8'])
     """
-    root = Path(image_dir).expanduser()
-    if not root.is_dir():
-        raise AssessError(f"there is no folder {root}; check the path")
+    root = _folder(image_dir)
     listed = _listed(root)
     if not listed and (root / "images").is_dir():
         root = root / "images"
         listed = _listed(root)
-    paths = sorted(
-        (path.relative_to(root).as_posix(), path) for path in root.rglob("*") if _is_image(path)
-    )
-    if not paths:
-        raise AssessError(f"{root} holds no image ({', '.join(ENDINGS)})")
-    known = _by_id(prompts or ())
-    found = [_picture(path, image_id, listed.get(image_id), known) for image_id, path in paths]
-    seen = {one.prompt_id for one in found}
+    paths = {path.relative_to(root).as_posix(): path for path in image_files(root)}
+    known: dict[str, Row] = {}
+    for row in prompts or ():
+        prompt_id = str(row["prompt_id"])
+        if known.setdefault(prompt_id, row) is not row:
+            raise AssessError(f"the prompt_id {prompt_id!r:.60} stands twice; give each its own")
+    found = [_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
+    seen = {picture.prompt_id for picture in found}
     return found, [prompt_id for prompt_id in known if prompt_id not in seen]
 
 
-def pictures_of(image_dir: str | Path, prompt: Mapping[str, Any]) -> list[Picture]:
+def image_files(folder: Path) -> list[Path]:
+    """Return the images of a folder and of those in it, sorted.
+
+    Raises:
+        AssessError: There is none.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> (folder / "b.png").touch(), (folder / "a.jpg").touch(), (folder / "notes.txt").touch()
+        (None, None, None)
+        >>> [path.name for path in image_files(folder)]
+        ['a.jpg', 'b.png']
+    """
+    found = sorted(path for path in folder.rglob("*") if _is_image(path))
+    if not found:
+        raise AssessError(f"{folder} holds no image ({', '.join(ENDINGS)}); name one with some")
+    return found
+
+
+def _folder(path: str | Path) -> Path:
+    root = expanded(path)
+    if not root.is_dir():
+        raise AssessError(f"there is no folder {root}; check the path")
+    return root
+
+
+def read_prompt_table(path: str | Path, column: str = "prompt") -> Iterator[dict[str, Any]]:
+    r"""Give the rows of a table of prompts, with `prompt` and `prompt_id`.
+
+    Args:
+        column: Which of its columns holds the prompts.
+
+    Raises:
+        FileError: The table cannot be read, or a prompt is no text.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "prompts.csv"
+        >>> _ = path.write_text("text\na cat\n")
+        >>> list(read_prompt_table(path, "text"))
+        [{'prompt_id': 0, 'text': 'a cat', 'prompt': 'a cat'}]
+    """
+    table = read_table(path, plain=column)
+    return numbered_prompts([{**table.columns, "prompt": table.texts(column)}])
+
+
+def numbered_prompts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[dict[str, Any]]:
+    """Give the rows of tables, counted from 0 as `prompt_id` where a table has no such column.
+
+    Example:
+        >>> list(numbered_prompts([{"prompt": ["a cat"]}, {"prompt": ["a dog"]}]))[1]
+        {'prompt_id': 1, 'prompt': 'a dog'}
+    """
+    number = 0
+    for part in parts:
+        for row in zip(*part.values(), strict=True):
+            yield {"prompt_id": number, **dict(zip(part, row, strict=True))}
+            number += 1
+
+
+def pictures_of(image_dir: str | Path, prompt: Row) -> list[Picture]:
     """Find the images of one prompt alone, so that a folder may hold any number of others.
 
     Args:
@@ -115,10 +176,7 @@ def pictures_of(image_dir: str | Path, prompt: Mapping[str, Any]) -> list[Pictur
         >>> [one.image_id for one in pictures_of(folder.parent, {"prompt_id": "7", "prompt": "a"})]
         ['7/sdxl_0.png']
     """
-    root = Path(image_dir).expanduser()
-    if not root.is_dir():
-        raise AssessError(f"there is no folder {root}; check the path")
-    prompt_id = str(prompt["prompt_id"])
+    root, prompt_id = _folder(image_dir), str(prompt["prompt_id"])
     root = root if (root / prompt_id).is_dir() else root / "images"
     try:
         found = sorted(path for path in (root / prompt_id).iterdir() if _is_image(path))
@@ -133,7 +191,7 @@ def read_folder(folder: str | Path) -> list[Picture]:
 
     Raises:
         AssessError: As of `find_pictures`, or an image has no prompt.
-        PredictorError: An image cannot be read.
+        ModelError: An image cannot be read.
         FileError: The table of prompts cannot be read.
 
     Example:
@@ -146,15 +204,13 @@ def read_folder(folder: str | Path) -> list[Picture]:
         ['a cat']
     """
     found, _ = find_pictures(folder)
-    for one in found:
-        if one.problem:
-            beside = one.path.with_suffix(".txt").name
+    for picture in found:
+        if picture.problem:
             raise AssessError(
-                f"{one.path} {one.problem}; put one in metadata.jsonl (`file_name`, `prompt`) or "
-                f"{beside}, saved as UTF-8 text"
+                f"{picture.path} {picture.problem}; put one in metadata.jsonl (`file_name`, "
+                f"`prompt`) or {picture.path.stem}.txt, saved as UTF-8 text"
             )
-    for one in found:
-        open_image(one.path)  # a damaged one is told before hours of work, not after
+        open_image(picture.path)  # a damaged one is told before hours of work, not after
     return found
 
 
@@ -184,11 +240,9 @@ def open_picture(path: str | Path) -> Any:
                 steps = [max(1, min(factor, side // SHORTEST)) for side in opened.size]
                 opened = opened.reduce(tuple(steps))
             image = open_image(opened)
-    except PredictorError as error:
-        reason = str(error).partition("(")[2].partition(")")[0]
-        raise ImageError(f"it could not be read ({reason})") from None
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ImageError(f"it could not be read ({type(error).__name__})") from None
+        cause = error.__context__ if isinstance(error, ModelError) else error
+        raise ImageError(f"it could not be read ({type(cause).__name__})") from None
     width, height = image.size
     if min(image.size) < SHORTEST:
         raise ImageError(
@@ -205,15 +259,6 @@ def _is_image(path: Path) -> bool:
     return path.suffix.lower() in ENDINGS and not path.name.startswith(".") and path.is_file()
 
 
-def _by_id(prompts: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    found: dict[str, Mapping[str, Any]] = {}
-    for row in prompts:
-        prompt_id = str(row["prompt_id"])
-        if found.setdefault(prompt_id, row) is not row:
-            raise AssessError(f"the prompt_id {prompt_id!r:.60} stands twice; give each its own")
-    return found
-
-
 def _listed(root: Path) -> dict[str, dict[str, Any]]:
     path = next((root / name for name in METADATA if (root / name).is_file()), None)
     if path is None:
@@ -226,53 +271,41 @@ def _listed(root: Path) -> dict[str, dict[str, Any]]:
             f"the metadata in {root} list {absent}, which is not there; add the file or take the "
             "row out"
         )
-    return dict(zip(names, _rows(table), strict=True))
+    rows = zip(*table.columns.values(), strict=True)
+    cells = (dict(zip(table.columns, row, strict=True)) for row in rows)
+    return dict(zip(names, cells, strict=True))
 
 
-def _rows(table: Table) -> Iterable[dict[str, Any]]:
-    for row in zip(*table.columns.values(), strict=True):
-        yield dict(zip(table.columns, row, strict=True))
-
-
-def _picture(
-    path: Path,
-    image_id: str,
-    row: Mapping[str, Any] | None,
-    known: Mapping[str, Mapping[str, Any]],
-) -> Picture:
-    row = row or {}
+def _picture(path: Path, image_id: str, row: Row | None, known: Mapping[str, Row]) -> Picture:
+    row = {name: cell for name, cell in (row or {}).items() if cell is not None}
     folder, _, name = image_id.rpartition("/")
-    prompt_id = _text(row.get("prompt_id")) or folder.rpartition("/")[2]
-    generator = _text(row.get("model")) or (name.rpartition("_")[0] if folder else "")
+    prompt_id = str(row.get("prompt_id", "")) or folder.rpartition("/")[2]
+    generator = str(row.get("model", "")) or (name.rpartition("_")[0] if folder else "")
     asked = known.get(prompt_id, {})
     prompt, problem = _prompt_of(path, row, asked)
     if problem == "has no prompt" and known and prompt_id:
         problem = f"has no prompt: there is none with the id {prompt_id}"
-    own = ("file_name", "prompt", "prompt_id", "model")
-    if row.get("prompt") in (None, ""):  # then the row's `text` is its prompt, else what is asked
-        row = {name: cell for name, cell in row.items() if name != "text"}
-    about = {**asked, **{name: cell for name, cell in row.items() if cell is not None}}
-    about = {name: cell for name, cell in about.items() if name not in own}
+    if row.get("prompt", "") == "":  # then the row's `text` is its prompt, else what is asked
+        row.pop("text", None)
+    known_columns = ("file_name", "prompt", "prompt_id", "model")
+    about = {name: cell for name, cell in {**asked, **row}.items() if name not in known_columns}
     return Picture(path, prompt, image_id, prompt_id, generator, about, problem)
 
 
-def _prompt_of(path: Path, row: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[str, str]:
+def _prompt_of(path: Path, row: Row, asked: Row) -> tuple[str, str]:
     """Return a prompt, and what is wrong with it."""
-    given = [row[name] for name in ("prompt", "text") if row.get(name) is not None]
-    found = next((one for one in given if one != ""), given[0] if given else None)
-    if found is None and not row:
+    prompt = row.get("prompt")
+    if prompt in (None, ""):
+        prompt = row.get("text", prompt)
+    if prompt is None and not row:
         beside = path.with_suffix(".txt")
         try:
-            found = beside.read_text(encoding="utf-8-sig").strip() if beside.is_file() else None
+            prompt = beside.read_text(encoding="utf-8-sig").strip() if beside.is_file() else None
         except (UnicodeDecodeError, OSError) as error:
             return "", f"has a prompt in {beside.name} that cannot be read ({type(error).__name__})"
-    found = asked.get("prompt") if found is None else found
-    if found is None:
+    prompt = asked.get("prompt") if prompt is None else prompt
+    if prompt is None:
         return "", "has no prompt"
-    if isinstance(found, str) and found.strip():
-        return found, ""
-    return "", f"has the prompt {found!r:.40}, which says nothing"
-
-
-def _text(cell: Any) -> str:
-    return "" if cell is None else str(cell)
+    if isinstance(prompt, str) and prompt.strip():
+        return prompt, ""
+    return "", f"has the prompt {prompt!r:.40}, which says nothing"

@@ -2,7 +2,8 @@
 
 The shards lie beside the table, in `.NAME.parts/`, in a folder called by what the result depends
 on, and the next run of the same kind takes them over. Several processes, as `accelerate launch`
-starts them, take turns at them, and the first one joins them.
+starts them, make a share each, and the last one to end joins them. `AssessShard` is the job where
+the shards themselves are wanted: the images of some prompts, whatever else a folder holds.
 """
 
 from __future__ import annotations
@@ -10,29 +11,32 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pqpp_feedback.assess.assessor import Assessor, Verdict, evidence_text
-from pqpp_feedback.assess.errors import AssessError, ImageError
-from pqpp_feedback.assess.pictures import Picture, open_picture
+import pyarrow as pa
+import pyarrow.parquet
+
+from pqpp_feedback.assess.assessor import Assessor, Verdict, described, evidence_text
+from pqpp_feedback.assess.pictures import Picture, open_picture, pictures_of
 from pqpp_feedback.assess.verdicts import verdict_row, verdict_table, write_verdicts
+from pqpp_feedback.checks import check_count
+from pqpp_feedback.errors import AssessError, ImageError
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.shards import hold_shards, launched_share, parts_of_share, run_shards, share_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from pqpp_files.paths import expanded
+from pqpp_files.shards import ERROR, hold_shards, launched_share, run_shards
+from pqpp_files.shards.cells import all_utf_8, cell_texts, ids_of
 
 PART = 32
 """Images in a part: what a killed run loses at most."""
-_POLL_SECONDS = 0.2
-_BEAT_SECONDS = 5.0
-_PATIENCE_SECONDS = 300.0
+
+Judged = tuple[str | None, Verdict]
+"""Evidence as JSON, None where there is none, and what it says."""
 
 
 @dataclass
@@ -41,25 +45,31 @@ class Ran:
 
     Attributes:
         images: How many this process looked at; the others were there from an earlier run.
-        rows: How many were written; 0 in all processes but the first.
+        rows: How many were written; 0 where parts are still missing.
+        missing: Parts that other processes, or the next run, have to make.
         seconds: How long looking and scoring took.
         perceived: Role of a model to its seconds.
     """
 
     images: int = 0
     rows: int = 0
+    missing: int = 0
     seconds: float = 0.0
-    perceived: dict[str, float] = field(default_factory=dict)
+    perceived: Counter[str] = field(default_factory=Counter)
 
     def lines(self) -> list[str]:
         """Return it in words, a line each."""
-        if not self.images:
-            return []
-        rate = self.images / self.seconds
-        said = [f"{self.images} images in {self.seconds:.1f} s, {rate:.2f} images a second"]
-        for role, seconds in sorted(self.perceived.items()):
-            said.append(f"{role}: {seconds / self.images:.4f} s an image")
-        return said
+        lines = []
+        if self.images:
+            rate = self.images / self.seconds
+            lines.append(
+                f"{self.images} images in {self.seconds:.1f} s, {rate:.2f} images a second"
+            )
+            for role, seconds in sorted(self.perceived.items()):
+                lines.append(f"{role}: {seconds / self.images:.4f} s an image")
+        if self.missing:
+            lines.append(f"{self.missing} parts are left to other processes, or to the next run")
+        return lines
 
 
 def assess(
@@ -68,7 +78,7 @@ def assess(
     output: str | Path,
     batch_size: int = 16,
     progress: bool = False,
-    processes: tuple[int, int] | None = None,
+    share: str | None = None,
 ) -> Ran:
     """Assess images, and write a table with a row for each image and assessor.
 
@@ -81,12 +91,12 @@ def assess(
         output: The table, Parquet.
         batch_size: How many images are in memory, and are handed to an assessor, at once.
         progress: Whether a bar on standard error shows images a second.
-        processes: The number of this process and of all; those of `accelerate launch` if None.
+        share: `I/N`, the share of this process; that of `accelerate launch` if None.
 
     Raises:
         AssessError: There is no picture or no assessor, an image's id stands twice,
-            `batch_size` is no number of images, or another process gave no sign of life for five
-            minutes before its parts were done.
+            `batch_size` is no number of images, or the table holds other assessors' verdicts.
+        BudgetError: It would cost more than is allowed.
         OSError: The table or its parts cannot be written.
 
     Example:
@@ -98,47 +108,66 @@ def assess(
         >>> assess(pictures, [GimbrrAssessor(Published())], folder / "verdicts.parquet").rows
         1
     """
-    import pyarrow as pa
-    from tqdm import tqdm
-
     _check(pictures, assessors, batch_size)
-    rank, world = processes or parts_of_share(launched_share(os.environ))
-    ordered = sorted(pictures, key=lambda one: one.image_id)
-    place = Path(output).expanduser().absolute()
+    place = expanded(output).absolute()
+    _refuse_others_verdicts(place, assessors)
+    for assessor in assessors:
+        assessor.plan(pictures)
+    ordered = sorted(pictures, key=lambda picture: picture.image_id)
     folder = place.with_name(f".{place.name}.parts") / fingerprint(ordered, assessors)[:24]
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = hold_shards(pa.table({"picture": range(len(ordered))}), PART)
-    share, files = f"{rank}/{world}", [folder / one.name for one in parts]
-    ran, start = Ran(), time.perf_counter()
-    own = sum(one.rows for one in share_of(parts, share) if not (folder / one.name).is_file())
-    bar = tqdm(total=own, unit=" images", disable=not progress)
+    shards = hold_shards(pa.table({"picture": range(len(ordered))}), PART)
 
     def job(rows: pa.Table) -> pa.Table:
         some = [ordered[number] for number in rows["picture"].to_pylist()]
-        return verdict_table(list(assessed_rows(some, assessors, batch_size, bar.update)))
+        return verdict_table(list(assessed_rows(some, assessors, batch_size)))
 
-    with bar, _beating(folder / f"{rank}.beat", world > 1):
-        ran.images = run_shards(job, parts, folder, {}, share, beside=("*.beat",)).rows
+    start = time.perf_counter()
+    share = share or launched_share(os.environ)
+    ran = Ran(run_shards(job, shards, folder, {}, share, progress=progress).rows)
     ran.seconds = time.perf_counter() - start
-    for one in assessors:
-        for role, seconds in one.seconds.items():
-            ran.perceived[role] = ran.perceived.get(role, 0.0) + seconds
-    if rank == 0:
-        _wait_for(files)
+    for assessor in assessors:
+        ran.perceived.update(assessor.seconds)
+    files = [folder / shard.name for shard in shards]
+    ran.missing = sum(not file.is_file() for file in files)
+    if not ran.missing:
         ran.rows = _joined(files, place)
     return ran
 
 
+def _refuse_others_verdicts(place: Path, assessors: Sequence[Assessor]) -> None:
+    """Refuse to replace what other assessors, or other models of theirs, have said."""
+    if not place.is_file():
+        return
+    names = ["routine", "model", "revision"]
+    try:
+        table = pyarrow.parquet.read_table(place, columns=names)
+        found = set(zip(*(table[name].to_pylist() for name in names), strict=True))
+    except (pa.ArrowException, KeyError, OSError):
+        raise AssessError(f"{place} is no table of verdicts; name another file") from None
+    own = set()
+    for assessor in assessors:
+        models = assessor.models.items()
+        told = evidence_text({role: model.name for role, model in models})
+        revisions = evidence_text({role: model.revision for role, model in models})
+        own.add((assessor.routine, told, revisions))
+    if others := sorted(found - own):
+        routine, told, _ = others[0]
+        raise AssessError(
+            f"{place} holds verdicts of {routine} by {told:.100}; name another file, or remove it"
+        )
+
+
 def _joined(files: Sequence[Path], place: Path) -> int:
     """Write all parts as the table, remove them, and return the number of rows."""
-    import pyarrow.parquet
-
-    rows = (row for file in files for row in pyarrow.parquet.read_table(file).to_pylist())
-    count = write_verdicts(place, rows)
+    rows = (row for file in files for row in pa.parquet.read_table(file).to_pylist())
     folder = files[0].parent
-    shutil.rmtree(folder, ignore_errors=True)
-    if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
-        folder.parent.rmdir()
+    try:
+        count = write_verdicts(place, rows)
+        shutil.rmtree(folder, ignore_errors=True)
+        if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
+            folder.parent.rmdir()
+    except FileNotFoundError:  # another process ended at the same time, and has joined them
+        return 0
     return count
 
 
@@ -151,131 +180,135 @@ def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
         False
     """
 
-    def told() -> Iterator[str]:
-        for assessor in assessors:
-            used = assessor.models
-            models = {role: [model.name, model.revision] for role, model in used.items()}
-            yield evidence_text([assessor.name, assessor.routine, models, assessor.settings])
+    def parts() -> Iterator[str]:
+        yield evidence_text(described(assessors))
         columns = {name for assessor in assessors for name in assessor.columns}
-        for one in pictures:
-            about = {name: one.about[name] for name in sorted(columns) if name in one.about}
-            found = one.path.stat() if one.path.is_file() else None
-            stamp = (found.st_size, found.st_mtime_ns) if found else None
-            asked = [one.image_id, one.prompt_id, one.prompt, one.generator, one.problem]
-            yield evidence_text([*asked, about, stamp]) + "\n"
+        for picture in pictures:
+            about = {name: picture.about[name] for name in columns if name in picture.about}
+            status = picture.path.stat() if picture.path.is_file() else None
+            stamp = status and (status.st_size, status.st_mtime_ns)
+            asked = picture.image_id, picture.prompt_id, picture.prompt, picture.generator
+            yield evidence_text([*asked, picture.problem, about, stamp]) + "\n"
 
-    return sha256_of_parts(told())
+    return sha256_of_parts(parts())
 
 
 def _check(pictures: Sequence[Picture], assessors: Sequence[Assessor], batch_size: int) -> None:
     if not pictures or not assessors:
         raise AssessError("there is no image or no assessor; give at least one of each")
-    if batch_size < 1:
-        raise AssessError(f"`batch_size` is {batch_size!r}; it must be 1 or more")
-    seen: set[str] = set()
-    for one in pictures:
-        if one.image_id in seen:
-            raise AssessError(f"the image {one.image_id!r} stands twice; give each its own id")
-        seen.add(one.image_id)
+    check_count("batch_size", batch_size)
+    name, times = Counter(picture.image_id for picture in pictures).most_common(1)[0]
+    if times > 1:
+        raise AssessError(f"the image {name!r} stands twice; give each its own id")
 
 
 def assessed_rows(
-    pictures: Sequence[Picture],
-    assessors: Sequence[Assessor],
-    batch_size: int,
-    tell: Callable[[int], Any] = lambda images: None,
+    pictures: Sequence[Picture], assessors: Sequence[Assessor], batch_size: int
 ) -> Iterator[dict[str, Any]]:
-    """Give the rows of images in their order, an assessor after the other; `tell` counts images."""
+    """Give the rows of images in their order, an assessor after the other."""
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
-        images, problems = _opened(some)
-        whole = [n for n in range(len(some)) if problems[n] is None]
-        judged: list[list[tuple[str | None, Verdict]]] = []
-        for assessor in assessors:
-            told: list[tuple[str | None, Verdict]] = [
-                (None, Verdict(None, None, problem or "")) for problem in problems
-            ]
-            looked = _looked(assessor, [images[n] for n in whole], [some[n] for n in whole])
-            for n, one in zip(whole, looked, strict=True):
-                told[n] = one
-            judged.append(told)
-        for n, picture in enumerate(some):
-            for assessor, told in zip(assessors, judged, strict=True):
-                yield verdict_row(picture, assessor, *told[n])
-        tell(len(some))
+        opened = [_opened(picture) for picture in some]
+        pairs = [pair for pair in zip(opened, some, strict=True) if not isinstance(pair[0], str)]
+        judged = [iter(_judged(assessor, pairs)) for assessor in assessors]
+        for picture, image in zip(some, opened, strict=True):
+            for assessor, verdicts in zip(assessors, judged, strict=True):
+                unseen = (None, Verdict(None, None, image)) if isinstance(image, str) else None
+                yield verdict_row(picture, assessor, *(unseen or next(verdicts)))
 
 
-def _opened(pictures: Sequence[Picture]) -> tuple[list[Any], list[str | None]]:
-    images: list[Any] = []
-    problems: list[str | None] = []
-    for one in pictures:
-        image, problem = None, f"the image {one.problem}" if one.problem else None
-        if problem is None:
-            try:
-                image = open_picture(one.path)
-            except ImageError as error:
-                problem = f"the image cannot be assessed: {error}"
-        images.append(image)
-        problems.append(problem)
-    return images, problems
-
-
-def _looked(
-    assessor: Assessor, images: Sequence[Any], pictures: Sequence[Picture]
-) -> list[tuple[str | None, Verdict]]:
-    """Return evidence and verdict of each image; one that cannot be assessed stops no other."""
-    if not images:
-        return []
+def _opened(picture: Picture) -> Any:
+    """Return an image, or why it cannot be assessed."""
+    if picture.problem:
+        return f"the image {picture.problem}"
     try:
-        found = assessor.perceive(images, pictures)
+        return open_picture(picture.path)
     except ImageError as error:
-        if len(images) == 1:
-            return [(None, Verdict(None, None, f"the image cannot be assessed: {error}"))]
-        return [
-            one
-            for image, picture in zip(images, pictures, strict=True)
-            for one in _looked(assessor, [image], [picture])
-        ]
-    judged: list[tuple[str | None, Verdict]] = []
-    for evidence, picture in zip(found, pictures, strict=True):
-        text = evidence_text(evidence)
-        # From what is kept, so that it can be computed again to the same number.
-        judged.append((text, assessor.score(json.loads(text), picture)))
-    return judged
+        return f"the image cannot be assessed: {error}"
 
 
-@contextmanager
-def _beating(sign: Path, wanted: bool) -> Iterator[None]:
-    """Touch a file every few seconds while there is work: another process may wait for it."""
-    done = threading.Event()
-
-    def beat() -> None:
-        while not done.is_set():
-            try:
-                sign.touch()
-            except OSError:
-                return  # the first process has joined the parts and removed their folder
-            done.wait(_BEAT_SECONDS)
-
-    if wanted:
-        threading.Thread(target=beat, daemon=True).start()
+def _judged(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Judged]:
+    """Return evidence and verdict of each image; one that cannot be assessed stops no other."""
+    if not pairs:
+        return []
+    images, pictures = zip(*pairs, strict=True)
     try:
-        yield
-    finally:
-        done.set()
+        seen = assessor.perceive(images, pictures)
+    except ImageError as error:
+        if len(pairs) == 1:
+            return [(None, Verdict(None, None, f"the image cannot be assessed: {error}"))]
+        return [judged for pair in pairs for judged in _judged(assessor, [pair])]
+    texts = [evidence_text(evidence) for evidence in seen]
+    # From what is kept, so that it can be computed again to the same number.
+    return [
+        (text, assessor.score(json.loads(text), picture))
+        for text, picture in zip(texts, pictures, strict=True)
+    ]
 
 
-def _wait_for(files: Sequence[Path]) -> None:
-    """Wait until other processes have written their parts, as long as one of them is alive."""
-    folder, seen, since = files[0].parent, None, time.monotonic()
-    while missing := [file for file in files if not file.is_file()]:
-        # Signs are compared with one another, not with the clock, which differs among machines.
-        signs = sorted((one.name, one.stat().st_mtime_ns) for one in folder.glob("*.beat"))
-        if (len(missing), signs) != seen:
-            seen, since = (len(missing), signs), time.monotonic()
-        elif time.monotonic() - since > _PATIENCE_SECONDS:
-            raise AssessError(
-                f"{len(missing)} of {len(files)} parts are missing, and no other process gave a "
-                f"sign of life for {_PATIENCE_SECONDS:g} s; run it again: what is done is kept"
+@dataclass
+class AssessShard:
+    """A job of `pqpp_files.shards`: from the rows of prompts to the verdicts on their images.
+
+    Args:
+        open_assessors: Loads the assessors, when the first shard comes.
+        image_dir: Where the images lie as `{prompt_id}/{model}_{i}.png`.
+        column: The column of prompts; those of ids are `prompt_id`.
+        batch_size: How many images are handed to an assessor at once.
+
+    Returns:
+        The columns of a table of verdicts and `error`: why an image has no evidence. A prompt that
+        has no image, no text or an id that names no folder is a row without an image.
+
+    Example:
+        >>> import pyarrow as pa, tempfile
+        >>> from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
+        >>> from pqpp_feedback.gimbrr.routines.published import Published
+        >>> job = AssessShard(lambda: [GimbrrAssessor(Published())], tempfile.mkdtemp())
+        >>> job(pa.table({"prompt_id": [7], "prompt": ["a cat"]}))["error"].to_pylist()
+        ['the image is not there: the prompt has none']
+    """
+
+    open_assessors: Callable[[], Sequence[Assessor]]
+    image_dir: str
+    column: str = "prompt"
+    batch_size: int = 16
+
+    @cached_property
+    def assessors(self) -> Sequence[Assessor]:
+        """Who assesses."""
+        return self.open_assessors()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the rows depend on besides prompts and images."""
+        return {"job": "assess", "column": self.column, "assessors": described(self.assessors)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the models behind: each process loads its own."""
+        return {name: value for name, value in vars(self).items() if name != "assessors"}
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Return the verdicts."""
+        rows = list(assessed_rows(self.pictures(table), self.assessors, self.batch_size))
+        errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
+        return verdict_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
+
+    def pictures(self, table: pa.Table) -> list[Picture]:
+        """Return the images of some prompts; a prompt without one has a picture that says why."""
+        texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
+        ids, wrong_ids = ids_of(table, "prompt_id")
+        columns = all_utf_8(table).to_pylist(), ids, texts, wrong_ids, faults
+        return [
+            picture
+            for row, prompt_id, text, wrong_id, fault in zip(*columns, strict=True)
+            for picture in self._pictures(
+                {**row, "prompt_id": prompt_id, "prompt": text}, wrong_id or fault
             )
-        time.sleep(_POLL_SECONDS)
+        ]
+
+    def _pictures(self, prompt: dict[str, Any], fault: str | None) -> list[Picture]:
+        """Return a prompt's images, or a picture without a file that says why there is none."""
+        problem = f"is not looked for: {fault}" if fault else "is not there: the prompt has none"
+        none = Picture(Path(), prompt["prompt"], "", prompt["prompt_id"], problem=problem)
+        return (not fault and pictures_of(self.image_dir, prompt)) or [none]

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pqpp_files.write_table import table_text
+
 FIGURE_STYLES = ("table", "markdown", "latex", "csv", "json")
-_FORMS = {
-    "table": ("simple", "{}"),
-    "markdown": ("github", "### {}\n"),
-    "latex": ("latex", "% {}"),
-}
+_FORMS = {"table": ("simple", "{}"), "markdown": ("github", "### {}\n"), "latex": ("latex", "% {}")}
 
 
 @dataclass(frozen=True)
@@ -50,40 +48,39 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
         | Counting | .500 .400-.600 |
     """
     if style == "json":
-        found = {one.name: {"title": one.title, "rows": list(one.rows)} for one in tables}
+        found = {table.name: {"title": table.title, "rows": list(table.rows)} for table in tables}
         return json.dumps({"tables": found, "notes": list(notes)}, indent=1, ensure_ascii=False)
     if style == "csv":
-        from pqpp_files.write_table import table_text
-
         cells = [
-            (one.name, number, column, value)
-            for one in tables
-            for number, row in enumerate(one.rows)
+            (table.name, number, column, list(value) if isinstance(value, tuple) else value)
+            for table in tables
+            for number, row in enumerate(table.rows)
             for column, value in row.items()
         ]
-        names = ("table", "row", "column", "value")
-        columns = list(zip(*cells, strict=True)) or [()] * len(names)
-        part = {name: list(column) for name, column in zip(names, columns, strict=True)}
-        part["value"] = [list(v) if isinstance(v, tuple) else v for v in part["value"]]
-        return "".join(table_text("csv", [part]))
+        return csv_text(("table", "row", "column", "value"), cells)
     from tabulate import tabulate
 
     from pqpp_files.visible import markdown_cell, visible
 
     form, heading = _FORMS[style]
     readable = markdown_cell if form == "github" else visible
-    blocks = [
-        heading.format(one.title)
-        + "\n"
-        + tabulate(
-            [[readable(figure_text(row.get(name))) for name in one.columns] for row in one.rows],
-            list(one.columns),
-            form,
-            disable_numparse=True,
-        )
-        for one in tables
-    ]
+    blocks = []
+    for table in tables:
+        rows = [[readable(figure_text(row.get(n))) for n in table.columns] for row in table.rows]
+        text = tabulate(rows, list(table.columns), form, disable_numparse=True)
+        blocks.append(f"{heading.format(table.title)}\n{text}")
     return "\n\n".join([*blocks, *notes])
+
+
+def csv_text(names: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
+    r"""Return rows of cells as CSV, the names of their columns first.
+
+    Example:
+        >>> csv_text(("n", "value"), [(1, None), (2, 0.5)])
+        'n,value\n1,\n2,0.5\n'
+    """
+    part = {name: [row[n] for row in cells] for n, name in enumerate(names)}
+    return "".join(table_text("csv", [part]))
 
 
 def figure_text(value: Any) -> str:

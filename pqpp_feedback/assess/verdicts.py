@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
 
 from pqpp_feedback.assess.assessor import Assessor, Verdict, evidence_text
-from pqpp_feedback.assess.errors import AssessError
-from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.assess.pictures import Picture, Row
+from pqpp_feedback.errors import AssessError
 from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.open_input import Input
 from pqpp_files.write_beside import write_beside
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 COLUMNS = (
     *("image", "prompt_id", "prompt", "task", "generator"),
@@ -24,6 +26,11 @@ COLUMNS = (
 )
 """`evidence` and `asked` (what the assessor read of the prompt's columns) are JSON; `model` and
 `revision` are JSON objects by role."""
+_TYPES = {
+    "verdict": ("null", "bool"),
+    "score": ("null", "double", "float", "halffloat", "int", "uint"),
+}
+"""How the types of Arrow begin that a column may have; the others hold text."""
 _AT_ONCE = 4096
 
 
@@ -46,7 +53,7 @@ def verdict_row(
         >>> row["image"], row["task"], row["score"], row["asked"]
         ('a.png', 'Counting', 1.0, '{"count":1}')
     """
-    about = picture.about
+    about, models = picture.about, assessor.models.items()
     asked = {name: about[name] for name in assessor.columns if about.get(name) is not None}
     return {
         "image": picture.image_id or picture.path.name,
@@ -61,12 +68,12 @@ def verdict_row(
         "reason": verdict.reason,
         "evidence": evidence,
         "asked": evidence_text(asked),
-        "model": evidence_text({role: one.name for role, one in assessor.models.items()}),
-        "revision": evidence_text({role: one.revision for role, one in assessor.models.items()}),
+        "model": evidence_text({role: model.name for role, model in models}),
+        "revision": evidence_text({role: model.revision for role, model in models}),
     }
 
 
-def picture_of(row: Mapping[str, Any]) -> Picture:
+def picture_of(row: Row) -> Picture:
     """Return what a row says of its image; the file need not be there.
 
     Example:
@@ -85,21 +92,19 @@ def picture_of(row: Mapping[str, Any]) -> Picture:
     )
 
 
-def verdict_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def verdict_table(rows: Sequence[Row]) -> pa.Table:
     """Return rows as a table with the types that files of verdicts have.
 
     Example:
         >>> verdict_table([]).column_names == list(COLUMNS)
         True
     """
-    import pyarrow as pa
-
     kinds = {"verdict": pa.bool_(), "score": pa.float64()}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def write_verdicts(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
+def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
     """Write rows as Parquet, beside and renamed, and return how many; their bytes alone tell.
 
     Example:
@@ -108,24 +113,13 @@ def write_verdicts(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
         >>> write_verdicts(path, [{"image": "a.png", "verdict": None, "score": 0.5}])
         1
     """
-    import pyarrow.parquet
-
-    count = 0
-    some: list[Any] = []
-    schema = verdict_table([]).schema
-    with write_beside(path) as beside, pyarrow.parquet.ParquetWriter(beside, schema) as writer:
-
-        def flush() -> None:
+    none, count, left = verdict_table([]), 0, iter(rows)
+    with write_beside(path) as beside, pa.parquet.ParquetWriter(beside, none.schema) as writer:
+        while some := list(itertools.islice(left, _AT_ONCE)):
             writer.write_table(verdict_table(some))
-            some.clear()
-
-        for row in rows:
-            some.append(row)
-            count += 1
-            if len(some) == _AT_ONCE:
-                flush()
-        if some or not count:
-            flush()
+            count += len(some)
+        if not count:
+            writer.write_table(none)
     return count
 
 
@@ -143,59 +137,43 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         >>> [(row["image"], row["score"], row["verdict"]) for row in read_verdicts(path)]
         [('a.png', 0.5, None)]
     """
-    import pyarrow as pa
-    import pyarrow.parquet
-
     Input(path)
     try:
         file = pa.parquet.ParquetFile(path)
     except (pa.ArrowException, OSError):
         raise FileError(f"{path}: no Parquet; give the table that pqpp assess wrote") from None
-    missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
-    if missing:
-        raise AssessError(
-            f"{path}: no column {missing[0]!r}; give the table that pqpp assess wrote"
-        )
+    kinds = {field.name: str(field.type) for field in file.schema_arrow}
     for name in COLUMNS:
-        kind = file.schema_arrow.field(name).type
-        if not (pa.types.is_null(kind) or any(one(kind) for one in _types_of(name))):
-            raise AssessError(
-                f"{path}: the column {name!r} holds {kind}; give the table that pqpp assess wrote"
-            )
+        allowed = _TYPES.get(name, ("null", "string", "large_string"))
+        if not kinds.get(name, "").startswith(allowed):
+            fault = f"the column {name!r} holds {kinds[name]}" if name in kinds else ""
+            fault = fault or f"no column {name!r}"
+            raise AssessError(f"{path}: {fault}; give the table that pqpp assess wrote")
     for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
         yield from batch.to_pylist()
 
 
-def _types_of(name: str) -> tuple[Any, ...]:
-    """Return the tests of Arrow's types that a column may have."""
-    from pyarrow import types
-
-    if name == "verdict":
-        return (types.is_boolean,)
-    if name == "score":
-        return (types.is_floating, types.is_integer)
-    return (types.is_string, types.is_large_string)
-
-
-def recompute(rows: Iterable[Mapping[str, Any]], assessor: Assessor) -> Iterator[dict[str, Any]]:
+def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict[str, Any]]:
     """Score kept evidence again, by arithmetic alone.
 
     Rows of other assessors are left out. Rows without evidence stay as they are.
 
     Args:
         rows: As `read_verdicts` gives them.
-        assessor: Its models are not asked, and need not be loaded; the rows keep theirs.
+        assessors: Their models are not asked, and need not be loaded; the rows keep theirs.
 
     Raises:
         AssessError: Evidence is no JSON object, or not what the assessor saw.
 
     Example:
         >>> from types import SimpleNamespace as Made
-        >>> list(recompute([{"assessor": "rahf"}], Made(name="gimbrr")))
+        >>> list(recompute([{"assessor": "rahf"}], [Made(name="gimbrr")]))
         []
     """
+    by_name = {assessor.name: assessor for assessor in assessors}
     for row in rows:
-        if row["assessor"] != assessor.name:
+        assessor = by_name.get(row["assessor"])
+        if assessor is None:
             continue
         if row["evidence"] is None:
             yield {**row, "routine": assessor.routine}
@@ -203,25 +181,13 @@ def recompute(rows: Iterable[Mapping[str, Any]], assessor: Assessor) -> Iterator
         try:
             evidence = json.loads(row["evidence"])
             if not isinstance(evidence, dict):
-                raise TypeError("no object")
-        except (ValueError, TypeError, RecursionError):
-            raise AssessError(
-                f"the evidence of {row['image']} is no JSON object; assess the image again"
-            ) from None
-        try:
+                raise TypeError("no JSON object")
             verdict = assessor.score(evidence, picture_of(row))
         except AssessError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            reason = in_a_line(error)[:80]
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise AssessError(
-                f"the evidence of {row['image']} is not {assessor.name}'s ({reason}); assess the "
-                "image again"
+                f"the evidence of {row['image']} is not {assessor.name}'s "
+                f"({in_a_line(error)[:80]}); assess the image again"
             ) from None
-        yield {
-            **row,
-            "routine": assessor.routine,
-            "verdict": verdict.verdict,
-            "score": verdict.score,
-            "reason": verdict.reason,
-        }
+        yield {**row, "routine": assessor.routine, **dataclasses.asdict(verdict)}

@@ -7,11 +7,9 @@ from typing import Any
 
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.gimbrr.asked import COLUMNS, asked_of
-from pqpp_feedback.gimbrr.conditions import KINDS
+from pqpp_feedback.gimbrr.conditions import ASKED_COLUMNS, EYE_OF, asked_of, conditions_of
 from pqpp_feedback.gimbrr.routines import Routine
 from pqpp_feedback.gimbrr.seen import Seen
-from pqpp_feedback.gimbrr.tasks import conditions_of
 
 
 class GimbrrAssessor(Assessor):
@@ -34,7 +32,7 @@ class GimbrrAssessor(Assessor):
     """
 
     name = "gimbrr"
-    columns = COLUMNS
+    columns = ASKED_COLUMNS
 
     def __init__(self, routine: Routine, clip: Any = None, detector: Any = None) -> None:
         self._eyes = {"clip": clip, "detector": detector}
@@ -49,33 +47,30 @@ class GimbrrAssessor(Assessor):
 
     def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return what the eyes that a prompt's task needs have seen of its image."""
-        asked = [asked_of(picture.about) for picture in pictures]
-        conditions = [conditions_of(one) for one in asked]
-        found: list[dict[str, Any]] = [{} for _ in images]
+        evidence: list[dict[str, Any]] = [{} for _ in images]
         for role, eye in self._eyes.items():
-            some, names = [], []
-            for number, these in enumerate(conditions):
-                own = [] if isinstance(these, str) else [c for c in these if KINDS[c.kind] == role]
-                if own and eye is not None:
-                    some.append(number)
-                    names.append(sorted({name for c in own for name in (c.name, *c.beside)}))
-            if some:
+            names = {n: _names_for(role, picture) for n, picture in enumerate(pictures)}
+            names = {number: some for number, some in names.items() if some}
+            if names and eye is not None:
                 with self.timed(role):
-                    seen = eye.look([images[number] for number in some], names)
-                for number, one in zip(some, seen, strict=True):
-                    found[number][role] = one
-        return found
+                    seen = eye.look([images[number] for number in names], list(names.values()))
+                for number, part in zip(names, seen, strict=True):
+                    evidence[number][role] = part
+        return evidence
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the routine's verdict; None, with the reason, where it cannot be told."""
-        asked = asked_of(picture.about)
+        asked, seen = asked_of(picture.about), Seen(evidence)
         conditions = conditions_of(asked)
-        if isinstance(conditions, str):
-            return Verdict(None, None, conditions)
-        seen = Seen(evidence)
-        for one in conditions:
-            if not seen.has(KINDS[one.kind]):
-                return Verdict(None, None, f"no {KINDS[one.kind]} has looked at the image")
-            if one.kind == "counts" and not seen.can_emit(one.name):
-                return Verdict(None, None, f"the detector has no class {one.name!r}")
+        if isinstance(conditions, str) or (lacking := seen.lacking(conditions)):
+            return Verdict(None, None, conditions if isinstance(conditions, str) else lacking)
         return self._routine.judge(seen, conditions, picture.image_id, asked.task)
+
+
+def _names_for(eye: str, picture: Picture) -> list[str]:
+    """Return the names that an eye must look for."""
+    conditions = conditions_of(asked_of(picture.about))
+    if isinstance(conditions, str):
+        return []
+    wanted = [condition for condition in conditions if EYE_OF[condition.kind] == eye]
+    return sorted({name for condition in wanted for name in (condition.name, *condition.beside)})

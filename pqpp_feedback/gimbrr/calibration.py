@@ -9,6 +9,7 @@ an image matches (by Cohen's kappa).
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,17 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_feedback.assess.agreement import agreement
+from pqpp_feedback.assess.agreement import agreement_by_group
 from pqpp_feedback.assess.assessor import random_for
-from pqpp_feedback.assess.errors import AssessError
 from pqpp_feedback.assess.people import PeopleSay, with_people
+from pqpp_feedback.assess.pictures import Row
 from pqpp_feedback.assess.verdicts import picture_of
-from pqpp_feedback.gimbrr.asked import asked_of
-from pqpp_feedback.gimbrr.conditions import KINDS, Condition
-from pqpp_feedback.gimbrr.margins import margins_of
+from pqpp_feedback.errors import AssessError
+from pqpp_feedback.gimbrr.conditions import Conditions, asked_of, conditions_of
 from pqpp_feedback.gimbrr.routines.calibrated import Calibrated, kinds_word
-from pqpp_feedback.gimbrr.seen import TEMPLATES, Seen
-from pqpp_feedback.gimbrr.tasks import conditions_of
+from pqpp_feedback.gimbrr.seen import TEMPLATES, Seen, margins_of
 from pqpp_files.errors import FileError
 from pqpp_files.json_values import value_parser
 from pqpp_files.open_input import Input
@@ -40,11 +39,11 @@ BOX_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _PENALTY = 1e-3
 _FITTED = {"template", "box_threshold", "weights", "bias", "threshold", "n"}
 
-Case = tuple[Seen, Sequence[Condition], str, str, bool]
+Case = tuple[Seen, Conditions, str, str, bool]
 """What was seen, what must hold, the image's id, the task, and what people say."""
 
 
-def calibrate(rows: Sequence[Mapping[str, Any]], people: PeopleSay) -> dict[str, Any]:
+def calibrate(rows: Sequence[Row], people: PeopleSay) -> dict[str, Any]:
     """Fit the routine.
 
     Args:
@@ -82,7 +81,7 @@ def calibrate(rows: Sequence[Mapping[str, Any]], people: PeopleSay) -> dict[str,
         asked = asked_of(picture.about)
         conditions = conditions_of(asked)
         seen = Seen(json.loads(row["evidence"]))
-        if isinstance(conditions, str) or not _is_told(seen, conditions):
+        if isinstance(conditions, str) or seen.lacking(conditions):
             continue
         half = int(random_for(row["prompt_id"], "half").integers(2))
         halves[half].append((seen, conditions, picture.image_id, asked.task, answer))
@@ -101,7 +100,7 @@ def calibrate(rows: Sequence[Mapping[str, Any]], people: PeopleSay) -> dict[str,
     }
 
 
-def write_calibration(calibration: Mapping[str, Any]) -> str:
+def write_calibration(calibration: Row) -> str:
     """Return a calibration as JSON.
 
     Example:
@@ -128,20 +127,20 @@ def read_fitted(path: str | Path) -> dict[str, Any]:
         >>> read_fitted(path)["tasks"]
         {}
     """
-    found = value_parser(refuse_constants=True)(Input(path).read(), str(path), 1)
-    tasks = found.get("tasks") if isinstance(found, dict) else None
-    whole = isinstance(tasks, dict) and all(
-        isinstance(one, dict) and set(one) >= _FITTED for one in tasks.values()
+    fitted = value_parser(refuse_constants=True)(Input(path).read(), str(path), 1)
+    tasks = fitted.get("tasks") if isinstance(fitted, dict) else None
+    is_whole = isinstance(tasks, dict) and all(
+        isinstance(task, dict) and set(task) >= _FITTED for task in tasks.values()
     )
-    if not whole or found.get("format") != FORMAT:
+    if not is_whole or fitted.get("format") != FORMAT:
         raise FileError(
             f"{path}: no calibration of format {FORMAT}; make one by pqpp assess gimbrr "
             "--evidence FILE --people FILE --fit-calibration FILE"
         )
-    return found
+    return fitted
 
 
-def check_models(calibration: Mapping[str, Any], models: Mapping[str, str]) -> None:
+def check_models(calibration: Row, models: Mapping[str, str]) -> None:
     """Refuse evidence of other models than those that a calibration was fitted to.
 
     Args:
@@ -154,7 +153,7 @@ def check_models(calibration: Mapping[str, Any], models: Mapping[str, str]) -> N
     Example:
         >>> check_models({"models": {"model": {"clip": "a"}}}, {"clip": "b"})
         Traceback (most recent call last):
-        pqpp_feedback.assess.errors.AssessError: the calibration is of clip a, the ...
+        pqpp_feedback.errors.AssessError: the calibration is of clip a, the ...
     """
     for role, name in calibration["models"]["model"].items():
         if models.get(role, name) != name:
@@ -162,13 +161,6 @@ def check_models(calibration: Mapping[str, Any], models: Mapping[str, str]) -> N
                 f"the calibration is of {role} {name}, the evidence of {models[role]}; calibrate "
                 "again with answers of people on this evidence"
             )
-
-
-def _is_told(seen: Seen, conditions: Sequence[Condition]) -> bool:
-    return all(
-        seen.has(KINDS[one.kind]) and (one.kind != "counts" or seen.can_emit(one.name))
-        for one in conditions
-    )
 
 
 def _fitted_tasks(cases: Sequence[Case]) -> dict[str, dict[str, Any]]:
@@ -181,32 +173,24 @@ def _fitted_tasks(cases: Sequence[Case]) -> dict[str, dict[str, Any]]:
 
 def _fit(cases: Sequence[Case]) -> dict[str, Any]:
     answers = np.array([case[4] for case in cases])
-    kinds = sorted({one.kind for case in cases for one in case[1]})
+    kinds = sorted({condition.kind for case in cases for condition in case[1]})
     templates = TEMPLATES if set(kinds) - {"counts"} else ["photo"]
     thresholds = BOX_THRESHOLDS if "counts" in kinds else (0.5,)
-    best: tuple[float, dict[str, Any], NDArray[np.float64]] | None = None
-    for template in templates:
-        for box_threshold in thresholds:
-            margins = np.array(
-                [
-                    [found[kind][0] for kind in kinds]
-                    for case in cases
-                    for found in [margins_of(case[0], case[1], template, box_threshold)]
-                ]
-            )
-            loss, weights, bias = _logistic(margins, answers)
-            if best is None or loss < best[0]:
-                fitted = {
-                    "template": template,
-                    "box_threshold": box_threshold,
-                    "weights": dict(zip(kinds, weights.tolist(), strict=True)),
-                    "bias": bias,
-                    "n": len(cases),
-                }
-                best = (loss, fitted, margins @ weights + bias)
-    assert best is not None
-    _, fitted, logits = best
-    return fitted | {"threshold": _threshold(1 / (1 + np.exp(-logits)), answers)}
+    fits = []
+    for template, box_threshold in itertools.product(templates, thresholds):
+        found = [margins_of(*case[:2], template, box_threshold) for case in cases]
+        margins = np.array([[case[kind][0] for kind in kinds] for case in found])
+        loss, weights, bias = _logistic(margins, answers)
+        fits.append((loss, template, box_threshold, weights, bias, margins @ weights + bias))
+    _, template, box_threshold, weights, bias, logits = min(fits, key=lambda fit: fit[0])
+    return {
+        "template": template,
+        "box_threshold": box_threshold,
+        "weights": dict(zip(kinds, weights.tolist(), strict=True)),
+        "bias": bias,
+        "n": len(cases),
+        "threshold": _threshold(1 / (1 + np.exp(-logits)), answers),
+    }
 
 
 def _logistic(
@@ -237,20 +221,14 @@ def _threshold(likely: NDArray[np.float64], answers: NDArray[np.bool_]) -> float
         return 0.5
     values = np.unique(likely)
     middles = (values[1:] + values[:-1]) / 2
-    kappas = [(float(cohen_kappa(likely >= one, answers)), one) for one in (0.5, *middles)]
-    return float(max(kappas, key=lambda pair: (round(pair[0], 12), -abs(pair[1] - 0.5)))[1])
+    kappas = {cut: float(cohen_kappa(likely >= cut, answers)) for cut in (0.5, *middles)}
+    return float(max(kappas, key=lambda cut: (round(kappas[cut], 12), -abs(cut - 0.5))))
 
 
-def _measured(tasks: Mapping[str, Any], cases: Sequence[Case]) -> list[dict[str, Any]]:
+def _measured(tasks: Row, cases: Sequence[Case]) -> list[dict[str, Any]]:
     routine = Calibrated(tasks)
-    groups: dict[str, tuple[list[bool], list[bool]]] = {}
-    for seen, conditions, image_id, task, answer in cases:
-        verdict = routine.judge(seen, conditions, image_id, task).verdict
-        if verdict is not None:
-            for key in (task, "all"):
-                said, true = groups.setdefault(key, ([], []))
-                said.append(verdict)
-                true.append(answer)
-    last = groups.pop("all", None)
-    groups |= {"all": last} if last else {}
-    return [{"task": key, **agreement(*pair)} for key, pair in groups.items()]
+    judged = [(case[3], routine.judge(*case[:4]).verdict, case[4]) for case in cases]
+    known = [(task, verdict, answer) for task, verdict, answer in judged if verdict is not None]
+    everything = [("all", verdict, answer) for _, verdict, answer in known]
+    found = agreement_by_group([*known, *everything])
+    return [{"task": task, **figures} for task, figures in found.items()]

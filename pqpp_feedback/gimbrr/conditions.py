@@ -1,11 +1,61 @@
-"""Conditions: what must hold of an image for a task to be done, one by one."""
+"""What a prompt of GIMBRR asks for, and what must then hold of its image, one by one.
+
+A new task is a function from what is asked to conditions, and a name in `TASK_CONDITIONS`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-KINDS = {"shows": "clip", "lacks": "clip", "counts": "detector"}
-"""Each kind, and the eye that it needs."""
+from pqpp_feedback.errors import AssessError
+
+ASKED_COLUMNS = ("task", "representations", "task_specific_label", "auto_assessment")
+"""Of a table of prompts, as `gimbrr` has them."""
+
+EYE_OF = {"shows": "clip", "lacks": "clip", "counts": "detector"}
+"""Each kind of condition, and the eye that it needs."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a prompt asks for.
+
+    Attributes:
+        task: Its task.
+        objects: The names in `representations`, in order.
+        label: `task_specific_label`: counts, or what shall be absent; empty where there is none.
+        is_automatic: Whether the directory says that the prompt can be assessed automatically.
+    """
+
+    task: str
+    objects: tuple[str, ...]
+    label: str
+    is_automatic: bool
+
+
+def asked_of(about: Mapping[str, Any]) -> Asked:
+    """Return what a prompt asks for.
+
+    Args:
+        about: Its `ASKED_COLUMNS`; objects as a list, or in one text with commas between.
+
+    Example:
+        >>> asked_of({"task": "Counting", "representations": "Apple ", "task_specific_label": 5})
+        Asked(task='Counting', objects=('apple',), label='5', is_automatic=True)
+    """
+    names = about.get("representations") or ()
+    names = names.split(",") if isinstance(names, str) else names
+    objects = tuple(name.strip().lower() for name in names if name.strip())
+    label = about.get("task_specific_label")
+    marked = about.get("auto_assessment")
+    return Asked(
+        task=str(about.get("task") or "").strip(),
+        objects=objects,
+        label="" if label is None else str(label).strip().lower(),
+        is_automatic=str(marked).lower() not in ("false", "0"),
+    )
 
 
 @dataclass(frozen=True)
@@ -13,13 +63,13 @@ class Condition:
     """One thing that must hold.
 
     Attributes:
-        kind: One of `KINDS`: the image shows an object, lacks it, or has so many of it.
+        kind: One of `EYE_OF`: the image shows an object, lacks it, or has so many of it.
         name: Of the object.
         beside: Other objects of the prompt, which are no rivals of this one.
         count: How many, of `counts`.
 
     Example:
-        >>> KINDS[Condition("counts", "cat", count=3).kind]
+        >>> EYE_OF[Condition("counts", "cat", count=3).kind]
         'detector'
     """
 
@@ -27,3 +77,93 @@ class Condition:
     name: str
     beside: tuple[str, ...] = ()
     count: int = 0
+
+
+Conditions = Sequence[Condition]
+
+
+def objects_shown(asked: Asked) -> list[Condition]:
+    """Return a condition an object, the others of the prompt being no rivals.
+
+    Example:
+        >>> [condition.beside for condition in objects_shown(Asked("", ("cow", "cup"), "", True))]
+        [('cup',), ('cow',)]
+    """
+    return [
+        Condition("shows", name, tuple(other for other in asked.objects if other != name))
+        for name in asked.objects
+    ]
+
+
+def absent(asked: Asked) -> list[Condition]:
+    """Return that the objects are shown and the label's is not; they are no rivals of it.
+
+    Raises:
+        AssessError: Nothing is to be absent.
+
+    Example:
+        >>> [condition.kind for condition in absent(Asked("Negation", ("street",), "cow", True))]
+        ['shows', 'lacks']
+    """
+    if not asked.label:
+        raise AssessError("the prompt names nothing to be absent in `task_specific_label`")
+    objects = [Condition("shows", name, (asked.label,)) for name in asked.objects]
+    return [*objects, Condition("lacks", asked.label, asked.objects)]
+
+
+def objects_counted(asked: Asked) -> list[Condition]:
+    """Return that there are so many of each object, by a label `5`, `3,6` or `3, 6`.
+
+    Raises:
+        AssessError: The label says no whole number for each object.
+
+    Example:
+        >>> asked = Asked("Simple arithmetic", ("cat", "dog"), "3, 6", True)
+        >>> [condition.count for condition in objects_counted(asked)]
+        [3, 6]
+    """
+    counts = [part.strip() for part in asked.label.split(",")]
+    if len(counts) != len(asked.objects) or not all(count.isdecimal() for count in counts):
+        raise AssessError(
+            f"the label {asked.label!r:.40} gives no whole number for each of "
+            f"{', '.join(asked.objects)}"
+        )
+    pairs = zip(asked.objects, counts, strict=True)
+    return [Condition("counts", name, count=int(count)) for name, count in pairs]
+
+
+TASK_CONDITIONS: dict[str, Callable[[Asked], Conditions]] = {
+    "Single object": objects_shown,
+    "Multiple objects": objects_shown,
+    "Negation": absent,
+    "Conditional generation": absent,
+    "Counting": objects_counted,
+    "Simple arithmetic": objects_counted,
+    "Controlled single object": objects_shown,
+    "Controlled multiple objects": objects_shown,
+    "Controlled single object counting": objects_counted,
+    "Controlled multiple object counting": objects_counted,
+    "Controlled arithmetic": objects_counted,
+}
+
+
+def conditions_of(asked: Asked) -> Conditions | str:
+    """Return what must hold, or why that cannot be told.
+
+    Example:
+        >>> asked = Asked("Negation", ("street",), "cow", True)
+        >>> [(condition.kind, condition.name) for condition in conditions_of(asked)]
+        [('shows', 'street'), ('lacks', 'cow')]
+        >>> conditions_of(Asked("Chimeras", ("rabbit",), "", False))
+        "the task 'Chimeras' has no routine"
+    """
+    if asked.task not in TASK_CONDITIONS:
+        return f"the task {asked.task!r} has no routine" if asked.task else "no task is named"
+    if not asked.objects:
+        return "the prompt names no object in `representations`"
+    if not asked.is_automatic and asked.task == "Conditional generation":
+        return "the directory marks this prompt as one for people"
+    try:
+        return TASK_CONDITIONS[asked.task](asked)
+    except ValueError as error:  # a label that says nothing, of this prompt alone
+        return str(error)

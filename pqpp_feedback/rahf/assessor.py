@@ -6,16 +6,18 @@ import base64
 import io
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_backbones.pretrained import Model
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.rahf.feedback import FeedbackModel, check_threshold
+from pqpp_feedback.checks import check_share
+from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import SCORES
-from pqpp_models.pretrained import Model
 
 _SIDE = 64
 
@@ -35,7 +37,7 @@ class RahfAssessor(Assessor):
         self, model: FeedbackModel | None, told: Model | None = None, threshold: float = 0.5
     ) -> None:
         super().__init__({} if told is None else {"rahf": told})
-        check_threshold(threshold)
+        check_share("threshold", threshold)
         self._model, self._threshold = model, threshold
 
     @property
@@ -47,18 +49,19 @@ class RahfAssessor(Assessor):
         """Return scores, heatmaps as grey PNG, and the probability of each word."""
         assert self._model is not None
         at_once = 1 if str(self._model.model.device) == "cpu" else max(1, len(images))
+        prompts = [picture.prompt for picture in pictures]
         with self.timed("rahf"):
-            found = self._model.judge(list(images), [one.prompt for one in pictures], at_once)
+            judged = self._model.judge(list(images), prompts, at_once)
         return [
             {
                 "scores": one.scores,
-                "heatmaps": {name: png_text(heat) for name, heat in one.heatmaps.items()},
+                "heatmaps": {name: png_text(heatmap) for name, heatmap in one.heatmaps.items()},
                 "words": [
-                    {"text": word.text, "start": word.start, "end": word.end, "probability": p}
-                    for word, p in zip(one.words, one.probabilities, strict=True)
+                    {**asdict(word), "probability": probability}
+                    for word, probability in zip(one.words, one.probabilities, strict=True)
                 ],
             }
-            for one in found
+            for one in judged
         ]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
@@ -66,9 +69,9 @@ class RahfAssessor(Assessor):
         scores = evidence["scores"]
         lowest = min((name for name in SCORES if name != "overall"), key=scores.__getitem__)
         words = [word["text"] for word in misaligned(evidence, self._threshold)]
-        said = f"lowest is {lowest}, {scores[lowest]:.2f}; "
-        said += f"misaligned: {', '.join(words)}" if words else "no word is misaligned"
-        return Verdict(None, scores["overall"], said)
+        outcome = f"misaligned: {', '.join(words)}" if words else "no word is misaligned"
+        reason = f"lowest is {lowest}, {scores[lowest]:.2f}; {outcome}"
+        return Verdict(None, scores["overall"], reason)
 
 
 def misaligned(evidence: Mapping[str, Any], threshold: float) -> list[Mapping[str, Any]]:

@@ -20,9 +20,7 @@ CONTRAST = SATURATION = (0.8, 1.0)
 JPEG_QUALITY = (70, 100)
 
 
-def augment(
-    random: np.random.Generator, image: Any, maps: Sequence[Any]
-) -> tuple[Any, tuple[Any, ...]]:
+def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tuple[Any, tuple]:
     """Return an image and its heatmaps as they look in this epoch.
 
     Args:
@@ -37,7 +35,7 @@ def augment(
     crops, colours, greys = random.random(3) < (CROP_CHANCE, COLOUR_CHANCE, GREY_CHANCE)
     if crops:
         box = crop_box(random)
-        image, maps = cropped(image, box), [cropped(one, box) for one in maps]
+        image, *maps = (cropped(one, box) for one in (image, *maps))
     if colours:
         image = recoloured(random, image)
     if greys:
@@ -71,14 +69,11 @@ def recoloured(random: np.random.Generator, image: Any) -> Any:
     pixels = np.asarray(image, dtype=np.float64) / 255 + brightness
     mean = pixels.mean(axis=(0, 1))
     pixels = ((pixels - mean) * contrast + mean).clip(0, 1)
-    hsv = np.asarray(Image.fromarray(_bytes(pixels)).convert("HSV")).astype(np.int64)
+    coloured = Image.fromarray((255 * pixels).round().astype(np.uint8))
+    hsv = np.asarray(coloured.convert("HSV")).astype(np.int64)
     hsv[..., 0] = (hsv[..., 0] + round(turn * 256)) % 256
     hsv[..., 1] = (hsv[..., 1] * saturation).round()
     found = Image.fromarray(hsv.astype(np.uint8), "HSV").convert("RGB")
     buffer = io.BytesIO()
     found.save(buffer, "jpeg", quality=quality)
     return Image.open(buffer).convert("RGB")
-
-
-def _bytes(pixels: np.ndarray) -> np.ndarray:
-    return (255 * pixels).round().clip(0, 255).astype(np.uint8)

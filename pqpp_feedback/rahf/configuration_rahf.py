@@ -7,10 +7,11 @@ from typing import Any, Self
 
 from transformers import AutoConfig, PreTrainedConfig, T5Config, ViTConfig
 
-from pqpp_feedback.rahf.outputs import HEAD_STYLES, HEATMAPS, SCORES, VARIANTS, check_choice
+from pqpp_backbones.registration import announce_processor
+from pqpp_feedback.checks import check_choice
+from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.rahf.outputs import HEAD_STYLES, VARIANTS
 from pqpp_feedback.registration import announce
-from pqpp_models.errors import PredictorError
-from pqpp_models.registration import announce_processor
 
 
 class RahfConfig(PreTrainedConfig):
@@ -70,16 +71,20 @@ class RahfConfig(PreTrainedConfig):
         check_choice("variant", self.variant, VARIANTS)
         check_choice("head_style", self.head_style, HEAD_STYLES)
         self.vision_config = _built(self.vision_config or ViTConfig(), "vit")
-        _check_vision(self.vision_config)
-        self.text_config = _built(self.text_config or t5_v1_1_base(), "t5")
+        if self.grid_size and hasattr(self.vision_config, "depths"):
+            raise FeedbackError(
+                f"`vision_config` is a {type(self.vision_config).__name__}, whose stages merge "
+                "patches; give a tower with a token a patch, like ViTConfig"
+            )
+        base = _t5(768, 2048, 12, 12, tie_word_embeddings=False)
+        self.text_config = _built(self.text_config or base, "t5")
         if getattr(self.text_config, "decoder_start_token_id", None) is None:
             self.text_config.decoder_start_token_id = self.text_config.pad_token_id
         for name in ("heatmap_conv_sizes", "heatmap_deconv_sizes", "score_conv_sizes"):
             setattr(self, name, [int(size) for size in getattr(self, name)])
             if not getattr(self, name):
                 raise ValueError(f"`{name}` is empty; give one size or more")
-        left = self.score_map_size
-        if left < 1:
+        if self.score_map_size < 1:
             raise ValueError(
                 f"`score_conv_sizes` leaves no map of the {self.grid_size} x {self.grid_size} "
                 "patches; give fewer sizes, or padding"
@@ -89,8 +94,7 @@ class RahfConfig(PreTrainedConfig):
     @property
     def grid_size(self) -> int:
         """Patches along a side of the image."""
-        image, patch = (_side(self.vision_config, name) for name in _SIDES)
-        return image // patch
+        return self.image_size // _side(self.vision_config, "patch_size")
 
     @property
     def image_size(self) -> int:
@@ -108,97 +112,57 @@ class RahfConfig(PreTrainedConfig):
         loss = self.score_conv_kernel - 1 - 2 * self.score_conv_padding
         return self.grid_size - loss * len(self.score_conv_sizes)
 
-    @property
-    def heatmap_heads(self) -> tuple[str, ...]:
-        """Names of the heatmap heads."""
-        return HEATMAPS if self.variant == "multi_head" else ("shared",)
-
-    @property
-    def score_heads(self) -> tuple[str, ...]:
-        """Names of the score heads."""
-        return SCORES if self.variant == "multi_head" else ("shared",)
-
     @classmethod
     def tiny(cls, variant: str = "multi_head", vocab_size: int = 96, **fields: Any) -> Self:
         """Return a configuration for tests: 32-pixel images, a few thousand weights."""
-        return cls._with_towers(
-            ViTConfig(image_size=32, patch_size=8, **_vit_layers(16, 32, 1, 2)),
-            _small_t5(16, 32, 1, 2, vocab_size),
-            {"variant": variant, **fields},
-            sizes=((12, 8), (8, 8, 8), (8, 4), (16, 8)),
-        )
+        text = _t5(16, 32, 1, 2, vocab_size=vocab_size, **_SMALL_T5)
+        sizes = ((12, 8), (8, 8, 8), (8, 4), (16, 8))
+        return cls._sized(_vit(16, 32, 1, 2, 32), text, sizes, variant=variant, **fields)
 
     @classmethod
     def small(cls, variant: str = "multi_head", vocab_size: int = 256, **fields: Any) -> Self:
         """Return a configuration that learns the generated scenes on two CPU cores in minutes."""
         # The usual spread of .02 is for widths from 768 on; here it would keep all signals tiny.
         spread = {"initializer_range": 0.08}
-        layers = {**_vit_layers(64, 128, 3, 4), **spread, "hidden_dropout_prob": 0.0}
-        return cls._with_towers(
-            ViTConfig(image_size=64, patch_size=8, **layers),
-            _small_t5(64, 128, 2, 4, vocab_size),
-            {"variant": variant, **spread, **fields},
-            sizes=((48, 32), (24, 16), (32, 16), (64, 32)),
-        )
+        vision = _vit(64, 128, 3, 4, 64, hidden_dropout_prob=0.0, **spread)
+        text = _t5(64, 128, 2, 4, vocab_size=vocab_size, **_SMALL_T5)
+        sizes = ((48, 32), (24, 16), (32, 16), (64, 32))
+        return cls._sized(vision, text, sizes, variant=variant, **{**spread, **fields})
 
     @classmethod
-    def _with_towers(cls, vision: Any, text: Any, fields: dict[str, Any], sizes: Any) -> Self:
+    def _sized(cls, vision: ViTConfig, text: T5Config, sizes: Any, **fields: Any) -> Self:
         names = ("heatmap_conv", "heatmap_deconv", "score_conv", "score_dense")
-        own = {f"{name}_sizes": one for name, one in zip(names, sizes, strict=True)}
-        return cls(vision_config=vision, text_config=text, **{**own, **fields})
+        heads = {f"{name}_sizes": size for name, size in zip(names, sizes, strict=True)}
+        return cls(vision_config=vision, text_config=text, **{**heads, **fields})
 
 
-def t5_v1_1_base() -> T5Config:
-    """Return the sizes of T5 v1.1 base."""
-    return T5Config(
-        d_model=768,
-        d_kv=64,
-        d_ff=2048,
-        num_layers=12,
-        num_heads=12,
-        feed_forward_proj="gated-gelu",
-        tie_word_embeddings=False,
-        decoder_start_token_id=0,
+# Untied, the first logits of a small T5 are so large that half of the training goes there.
+_SMALL_T5 = {"tie_word_embeddings": True, "dropout_rate": 0.0}
+
+
+def _vit(size: int, wide: int, layers: int, heads: int, side: int, **fields: Any) -> ViTConfig:
+    return ViTConfig(
+        hidden_size=size,
+        intermediate_size=wide,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        image_size=side,
+        patch_size=8,
+        **fields,
     )
 
 
-def _vit_layers(size: int, wide: int, layers: int, heads: int) -> dict[str, int]:
-    return {
-        "hidden_size": size,
-        "intermediate_size": wide,
-        "num_hidden_layers": layers,
-        "num_attention_heads": heads,
-    }
-
-
-def _small_t5(size: int, wide: int, layers: int, heads: int, vocab_size: int) -> T5Config:
+def _t5(size: int, wide: int, layers: int, heads: int, **fields: Any) -> T5Config:
     return T5Config(
-        vocab_size=vocab_size,
         d_model=size,
         d_kv=size // heads,
         d_ff=wide,
         num_layers=layers,
         num_heads=heads,
         feed_forward_proj="gated-gelu",
-        # Untied, the first logits of a small T5 are so large that half of the training goes there.
-        tie_word_embeddings=True,
         decoder_start_token_id=0,
-        dropout_rate=0.0,
+        **fields,
     )
-
-
-_SIDES = ("image_size", "patch_size")
-
-
-def _check_vision(config: Any) -> None:
-    """Refuse towers that the heads cannot be put on."""
-    for name in _SIDES:
-        _side(config, name)
-    if hasattr(config, "depths"):
-        raise PredictorError(
-            f"`vision_config` is a {type(config).__name__}, whose stages merge patches; give a "
-            "tower with a token a patch, like ViTConfig"
-        )
 
 
 def _side(config: Any, name: str) -> int:
@@ -207,7 +171,7 @@ def _side(config: Any, name: str) -> int:
     if isinstance(value, (list, tuple)) and len(set(value)) == 1:
         value = value[0]
     if not isinstance(value, numbers.Integral):
-        raise PredictorError(
+        raise FeedbackError(
             f"`{name}` of `vision_config` is {value!r}; give a tower for square images and patches"
         )
     return int(value)

@@ -11,21 +11,28 @@ are their author's, under their own licence; nothing of them is in this package.
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from transformers import T5Config, ViTConfig, ViTImageProcessor
+
+from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.pretrained import load_tokenizer
+from pqpp_feedback.rahf.configuration_rahf import RahfConfig
+from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel
+from pqpp_feedback.rahf.heads import layer_rows
+from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
+from pqpp_feedback.rahf.processing_rahf import RahfProcessor
 from pqpp_files.errors import in_a_line
-from pqpp_models.errors import CheckpointError
-
-if TYPE_CHECKING:
-    import torch
-
-    from pqpp_feedback.rahf.configuration_rahf import RahfConfig
-    from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
+from pqpp_files.paths import check_output_folder
+from pqpp_hub.card import render_card
 
 # Names of transformers before and after version 5, inside a ViT.
 _VIT_NAMES = (
@@ -39,11 +46,15 @@ _VIT_NAMES = (
     (r"(\d)\.output\.dense\.", r"\1.mlp.fc2."),
 )
 
-_TIED = ("encoder.embed_tokens", "decoder.embed_tokens", "lm_head")
-_READOUT = ("first", "second")
+_TIED = [
+    f"text_model.{name}.weight"
+    for name in ("encoder.embed_tokens", "decoder.embed_tokens", "lm_head")
+]
+StateDict = dict[str, torch.Tensor]
+_T5_PARTS = ("0.SelfAttention", "1.DenseReluDense")
 
 
-def read_weights(path: str | Path) -> dict[str, torch.Tensor]:
+def read_weights(path: str | Path) -> StateDict:
     """Read a checkpoint of weights; nothing in it is executed.
 
     Args:
@@ -52,10 +63,6 @@ def read_weights(path: str | Path) -> dict[str, torch.Tensor]:
     Raises:
         CheckpointError: The file is missing, damaged, or holds other things than tensors.
     """
-    import torch
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     path = Path(path)
     try:
         if path.suffix == ".safetensors":
@@ -72,192 +79,82 @@ def read_weights(path: str | Path) -> dict[str, torch.Tensor]:
     for name in ("state_dict", "model"):
         if isinstance(found, Mapping) and isinstance(found.get(name), Mapping):
             found = found[name]
-    if not isinstance(found, Mapping) or not all(
-        isinstance(v, torch.Tensor) for v in found.values()
-    ):
+    values = found.values() if isinstance(found, Mapping) else [None]
+    if not all(isinstance(value, torch.Tensor) for value in values):
         raise CheckpointError(f"{path} holds no state_dict of tensors; give one")
     return dict(found)
 
 
-def convert(
-    weights: Mapping[str, torch.Tensor],
-    vision_heads: int | None = None,
-    text_fields: Mapping[str, Any] | None = None,
-    vision_fields: Mapping[str, Any] | None = None,
-) -> RahfForRichFeedback:
+def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     """Return the model of a state dict in the published layout.
+
+    No shape tells the number of attention heads of the image tower; each has 64 channels.
 
     Args:
         weights: By their published names.
-        vision_heads: Attention heads of the image tower, which no shape tells; a head of 64
-            channels if left out.
-        text_fields: Fields of the T5's configuration that no shape tells.
-        vision_fields: Fields of the ViT's configuration that no shape tells.
 
     Raises:
         CheckpointError: A part is missing or has an unexpected shape.
     """
-    from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
-
     # A model saved from several devices puts `module.` before each name.
-    weights = {name.removeprefix("module."): value for name, value in weights.items()}
-    config = config_of(weights, vision_heads, text_fields, vision_fields)
-    model = RahfForRichFeedback(config).eval()
-    try:
-        lacking, odd = model.load_state_dict(renamed(weights), strict=False)
-    except RuntimeError as error:  # another shape
-        reason = in_a_line(error, named=False)
-        raise CheckpointError(
-            f"the weights do not fit together ({reason}); check the file"
-        ) from None
+    layout = Layout({name.removeprefix("module."): value for name, value in weights.items()})
+    model = RahfForRichFeedback(config_of(layout)).eval()
+    found = renamed(layout)
     # Word embeddings are one tensor, which a file may hold once.
-    tied = {f"text_model.{name}.weight" for name in _TIED}
-    lacking = [name for name in lacking if name not in tied]
-    if lacking:
-        raise CheckpointError(f"the weights lack what becomes {lacking[0]!r}; check the file")
-    if odd:
-        raise CheckpointError(f"the weights hold {odd[0]!r}, which this layout has not")
+    shared = dict.fromkeys(_TIED, found["text_model.shared.weight"])
+    try:
+        model.load_state_dict(shared | found)
+    except RuntimeError as error:  # other names or shapes
+        reason = in_a_line(error, named=False)
+        raise CheckpointError(f"the weights do not fit together ({reason}); check them") from None
     return model
 
 
-def renamed(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the weights under the names that they have in `RahfForRichFeedback`."""
-    found = {
-        **_vit(weights),
-        **{f"text_model.{name}": value for name, value in _under(weights, "t5").items()},
-        "projection.weight": _one(weights, "visual_token_projection.weight"),
-        "projection.bias": _one(weights, "visual_token_projection.bias"),
-    }
-    for name in HEATMAPS:
-        theirs, ours = f"heatmap_predictor.{name}", f"heatmap_heads.{name}"
-        found |= _part(
-            weights, f"{theirs}.conv_layers", f"{ours}.convs.{{}}", f"{ours}.conv_norms.{{}}"
-        )
-        for i in range(_count(weights, f"{theirs}.deconv_layers")):
-            one = f"{ours}.readouts.{i}"
-            norm, norms = f"{ours}.deconv_norms.{i}", f"{one}.norms.{{}}"
-            found |= _part(weights, f"{theirs}.deconv_layers.{i}", f"{ours}.deconvs.{i}", norm)
-            found |= _part(weights, f"{theirs}.conv_layers2.{i}", f"{one}.{{}}", norms, _READOUT)
-        found |= _part(weights, f"{theirs}.last_conv1", f"{ours}.last_conv")
-        found |= _part(weights, f"{theirs}.last_conv2", f"{ours}.output")
-    for name in SCORES:
-        theirs, ours = f"score_predictor.{name}", f"score_heads.{name}"
-        found |= _part(weights, f"{theirs}.conv_layers", f"{ours}.convs.{{}}", f"{ours}.norms.{{}}")
-        found |= _part(weights, f"{theirs}.linear_layers", f"{ours}.dense.{{}}")
-    return found
+class Layout(dict):
+    """StateDict by their published names; one that is not there is an error."""
 
+    def __missing__(self, name: str) -> torch.Tensor:
+        raise CheckpointError(f"the weights have no {name!r}; check the layout")
 
-def _part(
-    weights: Mapping[str, torch.Tensor],
-    theirs: str,
-    layer: str,
-    norm: str = "",
-    names: Sequence[str] = (),
-) -> dict[str, torch.Tensor]:
-    """Return the layers and norms under a prefix, in order, by our names with a place for each."""
-    found = {}
-    for i, (weight, bias) in enumerate(_layers(weights, theirs)):
-        name = names[i] if i < len(names) else i
-        found[f"{layer}.weight".format(name)], found[f"{layer}.bias".format(name)] = weight, bias
-    # Whatever the norms are called, their scales are the tensors of three dimensions.
-    scales = [value for value in _under(weights, theirs).values() if value.ndim == 3]
-    return found | {f"{norm}.weight".format(i): one.flatten() for i, one in enumerate(scales)}
+    def under(self, prefix: str) -> StateDict:
+        """Return what is under a prefix, in the order of its numbers, the prefix taken off."""
+        names = sorted((name for name in self if name.startswith(f"{prefix}.")), key=_natural)
+        return {name[len(prefix) + 1 :]: self[name] for name in names}
 
+    def layers(self, prefix: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Return weight and bias of each layer under a prefix, in order."""
+        found = [
+            (value, self[f"{prefix}.{name}".removesuffix("weight") + "bias"])
+            for name, value in self.under(prefix).items()
+            if value.ndim in (2, 4) and name.split(".")[-1] == "weight"
+        ]
+        if not found:
+            raise CheckpointError(f"the weights have no layers under {prefix!r}; check the layout")
+        return found
 
-def config_of(
-    weights: Mapping[str, torch.Tensor],
-    vision_heads: int | None,
-    text_fields: Mapping[str, Any] | None,
-    vision_fields: Mapping[str, Any] | None,
-) -> RahfConfig:
-    """Return the configuration that the shapes of the weights tell."""
-    from pqpp_feedback.rahf.configuration_rahf import RahfConfig
+    def count(self, prefix: str) -> int:
+        """Return how many numbered parts are under a prefix."""
+        return len({name.split(".")[0] for name in self.under(prefix) if name[0].isdigit()})
 
-    heat = f"heatmap_predictor.{HEATMAPS[0]}"
-    score = f"score_predictor.{SCORES[0]}"
-    score_convs = _layers(weights, f"{score}.conv_layers")
-    dense = _layers(weights, f"{score}.linear_layers")
-    vision = _vision_config(weights, vision_heads, vision_fields)
-    grid, kernel = vision.image_size // vision.patch_size, score_convs[0][0].shape[-1]
-    side = math.isqrt(dense[0][0].shape[1] // score_convs[-1][0].shape[0])
-    lost = (grid - side) // len(score_convs)
-    return RahfConfig(
-        vision_config=vision,
-        text_config=_text_config(weights, text_fields),
-        variant="multi_head",
-        head_style="released",
-        heatmap_conv_sizes=[c[0].shape[0] for c in _layers(weights, f"{heat}.conv_layers")],
-        heatmap_deconv_sizes=[c[0].shape[1] for c in _layers(weights, f"{heat}.deconv_layers")],
-        score_conv_sizes=[conv[0].shape[0] for conv in score_convs],
-        score_conv_kernel=kernel,
-        score_conv_padding=(kernel - 1 - lost) // 2,
-        score_dense_sizes=[layer[0].shape[0] for layer in dense[:-1]],
-    )
+    def part(self, theirs: str, layer: str, norm: str = "", names: Sequence[str] = ()) -> StateDict:
+        """Return layers and norms under a prefix by our names, which have a place for each."""
+        found: StateDict = {}
+        places = names or itertools.count()
+        for name, (weight, bias) in zip(places, self.layers(theirs), strict=False):
+            found |= {f"{layer}.weight".format(name): weight, f"{layer}.bias".format(name): bias}
+        # Whatever the norms are called, their scales are the tensors of three dimensions.
+        scales = [value for value in self.under(theirs).values() if value.ndim == 3]
+        return found | {f"{norm}.weight".format(i): one.flatten() for i, one in enumerate(scales)}
 
-
-def _vision_config(weights, heads, fields) -> Any:
-    from transformers import ViTConfig
-
-    vit = _vit(weights)
-    patch = vit["vision_model.embeddings.patch_embeddings.projection.weight"]
-    positions = vit["vision_model.embeddings.position_embeddings"].shape[1]
-    inner = vit["vision_model.layers.0.mlp.fc1.weight"].shape[0]
-    size = patch.shape[0]
-    grid = math.isqrt(positions - 1)
-    if grid * grid != positions - 1:
-        raise CheckpointError(f"{positions} positions are no square of patches and a class token")
-    own = {
-        "hidden_size": size,
-        "intermediate_size": inner,
-        "num_hidden_layers": _count(vit, "vision_model.layers"),
-        "num_attention_heads": heads or max(1, size // 64),
-        "patch_size": patch.shape[-1],
-        "image_size": grid * patch.shape[-1],
-    }
-    return ViTConfig(**own, **(fields or {}))
-
-
-def _text_config(weights, fields) -> Any:
-    from transformers import T5Config
-
-    t5 = _under(weights, "t5")
-    gated = "encoder.block.0.layer.1.DenseReluDense.wi_0.weight" in t5
-    wide = _one(t5, f"encoder.block.0.layer.1.DenseReluDense.{'wi_0' if gated else 'wi'}.weight")
-    bias = _one(t5, "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")
-    query = _one(t5, "encoder.block.0.layer.0.SelfAttention.q.weight")
-    shared = _one(t5, "shared.weight")
-    head = t5.get("lm_head.weight")
-    own = {
-        "vocab_size": shared.shape[0],
-        "d_model": shared.shape[1],
-        "d_kv": query.shape[0] // bias.shape[1],
-        "d_ff": wide.shape[0],
-        "num_layers": _count(t5, "encoder.block"),
-        "num_decoder_layers": _count(t5, "decoder.block"),
-        "num_heads": bias.shape[1],
-        "relative_attention_num_buckets": bias.shape[0],
-        "feed_forward_proj": "gated-gelu" if gated else "relu",
-        "tie_word_embeddings": head is None or bool((head == shared).all()),
-        "decoder_start_token_id": 0,
-    }
-    return T5Config(**{**own, **(fields or {})})
-
-
-def _vit(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    found = {}
-    for name, value in _under(weights, "vit").items():
-        if name.startswith("pooler."):  # made by default, used by nothing
-            continue
-        for old, new in _VIT_NAMES:
-            name = re.sub(old, new, name)
-        found[f"vision_model.{name}"] = value
-    return found
-
-
-def _under(weights: Mapping[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
-    """Return what is under a prefix, in the order of its numbers, the prefix taken off."""
-    found = {k[len(prefix) + 1 :]: v for k, v in weights.items() if k.startswith(f"{prefix}.")}
-    return dict(sorted(found.items(), key=lambda item: _natural(item[0])))
+    def vit(self) -> Layout:
+        """Return the image tower by our names."""
+        found = Layout()
+        for name, value in self.under("vit").items():
+            if not name.startswith("pooler."):  # made by default, used by nothing
+                for old, new in _VIT_NAMES:
+                    name = re.sub(old, new, name)
+                found[f"vision_model.{name}"] = value
+        return found
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
@@ -265,62 +162,113 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
 
 
-def _layers(weights, prefix: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Return weight and bias of each layer under a prefix, in order."""
-    found = [
-        (value, _one(weights, f"{prefix}.{name}".removesuffix("weight") + "bias"))
-        for name, value in _under(weights, prefix).items()
-        if value.ndim in (2, 4) and name.split(".")[-1] == "weight"
-    ]
-    if not found:
-        raise CheckpointError(f"the weights have no layers under {prefix!r}; check the layout")
+def renamed(layout: Layout) -> StateDict:
+    """Return the weights under the names that they have in `RahfForRichFeedback`."""
+    found = {
+        **layout.vit(),
+        **{f"text_model.{name}": value for name, value in layout.under("t5").items()},
+        **layout.part("visual_token_projection", "projection"),
+    }
+    for name in HEATMAPS:
+        theirs, ours = f"heatmap_predictor.{name}", f"heatmap_heads.{name}"
+        norm = f"{ours}.conv_norms.{{}}"
+        found |= layout.part(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", norm)
+        for i in range(layout.count(f"{theirs}.deconv_layers")):
+            readout, norm = f"{ours}.readouts.{i}", f"{ours}.deconv_norms.{i}"
+            found |= layout.part(f"{theirs}.deconv_layers.{i}", f"{ours}.deconvs.{i}", norm)
+            places = f"{readout}.{{}}", f"{readout}.norms.{{}}", ("first", "second")
+            found |= layout.part(f"{theirs}.conv_layers2.{i}", *places)
+        found |= layout.part(f"{theirs}.last_conv1", f"{ours}.last_conv")
+        found |= layout.part(f"{theirs}.last_conv2", f"{ours}.output")
+    for name in SCORES:
+        theirs, ours = f"score_predictor.{name}", f"score_heads.{name}"
+        found |= layout.part(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", f"{ours}.norms.{{}}")
+        found |= layout.part(f"{theirs}.linear_layers", f"{ours}.dense.{{}}")
     return found
 
 
-def _count(weights, prefix: str) -> int:
-    numbers = {name.split(".")[0] for name in _under(weights, prefix)}
-    return len({number for number in numbers if number.isdigit()})
+def config_of(layout: Layout) -> RahfConfig:
+    """Return the configuration that the shapes of the weights tell."""
+    heatmap, score = f"heatmap_predictor.{HEATMAPS[0]}", f"score_predictor.{SCORES[0]}"
+    vision, text = _vision_config(layout.vit()), _text_config(Layout(layout.under("t5")))
+    convs, deconvs, score_convs, dense = (
+        [weight.shape for weight, _ in layout.layers(name)]
+        for name in (
+            *(f"{heatmap}.conv_layers", f"{heatmap}.deconv_layers"),
+            *(f"{score}.conv_layers", f"{score}.linear_layers"),
+        )
+    )
+    kernel, side = score_convs[0][-1], math.isqrt(dense[0][1] // score_convs[-1][0])
+    lost = (vision.image_size // vision.patch_size - side) // len(score_convs)
+    return RahfConfig(
+        vision_config=vision,
+        text_config=text,
+        variant="multi_head",
+        head_style="released",
+        heatmap_conv_sizes=[shape[0] for shape in convs],
+        heatmap_deconv_sizes=[shape[1] for shape in deconvs],
+        score_conv_sizes=[shape[0] for shape in score_convs],
+        score_conv_kernel=kernel,
+        score_conv_padding=(kernel - 1 - lost) // 2,
+        score_dense_sizes=[shape[0] for shape in dense[:-1]],
+    )
 
 
-def _one(weights: Mapping[str, torch.Tensor], name: str) -> torch.Tensor:
-    if name not in weights:
-        raise CheckpointError(f"the weights have no {name!r}; check the layout")
-    return weights[name]
+def _vision_config(vit: Layout) -> ViTConfig:
+    size, _, _, patch = vit["vision_model.embeddings.patch_embeddings.projection.weight"].shape
+    positions = vit["vision_model.embeddings.position_embeddings"].shape[1]
+    grid = math.isqrt(positions - 1)
+    if grid * grid != positions - 1:
+        raise CheckpointError(f"{positions} positions are no square of patches and a class token")
+    return ViTConfig(
+        hidden_size=size,
+        intermediate_size=vit["vision_model.layers.0.mlp.fc1.weight"].shape[0],
+        num_hidden_layers=vit.count("vision_model.layers"),
+        num_attention_heads=max(1, size // 64),
+        patch_size=patch,
+        image_size=grid * patch,
+    )
+
+
+def _text_config(t5: Layout) -> T5Config:
+    attention, dense = (f"encoder.block.0.layer.{part}" for part in _T5_PARTS)
+    gated = f"{dense}.wi_0.weight" in t5
+    buckets, heads = t5[f"{attention}.relative_attention_bias.weight"].shape
+    shared, head = t5["shared.weight"], t5.get("lm_head.weight")
+    return T5Config(
+        vocab_size=shared.shape[0],
+        d_model=shared.shape[1],
+        d_kv=t5[f"{attention}.q.weight"].shape[0] // heads,
+        d_ff=t5[f"{dense}.{'wi_0' if gated else 'wi'}.weight"].shape[0],
+        num_layers=t5.count("encoder.block"),
+        num_decoder_layers=t5.count("decoder.block"),
+        num_heads=heads,
+        relative_attention_num_buckets=buckets,
+        feed_forward_proj="gated-gelu" if gated else "relu",
+        tie_word_embeddings=head is None or bool((head == shared).all()),
+        decoder_start_token_id=0,
+    )
 
 
 def main() -> None:
     """Convert a file and save the model with its processor."""
-    from transformers import AutoTokenizer, ViTImageProcessor
-
-    from pqpp_feedback.rahf.feedback import FILES, FeedbackModel
-    from pqpp_feedback.rahf.heads import layer_rows
-    from pqpp_feedback.rahf.processing_rahf import RahfProcessor
-    from pqpp_files.check_output import check_output_folder
-    from pqpp_hub.card import render_card
-    from pqpp_models.pretrained import TEXTS, loading
-
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("checkpoint", help="the published file")
     parser.add_argument("output", help="a new folder")
     parser.add_argument("--tokenizer", default="google-t5/t5-base", help="the T5's tokenizer")
     options = parser.parse_args()
-    name = options.tokenizer
-    check_output_folder(options.output, FILES)
+    check_output_folder(options.output, RAHF_FILES)
     weights = read_weights(options.checkpoint)
-    remedy = "name the T5's by --tokenizer"
-    with loading(f"{name} holds no usable tokenizer", remedy, name, files=TEXTS):
-        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    tokenizer = load_tokenizer(options.tokenizer)
     model = convert(weights)
-    size = model.config.vision_config.image_size
+    size = model.config.image_size
     images = ViTImageProcessor(size={"height": size, "width": size})
-    processor = RahfProcessor(images, tokenizer)
-    card = render_card(
-        "feedback/rahf", variant=model.config.variant, details=None, layers=layer_rows(model)
-    )
-    FeedbackModel(model, processor).save_pretrained(options.output, card)
+    facts = {"variant": model.config.variant, "details": None, "layers": layer_rows(model)}
+    card = render_card("feedback/rahf", **facts)
+    FeedbackModel(model, RahfProcessor(images, tokenizer)).save_pretrained(options.output, card)
 
 
 if __name__ == "__main__":
-    from pqpp_models.training.script import run_script
+    from pqpp_backbones.training.script import run_script
 
     run_script(main)

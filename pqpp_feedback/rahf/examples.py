@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_backbones.images.open_image import open_image
+from pqpp_feedback.checks import check_choice
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.augmentation import augment
-from pqpp_feedback.rahf.outputs import (
-    HEATMAPS,
-    JOINT_OUTPUTS,
-    KEYWORD_TASK,
-    SCORES,
-    check_choice,
-)
+from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES
 from pqpp_feedback.rahf.words import prompt_words
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_models.errors import PredictorError
-from pqpp_models.images.pairs import open_image
+from pqpp_files.paths import expanded
 
 BLINDS = ("none", "image", "prompt")
 _MAPS = tuple(f"{name}_map" for name in HEATMAPS)
@@ -45,29 +42,29 @@ def load_split(
         limit: Only the first rows.
 
     Raises:
-        PredictorError: There is no such split, or there are no prompts or images to be had.
+        FeedbackError: There is no such split, or there are no prompts or images to be had.
         BenchmarkError: Its files are missing or damaged.
     """
     import datasets
 
-    options = {"data_dir": None if data_dir is None else str(Path(data_dir).expanduser())}
+    options = {"data_dir": None if data_dir is None else str(expanded(data_dir))}
     if pickapic_dir is not None:
         options["pickapic_dir"] = str(pickapic_dir)
     table = _loaded(split, dataset, subset, options)
     needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
     missing = [name for name in needed if name not in table.column_names]
     if missing:
-        raise PredictorError(
+        raise FeedbackError(
             f"{dataset} ({split}) has no column {', '.join(missing)}; RichHF's records hold no "
             "prompts and no images: give a copy of Pick-a-Pic v1 as pickapic_dir"
         )
     for name in ("image", *_MAPS):
         table = table.cast_column(name, datasets.Image(decode=False))
-    whole = np.array([prompt is not None for prompt in table["prompt"][:]], dtype=bool)
-    whole &= np.array([image is not None for image in table["image"][:]], dtype=bool)
-    if not whole.any():
-        raise PredictorError(f"no row of {split} has a prompt and an image; check pickapic_dir")
-    return table.select(np.flatnonzero(whole)[:limit])
+    pairs = zip(table["prompt"][:], table["image"][:], strict=True)
+    whole = [row for row, pair in enumerate(pairs) if None not in pair]
+    if not whole:
+        raise FeedbackError(f"no row of {split} has a prompt and an image; check pickapic_dir")
+    return table.select(whole[:limit])
 
 
 def _loaded(split: str, dataset: str, subset: str | None, options: Mapping[str, Any]) -> Any:
@@ -75,14 +72,14 @@ def _loaded(split: str, dataset: str, subset: str | None, options: Mapping[str, 
     import datasets
 
     import pqpp_datasets.registration
+    from pqpp_backbones.training.reading import reading
     from pqpp_datasets.richhf.richhf import SPLITS
     from pqpp_hub.pull import cached_if_unreachable
-    from pqpp_models.training.data import reading
 
     pqpp_datasets.registration.register()
     wrong = [name for name in split_names(split) if name not in SPLITS]
     if wrong and (dataset, subset) == ("pqpp", "richhf"):
-        raise PredictorError(f"richhf has no split {wrong[0]!r}; use {', '.join(SPLITS)}")
+        raise FeedbackError(f"richhf has no split {wrong[0]!r}; use {', '.join(SPLITS)}")
     remedy = f"check the dataset, its subset {subset} and the split {split}"
     with reading(dataset, remedy), cached_if_unreachable(dataset):
         return datasets.load_dataset(dataset, subset, split=split, **options)
@@ -168,6 +165,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
     }
 
 
+@dataclass(eq=False)
 class Examples:
     """Prepared rows by index, augmented anew in each epoch; the same seed gives the same.
 
@@ -187,23 +185,20 @@ class Examples:
             misalignment, alignment and the rewritten prompt, have labels.
     """
 
-    def __init__(
-        self,
-        table: Any,
-        processor: Any,
-        heatmap_size: int,
-        augmented: bool = False,
-        seed: int = 0,
-        blind: str = "none",
-        in_memory: bool = False,
-        prompt_dropout: float = 0.0,
-        joint_first: int = 0,
-    ) -> None:
-        check_choice("blind", blind, BLINDS)
-        self.table, self.processor, self.heatmap_size = table, processor, heatmap_size
-        self.augmented, self.seed, self.blind = augmented, seed, blind
-        self.prompt_dropout, self.joint_first = prompt_dropout, joint_first
-        self.prompts = [shown_prompt(prompt, blind, processor) for prompt in table["prompt"][:]]
+    table: Any
+    processor: Any
+    heatmap_size: int
+    augmented: bool = False
+    seed: int = 0
+    blind: str = "none"
+    in_memory: bool = False
+    prompt_dropout: float = 0.0
+    joint_first: int = 0
+
+    def __post_init__(self) -> None:
+        check_choice("blind", self.blind, BLINDS)
+        table = self.table
+        self.prompts = [self._shown(prompt) for prompt in table["prompt"][:]]
         self.labels = [
             labels if len(labels) == len(prompt_words(prompt)) else None
             for labels, prompt in zip(table["token_labels"][:], table["prompt"][:], strict=True)
@@ -211,7 +206,14 @@ class Examples:
         columns = [table[name][:] for name in SCORES]
         self.scores = np.array(columns, dtype=np.float32).T.reshape(-1, len(SCORES))
         self.epoch = 0
-        self._kept: dict[int, tuple[Any, ...]] | None = {} if in_memory else None
+        self._kept: dict[int, tuple[Any, ...]] | None = {} if self.in_memory else None
+
+    def _shown(self, prompt: str) -> str:
+        """Return a prompt, or, for a model that is not to see it, as many unknown words."""
+        if self.blind != "prompt":
+            return prompt
+        tokenizer = self.processor.tokenizer
+        return " ".join([tokenizer.unk_token or tokenizer.pad_token] * len(prompt_words(prompt)))
 
     def __len__(self) -> int:
         return len(self.prompts)
@@ -232,12 +234,12 @@ class Examples:
         image = open_image(row["image"])
         if self.blind == "image":
             image.paste((128, 128, 128), (0, 0, *image.size))
-        maps = tuple(open_image(row[name]).convert("L") for name in _MAPS)
-        if self._kept is not None:
-            # As large as two of the model's maps, so that a crop loses nothing.
-            maps = tuple(_resized(one, 2 * self.heatmap_size) for one in maps)
-            self._kept[index] = (image, *maps)
-        return (image, *maps)
+        maps = [open_image(row[name]).convert("L") for name in _MAPS]
+        if self._kept is None:
+            return (image, *maps)
+        # As large as two of the model's maps, so that a crop loses nothing.
+        maps = [_resized(heatmap, 2 * self.heatmap_size) for heatmap in maps]
+        return self._kept.setdefault(index, (image, *maps))
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         image, *maps = self.decoded(index)
@@ -245,8 +247,8 @@ class Examples:
         random = np.random.default_rng([self.seed, self.epoch, index])
         if self.augmented:
             image, (*maps,) = augment(random, image, maps)
-        heatmaps = np.stack([map_array(one, self.heatmap_size) for one in maps])
-        scores = self.scores[index].copy()
+        heatmaps = np.stack([map_array(heatmap, self.heatmap_size) for heatmap in maps])
+        scores, prompt = self.scores[index].copy(), self.prompts[index]
         # Nothing is drawn where nothing is dropped, which keeps a seed's augmentations.
         hidden = bool(self.prompt_dropout) and random.random() < self.prompt_dropout
         if hidden:
@@ -259,8 +261,8 @@ class Examples:
             "image": image,
             "heatmaps": heatmaps,
             "scores": scores,
-            "prompt": self.prompts[index],
-            "shown": "" if hidden else self.prompts[index],
+            "prompt": prompt,
+            "shown": "" if hidden else prompt,
             "labels": self.labels[index],
             # One of each kind of output: each shared head sees each example once.
             "tasks": [int(random.integers(2)), int(random.integers(2, 6)), KEYWORD_TASK],
@@ -270,26 +272,18 @@ class Examples:
         """Return some examples as what the model takes."""
         import torch
 
-        columns = {name: [one[name] for one in examples] for name in examples[0]}
+        columns = {name: [example[name] for example in examples] for name in examples[0]}
         tasks = None if self.processor.variant == "multi_head" else columns["tasks"]
         batch = self.processor(images=columns["image"], text=columns["shown"], tasks=tasks)
         batch["labels"] = self.processor.labels(columns["prompt"], columns["labels"])
-        batch["heatmap_labels"] = torch.from_numpy(np.stack(columns["heatmaps"]))
-        batch["score_labels"] = torch.from_numpy(np.stack(columns["scores"]))
+        for kind in ("heatmap", "score"):
+            batch[f"{kind}_labels"] = torch.from_numpy(np.stack(columns[f"{kind}s"]))
         return dict(batch)
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of prompts, scores and labels, in order."""
         texts = (f"{p}\0{one}\0" for p, one in zip(self.prompts, self.labels, strict=True))
         return sha256_of_parts([*texts, np.ascontiguousarray(self.scores, dtype="<f4").tobytes()])
-
-
-def shown_prompt(prompt: str, blind: str, processor: Any) -> str:
-    """Return the prompt, or, for a model that is not to see it, as many unknown words."""
-    if blind != "prompt":
-        return prompt
-    unknown = processor.tokenizer.unk_token or processor.tokenizer.pad_token
-    return " ".join([unknown] * len(prompt_words(prompt)))
 
 
 def map_array(image: Any, size: int) -> NDArray[np.float32]:

@@ -118,7 +118,7 @@ def layer_rows(model: nn.Module) -> list[tuple[str, str, int]]:
     """
 
     def weights(part: nn.Module) -> int:
-        return sum(one.numel() for one in part.parameters())
+        return sum(tensor.numel() for tensor in part.parameters())
 
     rows = [
         ("image tower", type(model.vision_model).__name__, weights(model.vision_model)),
@@ -127,9 +127,8 @@ def layer_rows(model: nn.Module) -> list[tuple[str, str, int]]:
     ]
     for kind, heads in (("heatmap", model.heatmap_heads), ("score", model.score_heads)):
         first = next(iter(heads.values()))
-        layers = [one for one in first.modules() if isinstance(one, _SIZED)]
-        said = ", ".join(_size_of(one) for one in layers)
-        rows.append((f"{kind} head, {len(heads)} of them", said, weights(first)))
+        sizes = [_size_of(layer) for layer in first.modules() if isinstance(layer, _SIZED)]
+        rows.append((f"{kind} head, {len(heads)} of them", ", ".join(sizes), weights(first)))
     return rows
 
 

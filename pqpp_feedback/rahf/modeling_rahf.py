@@ -12,16 +12,17 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional
-from transformers import AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel
+from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel
 from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.utils import ModelOutput
 
+from pqpp_backbones.pretrained import StrictLoading
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.heads import ChannelScaleNorm, HeatmapHead, ScoreHead
-from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES, TASKS
-from pqpp_models.errors import PredictorError
-from pqpp_models.pretrained import StrictLoading
+from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES, TASK_STRINGS
+from pqpp_feedback.rahf.words import MarkedPath
 
 
 @dataclass
@@ -50,6 +51,12 @@ class RahfOutput(ModelOutput):
     score_loss: torch.Tensor | None = None
     keyword_loss: torch.Tensor | None = None
 
+    @property
+    def for_decoder(self) -> dict[str, Any]:
+        """What the decoder sees of images and prompts, as T5 takes it."""
+        states = BaseModelOutput(last_hidden_state=self.encoder_states)
+        return {"encoder_outputs": states, "attention_mask": self.encoder_mask}
+
 
 class ImageProjection(nn.Linear):
     """From the image tower's width to the T5's."""
@@ -72,14 +79,19 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         text_model: PreTrainedModel | None = None,
     ) -> None:
         super().__init__(config)
-        self.vision_model = vision_model or new_vision_model(config.vision_config)
+        # A pooling layer would be used by nothing.
+        self.vision_model = vision_model or AutoModel.from_config(
+            config.vision_config, trust_remote_code=False, **_without_pooling(config.vision_config)
+        )
         self.text_model = text_model or AutoModelForSeq2SeqLM.from_config(
             config.text_config, trust_remote_code=False
         )
         sizes = config.vision_config.hidden_size, config.text_config.d_model
         self.projection = ImageProjection(*sizes)
-        self.heatmap_heads = nn.ModuleDict({n: HeatmapHead(config) for n in config.heatmap_heads})
-        self.score_heads = nn.ModuleDict({name: ScoreHead(config) for name in config.score_heads})
+        is_shared = config.variant != "multi_head"
+        heatmaps, scores = (["shared"], ["shared"]) if is_shared else (HEATMAPS, SCORES)
+        self.heatmap_heads = nn.ModuleDict({name: HeatmapHead(config) for name in heatmaps})
+        self.score_heads = nn.ModuleDict({name: ScoreHead(config) for name in scores})
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -94,19 +106,12 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             init.normal_(module.weight, std=module.in_features**-0.5)
 
     @classmethod
-    def from_towers(cls, vision: str, text: str, **fields: Any) -> RahfForRichFeedback:
-        """Join a pretrained image tower and a pretrained T5; projection and heads are new.
+    def joined(cls, tower: nn.Module, t5: nn.Module, **fields: Any) -> RahfForRichFeedback:
+        """Join what `load_towers` returned; projection and heads are new.
 
         Args:
-            vision: As of `load_towers`.
-            text: As of `load_towers`.
             **fields: Fields of `RahfConfig`, like `variant`.
         """
-        return cls.joined(*load_towers(vision, text), **fields)
-
-    @classmethod
-    def joined(cls, tower: nn.Module, t5: nn.Module, **fields: Any) -> RahfForRichFeedback:
-        """Join what `load_towers` returned; `from_towers` does both."""
         config = RahfConfig(vision_config=tower.config, text_config=t5.config, **fields)
         return cls(config, tower.float(), t5)
 
@@ -118,11 +123,11 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         """Return image tokens of the T5's width, `(batch, tokens, size)`.
 
         Raises:
-            PredictorError: The images have another size than the tower's.
+            FeedbackError: The images have another size than the tower's.
         """
         size = self.config.image_size
         if pixel_values.ndim != 4 or tuple(pixel_values.shape[-2:]) != (size, size):
-            raise PredictorError(
+            raise FeedbackError(
                 f"`pixel_values` has shape {tuple(pixel_values.shape)}; give (batch, 3, {size}, "
                 f"{size}), as the processor does"
             )
@@ -175,15 +180,15 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             input_ids: `(batch, length)`; in the augmented-prompt variant `(batch, tasks, length)`,
                 each with its task string before the prompt.
             attention_mask: Of the shape of `input_ids`.
-            task_ids: `(batch, tasks)`, indices of `outputs.TASKS`, in the augmented-prompt variant;
-                all seven in order if left out.
+            task_ids: `(batch, tasks)`, indices of `outputs.TASK_STRINGS`, in the augmented-prompt
+                variant; all seven in order if left out.
             heatmap_labels: `(batch, 2, height, width)` in 0 .. 1, NaN where there is none.
             score_labels: `(batch, 4)` in 0 .. 1, NaN where there is none.
             labels: `(batch, length)`, the rewritten prompt's tokens, -100 where nothing counts.
             return_dict: False for a tuple of what there is; as the configuration says if left out.
 
         Raises:
-            PredictorError: The images' size, or the form of `input_ids` or `task_ids`, does not fit
+            FeedbackError: The images' size, or the form of `input_ids` or `task_ids`, does not fit
                 the model.
         """
         image_tokens = self.embed_images(pixel_values)
@@ -192,7 +197,8 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         else:
             found = self._with_task_strings(image_tokens, input_ids, attention_mask, task_ids)
         if labels is not None and found.encoder_states is not None:
-            found.logits = self.decode(found.encoder_states, found.encoder_mask, labels=labels)
+            shifted = self.text_model.prepare_decoder_input_ids_from_labels(labels=labels)
+            found.logits = self.text_model(**found.for_decoder, decoder_input_ids=shifted).logits
         self._add_losses(found, heatmap_labels, score_labels, labels)
         as_dict = self.config.return_dict if return_dict is None else return_dict
         if as_dict:
@@ -203,17 +209,15 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
 
     def _with_seven_heads(self, image_tokens, input_ids, attention_mask) -> RahfOutput:
         if input_ids.ndim != 2:
-            raise PredictorError(
+            raise FeedbackError(
                 f"`input_ids` has shape {tuple(input_ids.shape)}; the multi-head variant takes "
                 "(batch, length), as a processor of its variant gives"
             )
         states, mask = self.encode(image_tokens, input_ids, attention_mask)
         features = self.feature_map(states, image_tokens.shape[1])
-        heatmaps = [self.heatmap_heads[name](features) for name in HEATMAPS]
-        scores = [self.score_heads[name](features) for name in SCORES]
         return RahfOutput(
-            heatmaps=torch.stack(heatmaps, dim=1),
-            scores=torch.stack(scores, dim=1),
+            heatmaps=torch.stack([self.heatmap_heads[name](features) for name in HEATMAPS], dim=1),
+            scores=torch.stack([self.score_heads[name](features) for name in SCORES], dim=1),
             encoder_states=states,
             encoder_mask=mask,
         )
@@ -239,46 +243,57 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             found.encoder_states, found.encoder_mask = states[asked], mask[asked]
         return found
 
-    def decode(self, states: torch.Tensor, mask: torch.Tensor, **inputs: Any) -> torch.Tensor:
-        """Return the logits of the rewritten prompt.
+    @torch.no_grad()
+    def mark_words(
+        self,
+        encoded: RahfOutput,
+        words: Sequence[Sequence[Sequence[int]]],
+        suffix: Sequence[int],
+        threshold: float,
+    ) -> list[list[float]]:
+        """Return, for each word of each prompt, the probability that it is misaligned.
+
+        Greedy decoding that is held to the prompts' words: it costs what free decoding costs, and
+        no word can be lost, doubled or taken for another.
 
         Args:
-            states: `encoder_states`.
-            mask: `encoder_mask`.
-            **inputs: `labels`, or `decoder_input_ids`.
+            encoded: What the model returned for the images and prompts.
+            words: The tokens of each word of each prompt, from the processor.
+            suffix: The tokens of the suffix, from the processor.
+            threshold: From which probability on a word counts as misaligned for those behind it.
         """
-        if "labels" in inputs:
-            labels = inputs.pop("labels")
-            inputs["decoder_input_ids"] = self.text_model.prepare_decoder_input_ids_from_labels(
-                labels=labels
-            )
-        encoded = BaseModelOutput(last_hidden_state=states)
-        return self.text_model(encoder_outputs=encoded, attention_mask=mask, **inputs).logits
+        config = self.config.text_config
+        paths = [MarkedPath(some, suffix, config.eos_token_id, threshold) for some in words]
+        following, cache = [config.decoder_start_token_id] * len(paths), None
+        while not all(path.is_done for path in paths):
+            tokens = torch.tensor(following, device=self.device)[:, None]
+            options = {"past_key_values": cache, "use_cache": True}
+            outputs = self.text_model(**encoded.for_decoder, decoder_input_ids=tokens, **options)
+            cache = outputs.past_key_values
+            logits = outputs.logits[:, -1].float().cpu().numpy()
+            following = [path.step(row) for path, row in zip(paths, logits, strict=True)]
+        return [path.probabilities for path in paths]
 
     def _add_losses(self, found: RahfOutput, heatmap_labels, score_labels, labels) -> None:
-        parts = []
         if heatmap_labels is not None:
             weights = self._weights_of(HEATMAPS)
             found.heatmap_loss = squared_error(found.heatmaps, heatmap_labels, weights)
-            parts.append(self.config.heatmap_weight * found.heatmap_loss)
         if score_labels is not None:
             weights = self._weights_of(SCORES)
             found.score_loss = squared_error(found.scores, score_labels, weights)
-            parts.append(self.config.score_weight * found.score_loss)
         if labels is not None and found.logits is not None:
             found.keyword_loss = cross_entropy(found.logits, labels)
-            parts.append(self.config.keyword_weight * found.keyword_loss)
-        if parts:
-            found.loss = torch.stack(parts).sum()
+        losses = [
+            getattr(self.config, f"{kind}_weight") * loss
+            for kind in ("heatmap", "score", "keyword")
+            if (loss := getattr(found, f"{kind}_loss")) is not None
+        ]
+        if losses:
+            found.loss = torch.stack(losses).sum()
 
     def _weights_of(self, names: Sequence[str]) -> list[float]:
         """Return what each output weighs among its kind."""
         return [self.config.joint_weight if name in JOINT_OUTPUTS else 1.0 for name in names]
-
-
-def new_vision_model(config: Any) -> PreTrainedModel:
-    """Return an image tower with first weights and without a pooling layer, which nothing uses."""
-    return AutoModel.from_config(config, trust_remote_code=False, **_without_pooling(config))
 
 
 def _without_pooling(config: Any) -> dict[str, Any]:
@@ -289,12 +304,12 @@ def _without_pooling(config: Any) -> dict[str, Any]:
 
 
 def _checked_tasks(task_ids, batch: int, tasks: int, device) -> torch.Tensor:
-    if task_ids is None and tasks == len(TASKS):
+    if task_ids is None and tasks == len(TASK_STRINGS):
         return torch.arange(tasks, device=device).expand(batch, tasks)
     if task_ids is None or task_ids.numel() != batch * tasks:
-        raise PredictorError(
+        raise FeedbackError(
             f"`input_ids` holds {tasks} task(s) an image and `task_ids` does not name them; give "
-            f"all {len(TASKS)}, or `task_ids` of shape ({batch}, {tasks})"
+            f"all {len(TASK_STRINGS)}, or `task_ids` of shape ({batch}, {tasks})"
         )
     return task_ids.reshape(batch, tasks)
 
@@ -350,20 +365,18 @@ def load_towers(vision: str, text: str) -> tuple[nn.Module, nn.Module]:
         vision: What `AutoModel.from_pretrained` takes, of an image tower.
         text: What `AutoModelForSeq2SeqLM.from_pretrained` takes, of a T5.
     """
-    from transformers import AutoConfig
-
-    own = AutoConfig.from_pretrained(vision, trust_remote_code=False)
-    own = getattr(own, "vision_config", own)
+    config = AutoConfig.from_pretrained(vision, trust_remote_code=False)
+    config = getattr(config, "vision_config", config)
     tower = AutoModel.from_pretrained(
         vision,
-        config=own,
+        config=config,
         use_safetensors=True,
         trust_remote_code=False,
-        **_without_pooling(own),
+        **_without_pooling(config),
     )
     t5 = AutoModelForSeq2SeqLM.from_pretrained(
         text, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
     )
-    for config in (tower.config, t5.config):
-        config.name_or_path = ""  # a published configuration tells no local path
+    for loaded in (tower, t5):
+        loaded.config.name_or_path = ""  # a published configuration tells no local path
     return tower, t5

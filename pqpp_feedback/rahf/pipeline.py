@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from transformers.pipelines.base import Pipeline
 
-from pqpp_feedback.rahf.feedback import (
-    Feedback,
-    FeedbackModel,
-    check_batch_size,
-    check_threshold,
-)
+from pqpp_backbones.images.open_image import open_image
+from pqpp_feedback.checks import check_count, check_share
+from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_feedback.rahf.overlays import heatmap_image, overlay
-from pqpp_models.errors import PredictorError
-from pqpp_models.images.pairs import open_image
 
 
 class RichHumanFeedbackPipeline(Pipeline):
@@ -42,12 +38,12 @@ class RichHumanFeedbackPipeline(Pipeline):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not isinstance(self.model, RahfForRichFeedback) or self.processor is None:
-            raise PredictorError(
+            raise FeedbackError(
                 f"{type(self.model).__name__} is no RAHF model with its processor; give a folder "
                 "or repository written by training/train_rahf.py"
             )
         if self._batch_size is not None:
-            check_batch_size(self._batch_size)
+            check_count("batch_size", self._batch_size)
         self.feedback = FeedbackModel(self.model, self.processor)
 
     def __call__(
@@ -68,82 +64,75 @@ class RichHumanFeedbackPipeline(Pipeline):
             **kwargs: Not used; refused, so that a misspelled option is noticed.
 
         Raises:
-            PredictorError: An input is no such mapping, or an option is unknown or out of range.
+            FeedbackError: An input is no such mapping, or an option is unknown or out of range.
         """
         kwargs |= {"threshold": threshold, "overlays": overlays}
-        _, forward, after = self._sanitize_parameters(**kwargs)
+        options = {**self._forward_params, **self._sanitize_parameters(**kwargs)[1]}
         sizes = (batch_size, self._batch_size, 16)
         size = next(one for one in sizes if one is not None)
         single = isinstance(inputs, Mapping)
-        rows = _checked([inputs] if single else inputs)
-        images = [open_image(row["image"]) for row in rows]
-        self.feedback.threshold = {**self._forward_params, **forward}.get("threshold", 0.5)
-        judged = self.feedback.judge(images, [row["prompt"] for row in rows], size)
-        tinted = {**self._postprocess_params, **after}.get("overlays", False)
-        found = [
-            plain_values(one, image, tinted) for one, image in zip(judged, images, strict=True)
-        ]
-        return found[0] if single else found
+        rows = [self.preprocess(row) for row in _checked([inputs] if single else inputs)]
+        judged = self._judged(rows, size, **options)
+        return judged[0] if single else judged
+
+    def _judged(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        batch_size: int,
+        threshold: float = 0.5,
+        overlays: bool = False,
+    ) -> list[dict[str, Any]]:
+        images, prompts = ([row[name] for row in rows] for name in ("image", "prompt"))
+        self.feedback.threshold = threshold
+        judged = self.feedback.judge(images, prompts, batch_size)
+        pairs = zip(judged, images, strict=True)
+        return [plain_values(one, image, overlays) for one, image in pairs]
 
     # The three steps of transformers' own loop, for those who call them one by one.
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict, dict, dict]:
         unknown = set(kwargs) - {"threshold", "overlays"}
         if unknown:
-            raise PredictorError(f"the pipeline has no option {sorted(unknown)[0]!r}")
+            raise FeedbackError(f"the pipeline has no option {sorted(unknown)[0]!r}")
         given = {name: value for name, value in kwargs.items() if value is not None}
-        if "threshold" in given:
-            check_threshold(given["threshold"])
-        forward, after = (
-            {name: given[name] for name in names if name in given}
-            for names in (("threshold",), ("overlays",))
-        )
-        return {}, forward, after
+        check_share("threshold", given.get("threshold", 0.5))
+        return {}, given, {}
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
         """Return the row with its image opened."""
         return {"image": open_image(input_["image"]), "prompt": input_["prompt"]}
 
-    def _forward(self, row: dict[str, Any], threshold: float = 0.5, **_: Any) -> dict[str, Any]:
-        self.feedback.threshold = threshold
-        return {"judged": self.feedback.judge([row["image"]], [row["prompt"]])[0], **row}
+    def _forward(self, row: dict[str, Any], **options: Any) -> dict[str, Any]:
+        return self._judged([row], 1, **options)[0]
 
-    def postprocess(
-        self, model_outputs: dict[str, Any], overlays: bool = False, **_: Any
-    ) -> dict[str, Any]:
+    def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return what the pipeline returns for an image."""
-        return plain_values(model_outputs["judged"], model_outputs["image"], overlays)
+        return model_outputs
 
 
 def _checked(inputs: Any) -> list[Mapping[str, Any]]:
     """Return the inputs as a list; each is a mapping with an image and a prompt."""
-    if not isinstance(inputs, Iterable):
-        raise PredictorError(
-            f"the input is a {type(inputs).__name__}; give a mapping with `image` and `prompt`, or "
-            "a list of them"
-        )
-    rows = list(inputs)
+    rows = list(inputs) if isinstance(inputs, Iterable) else [inputs]
     for index, row in enumerate(rows):
         known = isinstance(row, Mapping) and {"image", "prompt"} <= set(row)
         if not known or not isinstance(row["prompt"], str):
-            raise PredictorError(
-                f"the input at index {index} is no mapping with `image` and `prompt`"
-            )
+            raise FeedbackError(f"the input at index {index} is no mapping of `image` and `prompt`")
     return rows
 
 
 def plain_values(judged: Feedback, image: Any, overlays: bool) -> dict[str, Any]:
     """Return a judgment as plain values and pictures."""
-    pairs = zip(judged.words, judged.probabilities, judged.misaligned, strict=True)
-    found: dict[str, Any] = {
+    words = zip(judged.words, judged.probabilities, judged.misaligned, strict=True)
+    heatmaps = judged.heatmaps.items()
+    values: dict[str, Any] = {
         "scores": judged.scores,
-        "heatmaps": {k: heatmap_image(v, image.size) for k, v in judged.heatmaps.items()},
+        "heatmaps": {name: heatmap_image(heatmap, image.size) for name, heatmap in heatmaps},
         "misaligned_words": [
-            {"word": w.text, "start": w.start, "end": w.end, "probability": probability}
-            for w, probability, is_misaligned in pairs
+            {"word": word.text, "start": word.start, "end": word.end, "probability": probability}
+            for word, probability, is_misaligned in words
             if is_misaligned
         ],
     }
     if overlays:
-        found["overlays"] = {k: overlay(image, v) for k, v in judged.heatmaps.items()}
-    return found
+        values["overlays"] = {name: overlay(image, heatmap) for name, heatmap in heatmaps}
+    return values

@@ -8,19 +8,20 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from transformers import BatchFeature, ProcessorMixin
 
-from pqpp_feedback.rahf.outputs import TASKS, VARIANTS, check_choice
+from pqpp_backbones.images.open_image import open_image
+from pqpp_feedback.checks import check_choice, check_pairs
+from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.rahf.outputs import TASK_STRINGS, VARIANTS
 from pqpp_feedback.rahf.words import SUFFIX, prompt_words
-from pqpp_models.errors import PredictorError
-from pqpp_models.images.pairs import open_image
 
 # What each option of transformers' processors may be here.
 _OPTIONS: dict[str, tuple[Any, ...]] = {
     "return_tensors": (None, "pt", "np"),
     "padding": (None, True, "longest", "max_length"),
     "truncation": (None, True, "longest_first"),
-    "max_length": (),
 }
 
 
@@ -60,7 +61,7 @@ class RahfProcessor(ProcessorMixin):
         plain, marked = self._encoded("a"), self._encoded("a" + SUFFIX)
         suffix = marked[len(plain) :] if marked[: len(plain)] == plain else self._encoded(SUFFIX)
         if not suffix or self.tokenizer.unk_token_id in suffix:
-            raise PredictorError(
+            raise FeedbackError(
                 f"the tokenizer has no token for the suffix {SUFFIX!r}; give one that knows the "
                 "underscore and the digit 0"
             )
@@ -71,17 +72,15 @@ class RahfProcessor(ProcessorMixin):
 
     def word_ids(self, prompt: str) -> list[list[int]]:
         """Return the tokens of each word; no word is without one."""
-        found = []
-        for word in prompt_words(prompt):
-            if word.text not in self._known:
-                if len(self._known) > 100_000:
-                    self._known.clear()
+        if len(self._known) > 100_000:
+            self._known.clear()
+        words = [word.text for word in prompt_words(prompt)]
+        for word in words:
+            if word not in self._known:
                 unknown = self.tokenizer.unk_token_id
-                if unknown is None:
-                    unknown = self.tokenizer.pad_token_id
-                self._known[word.text] = self._encoded(word.text) or [unknown]
-            found.append(self._known[word.text])
-        return found
+                unknown = self.tokenizer.pad_token_id if unknown is None else unknown
+                self._known[word] = self._encoded(word) or [unknown]
+        return [self._known[word] for word in words]
 
     def kept_word_ids(self, prompt: str, max_length: int | None = None) -> list[list[int]]:
         """Return the tokens of the words that fit, from the first on."""
@@ -93,30 +92,30 @@ class RahfProcessor(ProcessorMixin):
     @functools.cached_property
     def _beside(self) -> int:
         """Tokens that are kept free beside the words: the longest task string and the end."""
-        return 1 + max(len(self._encoded(task)) for task in TASKS)
+        return 1 + max(len(self._encoded(task)) for task in TASK_STRINGS)
 
     def target_ids(self, prompt: str, labels: Sequence[int]) -> list[int]:
         """Return the tokens that the decoder is to write; a label is 0 where a word is misaligned.
 
         Raises:
-            PredictorError: There are not as many labels as words.
+            FeedbackError: There are not as many labels as words.
         """
-        words = prompt_words(prompt)
+        words = self.word_ids(prompt)
         if len(labels) != len(words):
-            raise PredictorError(
+            raise FeedbackError(
                 f"{len(labels)} labels for the {len(words)} words of {prompt!r:.80}; give one each"
             )
         tokens: list[int] = []
-        for word, label in zip(self.word_ids(prompt), labels, strict=True):
+        for word, label in zip(words, labels, strict=True):
             tokens += word if label else [*word, *self.suffix_ids]
         return [*tokens[: self.max_target_length - 1], self.tokenizer.eos_token_id]
 
     def input_ids(
         self, prompt: str, task: int | None = None, max_length: int | None = None
     ) -> list[int]:
-        """Return the encoder's tokens: a string of `outputs.TASKS` by its index, words, the end."""
+        """Return the encoder's tokens: one of `TASK_STRINGS` by its index, words, the end."""
         words = [token for word in self.kept_word_ids(prompt, max_length) for token in word]
-        before = [] if task is None else self._encoded(TASKS[task])
+        before = [] if task is None else self._encoded(TASK_STRINGS[task])
         return [*before, *words, self.tokenizer.eos_token_id]
 
     def __call__(
@@ -132,7 +131,7 @@ class RahfProcessor(ProcessorMixin):
             images: An image or a list: PIL images, arrays, paths, or mappings with `bytes`/`path`.
             text: A prompt or a list.
             tasks: For the augmented-prompt variant, the tasks of each prompt as indices of
-                `outputs.TASKS`, as many for each; all seven if left out.
+                `outputs.TASK_STRINGS`, as many for each; all seven if left out.
             **kwargs: What processors of transformers take: `return_tensors` (`pt` or `np`; torch
                 if left out), `padding` (`True` or `longest`, which is the default, or
                 `max_length`), `truncation` (`True`: prompts are always cut, behind a whole word)
@@ -142,20 +141,17 @@ class RahfProcessor(ProcessorMixin):
             `pixel_values`, `input_ids`, `attention_mask`, and `task_ids` where tasks were named.
 
         Raises:
-            PredictorError: The numbers of images and prompts differ, a prompt is no text, a task is
+            FeedbackError: The numbers of images and prompts differ, a prompt is no text, a task is
                 unknown, or an option is unknown or has a value that is not allowed.
         """
         self._check_options(kwargs)
         found: dict[str, Any] = {}
         if images is not None:
-            listed = images if isinstance(images, (list, tuple)) else [images]
-            found["pixel_values"] = self.pixels(listed)
+            images = images if isinstance(images, (list, tuple)) else [images]
+            found["pixel_values"] = self.pixels(images)
         if text is not None:
             prompts = _texts(text)
-            if images is not None and len(prompts) != len(listed):
-                raise PredictorError(
-                    f"{len(listed)} image(s) and {len(prompts)} prompt(s); give one an image"
-                )
+            check_pairs(prompts if images is None else images, prompts)
             found |= self._tokens(prompts, tasks, kwargs.get("max_length"), kwargs.get("padding"))
         if kwargs.get("return_tensors") == "np":
             found = {name: tensor.numpy() for name, tensor in found.items()}
@@ -163,16 +159,14 @@ class RahfProcessor(ProcessorMixin):
 
     def _check_options(self, given: dict[str, Any]) -> None:
         for name, value in given.items():
-            if name not in _OPTIONS:
-                raise PredictorError(f"the processor has no option {name!r}")
-            if value not in _OPTIONS[name] and name != "max_length":
-                allowed = ", ".join(repr(one) for one in _OPTIONS[name] if one is not None)
-                raise PredictorError(f"`{name}` is {value!r}; {allowed} are allowed")
+            if name not in (*_OPTIONS, "max_length"):
+                raise FeedbackError(f"the processor has no option {name!r}")
+            if value not in (allowed := _OPTIONS.get(name, (value,))):
+                raise FeedbackError(f"`{name}` is {value!r}; choose among {allowed}")
         length, least = given.get("max_length"), self._beside + 1
-        if length is not None and not (
-            isinstance(length, numbers.Integral) and int(length) >= least
-        ):
-            raise PredictorError(
+        is_whole = isinstance(length, numbers.Integral)
+        if length is not None and not (is_whole and length >= least):
+            raise FeedbackError(
                 f"`max_length` is {length!r}; the task, a word and the end need {least} or more"
             )
 
@@ -184,30 +178,24 @@ class RahfProcessor(ProcessorMixin):
     def _tokens(
         self, prompts: Sequence[str], tasks: Any, max_length: int | None, padding: Any
     ) -> dict[str, Any]:
-        import torch
-
         limit = self.max_length if max_length is None else max_length
         length = limit if padding == "max_length" else None
         if self.variant == "multi_head":
-            return self.padded([self.input_ids(one, None, limit) for one in prompts], length)
-        asked = [list(range(len(TASKS)))] * len(prompts) if tasks is None else tasks
+            return self.padded([self.input_ids(prompt, None, limit) for prompt in prompts], length)
+        asked = [list(range(len(TASK_STRINGS)))] * len(prompts) if tasks is None else tasks
         asked = asked.tolist() if hasattr(asked, "tolist") else asked  # a tensor, an array
         _check_tasks(asked, len(prompts))
-        rows = [
-            self.input_ids(prompt, task, limit)
-            for prompt, some in zip(prompts, asked, strict=True)
-            for task in some
-        ]
-        found = self.padded(rows, length)
-        shape = (len(prompts), len(asked[0]) if len(prompts) else len(TASKS), -1)
-        found = {name: tensor.reshape(shape) for name, tensor in found.items()}
+        pairs = [(prompt, task) for prompt, own in zip(prompts, asked, strict=True) for task in own]
+        padded = self.padded([self.input_ids(*pair, limit) for pair in pairs], length)
+        shape = (len(prompts), len(asked[0]) if prompts else len(TASK_STRINGS), -1)
+        found = {name: tensor.reshape(shape) for name, tensor in padded.items()}
         return found if tasks is None else {**found, "task_ids": torch.tensor(asked)}
 
     def padded(self, rows: Sequence[Sequence[int]], length: int | None = None) -> dict[str, Any]:
         """Return rows as `input_ids` and `attention_mask`, padded to `length` tokens at least."""
-        mask = [[1] * len(row) for row in rows]
         ids = _filled(rows, self.tokenizer.pad_token_id, length)
-        return {"input_ids": ids, "attention_mask": _filled(mask, 0, length)}
+        mask = _filled([[1] * len(row) for row in rows], 0, length)
+        return {"input_ids": ids, "attention_mask": mask}
 
     def labels(self, prompts: Sequence[str], labels: Sequence[Sequence[int] | None]) -> Any:
         """Return the decoder's labels of a batch; nothing counts where a prompt has none."""
@@ -223,8 +211,6 @@ class RahfProcessor(ProcessorMixin):
 
 def _filled(rows: Sequence[Sequence[int]], value: int, length: int | None = None) -> Any:
     """Return rows as a tensor of whole numbers with a value behind the shorter ones."""
-    import torch
-
     found = torch.full((len(rows), max([length or 1, *map(len, rows)])), value)
     for number, row in enumerate(rows):
         found[number, : len(row)] = torch.tensor(row, dtype=torch.long)
@@ -233,29 +219,26 @@ def _filled(rows: Sequence[Sequence[int]], value: int, length: int | None = None
 
 def _texts(text: Any) -> list[str]:
     """Return one prompt or many as a list; each is a text."""
-    if isinstance(text, str):
-        return [text]
-    if not isinstance(text, Iterable):
-        raise PredictorError(f"`text` is {text!r:.40}; give a prompt or a list of them")
-    prompts = list(text)
-    for index, one in enumerate(prompts):
-        if not isinstance(one, str):
-            raise PredictorError(f"the text at index {index} is {one!r:.40}; give a prompt")
+    is_one = isinstance(text, str) or not isinstance(text, Iterable)
+    prompts = [text] if is_one else list(text)
+    for index, prompt in enumerate(prompts):
+        if not isinstance(prompt, str):
+            raise FeedbackError(f"the text at index {index} is {prompt!r:.40}; give a prompt")
     return prompts
 
 
 def _check_tasks(tasks: Any, prompts: int) -> None:
     """Refuse tasks that are not some indices for each prompt, as many for each."""
-    if not isinstance(tasks, Sequence) or len(tasks) != prompts:
-        raise PredictorError(f"`tasks` is {tasks!r:.60}; give a list of tasks for each prompt")
-    for some in tasks:
-        whole = isinstance(some, Sequence) and len(some) == len(tasks[0]) > 0
-        known = whole and all(isinstance(one, numbers.Integral) for one in some)
-        if not known or not all(0 <= one < len(TASKS) for one in some):
-            raise PredictorError(
-                f"`tasks` holds {some!r:.60}; give as many for each prompt, each from 0 to "
-                f"{len(TASKS) - 1}"
-            )
+    known = range(len(TASK_STRINGS))
+
+    def is_whole(some: Any) -> bool:
+        is_list = isinstance(some, Sequence) and len(some) == len(tasks[0]) > 0
+        return is_list and all(task in known for task in some)
+
+    if not isinstance(tasks, Sequence) or len(tasks) != prompts or not all(map(is_whole, tasks)):
+        raise FeedbackError(
+            f"`tasks` is {tasks!r:.60}; give as many for each prompt, each from 0 to {known[-1]}"
+        )
 
 
 def new_tokenizer(prompts: Iterable[str], vocab_size: int = 512) -> Any:

@@ -1,4 +1,4 @@
-"""The words of a prompt, their rewriting with `_0`, and the exact way back.
+"""The words of a prompt, and decoding that follows them.
 
 RichHF labels words: the non-empty pieces of a prompt between `,.?!":;` and plain spaces. A word
 that the image does not show is rewritten with the suffix `_0` (section 4.1.1 of the paper). What a
@@ -8,7 +8,6 @@ another word; so words are tokenized one by one, and decoding follows them.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,45 +37,6 @@ def prompt_words(prompt: str) -> list[Word]:
     return [Word(m.group(), m.start(), m.end()) for m in TOKEN.finditer(prompt)]
 
 
-def rewrite(prompt: str, labels: Sequence[int]) -> str:
-    """Return the rewritten prompt, the decoder's target; a label is 0 where a word is misaligned.
-
-    Example:
-        >>> rewrite("a yellow cat", [1, 0, 1])
-        'a yellow_0 cat'
-    """
-    words = prompt_words(prompt)
-    return " ".join(
-        word.text + SUFFIX * (not label) for word, label in zip(words, labels, strict=True)
-    )
-
-
-def read_rewritten(text: str, prompt: str) -> list[bool]:
-    """Find out which words of a prompt a freely generated rewriting marks.
-
-    The rewriting may have lost, added or changed words: both are aligned as sequences, and a
-    marked word counts for the word of the prompt that it is aligned with.
-
-    Returns:
-        One a word of the prompt: whether it is marked.
-
-    Example:
-        >>> read_rewritten("red_0 cat and a red cat", "a red cat and a red cat")
-        [False, True, False, False, False, False, False]
-    """
-    written = [word.text for word in prompt_words(text)]
-    marks = [len(one) > len(SUFFIX) and one.endswith(SUFFIX) for one in written]
-    plain = [one.removesuffix(SUFFIX).casefold() for one in written]
-    words = [word.text.casefold() for word in prompt_words(prompt)]
-    found = [False] * len(words)
-    matcher = difflib.SequenceMatcher(None, words, plain, autojunk=False)
-    for kind, first, last, begin, end in matcher.get_opcodes():
-        # A changed word still stands for one of the prompt where as many stand on both sides.
-        if kind == "equal" or (kind == "replace" and last - first == end - begin):
-            found[first:last] = marks[begin:end]
-    return found
-
-
 class MarkedPath:
     """One prompt's way through constrained decoding.
 
@@ -102,24 +62,18 @@ class MarkedPath:
         """Whether each word has been decided about."""
         return len(self.probabilities) == len(self.words)
 
-    def following(self) -> int:
-        """Return the first token behind the word that is to be decided about."""
-        after = len(self.probabilities) + 1
-        return self.words[after][0] if after < len(self.words) else self.end
-
     def step(self, logits: Any) -> int:
         """Take the decoder's logits of the next token, and return the token to go on with."""
         if self.forced:
             return self.forced.pop(0)
         if self.is_done:
             return self.end
-        here = len(self.probabilities)
-        follows = self.following()
-        rest = list(self.words[here + 1]) if here + 1 < len(self.words) else [self.end]
-        if follows == self.suffix[0]:  # the decoder cannot tell the two apart: no mark
+        after = len(self.probabilities) + 1
+        rest = list(self.words[after]) if after < len(self.words) else [self.end]
+        if rest[0] == self.suffix[0]:  # the decoder cannot tell the two apart: no mark
             probability = 0.0
         else:
-            difference = float(logits[self.suffix[0]]) - float(logits[follows])
+            difference = float(logits[self.suffix[0]]) - float(logits[rest[0]])
             probability = 1 / (1 + math.exp(-max(-500.0, min(500.0, difference))))
         self.probabilities.append(probability)
         self.forced = [*self.suffix, *rest] if probability >= self.threshold else rest

@@ -1,13 +1,19 @@
-"""Six image-space cues of geometry, each a raw measure of one image."""
+"""Six image-space cues of geometry, each a raw measure of one image; the last has references."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import ndimage
 
+from pqpp_feedback.errors import AssessError
 from pqpp_feedback.vistar.choices import choices
 from pqpp_files.extras import needing
 
+LEAST_REFERENCES = 8
 Values = NDArray[np.floating]
 
 
@@ -21,8 +27,6 @@ def normals_dispersion(depth: Values) -> float:
         >>> normals_dispersion(np.full((20, 20), 2.0))
         0.0
     """
-    from scipy import ndimage
-
     height = depth.shape[0]
     reach = np.tan(np.radians(choices("light")["vertical_view_degrees"]) / 2)
     down, across = np.gradient(depth)
@@ -45,8 +49,6 @@ def depth_curvature(depth: Values) -> float:
         >>> round(depth_curvature(np.arange(400.0).reshape(20, 20) + 1), 6)
         0.0
     """
-    from scipy import ndimage
-
     bent = ndimage.laplace(depth / max(float(np.median(depth)), 1e-9))
     return _trimmed(np.abs(bent[1:-1, 1:-1]))
 
@@ -71,8 +73,6 @@ def highlight_pieces(image: Values) -> tuple[int, int]:
         >>> highlight_pieces(image)
         (1, 2)
     """
-    from scipy import ndimage
-
     chosen, square = choices("geometry"), np.ones((3, 3))
     bright, dull = image.max(-1), image.min(-1)
     shine = bright >= chosen["highlight_brightness"]
@@ -102,8 +102,6 @@ def contour_pieces(image: Values) -> tuple[int, int]:
     """
     with needing("geometry", "assess"):
         import cv2
-    from scipy import ndimage
-
     chosen = choices("geometry")
     grey = cv2.GaussianBlur((image.mean(-1) * 255).astype(np.uint8), (0, 0), 1)
     edges = cv2.Canny(grey, *chosen["canny"]) > 0
@@ -132,3 +130,67 @@ def uniform_patterns(image: Values) -> float:
     )
     changes = (bits != np.roll(bits, 1, axis=0)).sum(0)
     return float((changes <= 2).mean())
+
+
+@dataclass(frozen=True)
+class Padim:
+    """A Gaussian of features at each place, after Defard et al., ICPR 2021.
+
+    Attributes:
+        mean: (places, features).
+        inverse: (places, features, features), of the covariance.
+        usual: The distance that few references exceed when each is left out in turn.
+
+    Example:
+        >>> Padim(np.zeros((1, 2)), np.eye(2)[None], 1.0).distance(np.array([[3.0, 4.0]]))
+        5.0
+    """
+
+    mean: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    usual: float
+
+    def distance(self, features: NDArray[np.floating]) -> float:
+        """Return the largest Mahalanobis distance of an image over all places.
+
+        Args:
+            features: (places, features) of one image.
+        """
+        apart = features - self.mean
+        return float(np.sqrt(np.einsum("pi,pij,pj->p", apart, self.inverse, apart).max()))
+
+
+def fit_padim(references: Sequence[NDArray[np.floating]]) -> Padim:
+    """Fit the Gaussians on references, and the usual distance on each of them left out.
+
+    Args:
+        references: At least 8, each (places, features).
+
+    Raises:
+        AssessError: There are fewer.
+
+    Example:
+        >>> random = np.random.default_rng(0)
+        >>> model = fit_padim(random.normal(size=(20, 4, 3)))
+        >>> model.distance(np.zeros((4, 3))) < model.usual < model.distance(np.full((4, 3), 9))
+        True
+    """
+    if len(references) < LEAST_REFERENCES:
+        raise AssessError(
+            f"{len(references)} reference images; give at least {LEAST_REFERENCES}, better hundreds"
+        )
+    values = np.asarray(references, dtype=float)
+    left_out = []
+    for number in range(len(values)):
+        mean, inverse = _gaussians(np.delete(values, number, axis=0))
+        left_out.append(Padim(mean, inverse, 0.0).distance(values[number]))
+    usual = float(np.quantile(left_out, choices("geometry")["anomaly_usual"]))
+    return Padim(*_gaussians(values), usual)
+
+
+def _gaussians(values: NDArray[np.float64]) -> tuple[NDArray, NDArray]:
+    mean = values.mean(0)
+    apart = values - mean
+    covariance = np.einsum("npi,npj->pij", apart, apart) / (len(values) - 1)
+    covariance += choices("geometry")["anomaly_regularisation"] * np.eye(values.shape[2])
+    return mean, np.linalg.inv(covariance)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import abc
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices
-from pqpp_models.pretrained import Model
+from pqpp_feedback.vistar.sight import Sight
 
 ANGLES = ("TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA")
 """VISTAR's nine evaluation angles, in the order of its table 3."""
@@ -26,19 +25,45 @@ class VistarScore(Assessor):
             says.
         angle: VISTAR's short name.
         angles: All of them, where a score is for several.
-        section: Of `vistar_choices.yaml`.
+        roles: Of the models that it looks with.
+        options: Of `VistarOptions`, which are arguments of the score, too.
+        is_usual: Whether it is meant where no score is named.
+        section: The name of its file, and its part of `vistar_choices.yaml`.
+
+    Args:
+        sight: What it looks with; not needed to score kept evidence.
     """
 
     inputs: ClassVar[Mapping[str, str]] = {}
     angle = ""
     angles: ClassVar[tuple[str, ...]] = ()
+    roles: ClassVar[tuple[str, ...]] = ()
+    options: ClassVar[tuple[str, ...]] = ()
+    is_usual = True
     section = ""
 
-    def __init__(self, models: Mapping[str, Model] | None = None) -> None:
-        super().__init__(models)
+    def __init_subclass__(cls) -> None:
+        """Name a score after its file."""
+        cls.section = cls.__module__.rpartition(".")[2]
+
+    def __init__(self, sight: Sight | None = None) -> None:
+        super().__init__(sight.told(*self.roles) if sight else None)
+        self._sight = sight
         self.name = f"vistar-{self.section}"
         self.routine = f"after-{self.name}"
         self.columns = ("angle", "parameters", *self.inputs)
+
+    @classmethod
+    def opened(cls, sight: Sight | None, options: Any) -> Self:
+        """Return the score as `pqpp_feedback.assessors.vistar.VistarOptions` want it."""
+        return cls(sight, **{name: getattr(options, name) for name in cls.options})
+
+    @property
+    def sight(self) -> Sight:
+        """What it looks with; how long it takes is added to this score's `seconds`."""
+        assert self._sight is not None
+        self._sight.timed = self.timed  # scores share it
+        return self._sight
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -74,33 +99,3 @@ class VistarScore(Assessor):
     @abc.abstractmethod
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the score of an image's evidence."""
-
-
-def asked(picture: Picture, name: str) -> Any:
-    """Return what a prompt says under a name: a column, or a control parameter of the prompt.
-
-    Example:
-        >>> from pathlib import Path
-        >>> parameters = {"key": ["font"], "value": ["Futura"]}
-        >>> asked(Picture(Path("a.png"), "A sign", about={"parameters": parameters}), "font")
-        'Futura'
-    """
-    given = picture.about.get(name)
-    if given is not None:
-        return given
-    pairs = picture.about.get("parameters") or {}
-    found = dict(zip(pairs.get("key", ()), pairs.get("value", ()), strict=False))
-    return found.get(name)
-
-
-def listed(value: Any) -> list[str]:
-    """Return a list, or a text with bars or semicolons between its parts, as a list of texts.
-
-    Example:
-        >>> listed("a cat wakes; a cat eats"), listed(["one"]), listed(None)
-        (['a cat wakes', 'a cat eats'], ['one'], [])
-    """
-    if value is None:
-        return []
-    parts = re.split(r"[;|]", value) if isinstance(value, str) else value
-    return [str(part).strip() for part in parts if str(part).strip()]

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
-from pqpp_feedback.assess.errors import AssessError
+from pqpp_backbones.pretrained import Model, load_model
 from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.assess.vectors import unit_rows
+from pqpp_feedback.checks import check_choice
 from pqpp_feedback.vistar.choices import choices
-from pqpp_feedback.vistar.score import asked, listed
+from pqpp_feedback.vistar.parameters import asked, listed
 from pqpp_files.extras import needing
-from pqpp_models.pretrained import Loaded, Model, load_model
 
-if TYPE_CHECKING:
-    from pqpp_feedback.assess.detector import DetectorEye
-
-Timed = Callable[[str], AbstractContextManager[None]]
+_SIZES = ("original_sizes", "reshaped_input_sizes")  # for what comes after the model
 _KEPT = 32  # what was seen of the last images is kept for the next score
 _LONGEST = 1024
 """Pixels of the longer side at which masks and depth are made."""
@@ -42,12 +40,15 @@ ROLES: Mapping[str, tuple[str, str]] = {
 """Role to the model's usual name and to its class in transformers."""
 
 
+Masks = NDArray[np.bool_]
+
+
 @dataclass
 class Objects:
     """The objects of an image: `label`, `score`, `box` in shares; masks (n, height, width)."""
 
     seen: list[dict[str, Any]]
-    masks: NDArray[np.bool_]
+    masks: Masks
 
 
 @dataclass
@@ -58,6 +59,7 @@ class Sight:
         names: Role to the name of a folder or a repository, where it is not the usual one.
         device: Where they run; a GPU if there is one, if None.
         dtype: Of their numbers.
+        timed: Adds up how long a role's model looks; the score that looks puts its own here.
 
     Example:
         >>> Sight({"depth": "my/depth"}).names
@@ -67,226 +69,171 @@ class Sight:
     names: Mapping[str, str] = field(default_factory=dict)
     device: str | None = None
     dtype: str = "float32"
-    _loaded: dict[str, Loaded] = field(default_factory=dict, repr=False)
-    _detector: DetectorEye | None = field(default=None, repr=False)
-    _seen: OrderedDict[tuple[str, str], Any] = field(default_factory=OrderedDict, repr=False)
+    timed: Callable[[str], AbstractContextManager[Any]] = nullcontext
+    _loaded: dict[str, Any] = field(default_factory=dict, repr=False)
+    _seen: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for role in self.names:
-            if role not in ROLES:
-                raise AssessError(
-                    f"{role!r} is no role of a model; choose among {', '.join(ROLES)}"
-                )
+            check_choice("role", role, list(ROLES))
 
-    def model(self, role: str) -> Loaded:
-        """Return the model of a role, loaded at first use.
+    def model(self, role: str) -> Any:
+        """Return the model of a role, loaded at first use: `Loaded`, or a `DetectorEye`.
 
         Raises:
-            AssessError: It cannot be had, in one line.
+            CheckpointError: It cannot be had, in one line.
         """
         if role not in self._loaded:
-            usual, kind = ROLES[role]
-            name = self.names.get(role) or usual
-            self._loaded[role] = load_model(name, kind, role, self.device, self.dtype)
+            name, place = self.names.get(role) or ROLES[role][0], (self.device, self.dtype)
+            if role == "detector":
+                with needing("pqpp assess", "assess"):
+                    from pqpp_feedback.assess.detector import DetectorEye
+                self._loaded[role] = DetectorEye(name, *place)
+            else:
+                self._loaded[role] = load_model(name, ROLES[role][1], role, *place)
         return self._loaded[role]
 
     def told(self, *roles: str) -> dict[str, Model]:
         """Return the names and revisions of roles, which are loaded."""
-        return {
-            role: self.detector.told if role == "detector" else self.model(role).told
-            for role in roles
-        }
+        return {role: self.model(role).told for role in roles}
 
-    def objects(self, image: Any, picture: Picture, timed: Timed) -> Objects:
+    def objects(self, image: Any, picture: Picture) -> Objects:
         """Return an image's objects: of the words that the prompt lists, else of usual ones.
 
         Args:
             image: RGB, of PIL.
             picture: Its column or parameter `objects` may list the words.
-            timed: Of the score that looks.
         """
         words = listed(asked(picture, "objects")) or choices("sight")["usual_objects"]
         key = "\n".join(words)
-        return self._once(f"objects {key}", picture, lambda: self._objects(image, words, timed))
+        return self._once(f"objects {key}", picture, lambda: self._objects(smaller(image), words))
 
-    def depth(self, image: Any, picture: Picture, timed: Timed) -> NDArray[np.float64]:
+    def depth(self, image: Any, picture: Picture) -> NDArray[np.float64]:
         """Return (height, width), the distance of each pixel along the view."""
-        return self._once("depth", picture, lambda: self._depth(image, timed))
+        return self._once("depth", picture, lambda: self._depth(smaller(image)))
 
     def _once(self, what: str, picture: Picture, look: Callable[[], Any]) -> Any:
         key = (what, str(picture.path))
         if key not in self._seen:
             self._seen[key] = look()
-            while len(self._seen) > _KEPT:
-                self._seen.popitem(last=False)
+            if len(self._seen) > _KEPT:
+                del self._seen[next(iter(self._seen))]
         return self._seen[key]
 
-    def _objects(self, image: Any, words: Sequence[str], timed: Timed) -> Objects:
-        image = smaller(image)
-        found = self.detect(image, words, timed)[: choices("sight")["most_objects"]]
-        masks, sure = self.segment(image, [one["box"] for one in found], timed)
-        seen = [{**one, "score": one["score"] * own} for one, own in zip(found, sure, strict=True)]
+    def _objects(self, image: Any, words: Sequence[str]) -> Objects:
+        found = self.detect(image, words)[: choices("sight")["most_objects"]]
+        masks, sure = self.segment(image, [box["box"] for box in found])
+        seen = [{**box, "score": box["score"] * own} for box, own in zip(found, sure, strict=True)]
         return Objects(seen, masks)
 
-    @property
-    def detector(self) -> DetectorEye:
-        """What finds boxes, loaded at first use."""
-        if self._detector is None:
-            name = self.names.get("detector") or ROLES["detector"][0]
-            with needing("pqpp assess", "assess"):
-                from pqpp_feedback.assess.detector import DetectorEye
-            self._detector = DetectorEye(name, self.device, self.dtype)
-        return self._detector
+    def _run(self, role: str, inputs: dict[str, Any], **options: Any) -> tuple[Any, Any]:
+        """Return what a role's processor makes of inputs, and its model of that."""
+        import torch
 
-    def detect(self, image: Any, words: Sequence[str], timed: Timed) -> list[dict[str, Any]]:
+        from pqpp_feedback.assess.detector import placed
+
+        loaded = self.model(role)
+        with self.timed(role), torch.inference_mode():
+            prepared = loaded.processor(**inputs, return_tensors="pt")
+            tensors = {name: prepared[name] for name in prepared if name not in _SIZES}
+            return prepared, loaded.model(**placed(tensors, loaded), **options)
+
+    def detect(self, image: Any, words: Sequence[str]) -> list[dict[str, Any]]:
         """Return boxes of some words, the surest first: `label`, `score`, `box` in shares."""
         from pqpp_feedback.assess.detector import apart
 
-        chosen = choices("sight")
-        with timed("detector"):
-            (seen,) = self.detector.look([image], [list(words)])
-        sure = [one for one in seen["boxes"] if one["score"] >= chosen["least_score"]]
+        with self.timed("detector"):
+            (seen,) = self.model("detector").look([image], [list(words)])
+        least = choices("sight")["least_score"]
+        sure = [box for box in seen["boxes"] if box["score"] >= least]
         # An object that is found as several things is one object.
-        return apart(sorted(sure, key=lambda one: -one["score"]))
+        return apart(sorted(sure, key=lambda box: -box["score"]))
 
-    def segment(
-        self, image: Any, shares: Sequence[Sequence[float]], timed: Timed
-    ) -> tuple[NDArray[np.bool_], list[float]]:
+    def segment(self, image: Any, shares: Sequence[Sequence[float]]) -> tuple[Masks, list[float]]:
         """Return the mask of what each box holds, and how sure the model is of it, in [0, 1]."""
-        import torch
-
         boxes = in_pixels(shares, image.size)
         if not len(boxes):
             return np.zeros((0, *image.size[::-1]), bool), []
-        segmenter = self.model("segmenter")
-        with timed("segmenter"), torch.inference_mode():
-            inputs = segmenter.processor(
-                images=image, input_boxes=[boxes.tolist()], return_tensors="pt"
-            )
-            outputs = segmenter.model(**_placed(inputs, segmenter), multimask_output=False)
-            sizes = [
-                inputs[name]
-                for name in ("original_sizes", "reshaped_input_sizes")
-                if name in inputs
-            ]
-            masks = segmenter.processor.post_process_masks(
-                outputs.pred_masks.cpu().float(), *sizes
-            )[0]
+        given = {"images": image, "input_boxes": [boxes.tolist()]}
+        inputs, outputs = self._run("segmenter", given, multimask_output=False)
+        sizes = [inputs[name] for name in _SIZES if name in inputs]
+        processor = self.model("segmenter").processor
+        masks = processor.post_process_masks(outputs.pred_masks.cpu().float(), *sizes)[0]
         sure = outputs.iou_scores.float().cpu().reshape(-1).clamp(0, 1).tolist()
         return masks[:, 0].numpy().astype(bool), sure
 
-    def _depth(self, image: Any, timed: Timed) -> NDArray[np.float64]:
-        import torch
-
-        image, depth = smaller(image), self.model("depth")
-        with timed("depth"), torch.inference_mode():
-            inputs = depth.processor(images=image, return_tensors="pt")
-            outputs = depth.model(**_placed(inputs, depth))
-            found = depth.processor.post_process_depth_estimation(
-                outputs, target_sizes=[image.size[::-1]]
-            )[0]["predicted_depth"]
-        values = found.float().cpu().numpy().astype(float)
-        if is_distance(depth.model.config):
+    def _depth(self, image: Any) -> NDArray[np.float64]:
+        loaded, (_, outputs) = self.model("depth"), self._run("depth", {"images": image})
+        (found,) = loaded.processor.post_process_depth_estimation(
+            outputs, target_sizes=[image.size[::-1]]
+        )
+        values = found["predicted_depth"].float().cpu().numpy().astype(float)
+        if is_distance(loaded.model.config):
             return np.maximum(values, 1e-6)
         # Nearness, up to scale and shift: what is nearest is taken to be at 1.
         near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
         return 1 / (near + choices("sight")["far_nearness"])
 
-    def similarity(
-        self, images: Sequence[Any], texts: Sequence[str], timed: Timed
-    ) -> NDArray[np.float64]:
+    def similarity(self, images: Sequence[Any], texts: Sequence[str]) -> NDArray[np.float64]:
         """Return CLIP's cosines, a row an image, a column a text; each is embedded by itself."""
+        from pqpp_backbones.images.embedding import embed_images, embed_prompts
+
         clip = self.model("similarity")
-        with timed("similarity"):
-            pictures = [self._embedded(clip, image) for image in images]
-            words = [self._embedded(clip, text) for text in texts]
-        return np.array(pictures) @ np.array(words).T
+        with self.timed("similarity"):
+            pictures = unit_rows(embed_images(clip.model, clip.processor, images, 1))
+            words = unit_rows(embed_prompts(clip.model, clip.processor, texts, 1))
+        return pictures @ words.T
 
-    def _embedded(self, clip: Loaded, one: Any) -> NDArray[np.float64]:
-        import torch
-
-        from pqpp_models.images.backbone import embed_pixels, embed_tokens
-        from pqpp_models.images.embedding import pixels_of, tokens_of
-
-        with torch.inference_mode():
-            if isinstance(one, str):
-                tokens = tokens_of(clip.processor, [one], clip.model.config)
-                placed = {name: value.to(clip.device) for name, value in tokens.items()}
-                found = embed_tokens(clip.model, **placed)
-            else:
-                pixels = pixels_of(clip.processor, [one]).to(clip.device, clip.model.dtype)
-                found = embed_pixels(clip.model, pixels)
-        vector = found[0].double().cpu().numpy()
-        return vector / max(np.linalg.norm(vector), 1e-12)
-
-    def subject(self, image: Any, subject: str, timed: Timed) -> NDArray[np.float64] | None:
+    def subject(self, image: Any, subject: str) -> NDArray[np.float64] | None:
         """Return the features of the surest find of a subject, cut out; None without a find."""
-        import torch
-
         image = smaller(image)
-        found = self.detect(image, [subject], timed)[:1]
-        if not found:
-            return None
-        masks, _ = self.segment(image, [found[0]["box"]], timed)
-        cut = _cut_out(image, in_pixels([found[0]["box"]], image.size)[0], masks[0])
+        boxes = [found["box"] for found in self.detect(image, [subject])[:1]]
+        masks, _ = self.segment(image, boxes)
+        cut = _cut_out(image, in_pixels(boxes, image.size)[0], masks[0]) if boxes else None
         if cut is None:
             return None
-        features = self.model("features")
-        with timed("features"), torch.inference_mode():
-            inputs = features.processor(images=cut, return_tensors="pt")
-            found = features.model(**_placed(inputs, features)).pooler_output
-        return found[0].double().cpu().numpy().reshape(-1)
+        _, outputs = self._run("features", {"images": cut})
+        return outputs.pooler_output[0].double().cpu().numpy().reshape(-1)
 
-    def features(self, image: Any, timed: Timed) -> NDArray[np.float64]:
+    def features(self, image: Any) -> NDArray[np.float64]:
         """Return (places, features): early layers of a network of images, as PaDiM takes them."""
         import torch
 
-        chosen, anomaly = choices("geometry"), self.model("anomaly")
+        chosen = choices("geometry")
         side = chosen["anomaly_grid"]
-        with timed("anomaly"), torch.inference_mode():
-            inputs = anomaly.processor(images=image, return_tensors="pt")
-            layers = anomaly.model(**_placed(inputs, anomaly), output_hidden_states=True)
-            maps = [one.float() for one in layers.hidden_states[1:4]]
-            resized = [
-                torch.nn.functional.interpolate(one, (side, side), mode="bilinear") for one in maps
-            ]
+        _, outputs = self._run("anomaly", {"images": image}, output_hidden_states=True)
+        resize = torch.nn.functional.interpolate
+        layers = [layer.float() for layer in outputs.hidden_states[1:4]]
+        resized = [resize(layer, (side, side), mode="bilinear") for layer in layers]
         found = torch.cat(resized, 1)[0].flatten(1).T.double().cpu().numpy()
         kept = np.random.default_rng(0).permutation(found.shape[1])
         return found[:, np.sort(kept[: chosen["anomaly_features"]])]
 
-    def people(self, image: Any, timed: Timed) -> list[dict[str, Any]]:
+    def people(self, image: Any) -> list[dict[str, Any]]:
         """Return the people: `label`, `score`, `box`, `keypoints` in pixels, `expression`."""
-        import torch
-
         image = smaller(image)
-        seen = self.detect(image, ["person"], timed)
+        seen = self.detect(image, ["person"])
         if not seen:
             return []
-        pose, boxes = self.model("pose"), in_pixels([one["box"] for one in seen], image.size)
-        sides = np.column_stack([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]])
-        with timed("pose"), torch.inference_mode():
-            inputs = pose.processor(image, boxes=[sides.tolist()], return_tensors="pt")
-            outputs = pose.model(**_placed(inputs, pose))
-            found = pose.processor.post_process_pose_estimation(outputs, boxes=[sides.tolist()])[0]
+        boxes = in_pixels([person["box"] for person in seen], image.size)
+        sides = [np.column_stack([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]]).tolist()]
+        _, outputs = self._run("pose", {"images": image, "boxes": sides})
+        read = self.model("pose").processor.post_process_pose_estimation
         people = []
-        for person, one in zip(seen, found, strict=True):
-            points, sure = (one[name].float().cpu().numpy() for name in ("keypoints", "scores"))
+        for person, found in zip(seen, read(outputs, boxes=sides)[0], strict=True):
+            points, sure = (found[name].float().cpu().numpy() for name in ("keypoints", "scores"))
             keypoints = np.column_stack([points, sure]).tolist()
-            expression = self._expression(image, keypoints, timed)
+            expression = self._expression(image, keypoints)
             people.append({**person, "keypoints": keypoints, "expression": expression})
         return people
 
-    def _expression(self, image: Any, keypoints: list, timed: Timed) -> str | None:
-        import torch
-
+    def _expression(self, image: Any, keypoints: list) -> str | None:
         box = face_box(keypoints, image.size)
         if box is None:
             return None
-        model = self.model("expression")
-        with timed("expression"), torch.inference_mode():
-            inputs = model.processor(images=image.crop(box), return_tensors="pt")
-            logits = model.model(**_placed(inputs, model)).logits
-        return str(model.model.config.id2label[int(logits.argmax())]).lower()
+        _, outputs = self._run("expression", {"images": image.crop(box)})
+        labels = self.model("expression").model.config.id2label
+        return str(labels[int(outputs.logits.argmax())]).lower()
 
 
 def face_box(
@@ -314,10 +261,8 @@ def face_box(
     return (int(left), int(top), int(right), int(bottom)) if right > left and bottom > top else None
 
 
-def _cut_out(image: Any, box: NDArray[np.float64], mask: NDArray[np.bool_]) -> Any:
+def _cut_out(image: Any, box: NDArray[np.float64], mask: Masks) -> Any:
     """Return what a mask shows within a box, the rest in grey; None where that is nothing."""
-    from PIL import Image
-
     left, top = np.floor(box[:2]).astype(int)
     right, bottom = np.ceil(box[2:]).astype(int)
     own = mask[top:bottom, left:right]
@@ -362,24 +307,8 @@ def smaller(image: Any) -> Any:
         >>> smaller(Image.new("RGB", (2048, 512))).size
         (1024, 256)
     """
-    from PIL import Image
-
     longest = max(image.size)
     if longest <= _LONGEST:
         return image
     size = [max(1, round(side * _LONGEST / longest)) for side in image.size]
     return image.resize(size, Image.Resampling.BICUBIC)
-
-
-def _placed(inputs: Any, loaded: Loaded) -> dict[str, Any]:
-    """Return a processor's tensors on the model's device, pixels in its dtype."""
-    import torch
-
-    kind = getattr(torch, loaded.dtype)
-    return {
-        name: value.to(loaded.device, kind)
-        if value.is_floating_point()
-        else value.to(loaded.device)
-        for name, value in inputs.items()
-        if name not in ("original_sizes", "reshaped_input_sizes")
-    }

@@ -1,30 +1,16 @@
 """Long jobs, shard by shard: killed and run again at any time, on any number of machines."""
 
-from pqpp_files.shards.cells import all_utf_8, ids_of, texts_of
-from pqpp_files.shards.cut import (
-    HeldShard,
-    Shard,
-    find_shards,
-    hold_shards,
-    launched_share,
-    parts_of_share,
-    share_of,
-)
-from pqpp_files.shards.run import ERROR, MANIFEST, ShardsDone, run_shards
-
-__all__ = [
-    "ERROR",
-    "MANIFEST",
-    "HeldShard",
-    "Shard",
-    "ShardsDone",
-    "all_utf_8",
-    "find_shards",
-    "hold_shards",
-    "ids_of",
-    "launched_share",
-    "parts_of_share",
-    "run_shards",
-    "share_of",
-    "texts_of",
-]
+from pqpp_files.shards.cells import all_utf_8 as all_utf_8
+from pqpp_files.shards.cells import cell_texts as cell_texts
+from pqpp_files.shards.cells import ids_of as ids_of
+from pqpp_files.shards.cut import HeldShard as HeldShard
+from pqpp_files.shards.cut import Shard as Shard
+from pqpp_files.shards.cut import find_shards as find_shards
+from pqpp_files.shards.cut import hold_shards as hold_shards
+from pqpp_files.shards.cut import launched_share as launched_share
+from pqpp_files.shards.cut import parts_of_share as parts_of_share
+from pqpp_files.shards.cut import share_of as share_of
+from pqpp_files.shards.run import ERROR as ERROR
+from pqpp_files.shards.run import MANIFEST as MANIFEST
+from pqpp_files.shards.run import ShardsDone as ShardsDone
+from pqpp_files.shards.run import run_shards as run_shards

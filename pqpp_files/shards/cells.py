@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def texts_of(
+def cell_texts(
     table: pa.Table, column: str, called: str = "", remedy: str = "name it so"
 ) -> tuple[list[str], list[str | None]]:
     """Return a column of texts, and what is wrong with each cell.
@@ -32,7 +32,7 @@ def texts_of(
 
     Example:
         >>> import pyarrow as pa
-        >>> texts_of(pa.table({"prompt": ["a cat", None, " "]}), "prompt")
+        >>> cell_texts(pa.table({"prompt": ["a cat", None, " "]}), "prompt")
         (['a cat', '', ' '], [None, 'the prompt is a NoneType, not a text', 'the prompt is blank'])
     """
     if column not in table.column_names:
@@ -40,8 +40,8 @@ def texts_of(
             f"no column {column!r} among {', '.join(table.column_names)[:200]}; {remedy}"
         )
     cells = _cells(table[column])
-    texts = [one if isinstance(one, str) else "" for one in cells]
-    return texts, [_fault(one, called or column) for one in cells]
+    texts = [cell if isinstance(cell, str) else "" for cell in cells]
+    return texts, [_fault(cell, called or column) for cell in cells]
 
 
 def ids_of(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
@@ -66,14 +66,14 @@ def ids_of(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
     if column in table.column_names and pa.types.is_integer(table[column].type):
         place = table.column_names.index(column)
         table = table.set_column(place, column, table[column].cast(pa.string()))
-    ids, errors = texts_of(table, column)
+    ids, errors = cell_texts(table, column)
     seen: set[str] = set()
-    for number, one in enumerate(ids):
-        if errors[number] is None and not is_folder_name(one):
-            errors[number] = f"the {column} {one!r:.80} cannot be a folder's name"
-        elif errors[number] is None and one in seen:
-            errors[number] = f"the {column} {one} stands twice"
-        seen.add(one)
+    for row, row_id in enumerate(ids):
+        if errors[row] is None and not is_folder_name(row_id):
+            errors[row] = f"the {column} {row_id!r:.80} cannot be a folder's name"
+        elif errors[row] is None and row_id in seen:
+            errors[row] = f"the {column} {row_id} stands twice"
+        seen.add(row_id)
     return ids, errors
 
 
@@ -92,21 +92,16 @@ def all_utf_8(table: pa.Table) -> pa.Table:
     """
     import pyarrow as pa
 
-    try:
-        table.validate(full=True)
-        return table
-    except pa.ArrowInvalid:
-        pass
     for place, name in enumerate(table.column_names):
         column = table[name]
         try:
             column.validate(full=True)
         except pa.ArrowInvalid as error:
-            if not _is_text(column.type):
+            if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
                 raise FileError(f"the column {name!r}: {error}; write the file again") from None
             kept = [
-                one.decode("utf-8", "replace") if isinstance(one, bytes) else one
-                for one in _cells(column)
+                cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
+                for cell in _cells(column)
             ]
             table = table.set_column(place, name, pa.array(kept, column.type))
     return table
@@ -124,8 +119,8 @@ def text_array(cells: Sequence[str]) -> pa.Array:
     try:
         return pa.array(cells, pa.string())
     except UnicodeEncodeError:
-        found = pa.array([one.encode("utf-8", "surrogateescape") for one in cells], pa.binary())
-        return pa.Array.from_buffers(pa.string(), len(found), found.buffers())
+        raw = pa.array([cell.encode("utf-8", "surrogateescape") for cell in cells], pa.binary())
+        return pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
 
 
 def _cells(column: pa.ChunkedArray) -> list[Any]:
@@ -138,7 +133,7 @@ def _cells(column: pa.ChunkedArray) -> list[Any]:
         return column.to_pylist()
     except UnicodeDecodeError:
         kind = pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary()
-        return [_decoded(one) for one in column.cast(kind).to_pylist()]
+        return [_decoded(cell) for cell in column.cast(kind).to_pylist()]
 
 
 def _decoded(cell: bytes | None) -> str | bytes | None:
@@ -146,12 +141,6 @@ def _decoded(cell: bytes | None) -> str | bytes | None:
         return None if cell is None else cell.decode("utf-8")
     except UnicodeDecodeError:
         return cell
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 def _fault(cell: Any, called: str) -> str | None:

@@ -126,25 +126,20 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
     size = SIZE if size is None else size
     if size < 1:
         raise FileError(f"shard size {size}: give a number from 1")
-    found: dict[str, FileShape] = {}
-    common: dict[str, pa.DataType] = {}
-    for path in files_of(source):
-        found[path] = shape_of(path, size)
-        _agree(path, found, common)
-    cuts, before = [], 0
-    for path, shape in found.items():
-        types = tuple(
-            (one.name, common[one.name]) for one in shape.schema if one.type != common[one.name]
-        )
-        is_named = not numbered or any(one in shape.schema.names for one in numbered)
-        number = "" if is_named else numbered[0]
-        for at, rows, span in shape.cuts:
-            cuts.append((path, at, rows, shape.digest, before + at, number, span, types))
-        before += sum(rows for _, rows, _ in shape.cuts)
+    shapes = {path: shape_of(path, size) for path in files_of(source)}
+    common = _common_types(shapes)
+    cuts, first = [], 0
+    for path, shape in shapes.items():
+        columns = {column.name: column.type for column in shape.schema}
+        types = tuple((name, common[name]) for name in columns if columns[name] != common[name])
+        is_named = not numbered or not columns.keys().isdisjoint(numbered)
+        for start, rows, span in shape.cuts:
+            number = "" if is_named else numbered[0]
+            cuts.append((path, start, rows, shape.digest, first, number, span, types))
+            first += rows
     if not cuts:
         raise FileError(f"{source}: no rows; give a file that has some")
-    names = names_of_parts(len(cuts))
-    return [Shard(name, *cut) for name, cut in zip(names, cuts, strict=True)]
+    return [Shard(name, *cut) for name, cut in zip(names_of_parts(len(cuts)), cuts, strict=True)]
 
 
 def hold_shards(table: pa.Table, size: int) -> list[HeldShard]:
@@ -155,9 +150,8 @@ def hold_shards(table: pa.Table, size: int) -> list[HeldShard]:
         >>> [shard.rows for shard in hold_shards(pa.table({"n": [1, 2, 3]}), 2)]
         [2, 1]
     """
-    starts = range(0, len(table), size)
-    names = names_of_parts(len(starts))
-    return [HeldShard(name, table.slice(at, size)) for name, at in zip(names, starts, strict=True)]
+    parts = [table.slice(start, size) for start in range(0, len(table), size)]
+    return list(map(HeldShard, names_of_parts(len(parts)), parts))
 
 
 def names_of_parts(count: int) -> list[str]:
@@ -205,10 +199,10 @@ def parts_of_share(share: str | None) -> tuple[int, int]:
     """
     if share is None:
         return 0, 1
-    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", share)
-    if not found or int(found[1]) >= int(found[2]):
+    parts = re.fullmatch(r"(\d{1,9})/(\d{1,9})", share)
+    if not parts or int(parts[1]) >= int(parts[2]):
         raise FileError(f"shard {share!r}: write I/N with I from 0 to N - 1, like 0/4")
-    return int(found[1]), int(found[2])
+    return int(parts[1]), int(parts[2])
 
 
 def launched_share(environment: Mapping[str, str]) -> str | None:
@@ -222,29 +216,31 @@ def launched_share(environment: Mapping[str, str]) -> str | None:
     return f"{rank}/{size}" if rank and size else None
 
 
-def _agree(path: str, found: Mapping[str, FileShape], common: dict[str, pa.DataType]) -> None:
-    """Refuse a file whose columns are not those of the others, and note the type of each column.
+def _common_types(shapes: Mapping[str, FileShape]) -> dict[str, pa.DataType]:
+    """Return the type of each column, and refuse a file whose columns are not those of the others.
 
     A column without any value has no type, and may have that of the other files.
     """
     import pyarrow as pa
 
-    before, first = next(iter(found.items()))
-    one, other = first.schema, found[path].schema
-    if one.names != other.names:
-        raise FileError(
-            f"{path}: columns {', '.join(other.names)[:100]}, those of {before} are "
-            f"{', '.join(one.names)[:100]}; give files of one kind"
-        )
-    for column in other:
-        known = common.get(column.name, pa.null())
-        if pa.types.is_null(known):
-            common[column.name] = column.type
-        elif not pa.types.is_null(column.type) and _kind(column.type) != _kind(known):
+    common: dict[str, pa.DataType] = {}
+    for path, shape in shapes.items():
+        before, names = next((file, other.schema.names) for file, other in shapes.items())
+        if shape.schema.names != names:
             raise FileError(
-                f"{path}: the column {column.name} holds {column.type}, in files before it "
-                f"{known}; give files of one kind"
+                f"{path}: columns {', '.join(shape.schema.names)[:100]}, those of {before} are "
+                f"{', '.join(names)[:100]}; give files of one kind"
             )
+        for column in shape.schema:
+            known = common.get(column.name, pa.null())
+            if pa.types.is_null(known):
+                common[column.name] = column.type
+            elif not pa.types.is_null(column.type) and _kind(column.type) != _kind(known):
+                raise FileError(
+                    f"{path}: the column {column.name} holds {column.type}, in files before it "
+                    f"{known}; give files of one kind"
+                )
+    return common
 
 
 def _kind(of: pa.DataType) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import accumulate, chain
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ KINDS = ("parquet", "arrow", "csv", "tsv", "csv.gz", "tsv.gz")
 """How the names of such files end; `arrow` is what `datasets` saves."""
 _END = 1 << 18
 _AT_ONCE = 16_384
+Cut = tuple[int, int, tuple[int, int] | None]
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class FileShape:
 
     schema: pa.Schema
     digest: str
-    cuts: list[tuple[int, int, tuple[int, int] | None]] = field(default_factory=list)
+    cuts: list[Cut]
 
 
 def files_of(source: str) -> list[str]:
@@ -50,7 +51,7 @@ def files_of(source: str) -> list[str]:
         >>> from pathlib import Path
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = [(folder / name).write_text("prompt\na cat\n") for name in ("b.csv", "a.csv")]
-        >>> [one.rpartition("/")[2] for one in files_of(str(folder))]
+        >>> [path.rpartition("/")[2] for path in files_of(str(folder))]
         ['a.csv', 'b.csv']
     """
     import fsspec
@@ -62,14 +63,14 @@ def files_of(source: str) -> list[str]:
         elif file_system.isdir(path):
             below = f"{path.rstrip('/')}/**/*."
             of_kind = [_plain(file_system.glob(f"{below}{kind}")) for kind in KINDS]
-            found = of_kind[0] + of_kind[1] or [one for some in of_kind for one in some]
+            found = of_kind[0] + of_kind[1] or list(chain.from_iterable(of_kind))
         else:
             found = [path] if file_system.exists(path) else []
     except Exception as error:  # each file system has errors of its own
         raise FileError(f"{source}: {in_a_line(error)}; check its name") from None
     if not found:
         raise FileError(f"{source}: there is no such file; check its name")
-    return [file_system.unstrip_protocol(one) for one in sorted(found)]
+    return [file_system.unstrip_protocol(path) for path in sorted(found)]
 
 
 def shape_of(path: str, size: int) -> FileShape:
@@ -95,7 +96,7 @@ def shape_of(path: str, size: int) -> FileShape:
     import pyarrow as pa
     import pyarrow.parquet
 
-    if _is_separated(path):
+    if path.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
         return _shape_of_separated(path, size)
     try:
         if path.endswith(".arrow"):
@@ -112,7 +113,7 @@ def shape_of(path: str, size: int) -> FileShape:
     twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
     if twice is not None:
         raise FileError(f"{path}: the column {twice} stands twice; keep one of them, or rename one")
-    cuts: list[Any] = [(at, min(size, rows - at), None) for at in range(0, rows, size)]
+    cuts: list[Cut] = [(start, min(size, rows - start), None) for start in range(0, rows, size)]
     return FileShape(schema, _digest_of_end(path), cuts)
 
 
@@ -142,7 +143,7 @@ def rows_of(path: str, start: int, rows: int, span: tuple[int, int] | None) -> p
 
 def _plain(paths: list[str]) -> list[str]:
     """Leave out what begins so as readers of folders leave it out: what is not whole yet, say."""
-    return [one for one in paths if not PurePosixPath(one).name.startswith((".", "_"))]
+    return [path for path in paths if not PurePosixPath(path).name.startswith((".", "_"))]
 
 
 def _digest_of_end(path: str) -> str:
@@ -158,21 +159,17 @@ def _parquet_rows(path: str, start: int, rows: int) -> pa.Table:
     import pyarrow.parquet
 
     with _opened(path) as opened, pa.parquet.ParquetFile(opened) as file:
-        groups, at, skipped = [], 0, 0
-        for number in range(file.num_row_groups):
-            end = at + file.metadata.row_group(number).num_rows
-            if end <= start:
-                skipped = end
-            elif at < start + rows:
-                groups.append(number)
-            at = end
-        parts, seen = [], skipped
+        sizes = [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)]
+        ends = list(accumulate(sizes))
+        groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < start + rows]
+        at = ends[groups[0]] - sizes[groups[0]] if groups else 0
+        parts = []
         for batch in file.iter_batches(_AT_ONCE, row_groups=groups):
-            first, last = max(start - seen, 0), min(start + rows - seen, len(batch))
+            first, last = max(start - at, 0), min(start + rows - at, len(batch))
             if first < last:
                 parts.append(batch.slice(first, last - first))
-            seen += len(batch)
-            if seen >= start + rows:
+            at += len(batch)
+            if at >= start + rows:
                 break
         return pa.Table.from_batches(parts, file.schema_arrow)
 
@@ -209,47 +206,34 @@ class _AnyPlace(Input):
         return file
 
 
-def _is_separated(path: str) -> bool:
-    return path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
-
-
 def _separated(path: str) -> Separated:
-    found = Separated(_AnyPlace(path), None, None)
-    found.errors = "surrogateescape"
-    return found
+    source = Separated(_AnyPlace(path), None, None)
+    source.errors = "surrogateescape"
+    return source
 
 
 def _shape_of_separated(path: str, size: int) -> FileShape:
     import pyarrow as pa
 
-    with _readable(path):
+    try:
         names, spans, digest = _separated(path).spans(size)
+    except OSError as error:
+        raise FileError(f"{path}: {in_a_line(error, named=False)}; copy it again") from None
     if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
         raise FileError(f"{path}, line 1: not UTF-8; convert the file")
-    at = 0
-    cuts: list[Any] = []
+    cuts: list[Cut] = []
     for rows, begin, end in spans:
-        cuts.append((at, rows, (begin, end)))
-        at += rows
+        cuts.append((sum(cuts[-1][:2]) if cuts else 0, rows, (begin, end)))
     return FileShape(pa.schema([(name, pa.string()) for name in names]), digest[:16], cuts)
 
 
 def _separated_rows(path: str, span: tuple[int, int]) -> pa.Table:
     import pyarrow as pa
 
-    with _readable(path):
-        source = _separated(path)
-        with source.source.open() as file:
-            file.seek(span[0])
-            content = file.read(span[1] - span[0])
-        names, rows = source.rows_in(io.BytesIO(content))
+    source = _separated(path)
+    with source.source.open() as file:
+        file.seek(span[0])
+        content = file.read(span[1] - span[0])
+    names, rows = source.rows_in(io.BytesIO(content))
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
     return pa.table([text_array(cells) for cells in columns], names)
-
-
-@contextmanager
-def _readable(path: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FileError(f"{path}: {in_a_line(error, named=False)}; copy it again") from None

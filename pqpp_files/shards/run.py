@@ -15,13 +15,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_files.check_output import check_output_folder
 from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.shards.cells import all_utf_8
 from pqpp_files.shards.cut import AnyShard, Shard, share_of
 from pqpp_files.write_beside import write_beside, write_whole
@@ -96,49 +95,50 @@ def run_shards(
         >>> run_shards(lambda table: table, shards, folder / "out", {})
         ShardsDone(shards=0, skipped=2, rows=0, errors=0)
     """
-    place = Path(output).expanduser()
+    place = expanded(output)
     chosen = share_of(shards, share)
     if workers < 1:
         raise FileError(f"workers {workers}: give a number from 1")
-    inputs = [one.path.removeprefix("file://") for one in shards if isinstance(one, Shard)]
-    check_output_folder(place, (*_OUTPUTS, *beside), set(inputs))
+    inputs = {shard.path.removeprefix("file://") for shard in shards if isinstance(shard, Shard)}
+    check_output_folder(place, (*_OUTPUTS, *beside), inputs)
     # Not the whole path, which may differ between the machines of one job.
-    noted = {"settings": dict(settings), "shards": [one.told() for one in shards]}
-    begun = _Begun(job, place, json.dumps(noted, indent=1, sort_keys=True) + "\n")
-    begun.check()
-    todo = [shard for shard in chosen if not (place / shard.name).exists()]
-    summary = ShardsDone(skipped=len(chosen) - len(todo))
-    left = {shard.name for shard in todo}
-    there = (place / shard.name for shard in chosen if shard.name not in left)
-    summary.errors = sum(map(_errors_in, there))
+    made_from = {"settings": dict(settings), "shards": [shard.told() for shard in shards]}
+    work = _Work(job, place, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
+    work.check()
+    todo, summary = [], ShardsDone()
+    for shard in chosen:
+        if (place / shard.name).exists():
+            summary.skipped += 1
+            summary.errors += _errors_in(place / shard.name)
+        else:
+            todo.append(shard)
     with _bar(chosen, todo, progress) as bar:
-        for shard, errors in _done(begun, todo, workers):
+        for shard, errors in _done(work, todo, workers):
             if errors is None:
                 summary.skipped += 1
             else:
                 summary.shards += 1
                 summary.rows += shard.rows
                 summary.errors += errors
-            if bar is not None:
-                bar.update(shard.rows)
+            bar.update(shard.rows)
     return summary
 
 
 @dataclass
-class _Begun:
+class _Work:
     """A job, and where its outputs go.
 
     Attributes:
         job: See `run_shards`.
         place: The folder.
-        note: What `_shards.json` must say.
-        is_noted: Whether it says so.
+        manifest: What `_shards.json` must say.
+        is_begun: Whether it says so.
     """
 
     job: Job
     place: Path
-    note: str
-    is_noted: bool = False
+    manifest: str
+    is_begun: bool = False
 
     def do(self, shard: AnyShard) -> int | None:
         """Write the output of a shard, and return how many of its rows could not be done.
@@ -151,7 +151,7 @@ class _Begun:
         if (self.place / shard.name).exists():
             return None
         table = all_utf_8(self.job(shard.read()))
-        self._write_note()  # now that the job is known not to be refused
+        self._write_manifest()  # now that the job is known not to be refused
         with write_beside(self.place / shard.name) as beside:
             pyarrow.parquet.write_table(table, beside)
         return _errors(table)
@@ -163,29 +163,29 @@ class _Begun:
             if self.place.exists() and any(self.place.glob("part-*.parquet")):
                 raise FileError(f"{self.place} holds shards but no {MANIFEST}; name a new folder")
             return
-        wanted = json.loads(self.note)
+        wanted = json.loads(self.manifest)
         try:
-            found = json.loads(path.read_text("utf-8"))
-            held, made_from = dict(found["settings"]), found["shards"]
+            there = json.loads(path.read_text("utf-8"))
+            settings, shards = dict(there["settings"]), there["shards"]
         except (ValueError, KeyError, TypeError, RecursionError):
             raise FileError(f"{path} is damaged; name a new folder") from None
-        for name in sorted({*held, *wanted["settings"]}):
-            one, other = held.get(name), wanted["settings"].get(name)
-            if one != other:
+        for name in sorted({*settings, *wanted["settings"]}):
+            before, now = settings.get(name), wanted["settings"].get(name)
+            if before != now:
                 raise FileError(
-                    f"{self.place} was made with {name} {one}, not {other}; name a new folder"
+                    f"{self.place} was made with {name} {before}, not {now}; name a new folder"
                 )
-        if made_from != wanted["shards"]:
+        if shards != wanted["shards"]:
             raise FileError(f"{self.place} was made from other rows or shards; name a new folder")
 
-    def _write_note(self) -> None:
-        if self.is_noted:
+    def _write_manifest(self) -> None:
+        if self.is_begun:
             return
         if (self.place / MANIFEST).exists():
             self.check()  # another process may have begun another job since
         else:
-            write_whole(self.place / MANIFEST, self.note)
-        self.is_noted = True
+            write_whole(self.place / MANIFEST, self.manifest)
+        self.is_begun = True
 
 
 def _errors(table: pa.Table) -> int:
@@ -205,12 +205,11 @@ def _errors_in(path: Path) -> int:
         raise FileError(f"{path} is damaged ({reason}); remove it and run again") from None
 
 
-_BEGUN: list[_Begun] = []
-"""In a worker, what it works on."""
+_WORK: list[_Work] = []  # in a worker, what it works on
 
 
-def _begin(begun: _Begun) -> None:
-    _BEGUN[:] = [begun]
+def _begin(work: _Work) -> None:
+    _WORK[:] = [work]
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -223,25 +222,25 @@ def _end_with_parent() -> None:
 
 
 def _do(shard: AnyShard) -> int | None:
-    return _BEGUN[0].do(shard)
+    return _WORK[0].do(shard)
 
 
 def _done(
-    begun: _Begun, todo: Sequence[AnyShard], workers: int
+    work: _Work, todo: Sequence[AnyShard], workers: int
 ) -> Iterator[tuple[AnyShard, int | None]]:
     """Do shards, in this process or in others; gives each with its number of bad rows."""
     if workers == 1 or len(todo) < 2:
         for shard in todo:
-            yield shard, begun.do(shard)
+            yield shard, work.do(shard)
         return
-    before = {name: os.environ.get(name) for name in _THREADS}
+    before = {name: os.environ[name] for name in _THREADS if name in os.environ}
     os.environ |= dict.fromkeys(_THREADS, "1")  # new processes take it over before they import
     spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(workers, len(todo)), spawn, _begin, (begun,))
+    pool = ProcessPoolExecutor(min(workers, len(todo)), spawn, _begin, (work,))
     try:
         running = {pool.submit(_do, shard): shard for shard in todo}
-        for one in as_completed(running):
-            yield running[one], one.result()
+        for future in as_completed(running):
+            yield running[future], future.result()
     except BrokenProcessPool:
         raise FileError(
             "a worker was killed, perhaps for want of memory; run it again with fewer workers or "
@@ -249,18 +248,13 @@ def _done(
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in _THREADS:
+            del os.environ[name]
+        os.environ |= before
 
 
 def _bar(chosen: Sequence[AnyShard], todo: Sequence[AnyShard], progress: bool) -> Any:
-    if not progress:
-        return nullcontext()
     from tqdm import tqdm
 
-    rows = sum(shard.rows for shard in chosen)
-    left = sum(shard.rows for shard in todo)
-    return tqdm(total=rows, initial=rows - left, unit="row", unit_scale=True)
+    rows, left = (sum(shard.rows for shard in shards) for shards in (chosen, todo))
+    return tqdm(total=rows, initial=rows - left, unit="row", unit_scale=True, disable=not progress)

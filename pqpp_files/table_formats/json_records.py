@@ -1,16 +1,12 @@
 """JSON, and JSON Lines."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from pqpp_files.errors import FileError
-from pqpp_files.json_values import value_parser
+from pqpp_files.json_values import BOM, value_parser
 from pqpp_files.table_formats.table_format import Block, Format, batches
-
-_BOM = b"\xef\xbb\xbf"
 
 
 class JsonLines(Format):
@@ -32,7 +28,6 @@ class JsonLines(Format):
                 if len(records) != len(lines):
                     raise self._first_fault(parse)
                 yield self._columns(records)
-                self._rows += len(records)
         if not self._rows:
             raise FileError(f"{self.path}: the file is empty; write one record on each line")
 
@@ -40,7 +35,7 @@ class JsonLines(Format):
         """Give the lines that are not blank, each with its number."""
         with self.source.open() as file:
             for number, line in enumerate(file, 1):
-                text = line.removeprefix(_BOM if number == 1 else b"").strip()
+                text = line.removeprefix(BOM if number == 1 else b"").strip()
                 if text:
                     yield number, text
 
@@ -55,23 +50,25 @@ class JsonLines(Format):
     def _columns(self, records: list[Any]) -> Block:
         """Turn records into columns; a key that a record lacks is None there."""
         if not all(record.__class__ is dict for record in records):
-            records = self._with_plain_ones(records)
+            records = [self._object(row, record) for row, record in enumerate(records)]
         names: dict[str, None] = dict.fromkeys(self.names)
         for record in records:
             if not record.keys() <= names.keys():
                 names.update(dict.fromkeys(record))
         taken = self._take(list(names))
+        self._rows += len(records)
         return len(records), {name: [record.get(name) for record in records] for name in taken}
 
-    def _with_plain_ones(self, records: list[Any]) -> list[dict]:
-        """Put records that are no objects into the column that is for them, if there is one."""
+    def _object(self, row: int, record: Any) -> dict[str, Any]:
+        """Put a record that is no object into the column that is for such, if there is one."""
+        if isinstance(record, dict):
+            return record
         if self.plain is None:
-            place = next(n for n, record in enumerate(records) if not isinstance(record, dict))
             raise FileError(
-                f"{self.place_of(self._rows + place)}: no JSON object, an object with a key a "
+                f"{self.place_of(self._rows + row)}: no JSON object, an object with a key a "
                 "column is needed"
             )
-        return [r if isinstance(r, dict) else {self.plain: r} for r in records]
+        return {self.plain: record}
 
     def place_of(self, row: int) -> str:
         """See `Format.place_of`."""
@@ -83,14 +80,14 @@ class Json(JsonLines):
     """A JSON list of records."""
 
     row_is = "record"
-    keyed = False  # an object of objects is records with a column `key`
+    is_whole = True
     place_of = Format.place_of
 
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
         """See `Format.blocks`."""
         with self._explained(), self.source.open() as file:
             content = file.read()
-        if not content.removeprefix(_BOM).strip():
+        if not content.removeprefix(BOM).strip():
             raise FileError(f"{self.path}: the file is empty; give a JSON list")
         records = value_parser(as_written)(content, str(self.path), 1)
         if (
@@ -101,4 +98,4 @@ class Json(JsonLines):
             records = [{"key": key, **record} for key, record in records.items()]
         if not isinstance(records, list) or not records:
             raise FileError(f"{self.path}: a list of values or of objects is needed")
-        yield self._columns(records)
+        yield from map(self._columns, batches(iter(records)))

@@ -1,12 +1,10 @@
 """What the formats of tables have in common."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pqpp_files.errors import FileError
@@ -14,6 +12,11 @@ from pqpp_files.open_input import Input
 
 Block = tuple[int, dict[str, Sequence[Any]]]
 ROWS = 256  # few enough to stay in the cache of the processor
+PLACE = "the place in the list"
+KEY = "the key"
+ROW = "the row"
+ADDED = (PLACE, KEY, ROW)
+"""The columns that values of lists and objects bring, each of which becomes a row of its own."""
 
 
 class Format(ABC):
@@ -26,11 +29,21 @@ class Format(ABC):
             text.
 
     Attributes:
+        is_text: Whether all cells are texts, as those of CSV are.
+        is_whole: Whether all of it is read into memory at once.
         errors: What becomes of bytes that are no UTF-8, as `open` has it.
+        has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not.
+        with_index: Whether an index of pandas without a name is given with the columns.
+        index: The columns that are the index of a Parquet file, or the numbers that it counts.
+        keyed: Whether a JSON object of objects is records with a column `key`.
     """
 
     row_is = "row"
+    is_text = is_whole = False
     errors = "strict"
+    has_header = True
+    with_index = keyed = False
+    index: Sequence[str] | range = ()
 
     def __init__(self, source: Input, wanted: Sequence[str] | None, plain: str | None) -> None:
         self.source, self.wanted, self.plain = source, wanted, plain
@@ -85,19 +98,6 @@ class Format(ABC):
         return 1
 
 
-def told(blocks: Iterator[Block], tell: Callable[[int], Any]) -> Iterator[Block]:
-    """Give blocks, and tell how many rows each has, for a progress bar.
-
-    Example:
-        >>> seen = []
-        >>> [rows for rows, _ in told(iter([(2, {}), (1, {})]), seen.append)], seen
-        ([2, 1], [2, 1])
-    """
-    for rows, columns in blocks:
-        tell(rows)
-        yield rows, columns
-
-
 def batches(items: Iterator) -> Iterator[list]:
     """Give some items at a time.
 
@@ -107,3 +107,51 @@ def batches(items: Iterator) -> Iterator[list]:
     """
     while batch := list(itertools.islice(items, ROWS)):
         yield batch
+
+
+def spread(blocks: Iterator[Block], name: str, wanted: Sequence[str]) -> Iterator[Block]:
+    """Give blocks in which no cell of a column is a list or an object.
+
+    Each value of a list becomes a row, with the other cells of its row beside it; an object gives a
+    row for each key, or for each value of the list under it. A value in a list that is an object
+    holds cells of columns. From the first such cell on the blocks have the columns `PLACE` (in the
+    list, from 0), `KEY` (of the object) and `ROW` (of the file, from 0), None where there is none.
+
+    Args:
+        blocks: As a format gives them.
+        name: The column.
+        wanted: The columns that objects in a list may hold.
+
+    Example:
+        >>> block = (1, {"id": ["i"], "label": [{"flux": [1, 0]}]})
+        >>> rows, columns = next(spread(iter([block]), "label", ()))
+        >>> columns["id"], columns["label"], columns[KEY], columns[PLACE]
+        (['i', 'i'], [1, 0], ['flux', 'flux'], [0, 1])
+    """
+    before, is_nested = 0, False
+    for rows, columns in blocks:
+        kinds = set(map(type, columns.get(name, ())))
+        is_nested = is_nested or not kinds.isdisjoint((list, dict))
+        yield _spread(rows, columns, before, name, wanted) if is_nested else (rows, columns)
+        before += rows
+
+
+def _spread(rows: int, columns: dict, before: int, name: str, wanted: Sequence[str]) -> Block:
+    records: list[dict[str, Any]] = []
+    for row in range(rows):
+        beside = {column: cells[row] for column, cells in columns.items()}
+        for key, place, value in _values_in(beside.get(name)):
+            held = {name: None, **value} if isinstance(value, dict) else {name: value}
+            records.append({**beside, **held, ROW: before + row, KEY: key, PLACE: place})
+    inner = {key for record in records for key in record}.intersection(wanted)
+    names = dict.fromkeys([*columns, *sorted(inner), name, *ADDED])
+    return len(records), {column: [record.get(column) for record in records] for column in names}
+
+
+def _values_in(cell: Any) -> Iterator[tuple[str | None, int | None, Any]]:
+    """Give key, place and value of each value in a cell."""
+    for key, inner in cell.items() if isinstance(cell, dict) else [(None, cell)]:
+        if isinstance(inner, list):
+            yield from ((key, place, value) for place, value in enumerate(inner))
+        else:
+            yield key, None, inner

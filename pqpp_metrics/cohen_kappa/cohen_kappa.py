@@ -1,8 +1,7 @@
 """Evaluate module `pqpp/cohen_kappa`: agreement of two raters."""
 
 from pqpp_metrics import forms, modules
-from pqpp_metrics.functional import cohen_kappa
 
 
-class CohenKappa(modules.base(), function=cohen_kappa, inputs=forms.CATEGORIES):
+class CohenKappa(modules.base(), inputs=forms.CATEGORIES):
     """Cohen's kappa."""

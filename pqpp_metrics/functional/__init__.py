@@ -20,48 +20,35 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # type checkers and editors do not run what finds the files below
     from pqpp_metrics.functional.aggregation import *
     from pqpp_metrics.functional.agreement import *
-    from pqpp_metrics.functional.annotators import *
-    from pqpp_metrics.functional.bradley_terry import *
-    from pqpp_metrics.functional.conqa_relevance import *
     from pqpp_metrics.functional.consolidation import *
     from pqpp_metrics.functional.correlation import *
     from pqpp_metrics.functional.evaluation import *
-    from pqpp_metrics.functional.fixations import *
-    from pqpp_metrics.functional.hwpq import *
     from pqpp_metrics.functional.incomplete_judgments import *
-    from pqpp_metrics.functional.interpolated_precision import *
     from pqpp_metrics.functional.keywords import *
     from pqpp_metrics.functional.match_rate import *
-    from pqpp_metrics.functional.pairwise import *
-    from pqpp_metrics.functional.prediction_error import *
     from pqpp_metrics.functional.qpp_report import *
     from pqpp_metrics.functional.ranking import *
     from pqpp_metrics.functional.ranking_graded import *
     from pqpp_metrics.functional.resampling import *
     from pqpp_metrics.functional.routing import *
     from pqpp_metrics.functional.saliency import *
-    from pqpp_metrics.functional.saliency_report import *
     from pqpp_metrics.functional.significance import *
-    from pqpp_metrics.functional.text_rendering import *
-    from pqpp_metrics.functional.user_models import *
     from pqpp_metrics.functional.vistar import *
 
 
 def _public_functions() -> dict[str, Callable[..., Any]]:
     """Name to function, over the files of this package."""
-    found = {}
+    functions: dict[str, Callable[..., Any]] = {}
     for file in pkgutil.iter_modules(__path__):  # noqa: F405
         if not file.name.startswith("_"):
             module = importlib.import_module(f"{__name__}.{file.name}")
-            for name, function in vars(module).items():
-                own = inspect.isfunction(function) and function.__module__ == module.__name__
-                if own and not name.startswith("_"):
-                    found[name] = function
-    return found
+            for name, function in inspect.getmembers(module, inspect.isfunction):
+                if function.__module__ == module.__name__ and not name.startswith("_"):
+                    functions[name] = function
+    return functions
 
 
 # After all imports: a function may be called as its file is.
-globals().update(_public_functions())
-__all__ = sorted(
-    name for name, one in globals().items() if inspect.isfunction(one) and name[0] != "_"
-)
+_FUNCTIONS = _public_functions()
+globals().update(_FUNCTIONS)
+__all__ = sorted(_FUNCTIONS)

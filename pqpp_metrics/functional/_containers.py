@@ -5,21 +5,30 @@ that numpy cannot read and arrays of other libraries. None is imported: each is 
 do. What says by place which value belongs to which keeps its order; labels of rows do not count.
 """
 
-from __future__ import annotations
-
 import itertools
 import numbers
-from collections.abc import Iterable, Mapping, Set
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any, TypeAlias
 
 import array_api_compat
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._types import Array
+
+Values: TypeAlias = ArrayLike | Sequence[Any]
+"""What holds values: lists, arrays, tensors, frames, columns; see `unwrapped`."""
+
+Array: TypeAlias = Any
+"""A numpy array, or a torch tensor on its device: no type of Python names both."""
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.integer[Any]]
+
 
 _NO_CONTAINER = (str, bytes, numbers.Number, np.generic, Mapping, Set, type(None))
+_WAYS_IN = ("__len__", "__array__", "detach")  # of what holds values
+_LISTS = {list, tuple, type(None)}
 
 
 def unwrapped(name: str, value: object) -> Any:
@@ -33,7 +42,15 @@ def unwrapped(name: str, value: object) -> Any:
             that numpy cannot read.
     """
     if isinstance(value, (list, tuple)):
-        return _unwrapped_items(name, value) if _holds_containers(value) else value
+        values, first = value, next((part for part in value if part is not None), None)
+        while isinstance(first, (list, tuple)) and set(map(type, values)) <= _LISTS:
+            given = (part for part in values if part is not None)
+            values = list(itertools.chain.from_iterable(given))
+            first = next((part for part in values if part is not None), None)
+        # One value of a list tells of all: what mixes values and arrays is ragged anyway.
+        if isinstance(first, _NO_CONTAINER) or not any(hasattr(first, way) for way in _WAYS_IN):
+            return value
+        return [to_numpy(unwrapped(name, part)) for part in value]
     if isinstance(value, _NO_CONTAINER):
         return value
     if array_api_compat.is_torch_array(value):
@@ -41,19 +58,18 @@ def unwrapped(name: str, value: object) -> Any:
     array = value if isinstance(value, np.ndarray) else _of_another_library(name, value)
     if isinstance(array, np.ma.MaskedArray):
         if np.ma.is_masked(array):
-            raise MetricInputError(
-                f"`{name}` is a masked array; fill or drop the masked entries first"
-            )
+            raise MetricInputError(f"`{name}` is a masked array; fill or drop masked entries")
         array = array.data
     if not isinstance(array, np.ndarray):
         return unwrapped(name, array)
-    if array.dtype == object and array.ndim == 1 and _holds_containers(array.tolist()):
-        return _unwrapped_items(name, array.tolist())
-    if array.dtype.kind == "f" and array.itemsize < 4:
-        return array.astype(np.float32)
-    if array.dtype.kind == "V" and array.dtype.names is None and array.dtype.type is not np.void:
-        return array.astype(np.float32)  # bfloat16 and the like, which numpy only stores
-    return array
+    if array.dtype == object and array.ndim == 1:
+        parts = array.tolist()
+        held = unwrapped(name, parts)
+        return array if held is parts else held
+    kind, is_record = array.dtype.kind, array.dtype.names or array.dtype.type is np.void
+    # Beside halves bfloat16 and the like, which numpy only stores.
+    is_small = (kind == "f" and array.itemsize < 4) or (kind == "V" and not is_record)
+    return array.astype(np.float32) if is_small else array
 
 
 def to_numpy(array: Array) -> NDArray[Any]:
@@ -61,32 +77,11 @@ def to_numpy(array: Array) -> NDArray[Any]:
     return array.detach().cpu().numpy() if hasattr(array, "detach") else array
 
 
-def _unwrapped_items(name, values):
-    return [to_numpy(unwrapped(name, value)) for value in values]
-
-
-def _holds_containers(values):
-    """Whether lists, nested to any depth, hold anything but lists and single values."""
-    while True:
-        first = next((one for one in values if one is not None), None)
-        if not isinstance(first, (list, tuple)):
-            # One value of a list tells of all: what mixes values and arrays is ragged anyway.
-            return not isinstance(first, _NO_CONTAINER) and _can_hold(first)
-        if not set(map(type, values)) <= {list, tuple, type(None)}:
-            return True
-        values = list(itertools.chain.from_iterable(one for one in values if one is not None))
-
-
-def _can_hold(value):
-    return hasattr(value, "__len__") or hasattr(value, "__array__") or hasattr(value, "detach")
-
-
 def _readable_tensor(name, tensor):
     """A torch tensor without its history, in a dtype that numpy has."""
     if tensor.is_quantized or str(tensor.layout) != "torch.strided":
         raise MetricInputError(f"`{name}` is no dense tensor; give a dense one, see `to_dense`")
-    if tensor.requires_grad:
-        tensor = tensor.detach()
+    tensor = tensor.detach()
     return tensor.float() if tensor.is_floating_point() and tensor.itemsize < 4 else tensor
 
 
@@ -103,10 +98,8 @@ def _of_another_library(name, value):
         return np.asarray(value)
     except Exception as error:  # each library has its own
         what = f"{type(value).__module__}.{type(value).__name__}"
-        raise MetricInputError(
-            f"`{name}` is a {what}, which numpy cannot read ({str(error)[:80]}); give a numpy "
-            "array or a torch tensor"
-        ) from None
+        came = f"{what}, which numpy cannot read ({str(error)[:80]})"
+        raise MetricInputError(f"`{name}` is a {came}; give a numpy array") from None
 
 
 def _of_arrow(value):
@@ -114,8 +107,7 @@ def _of_arrow(value):
     if not hasattr(value, "null_count"):
         return list(zip(*(column.to_pylist() for column in value.columns), strict=True))
     if "fixed_shape_tensor" in str(value.type):
-        whole = value.combine_chunks() if hasattr(value, "combine_chunks") else value
-        return whole.to_numpy_ndarray()
+        return getattr(value, "combine_chunks", lambda: value)().to_numpy_ndarray()
     exact = value.null_count or str(value.type).startswith("extension")
     return value.to_pylist() if exact else np.asarray(value)
 
@@ -127,8 +119,6 @@ def _of_columns(value):
         return value.rows()
     array = value.to_numpy(dtype=object) if mixed else value.to_numpy()
     if array.dtype == object:
-        missing = [type(one).__name__ in ("NAType", "NaTType") for one in array.flat]
-        if any(missing):
-            array = array.copy()
-            array[np.reshape(missing, array.shape)] = None
+        missing = [type(label).__name__ in ("NAType", "NaTType") for label in array.flat]
+        array = np.where(np.reshape(missing, array.shape), None, array) if any(missing) else array
     return array

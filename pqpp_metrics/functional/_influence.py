@@ -5,20 +5,26 @@ and Its Role in Robust Estimation", Journal of the American Statistical Associat
 nothing has to be known of how predictions and truth are distributed.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
-from pqpp_metrics.functional._pairs import unit_deviations
-from pqpp_metrics.functional._statistics import average_ranks
-from pqpp_metrics.functional._types import Floats
+from pqpp_metrics.functional._containers import Floats
+from pqpp_metrics.functional._inputs import require_between, require_choice
+from pqpp_metrics.functional._pairs import average_ranks, unit_deviations
 
+# How an interval of a QPP measure is made: by influences, or as if the values were normal.
+INTERVALS = ("influence", "classic")
 # Fewer queries tell nothing about how much one moves the measure.
 LEAST_PAIRS = 4
 # A correlation beyond this is that of a line, but for rounding.
 _LINE = 1 - 1e-14
+
+
+def checked_confidence(confidence: float, interval: str) -> float:
+    """Return the level of an interval; raise for one that is none, and for an unknown way."""
+    require_choice("interval", interval, INTERVALS)
+    return require_between("confidence", confidence, 0, 1)
 
 
 def reach(influences: Floats, confidence: float) -> float:

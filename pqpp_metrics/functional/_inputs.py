@@ -3,10 +3,8 @@
 Torch tensors stay tensors on their device; all else becomes a numpy array, see `_containers`.
 """
 
-from __future__ import annotations
-
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from types import ModuleType
 from typing import Any
 
@@ -15,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._containers import to_numpy, unwrapped
-from pqpp_metrics.functional._types import Array, Floats
+from pqpp_metrics.functional._containers import Array, Floats, to_numpy, unwrapped
 
 # Integers beyond this are not all exact in float64: two different scores could become equal.
 LARGEST_EXACT_INTEGER = 2**53
+_MOST_DRAWS = 10_000_000  # minutes for a thousand queries, and more digits of p than are ever told
+_LARGEST = 2**128  # a seed may be so long; what is longer has no float to divide by
 
 
 def as_array(name: str, value: object) -> Array:
@@ -34,125 +33,128 @@ def as_array(name: str, value: object) -> Array:
     try:
         return np.asarray(value)
     except (ValueError, TypeError):
-        raise MetricInputError(
-            f"`{name}` has rows of different lengths; give rows of equal length"
-        ) from None
+        raise ragged_rows(name) from None
 
 
-def as_numbers(name: str, value: object, ndim: int) -> Array:
-    """Return a non-empty array of numbers with `ndim` dimensions, in its own dtype.
+def as_numbers(
+    name: str, value: object, ndim: int, as_float: bool = False, finite: bool = False
+) -> Array:
+    """Return a non-empty array of numbers in the library that it came in.
+
+    Args:
+        ndim: How many dimensions there must be.
+        as_float: Bring booleans and integers to float64; else the dtype stays.
+        finite: The same, and refuse NaN and infinities.
 
     Raises:
-        MetricInputError: not numeric (strings, objects, complex), wrong dimensions, or empty.
+        MetricInputError: not numeric (strings, objects, complex), wrong dimensions, empty, or
+            integers that float64 cannot tell apart.
     """
     array = as_array(name, value)
     xp = array_api_compat.array_namespace(array)
-    if not (xp.isdtype(array.dtype, ("bool", "integral", "real floating"))):
+    if not xp.isdtype(array.dtype, ("bool", "integral", "real floating")):
         array = _without_none(name, array)
     if array.ndim != ndim:
-        raise MetricInputError(
-            f"`{name}` has shape {tuple(array.shape)}; it must have {ndim} dimension(s)"
-        )
+        raise wrong_shape(name, array, f"it must have {ndim} dimension(s)")
     if 0 in array.shape:
         raise MetricInputError(f"`{name}` is empty (shape {tuple(array.shape)}); nothing to score")
+    if (as_float or finite) and not xp.isdtype(array.dtype, "real floating"):
+        if xp.isdtype(array.dtype, "integral"):
+            _require_exact(name, int(xp.max(array)), int(xp.min(array)))
+        array = xp.astype(array, xp.float64)
+    if finite and not bool(xp.all(xp.isfinite(array))):
+        require_finite(name, array)
     return array
+
+
+def as_floats(name: str, value: object, ndim: int, finite: bool = True) -> Floats:
+    """As `as_numbers`, as a numpy float64 array; NaN and infinities only if not `finite`."""
+    array = as_numbers(name, value, ndim, as_float=True, finite=finite)
+    return to_numpy(array).astype(np.float64, copy=False)
+
+
+def alike_floats(ndim: int, finite: bool = True, **values: object) -> list[Floats]:
+    """Several inputs as by `as_floats`, of one shape."""
+    arrays: dict[str, Any] = {}
+    for name, value in values.items():
+        arrays[name] = as_floats(name, value, ndim, finite)
+    require_alike(**arrays)
+    return list(arrays.values())
 
 
 def _without_none(name, array):
     """Return an object array whose only non-numbers are None as floats, with NaN for None."""
+    kind = str(array.dtype)
     if isinstance(array, np.ndarray) and array.dtype == object:
-        allowed = (numbers.Real, type(None))
-        if all(isinstance(item, allowed) for item in array.flat):
+        if all(isinstance(item, (numbers.Real, type(None))) for item in array.flat):
             whole = [item for item in array.flat if isinstance(item, numbers.Integral)]
             _require_exact(name, max(whole, default=0), min(whole, default=0))
             return array.astype(np.float64)
-    raise MetricInputError(
-        f"`{name}` holds values of type {_kind(array)}; it must hold numbers: convert it first"
-    )
+        kind = ", ".join(sorted({type(item).__name__ for item in array.flat}))
+    elif isinstance(array, np.ndarray) and array.dtype.kind in "US":
+        kind = "str"
+    raise MetricInputError(f"`{name}` holds values of type {kind}; it must hold numbers")
 
 
 def _require_exact(name, largest, smallest):
     """Raise for integers that float64 cannot tell apart."""
     if max(largest, -smallest) > LARGEST_EXACT_INTEGER:
-        raise MetricInputError(
-            f"`{name}` holds integers beyond 2**53, which float64 cannot tell apart; rescale it"
-        )
-
-
-def _kind(array):
-    """Name what an array holds, in the words of the person who filled it."""
-    if isinstance(array, np.ndarray) and array.dtype.kind in "US":
-        return "str"
-    if isinstance(array, np.ndarray) and array.dtype == object:
-        found = sorted({type(item).__name__ for item in array.flat})
-        return ", ".join(found)
-    return str(array.dtype)
-
-
-def as_floats(name: str, value: object, ndim: int) -> Array:
-    """As `as_numbers`, booleans and integers as float64; NaN and infinities are still allowed.
-
-    Raises:
-        MetricInputError: as `as_numbers`, and integers that float64 cannot tell apart.
-    """
-    array = as_numbers(name, value, ndim)
-    xp = array_api_compat.array_namespace(array)
-    if xp.isdtype(array.dtype, "real floating"):
-        return array
-    if xp.isdtype(array.dtype, "integral"):
-        _require_exact(name, int(xp.max(array)), int(xp.min(array)))
-    return xp.astype(array, xp.float64)
-
-
-def as_finite(name: str, value: object, ndim: int) -> Array:
-    """As `as_floats`, and any NaN or infinity is refused."""
-    array = as_floats(name, value, ndim)
-    require_finite(name, array)
-    return array
-
-
-def finite_numpy(name: str, value: object, ndim: int) -> Floats:
-    """As `as_finite`, as a numpy float64 array."""
-    return to_numpy(as_finite(name, value, ndim)).astype(np.float64, copy=False)
+        raise MetricInputError(f"`{name}` holds integers beyond 2**53, inexact as float64; rescale")
 
 
 def require_finite(name: str, array: Array) -> None:
     """Raise unless a floating array is finite, with the number of faults and the first place."""
     xp = array_api_compat.array_namespace(array)
-    finite = xp.isfinite(array)
-    if bool(xp.all(finite)):
-        return
-    flat = np.asarray(to_numpy(finite)).ravel()
-    position = np.unravel_index(int(np.argmin(flat)), tuple(array.shape))
-    where = ", ".join(str(int(i)) for i in position)
-    raise MetricInputError(
-        f"`{name}` holds {int((~flat).sum())} NaN or infinite value(s), the first at [{where}]; "
-        "drop or replace them"
-    )
+    faults = to_numpy(~xp.isfinite(array))
+    if faults.any():
+        where = ", ".join(map(str, np.argwhere(faults)[0].tolist()))
+        came = f"`{name}` holds {int(faults.sum())} NaN or infinite value(s)"
+        raise MetricInputError(f"{came}, the first at [{where}]; drop or replace them")
 
 
-def same_library(**arrays: Array) -> tuple[ModuleType, list[Array]]:
-    """Return the namespace of some arrays, and the arrays in the order given.
-
-    Raises:
-        MetricInputError: two different array libraries were mixed.
-    """
-    values = list(arrays.values())
+def require_alike(same_shape: bool = True, **arrays: Array) -> ModuleType:
+    """Return the namespace of some arrays; raise unless they are of one library and one shape."""
     try:
-        return array_api_compat.array_namespace(*values), values
+        xp = array_api_compat.array_namespace(*arrays.values())
     except TypeError:
         kinds = ", ".join(f"`{name}` {type(value).__name__}" for name, value in arrays.items())
         raise MetricInputError(
             f"the inputs are of different array libraries ({kinds}); give all as the same kind"
         ) from None
-
-
-def require_same_shape(**arrays: Array) -> None:
-    """Raise, with the shapes that came, unless all arrays have the same shape."""
     shapes = {name: tuple(array.shape) for name, array in arrays.items()}
-    if len(set(shapes.values())) > 1:
+    if same_shape and len(set(shapes.values())) > 1:
         came = " and ".join(f"`{name}` {shape}" for name, shape in shapes.items())
         raise MetricInputError(f"shapes differ: {came}; they must be the same")
+    return xp
+
+
+def require_as_many(wanted: str, **values: Sized) -> None:
+    """Raise, with the numbers that came, unless there are as many of all."""
+    if len({len(parts) for parts in values.values()}) > 1:
+        came = " and ".join(f"{len(parts)} `{name}`" for name, parts in values.items())
+        raise MetricInputError(f"{came} were given; give {wanted}")
+
+
+def as_entries(name: str, value: Any, what: str) -> list[Any]:
+    """Return entries as a list that is not empty; a single text is refused, of `what` says which.
+
+    Raises:
+        MetricInputError: as `as_list`, and a single text or nothing.
+    """
+    if isinstance(value, str):
+        raise MetricInputError(f"`{name}` is a single string; give a list of {what}")
+    entries = as_list(name, value)
+    if not entries:
+        raise MetricInputError(f"`{name}` is empty; nothing to score")
+    return entries
+
+
+def as_texts(name: str, value: Any) -> list[str]:
+    """Return texts as a list that is not empty."""
+    texts = as_entries(name, value, "texts")
+    if others := sorted({type(text).__name__ for text in texts if not isinstance(text, str)}):
+        raise MetricInputError(f"`{name}` holds {', '.join(others)}; give strings ('' for none)")
+    return texts
 
 
 def as_list(name: str, value: Any) -> list[Any]:
@@ -168,12 +170,7 @@ def as_list(name: str, value: Any) -> list[Any]:
         flat = isinstance(value, np.ndarray) and value.ndim == 1
         return value.tolist() if flat else list(value)
     except TypeError:
-        raise MetricInputError(f"`{name}` is {brief(value)}; it must be a list") from None
-
-
-def _exact(value):
-    """Return a number of numpy as one of Python, which compares with any bound."""
-    return value.item() if isinstance(value, np.generic) else value
+        raise not_allowed(name, value, "it must be a list") from None
 
 
 def brief(value: object) -> str:
@@ -181,69 +178,77 @@ def brief(value: object) -> str:
     return " ".join(repr(value)[:200].split())[:80]
 
 
-def require_values(name: str, array: NDArray[Any], allowed: Sequence[float], meaning: str) -> None:
+def not_allowed(name: str, value: object, wanted: str) -> MetricInputError:
+    """Return the error for an argument of another kind."""
+    return MetricInputError(f"`{name}` is {brief(value)}; {wanted}")
+
+
+def ragged_rows(name: str) -> MetricInputError:
+    """Return the error for rows that are no table."""
+    return MetricInputError(f"`{name}` has rows of different lengths; give rows of equal length")
+
+
+def wrong_shape(name: str, array: Array, wanted: str) -> MetricInputError:
+    """Return the error for an array of another shape."""
+    return MetricInputError(f"`{name}` has shape {tuple(array.shape)}; {wanted}")
+
+
+def require_each(
+    name: str, values: NDArray[Any], are_allowed: NDArray[np.bool_], meaning: str
+) -> None:
+    """Raise, with the first that is not, unless all values of a numpy array are allowed."""
+    if not are_allowed.all():
+        raise MetricInputError(f"`{name}` holds {values[~are_allowed][0]:g}; {meaning}")
+
+
+def require_values(name: str, values: NDArray[Any], allowed: Sequence[float], meaning: str) -> None:
     """Raise, with the first other one, unless a numpy array holds only the allowed values."""
-    known = np.isin(array, allowed)
-    if not known.all():
-        raise MetricInputError(f"`{name}` holds {array[~known][0]:g}; {meaning}")
+    require_each(name, values, np.isin(values, allowed), meaning)
 
 
 def require_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Raise unless an option is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
-        words = ", ".join(repr(word) for word in allowed)
-        raise MetricInputError(f"`{name}` is {brief(value)}; it must be one of {words}")
-
-
-_MOST_DRAWS = 10_000_000  # minutes for a thousand queries, and more digits of p than are ever told
-_LARGEST = 2**128  # a seed may be so long; what is longer has no float to divide by
+        raise not_allowed(name, value, f"it must be one of {', '.join(map(repr, allowed))}")
 
 
 def require_int(name: str, value: Any, least: int = 1) -> int:
     """Return an option as int, or raise unless it is an integer of at least `least`."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
     if not whole or value < least:
-        raise MetricInputError(
-            f"`{name}` is {brief(value)}; it must be an integer of at least {least}"
-        )
+        raise not_allowed(name, value, f"it must be an integer of at least {least}")
     if value > _LARGEST:
         raise MetricInputError(f"`{name}` is beyond 2**128; give a smaller integer")
     return int(value)
 
 
-def require_draws(name: str, value: Any) -> int:
-    """Return a number of random draws as int, or raise unless it is from 1 to ten million."""
+def require_draws(seed: Any, **draws: Any) -> tuple[int, int]:
+    """Return a number of random draws and the seed, or raise unless it is 1 to ten million."""
+    ((name, value),) = draws.items()
     value = require_int(name, value)
     if value > _MOST_DRAWS:
-        raise MetricInputError(
-            f"`{name}` is {brief(value)}; 1 to {_MOST_DRAWS:,} is allowed, and 10,000 is usual"
-        )
-    return value
+        allowed = f"1 to {_MOST_DRAWS:,} is allowed, and 10,000 is usual"
+        raise not_allowed(name, value, allowed)
+    return value, require_int("seed", seed, least=0)
 
 
 def require_size(height: object, width: object) -> tuple[int, int]:
-    """Return a map's height and width, or raise unless it has from 1 to 2**26 pixels."""
+    """Return a map's height and width, or raise unless it has from 1 to 2**31 pixels."""
     height, width = require_int("height", height), require_int("width", width)
     if height * width > 2**31:
-        raise MetricInputError(
-            "`height` x `width` is beyond the 2**31 pixels that fit; give pixels"
-        )
+        raise MetricInputError("`height` x `width` is beyond the 2**31 pixels that fit")
     return height, width
 
 
-def require_tolerance(name: str, value: Any) -> float:
-    """Return an option as float, or raise unless it is a number of at least 0 and below 1."""
+def require_between(
+    name: str, value: Any, low: float, high: float, from_low: bool = False
+) -> float:
+    """Return an option as float, or raise unless it lies between two bounds, or on the lower."""
+    # A number of numpy as one of Python, which compares with any bound.
+    exact = value.item() if isinstance(value, np.generic) else value
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if not is_number or not 0 <= value < 1:
-        raise MetricInputError(f"`{name}` is {brief(value)}; it must be a number from 0 to below 1")
-    return float(value)
-
-
-def require_between(name: str, value: Any, low: float, high: float) -> float:
-    """Return an option as float, or raise unless it lies strictly between two bounds."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if not is_number or not low < _exact(value) < min(high, 2.0**1023):
-        raise MetricInputError(
-            f"`{name}` is {brief(value)}; it must be a number above {low} and below {high}"
-        )
+    is_inside = is_number and (low < exact < min(high, 2.0**1023) or (from_low and exact == low))
+    if not is_inside:
+        span = f"from {low} to below {high}" if from_low else f"above {low} and below {high}"
+        raise not_allowed(name, value, f"it must be a number {span}")
     return float(value)

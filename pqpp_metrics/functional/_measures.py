@@ -1,7 +1,5 @@
 """Names of ranking measures, as ir_measures and trec_eval write them, and what they stand for."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re
@@ -12,48 +10,35 @@ from typing import Any
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import incomplete_judgments, ranking, ranking_graded
+from pqpp_metrics.functional._containers import Array, Floats, Values
 from pqpp_metrics.functional._inputs import as_list, brief, to_numpy
-from pqpp_metrics.functional._rankings.inputs import RankingInputs, Rules, ranking_inputs
-from pqpp_metrics.functional._types import Array, Floats, Integers, Values
-from pqpp_metrics.functional.incomplete_judgments import (
-    bpref,
-    inferred_average_precision,
-    judged_at_k,
-)
-from pqpp_metrics.functional.interpolated_precision import interpolated_precision
-from pqpp_metrics.functional.ranking import (
-    hit_rate_at_k,
-    precision_at_k,
-    r_precision,
-    recall_at_k,
-    reciprocal_rank,
-)
-from pqpp_metrics.functional.ranking_graded import average_precision, ndcg
-from pqpp_metrics.functional.user_models import expected_reciprocal_rank, rank_biased_precision
+from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
 
 # A measure's names, the shortest first.
 _NAMES = {
-    reciprocal_rank: ("rr", "mrr", "recip_rank", "recip_rank_cut"),
-    precision_at_k: ("p", "precision"),
-    recall_at_k: ("recall", "r"),
-    hit_rate_at_k: ("success", "hit_rate", "hits"),
-    r_precision: ("rprec",),
-    ndcg: ("ndcg", "ndcg_cut"),
-    average_precision: ("ap", "map", "map_cut"),
-    bpref: ("bpref",),
-    expected_reciprocal_rank: ("err",),
-    rank_biased_precision: ("rbp",),
-    inferred_average_precision: ("infap",),
-    interpolated_precision: ("iprec", "iprec_at_recall"),
-    judged_at_k: ("judged",),
+    ranking.reciprocal_rank: ("rr", "mrr", "recip_rank", "recip_rank_cut"),
+    ranking.precision_at_k: ("p", "precision"),
+    ranking.recall_at_k: ("recall", "r"),
+    ranking.hit_rate_at_k: ("success", "hit_rate", "hits"),
+    ranking.r_precision: ("rprec",),
+    ranking_graded.ndcg: ("ndcg", "ndcg_cut"),
+    ranking_graded.average_precision: ("ap", "map", "map_cut"),
+    incomplete_judgments.bpref: ("bpref",),
+    ranking_graded.expected_reciprocal_rank: ("err",),
+    ranking_graded.rank_biased_precision: ("rbp",),
+    incomplete_judgments.inferred_average_precision: ("infap",),
+    ranking.interpolated_precision: ("iprec", "iprec_at_recall"),
+    incomplete_judgments.judged_at_k: ("judged",),
 }
 FUNCTIONS = {
     name: function
     for function, names in _NAMES.items()
     for name in (*names, function.__name__, function.__name__.removesuffix("_at_k"))
 }
-_NEED_A_CUT = (precision_at_k, recall_at_k, hit_rate_at_k)
+_NEED_A_CUT = (ranking.precision_at_k, ranking.recall_at_k, ranking.hit_rate_at_k)
 _RULES = ("ties", "tie_tolerance", "relevance_level", "judged_only")
+_INPUTS = ("scores", "relevance", "unretrieved", "document_ids")
 _AS_OURS = {"rel": "relevance_level", "cutoff": "k"}
 _GAINS = {"log2": "linear", "exp-log2": "exponential"}
 # ndcg@10, P_10, iprec_at_recall.0.1, RBP(p=0.8)@20, P(rel=2)@5
@@ -71,18 +56,15 @@ class RankingMeasure:
     options: dict[str, Any]
 
     @property
-    def tells_unjudged(self) -> bool:
-        """Whether it takes documents without a judgment apart from irrelevant ones."""
-        return tells_unjudged(self.function)
-
-    def of(self, given: RankingInputs) -> Array:
-        """Its values for `RankingInputs`, which follow the rules already."""
-        return self.function(given, None, **self.options)
+    def rules(self) -> dict[str, Any]:
+        """The `Rules` that are its own."""
+        own = {name: self.options[name] for name in _RULES if name in self.options}
+        return own | {"unjudged": "keep" if tells_unjudged(self.function) else "zero"}
 
 
 def tells_unjudged(function: Callable[..., Array]) -> bool:
     """Whether a metric takes documents without a judgment apart from irrelevant ones."""
-    return function in (bpref, inferred_average_precision, judged_at_k)
+    return function.__module__ == incomplete_judgments.__name__
 
 
 def parsed_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
@@ -99,10 +81,10 @@ def parsed_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
         # A comma within brackets parts no measures.
         measures = re.split(r",(?![^(]*\))", measures)
     named = as_list("measures", measures)
-    found = [_parsed(one) for one in named if not isinstance(one, str) or one.strip()]
-    if not found:
+    parsed = [_parsed(name) for name in named if not isinstance(name, str) or name.strip()]
+    if not parsed:
         raise MetricInputError("`measures` names none; give some, like ndcg@10,p@10,rr")
-    return list({one.label: one for one in found}.values())
+    return list({measure.label: measure for measure in parsed}.values())
 
 
 def _parsed(text):
@@ -118,7 +100,7 @@ def _parsed(text):
         options |= _cut(label, function, written["at"])
     elif function in _NEED_A_CUT and "k" not in options:
         raise MetricInputError(f"the measure {label!r} needs a cut-off; write {label}@10")
-    elif function is interpolated_precision and "recall" not in options:
+    elif function is ranking.interpolated_precision and "recall" not in options:
         raise MetricInputError(f"the measure {label!r} needs a recall; write {label}@0.1")
     return RankingMeasure(label, function, options)
 
@@ -133,7 +115,7 @@ def _meant(label):
 
 def _cut(label, function, at):
     """The cut-off behind a name as an option."""
-    if function is interpolated_precision:
+    if function is ranking.interpolated_precision:
         return {"recall": float(at)}
     if "k" not in inspect.signature(function).parameters:
         raise MetricInputError(f"the measure {label!r} has no cut-off; leave it out")
@@ -147,51 +129,39 @@ def _options(label, function, text):
     """The options in brackets, p=0.8, as Python writes them."""
     if not text:
         return {}
-    known = inspect.signature(function).parameters
+    known = [name for name in inspect.signature(function).parameters if name not in _INPUTS]
     try:
         (call,) = ast.parse(f"f({text})").body
         pairs = {word.arg: ast.literal_eval(word.value) for word in call.value.keywords}
         if call.value.args or None in pairs:
             raise ValueError
     except (SyntaxError, ValueError, AttributeError, RecursionError, MemoryError):
-        raise MetricInputError(
-            f"the measure {label[:60]!r} has brackets that are no NAME=VALUE; write like rbp(p=0.8)"
-        ) from None
+        came = f"the measure {label[:60]!r} has brackets that are no NAME=VALUE"
+        raise MetricInputError(f"{came}; write like rbp(p=0.8)") from None
     options = {_AS_OURS.get(name, name): value for name, value in pairs.items()}
     if options.get("dcg") in _GAINS:
         options = {"gains": _GAINS[options.pop("dcg")]} | options
     for name in options:
-        if name not in known or name in ("scores", "relevance", "unretrieved", "document_ids"):
-            own = [one for one in known if one in ("k", "p", "recall", "gains", "max_grade")]
-            raise MetricInputError(
-                f"the measure {label!r} has no option {name!r}; it has {', '.join(own) or 'none'}, "
-                "and the rules that all share"
-            )
+        if name not in known:
+            came = f"the measure {label!r} has no option {name!r}"
+            raise MetricInputError(f"{came}; it has {', '.join(known)}")
     return options
 
 
 def measured(
-    measures: Sequence[RankingMeasure],
-    scores: Values,
-    relevance: Values,
-    rules: Rules,
-    unretrieved: Values | None = None,
-    sizes: Integers | None = None,
+    measures: Sequence[RankingMeasure], scores: Values, relevance: Values, rules: Rules
 ) -> dict[str, Floats]:
-    """As `evaluate_rankings`, of read measures; `sizes` as of `ranking_inputs`."""
-    groups: dict[tuple[bool, str], tuple[dict[str, Any], list[RankingMeasure]]] = {}
+    """As `evaluate_rankings`, of read measures."""
+    groups: dict[str, list[RankingMeasure]] = {}
     for measure in measures:
-        own = {name: measure.options[name] for name in _RULES if name in measure.options}
-        key = (measure.tells_unjudged, repr(sorted(own.items())))
-        groups.setdefault(key, (own, []))[1].append(measure)
-    found = {}
-    for (tells_unjudged, _), (own, members) in groups.items():
-        unjudged = "keep" if tells_unjudged else "zero"
-        given = ranking_inputs(
-            scores, relevance, replace(rules, **own), unretrieved, unjudged, sizes
-        )
-        blocks = given.blocks(are_shared=len(members) > 1)
-        parts = [[to_numpy(one.of(block)) for one in members] for block in blocks]
-        for measure, values in zip(members, zip(*parts, strict=True), strict=True):
-            found[measure.label] = np.concatenate(values)
-    return {measure.label: found[measure.label] for measure in measures}
+        groups.setdefault(repr(measure.rules), []).append(measure)
+    values = {}
+    for members in groups.values():
+        own, are_shared = members[0].rules, len(members) > 1
+        given = ranking_inputs(scores, relevance, replace(rules, **own))
+        parts = []
+        for block in given.blocks(are_shared and own["unjudged"] == "zero", are_shared):
+            parts.append([to_numpy(one.function(block, None, **one.options)) for one in members])
+        for measure, of_blocks in zip(members, zip(*parts, strict=True), strict=True):
+            values[measure.label] = np.concatenate(of_blocks)
+    return {measure.label: values[measure.label] for measure in measures}

@@ -1,9 +1,140 @@
-"""The QPP measures of many bootstrap resamples, given how often each query was drawn."""
+"""The QPP measures of many bootstrap resamples, given how often each query was drawn.
+
+Kendall's tau counts pairs. Over thousands of resamples of the same queries the signs of the pairs
+stay and only the weights change, so all the counts are one product of matrices, of small integers
+that single precision holds exactly.
+"""
+
+import math
+from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pqpp_metrics.functional._containers import Floats
 from pqpp_metrics.functional._pairs import unit_deviations
-from pqpp_metrics.functional._quadratic import pair_sums, signs
+
+# Entries of a table of draws, few enough to stay below a few hundred megabytes.
+_DRAWN_AT_ONCE = 4_000_000
+_COUNTED_AT_ONCE = 32
+
+
+def bootstrap_intervals(table: Floats, confidence: float, resamples: int, seed: int) -> Floats:
+    """BCa intervals of the means of columns, drawing rows with replacement.
+
+    Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 14. All columns are
+    measured on the same draws. The order of the rows, which are queries, does not matter.
+
+    Returns:
+        float64 array (columns, 2); NaN with fewer than 2 rows.
+    """
+    from scipy.special import ndtr, ndtri
+
+    n, columns = table.shape
+    if n < 2:
+        return np.full((columns, 2), math.nan)
+    table = np.sort(table, axis=0)
+    means = np.concatenate([draws @ table / n for draws in draws_of_queries(n, resamples, seed)])
+    intervals = np.empty((columns, 2))
+    ends = ndtri(np.array([1 - confidence, 1 + confidence]) / 2)
+    for column, values in enumerate(table.T):
+        mean = values.mean()
+        deviations = values - mean
+        spread = np.abs(deviations).max()
+        if spread <= 1e-14 * abs(mean) or spread == 0:
+            intervals[column] = mean
+            continue
+        deviations /= spread
+        acceleration = (deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5)
+        below = (means[:, column] < mean - 1e-12 * spread).mean()
+        above = (means[:, column] > mean + 1e-12 * spread).mean()
+        # All draws on one side of the mean tell no more than that there were so many draws.
+        bias = ndtri(np.clip((below + 1 - above) / 2, 0.5 / resamples, 1 - 0.5 / resamples))
+        shifted = bias + ends
+        shares = ndtr(bias + shifted / np.maximum(1 - acceleration * shifted, 1e-9))
+        intervals[column] = np.quantile(means[:, column], shares)
+    return intervals
+
+
+def draws_of_queries(
+    n: int, resamples: int, seed: int, at_once: int = _DRAWN_AT_ONCE
+) -> Iterator[NDArray[np.float32]]:
+    """How often each of n queries is drawn in each resample, some resamples at a time."""
+    generator = np.random.default_rng(seed)
+    step = max(1, at_once // n)
+    for start in range(0, resamples, step):
+        counts = np.empty((min(step, resamples - start), n), dtype=np.float32)
+        # Counting a few resamples at a time keeps their counters in the cache.
+        for first in range(0, len(counts), _COUNTED_AT_ONCE):
+            part = counts[first : first + _COUNTED_AT_ONCE]
+            drawn = generator.integers(0, n, part.shape) + n * np.arange(len(part))[:, None]
+            part[:] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
+        yield counts
+
+
+def percentile_interval(drawn: Floats, confidence: float) -> tuple[float, float]:
+    """The interval that leaves out as many of the resamples' values at each end."""
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def bootstrap_p_value(drawn: Floats) -> float:
+    """Twice the share of resamples on the lesser side of 0, counting one more of both."""
+    lesser = min((drawn <= 0).sum(), (drawn >= 0).sum())
+    return min(1.0, 2 * float(lesser + 1) / (len(drawn) + 1))
+
+
+def sign_flip_p_values(differences: Floats, permutations: int, seed: int) -> Floats:
+    """Two-sided p-values that paired differences have mean 0: whose value it was is shuffled.
+
+    Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3. The data
+    itself counts as one, so that p is never 0. All columns share the draws; the order of the rows
+    does not matter. `differences` are (queries, columns).
+    """
+    differences = np.sort(differences, axis=0)
+    sums = np.abs(differences.sum(axis=0))
+    # A swap that gives the same difference must count, whatever its last digit.
+    least = sums * (1 - 1e-12) - 1e-15 * np.abs(differences).sum(axis=0)
+    generator = np.random.default_rng(seed)
+    reached = np.ones(differences.shape[1])
+    step = max(1, _DRAWN_AT_ONCE // len(differences))
+    for start in range(0, permutations, step):
+        rows = min(step, permutations - start)
+        signs = 2.0 * generator.integers(0, 2, (rows, len(differences)), dtype=np.int8) - 1.0
+        reached += (np.abs(signs @ differences) >= least).sum(axis=0)
+    return reached / (permutations + 1)
+
+
+# Sums within a block stay far below 2**24, beyond which single precision skips integers.
+_BLOCK = 1024
+
+
+def signs(left: Floats, right: Floats) -> NDArray[np.float32]:
+    """Sign of every difference left[i] - right[j], as float32 (left, right)."""
+    return np.sign(left[:, None] - right[None, :]).astype(np.float32)
+
+
+def pair_sums(
+    weights: NDArray[np.float32], symmetric_block: Callable[[slice, slice], NDArray[np.float32]]
+) -> Floats:
+    """For each row w of weights, the sum over all i, j of w[i] w[j] matrix[i, j], exact.
+
+    Args:
+        weights: float32 whole numbers, shape (resamples, n).
+        symmetric_block: Takes two slices, returns that block of a symmetric matrix of small
+            whole numbers, float32.
+    """
+    n = weights.shape[1]
+    total = np.zeros(len(weights))
+    slices = [slice(i, min(i + _BLOCK, n)) for i in range(0, n, _BLOCK)]
+    for first, rows in enumerate(slices):
+        left = np.ascontiguousarray(weights[:, rows])
+        for columns in slices[first:]:
+            product = left @ symmetric_block(rows, columns)
+            part = np.einsum("ij,ij->i", product, weights[:, columns]).astype(np.float64)
+            total += part if rows is columns else 2 * part
+    return total
 
 
 def _kendall(weights, x, y):
@@ -53,10 +184,9 @@ def _spearman(weights, x, y):
     x_square = np.einsum("ij,ij,ij->i", weights, x, x)
     y_square = np.einsum("ij,ij,ij->i", weights, y, y)
     # Ranks are multiples of 1/2: a sum of squares this small is that of a constant.
-    product = np.sqrt(
-        np.where(np.minimum(x_square, y_square) < 1 / (8 * n), 0, x_square * y_square)
-    )
-    return _ratio(np.einsum("ij,ij,ij->i", weights, x, y), product)
+    is_constant = np.minimum(x_square, y_square) < 1 / (8 * n)
+    scale = np.sqrt(np.where(is_constant, 0, x_square * y_square))
+    return _ratio(np.einsum("ij,ij,ij->i", weights, x, y), scale)
 
 
 def _smare(weights, x, y):
@@ -87,10 +217,6 @@ def _ratio(value, divisor):
     return np.where(some, value / np.where(some, divisor, 1.0), np.nan)
 
 
-OF_RESAMPLES = {
-    "kendall": _kendall,
-    "pearson": _pearson,
-    "spearman": _spearman,
-    "smare": _smare,
-    "rmse": _rmse,
-}
+OF_RESAMPLES = dict(
+    kendall=_kendall, pearson=_pearson, spearman=_spearman, smare=_smare, rmse=_rmse
+)

@@ -1,28 +1,28 @@
-"""The saliency metrics of one map in each convention; see `saliency` for what they are."""
+"""The saliency metrics of one map in each convention; see `saliency` for what they are.
 
-from __future__ import annotations
+The ROC curve of AUC-Judd has its thresholds at the fixated pixels, that of sAUC at all.
+"""
 
 import math
+from types import ModuleType
 
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import _maps
+from pqpp_metrics.functional._containers import Array
 from pqpp_metrics.functional._maps import OF_PYSALIENCY, SCALE_ERROR, MapPair
 
 _RICHHF_EPSILON = 1e-8
-_EPSILON = {
-    "tuebingen": 2.2204e-16,
-    "mit": 2.0**-52,
-    "unisal": 2.2204e-16,
-    "richhf": _RICHHF_EPSILON,
-}
+_EPSILON = dict.fromkeys(("tuebingen", "unisal"), 2.2204e-16)
+_EPSILON |= {"mit": 2.0**-52, "richhf": _RICHHF_EPSILON}
 _PYSALIENCY_FLOOR = 1e-20
 
 
 def nss_of(maps: MapPair, convention: str) -> float:
     """NSS of a `MapPair` whose truth counts fixations."""
-    xp, mean = maps.xp, maps.p_sum / maps.pixels
+    xp, pixels, mean = maps.p.xp, maps.p.pixels, maps.p.total / maps.p.pixels
     repeated = convention in OF_PYSALIENCY
     hits = above = 0.0
-    for p, q in maps.bands:
+    for p, q in zip(maps.p.bands, maps.q.bands, strict=True):
         fixated = q if xp.isdtype(q.dtype, "bool") else q > 0
         deviation = p[fixated] - mean
         if repeated and fixated is not q:
@@ -30,22 +30,22 @@ def nss_of(maps: MapPair, convention: str) -> float:
             hits, above = hits + float(xp.sum(counts)), above + float(xp.sum(deviation * counts))
         else:
             hits, above = hits + deviation.shape[0], above + float(xp.sum(deviation))
-    if hits == 0 or (maps.p_flat and convention in ("mit", "unisal")):
+    if hits == 0 or (maps.p.is_flat and convention in ("mit", "unisal")):
         return math.nan
-    if maps.p_flat:
+    if maps.p.is_flat:
         return 0.0
-    degrees = maps.pixels - 1 if convention in ("mit", "richhf") else maps.pixels
-    spread = math.sqrt(maps.p_squares / degrees)
+    degrees = pixels - 1 if convention in ("mit", "richhf") else pixels
+    spread = math.sqrt(maps.p.squares / degrees)
     return above / hits / (spread + _RICHHF_EPSILON if convention == "richhf" else spread)
 
 
 def cc_of(maps: MapPair, convention: str) -> float:
     """CC of a `MapPair`."""
-    if maps.q_flat or (maps.p_flat and convention in ("mit", "unisal")):
+    if maps.q.is_flat or (maps.p.is_flat and convention in ("mit", "unisal")):
         return math.nan
-    if maps.p_flat:
+    if maps.p.is_flat:
         return 0.0
-    divisor = math.sqrt(maps.p_squares) * math.sqrt(maps.q_squares)
+    divisor = math.sqrt(maps.p.squares) * math.sqrt(maps.q.squares)
     if convention == "richhf":
         divisor += _RICHHF_EPSILON
     return min(1.0, max(-1.0, maps.product() / divisor))
@@ -53,14 +53,14 @@ def cc_of(maps: MapPair, convention: str) -> float:
 
 def kld_of(maps: MapPair, convention: str) -> float:
     """KLD of a `MapPair`."""
-    xp, (p_sum, moved) = maps.xp, _as_density(maps, convention)
-    if maps.q_sum == 0 or (p_sum == 0 and convention == "unisal"):
+    xp, (p_sum, moved) = maps.p.xp, _as_density(maps, convention)
+    if maps.q.total == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan
     if convention == "pysaliency":
         return _kld_with_floor(maps, p_sum, moved)
     small = _EPSILON[convention]
     added = small if convention == "richhf" else 0.0
-    p_sum, q_scale = p_sum + added, 1 / (maps.q_sum + added)
+    p_sum, q_scale = p_sum + added, 1 / (maps.q.total + added)
     p_scale = 1 / p_sum if p_sum else 0.0  # "mit" leaves an empty map as it is
 
     def densities(p, q):
@@ -77,30 +77,28 @@ def _as_density(maps, convention):
     mass, which says nothing about where, equal everywhere.
     """
     if convention not in OF_PYSALIENCY:
-        if maps.p_low < 0:
-            raise MetricInputError(
-                f"`predictions` holds {maps.p_low:g}; a density is never negative: shift or "
-                "exponentiate the map, or use convention='tuebingen'"
-            )
-        return maps.p_sum, None
-    lift = -min(maps.p_low, 0.0)
+        if maps.p.lowest < 0:
+            wanted = "a density is never negative: exponentiate, or use convention='tuebingen'"
+            raise MetricInputError(f"`predictions` holds {maps.p.lowest:g}; {wanted}")
+        return maps.p.total, None
+    lift = -min(maps.p.lowest, 0.0)
     # Summed anew: the rounding of sum and lift apart would leave a constant map some mass.
-    p_sum = maps.sum(lambda p, q: p + lift) if lift else maps.p_sum
+    p_sum = maps.sum(lambda p, q: p + lift) if lift else maps.p.total
     if not math.isfinite(p_sum):
         raise MetricInputError(SCALE_ERROR)
     if p_sum == 0:
-        return float(maps.pixels), maps.xp.ones_like
+        return float(maps.p.pixels), maps.p.xp.ones_like
     return p_sum, (lambda p: p + lift) if lift else None
 
 
 def _kld_with_floor(maps, p_sum, moved):
     """KLD with 1e-20 added to every pixel of both maps."""
-    p_sum, q_sum = (one + _PYSALIENCY_FLOOR * maps.pixels for one in (p_sum, maps.q_sum))
+    p_sum, q_sum = (one + _PYSALIENCY_FLOOR * maps.p.pixels for one in (p_sum, maps.q.total))
 
     def part(p, q):
         # After the move: in one sum with it the floor would be lost, and the lowest pixel be 0.
         q, p = q + _PYSALIENCY_FLOOR, (moved(p) if moved else p) + _PYSALIENCY_FLOOR
-        return q, maps.xp.log(q / p)
+        return q, maps.p.xp.log(q / p)
 
     return maps.dot(part) / q_sum + math.log(p_sum / q_sum)
 
@@ -109,7 +107,7 @@ def sim_of(maps: MapPair, convention: str) -> float:
     """SIM of a `MapPair`."""
     if convention == "mit":
         return _similarity_of_stretched(maps)
-    xp, q_sum, (p_sum, moved) = maps.xp, maps.q_sum, _as_density(maps, convention)
+    xp, q_sum, (p_sum, moved) = maps.p.xp, maps.q.total, _as_density(maps, convention)
     if q_sum == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan
     added = _RICHHF_EPSILON if convention == "richhf" else 0.0
@@ -120,19 +118,113 @@ def sim_of(maps: MapPair, convention: str) -> float:
 
 def _similarity_of_stretched(maps):
     """SIM of maps that were stretched to [0, 1] first."""
-    xp, p_low = maps.xp, maps.p_low
-    p_high = max(float(xp.max(p)) for p, _ in maps.bands)
-    q_low = min(float(xp.min(q)) for _, q in maps.bands)
-    p_sum, q_sum = maps.p_sum - p_low * maps.pixels, maps.q_sum - q_low * maps.pixels
-    flat_truth = all(float(xp.max(q)) == q_low for _, q in maps.bands)
-    if flat_truth or (p_low == p_high != 0):
+    xp, pixels, (p, q) = maps.p.xp, maps.p.pixels, (maps.p, maps.q)
+    if q.lowest == q.highest or (p.lowest == p.highest != 0):
         return math.nan
-    if p_high == p_low:  # an empty map stays one, and shares nothing
+    if p.highest == p.lowest:  # an empty map stays one, and shares nothing
         return 0.0
+    p_sum, q_sum = p.total - p.lowest * pixels, q.total - q.lowest * pixels
     scale = q_sum / p_sum
-    return maps.sum(lambda p, q: xp.minimum((p - p_low) * scale, q - q_low)) / q_sum
+    return maps.sum(lambda v, w: xp.minimum((v - p.lowest) * scale, w - q.lowest)) / q_sum
 
 
 def mse_of(maps: MapPair, convention: str) -> float:
     """Mean squared error of a `MapPair`; the same in every convention."""
-    return maps.sum(lambda p, q: (p - q) ** 2) / maps.pixels
+    return maps.sum(lambda p, q: (p - q) ** 2) / maps.p.pixels
+
+
+def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
+    """AUC-Judd of one map (height, width); NaN without fixated or other pixels."""
+    prediction = _maps.map_pixels(xp, prediction)
+    truth, _ = _maps.checked_truth(xp, "references", truth)
+    truth = xp.reshape(truth, (-1,))
+    fixated = truth > 0
+    at_fixations = prediction[fixated]
+    hits, others = at_fixations.shape[0], prediction.shape[0] - at_fixations.shape[0]
+    if hits == 0 or others == 0:
+        return math.nan
+    at_fixations, times = _sorted_with(xp, at_fixations, _times(xp, truth, fixated, convention))
+    # At or above each threshold: all pixels, counted in the sorted map.
+    above = prediction.shape[0] - xp.searchsorted(
+        xp.sort(prediction, stable=False), at_fixations, side="left"
+    )
+    if convention in ("mit", "richhf"):
+        area = _area_one_by_one(xp, above, hits, others, convention)
+        if 0 <= area <= 1:
+            return area
+    return _area_of_distinct(xp, at_fixations, times, above, others, convention == "unisal")
+
+
+def auc_against(
+    xp: ModuleType, values: Array, times: Array, others: Array, other_times: Array
+) -> float:
+    """Chance that a value is above another one, half for equal ones, each as often as it counts.
+
+    NaN where there are none on a side.
+    """
+    others, other_times = _sorted_with(xp, others, other_times)
+    reached = _running(xp, other_times)
+    if values.shape[0] == 0 or others.shape[0] == 0:
+        return math.nan
+    sides = (xp.searchsorted(others, values, side=side) for side in ("left", "right"))
+    below, up_to = (xp.take(reached, place) / reached[-1] for place in sides)
+    return float(xp.sum(times / xp.sum(times) * (below + up_to))) / 2
+
+
+def _times(xp, truth, fixated, convention):
+    """How often each fixated pixel counts; None where all count alike."""
+    if convention not in OF_PYSALIENCY or xp.isdtype(truth.dtype, "bool"):
+        return None
+    times = truth[fixated]
+    return times if float(xp.min(times)) < float(xp.max(times)) else None
+
+
+def _sorted_with(xp, values, times):
+    """Values in ascending order, and how often each counts."""
+    if times is None:
+        return xp.sort(values, stable=False), None
+    order = xp.argsort(values, stable=False)
+    return xp.take(values, order), xp.take(times, order)
+
+
+def _running(xp, times):
+    """The sums of the first 0, 1, 2, ... of them."""
+    return xp.concat([xp.zeros_like(times[:1]), xp.cumulative_sum(times)])
+
+
+def _area_of_distinct(xp, at_fixations, times, above, others, rounded):
+    """Area where equal predictions pass their threshold together."""
+    hits, lower = at_fixations.shape[0], xp.searchsorted(at_fixations, at_fixations, side="left")
+    found = hits - lower
+    # From the highest threshold down; equal thresholds are equal points and add no area.
+    true_rate = xp.flip(xp.astype(found, xp.float64)) / hits
+    if times is not None:
+        reached = _running(xp, times)
+        true_rate = xp.flip(1 - xp.take(reached, lower) / reached[-1])
+    false_rate = xp.flip(xp.astype(above - found, xp.float64)) / others
+    if rounded:
+        # To four decimals.
+        true_rate, false_rate = (xp.round(rate * 1e4) / 1e4 for rate in (true_rate, false_rate))
+    return _trapezoids(xp, true_rate, false_rate)
+
+
+def _area_one_by_one(xp, above, hits, others, convention):
+    """Area of the published loops, which pass the fixated pixels one by one."""
+    place = xp.astype(xp.arange(1, hits + 1), xp.float64)
+    if hasattr(above, "device"):
+        place = xp.asarray(place, device=above.device)
+    # The "richhf" loop subtracts one fixated pixel too few.
+    counted = place - 1 if convention == "richhf" else place
+    false_rate = (xp.flip(xp.astype(above, xp.float64)) - counted) / others
+    return _trapezoids(xp, place / hits, false_rate)
+
+
+def _trapezoids(xp, true_rate, false_rate):
+    """Area under the points between (0, 0) and (1, 1), joined by straight lines."""
+    zero, one = xp.zeros_like(true_rate[:1]), xp.ones_like(true_rate[:1])
+    y = xp.concat([zero, true_rate, one])
+    x = xp.concat([zero, false_rate, one])
+    return float(xp.sum((x[1:] - x[:-1]) * (y[1:] + y[:-1]))) / 2
+
+
+OF_MAPS = {"cc": cc_of, "kld": kld_of, "sim": sim_of, "heatmap_mse": mse_of}

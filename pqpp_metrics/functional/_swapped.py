@@ -4,14 +4,11 @@ In each swap a query keeps its predictions (1) or exchanges them (0). Every func
 difference of the measure between the two predictors after the swap, one value a swap.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from pqpp_metrics.functional._pairs import scaled_deviations, unit_deviations
-from pqpp_metrics.functional._quadratic import pair_sums, signs
-from pqpp_metrics.functional._statistics import average_ranks
-from pqpp_metrics.functional._types import Floats
+from pqpp_metrics.functional._containers import Floats
+from pqpp_metrics.functional._pairs import average_ranks, scaled_deviations, unit_deviations
+from pqpp_metrics.functional._resampled import pair_sums, signs
 
 # Rows of a matrix of all pairs that are built at once.
 _ROWS = 512
@@ -58,28 +55,22 @@ def _r(mean, square, product):
 
 def _spearman(swaps, a, b, y):
     """Difference of Spearman's rho after each swap; arguments as of `_pearson`."""
-    y = unit_deviations(average_ranks(y))
-    first, second = (_rhos(side, y) for side in _exchanged(swaps, a, b))
-    return first - second
-
-
-def _rhos(values, y):
-    """Correlation of the ranks of each row with a vector of length 1; 0 for a constant row."""
     from scipy.stats import rankdata
 
-    ranks = rankdata(values, axis=1) - (values.shape[1] + 1) / 2
-    length = np.sqrt((ranks * ranks).sum(axis=1))
-    return np.where(length > 0, ranks @ y / np.where(length > 0, length, 1.0), 0.0)
+    y, rhos = unit_deviations(average_ranks(y)), []
+    for values in _exchanged(swaps, a, b):
+        ranks = rankdata(values, axis=1) - (len(y) + 1) / 2
+        length = np.sqrt((ranks * ranks).sum(axis=1))
+        rhos.append(np.where(length > 0, ranks @ y / np.where(length > 0, length, 1.0), 0.0))
+    return rhos[0] - rhos[1]
 
 
 def _smare(swaps, a, b, y):
     """Difference of sMARE after each swap; arguments as of `_pearson`."""
     from scipy.stats import rankdata
 
-    y = average_ranks(y)
-    first, second = (
-        np.abs(rankdata(side, axis=1) - y).sum(axis=1) for side in _exchanged(swaps, a, b)
-    )
+    y, sides = average_ranks(y), _exchanged(swaps, a, b)
+    first, second = (np.abs(rankdata(side, axis=1) - y).sum(axis=1) for side in sides)
     return (first - second) / len(y) ** 2
 
 
@@ -93,8 +84,7 @@ def _rmse(swaps, a, b, y):
     """Difference of RMSE after each swap; arguments as of `_pearson`."""
     largest = max(np.abs(a - y).max(), np.abs(b - y).max()) or 1.0
     first, second = ((a - y) / largest) ** 2, ((b - y) / largest) ** 2
-    kept = swaps.astype(np.float64) @ (first - second)
-    n = len(y)
+    kept, n = swaps.astype(np.float64) @ (first - second), len(y)
     after = np.maximum(kept + second.sum(), 0.0), np.maximum(first.sum() - kept, 0.0)
     return largest * (np.sqrt(after[0] / n) - np.sqrt(after[1] / n))
 
@@ -147,10 +137,4 @@ def _sums_after_swaps(swaps, a, b, of_pairs):
     return first, second
 
 
-OF_SWAPS = {
-    "kendall": _kendall,
-    "pearson": _pearson,
-    "spearman": _spearman,
-    "smare": _smare,
-    "rmse": _rmse,
-}
+OF_SWAPS = dict(kendall=_kendall, pearson=_pearson, spearman=_spearman, smare=_smare, rmse=_rmse)

@@ -1,4 +1,4 @@
-"""Human judgments to one number: the relevance of an image, the performance of a prompt."""
+"""People's votes to one number for an image or a prompt, by PQPP's and ConQA's rules."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_metrics.functional._admission import votes_that_count
-from pqpp_metrics.functional._groups import group_codes
-from pqpp_metrics.functional._inputs import require_choice
-from pqpp_metrics.functional._types import Floats, Values
-from pqpp_metrics.functional._votes import as_votes, require_images
+from pqpp_metrics.functional import _inputs, _votes
+from pqpp_metrics.functional._categories import group_codes
+from pqpp_metrics.functional._containers import Floats, Values
 
 _TIES = ("mean", "positive", "negative")
 # With so many annotators a sum of labels, at most 2 each, still fits one byte.
@@ -39,8 +37,8 @@ def image_relevance(labels: Values, ties: str = "mean") -> Floats:
         >>> image_relevance([[2, 1, -1], [0, -1, 1]]).tolist()
         [1.5, -0.5]
     """
-    require_choice("ties", ties, _TIES)
-    return _relevance(as_votes("labels", labels), ties)
+    _inputs.require_choice("ties", ties, _TIES)
+    return _relevance(_votes.as_votes("labels", labels), ties)
 
 
 def _relevance(votes, ties):
@@ -109,13 +107,13 @@ def hbpp(
         >>> ids.tolist(), scores.round(3).tolist()
         (['a', 'b'], [1.333, 0.0])
     """
-    require_choice("ties", ties, _TIES)
-    votes = as_votes("labels", labels)
+    _inputs.require_choice("ties", ties, _TIES)
+    votes = _votes.as_votes("labels", labels)
     ids, codes = group_codes("prompt_ids", prompt_ids)
-    require_images("prompt_ids", len(codes), votes.images, "prompt id")
+    _inputs.require_as_many("one for each image", prompt_ids=codes, labels=votes.labels.T)
     if control_labels is not None or reference_images is not None:
         rules = control_labels, reference_images, min_kappa, min_reference_share
-        votes = votes_that_count(votes, len(ids), codes, rules, best)
+        votes = _votes.votes_that_count(votes, len(ids), codes, rules, best)
     relevance = _relevance(votes, ties)
     voted = ~np.isnan(relevance)
     if voted.all():
@@ -126,3 +124,113 @@ def hbpp(
     total = np.bincount(codes, weights=relevance, minlength=len(ids))
     with np.errstate(invalid="ignore"):
         return ids, total / images
+
+
+def admit_annotators(
+    labels: Values,
+    control_labels: Values | None = None,
+    reference_images: Values | None = None,
+    min_kappa: float = 0.41,
+    min_reference_share: float = 0.5,
+) -> dict[str, Any]:
+    """Which annotators are admitted, by their agreement with control annotators.
+
+    PQPP, section 3.1: an annotator is admitted with (i) at least moderate agreement, Cohen's
+    kappa on the four labels, with each of the control annotators, and (ii) more than a share of
+    the reference images, the real photographs among the generated ones, labelled highly relevant.
+    The paper's text lost its thresholds: .41, where "moderate" begins in the usual scale, and .5
+    are ours.
+
+    Args:
+        labels: Votes, shape (images, annotators), as for `image_relevance`.
+        control_labels: Votes of the control annotators, shape (images, control annotators), NaN
+            on images that are not in the control set. None: rule (i) is not applied.
+        reference_images: Which images are reference images, bool, shape (images,). None: rule
+            (ii) is not applied.
+        min_kappa: Least kappa with each control annotator.
+        min_reference_share: Share of the own votes on reference images that must be exceeded.
+
+    Returns:
+        dict: "admitted", bool (annotators,); "kappa", (annotators, control annotators), NaN
+        without an image in common, or None; "reference_share", (annotators,), NaN without a
+        vote on a reference image, or None. What is NaN cannot be shown and does not admit.
+
+    Example:
+        >>> nan = float("nan")
+        >>> votes = [[2, 0], [0, 2], [1, 1], [2, 2]]
+        >>> control = [[2], [0], [1], [nan]]
+        >>> admit_annotators(votes, control)["admitted"].tolist()
+        [True, False]
+    """
+    rules = control_labels, reference_images, min_kappa, min_reference_share
+    return _votes.admission(_votes.as_votes("labels", labels), *rules)
+
+
+def keep_best_annotators(
+    labels: Values, prompt_ids: Values, quality: Values, best: int = 3
+) -> Floats:
+    """Keep, for each prompt, the votes of the few annotators of highest quality.
+
+    PQPP, section 3.1: of a prompt with more than three judgments those of the three annotators
+    with the highest kappa on the control prompts are kept.
+
+    Args:
+        labels: Votes, shape (images, annotators), as for `image_relevance`.
+        prompt_ids: The prompt of each image, shape (images,).
+        quality: Quality of each annotator, shape (annotators,); NaN ranks last. Of equals the
+            earlier column wins.
+        best: How many annotators to keep for each prompt.
+
+    Returns:
+        numpy float64 array (images, annotators): the labels, NaN where a vote was left out.
+
+    Example:
+        >>> keep_best_annotators([[2, 1, 0]], ["a"], quality=[0.5, 0.9, 0.7], best=2).tolist()
+        [[nan, 1.0, 0.0]]
+    """
+    votes = _votes.as_votes("labels", labels)
+    quality = _inputs.as_floats("quality", quality, ndim=1, finite=False)
+    _inputs.require_as_many("one for each annotator", quality=quality, labels=votes.labels)
+    ids, codes = group_codes("prompt_ids", prompt_ids)
+    _inputs.require_as_many("one for each image", prompt_ids=codes, labels=votes.labels.T)
+    votes = _votes.best_votes(votes, len(ids), codes, quality, best)
+    return np.where(votes.present, votes.labels, np.nan).T
+
+
+CONQA_RULES = ("unanimous", "majority", "three_votes", "any")
+
+
+def conqa_relevance(votes: Values, rule: str = "unanimous") -> NDArray[np.int64]:
+    """Whether each image is relevant, from its workers' votes.
+
+    ConQA (Rodriguez et al., ECIR 2024), sections 4 and 5. The paper calls an image relevant
+    "only if three MTurkers deem it relevant", of three to twelve who voted.
+
+    Args:
+        votes: Counts, shape (images, 3): votes for relevant, non-relevant and unsure.
+        rule: "unanimous" (default) all votes say relevant, which on the published votes gives
+            22.5 relevant images a query, the nearest to the paper's 24.2; "majority" more than
+            half of all votes say so; "three_votes" at least three do, whatever others say;
+            "any" at least one does.
+
+    Returns:
+        numpy int64 array (images,), 1 relevant, 0 not; 0 for an image without votes.
+
+    Example:
+        >>> conqa_relevance([[3, 0, 0], [3, 1, 0], [1, 0, 2]]).tolist()
+        [1, 0, 0]
+    """
+    _inputs.require_choice("rule", rule, CONQA_RULES)
+    counts = _inputs.as_floats("votes", votes, ndim=2)
+    if counts.shape[1] != 3:
+        raise _inputs.wrong_shape("votes", counts, "give (images, 3): relevant, not, unsure")
+    is_number = (counts >= 0) & (counts == np.floor(counts))
+    _inputs.require_each("votes", counts, is_number, "a number of votes is whole and 0 or above")
+    relevant, total = counts[:, 0], counts.sum(axis=1)
+    decided = {
+        "unanimous": (relevant == total) & (total > 0),
+        "majority": 2 * relevant > total,
+        "three_votes": relevant >= 3,
+        "any": relevant > 0,
+    }
+    return decided[rule].astype(np.int64)

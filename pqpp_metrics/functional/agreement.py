@@ -1,4 +1,4 @@
-"""Agreement between raters beyond chance.
+"""Agreement between raters beyond chance, of a metric with what people prefer, and strengths.
 
 Where all raters gave all items one and the same label, observed and chance agreement are both 1
 and the formulas divide 0 by 0. `single_class` says what is returned: "one" (default), the limit
@@ -7,18 +7,22 @@ of unanimous ratings as the second class gets rare, or "nan".
 
 from __future__ import annotations
 
+import itertools
 import math
+from statistics import NormalDist
 
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._categories import as_labels, category_codes, kind_of
-from pqpp_metrics.functional._disagreement import alpha_of
-from pqpp_metrics.functional._inputs import as_floats, require_choice, require_same_shape, to_numpy
-from pqpp_metrics.functional._kappa import kappa_of
-from pqpp_metrics.functional._types import Values
+from pqpp_metrics.functional._containers import Floats, Values
+from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
+from pqpp_metrics.functional._pairs import TIE_TOLERANCE
+from pqpp_metrics.functional._votes import alpha_of, kappa_of
 
 _SINGLE_CLASS = ("one", "nan")
+_SCORE_TIES = ("wrong", "half", "dropped")
 _LEVELS = ("nominal", "ordinal", "interval", "ratio")
 # With few raters comparing every two is faster than counting labels.
 _FEW_RATERS = 8
@@ -44,7 +48,7 @@ def fleiss_kappa(ratings: Values, single_class: str = "one") -> float:
         >>> round(fleiss_kappa([["a", "a", "a"], ["b", "b", "b"], ["a", "b", "a"]]), 4)
         0.55
     """
-    require_choice("single_class", single_class, _SINGLE_CLASS)
+    _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     labels = as_labels("ratings", ratings, ndim=2)
     raters = labels.shape[1]
     if raters < 2:
@@ -63,12 +67,8 @@ def _agreeing_pairs(codes, categories):
     pairs = items * raters * (raters - 1) // 2
     if raters <= _FEW_RATERS:
         columns = np.ascontiguousarray(codes.T)
-        agree = sum(
-            int(np.count_nonzero(columns[first] == columns[second]))
-            for first in range(raters)
-            for second in range(first)
-        )
-        return agree / pairs
+        couples = itertools.combinations(columns, 2)
+        return sum(int(np.count_nonzero(one == other)) for one, other in couples) / pairs
     numbered = (codes + categories * np.arange(items)[:, None]).ravel()
     if items * categories <= _FEW_CELLS * codes.size:
         counts = np.bincount(numbered, minlength=items * categories)
@@ -99,15 +99,13 @@ def cohen_kappa(
         >>> round(cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0]), 4)
         0.5
     """
-    require_choice("single_class", single_class, _SINGLE_CLASS)
+    _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     if weights is not None:
-        require_choice("weights", weights, ("linear", "quadratic"))
+        _inputs.require_choice("weights", weights, ("linear", "quadratic"))
     left, right = as_labels("predictions", predictions, 1), as_labels("references", references, 1)
-    require_same_shape(predictions=left, references=right)
-    if kind_of(left) != kind_of(right):
-        raise MetricInputError(
-            f"one side holds {kind_of(left)} and the other {kind_of(right)}; give both the same way"
-        )
+    _inputs.require_alike(predictions=left, references=right)
+    if (kind := kind_of(left)) != (other := kind_of(right)):
+        raise MetricInputError(f"one side holds {kind} and the other {other}; give both alike")
     return kappa_of(left, right, weights, single_class)
 
 
@@ -131,9 +129,9 @@ def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: st
         >>> round(krippendorff_alpha([[1, 1], [2, 2], [1, 2], [3, float("nan")]]), 4)
         0.4444
     """
-    require_choice("single_class", single_class, _SINGLE_CLASS)
-    require_choice("level", level, _LEVELS)
-    values = to_numpy(as_floats("ratings", ratings, ndim=2)).astype(np.float64)
+    _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
+    _inputs.require_choice("level", level, _LEVELS)
+    values = _inputs.as_floats("ratings", ratings, ndim=2, finite=False)
     if np.isinf(values).any():
         raise MetricInputError("`ratings` holds infinities; give NaN for a missing rating")
     present = ~np.isnan(values)
@@ -142,3 +140,149 @@ def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: st
         raise MetricInputError("`ratings` has no item with two ratings; agreement needs one")
     items, _ = np.nonzero(present[pairable])
     return alpha_of(items, values[pairable][present[pairable]], level, single_class)
+
+
+def pairwise_accuracy(
+    predictions: Values,
+    references: Values,
+    score_ties: str = "wrong",
+    tie_tolerance: float = TIE_TOLERANCE,
+) -> dict[str, float]:
+    """Pairwise prediction accuracy: how often the better scored of two images is the preferred.
+
+    VISTAR, section 4.2 (PPA): pairs without a preference are dropped, and a prediction is
+    correct if the preferred image scores strictly higher.
+
+    Args:
+        predictions: Scores of both images, shape (pairs, 2), higher is better, finite.
+        references: Human preference, shape (pairs,): 1 the first image, -1 the second, 0 none.
+        score_ties: What a pair with equal scores counts: "wrong" (default, as the paper's strict
+            comparison), "half", or "dropped".
+        tie_tolerance: Scores whose difference is at most this share of the range of all scores
+            are equal, because float noise is no order; 0: only equal ones are.
+
+    Returns:
+        dict: "pairwise_accuracy" in [0, 1], NaN where no pair is left; "n", pairs that counted;
+        "n_ties", pairs without a human preference; "n_score_ties", pairs with equal scores
+        among the others.
+
+    Example:
+        >>> result = pairwise_accuracy([[0.9, 0.1], [0.2, 0.8], [0.5, 0.4]], [1, 1, 0])
+        >>> result["pairwise_accuracy"], result["n"], result["n_ties"]
+        (0.5, 2, 1)
+    """
+    _inputs.require_choice("score_ties", score_ties, _SCORE_TIES)
+    tie_tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
+    scores = _inputs.as_floats("predictions", predictions, ndim=2)
+    preference = _inputs.as_floats("references", references, ndim=1)
+    if scores.shape != (len(preference), 2):
+        wanted = f"give (pairs, 2) scores of as many pairs as `references`, {len(preference)}"
+        raise _inputs.wrong_shape("predictions", scores, wanted)
+    meaning = "a preference is 1 for the first image, -1 for the second, 0 for none"
+    _inputs.require_values("references", preference, (-1, 0, 1), meaning)
+    decided = preference != 0
+    limit = 2 * tie_tolerance * (scores.max() / 2 - scores.min() / 2)  # halves cannot overflow
+    with np.errstate(over="ignore"):
+        difference = scores[decided, 0] - scores[decided, 1]
+    predicted = np.where(np.abs(difference) > limit, np.sign(difference), 0)
+    tied, n = int(np.count_nonzero(predicted == 0)), len(predicted)
+    correct = float(np.count_nonzero(predicted == preference[decided]))
+    if score_ties == "half":
+        correct += tied / 2
+    elif score_ties == "dropped":
+        n -= tied
+    counts = {"n": n, "n_ties": int(np.count_nonzero(~decided)), "n_score_ties": tied}
+    return {"pairwise_accuracy": correct / n if n else math.nan} | counts
+
+
+_STEPS = 200
+
+
+def bradley_terry(
+    wins: Values, prior_wins: float = 0.0, confidence: float = 0.95
+) -> dict[str, Floats]:
+    """Strength of each model by the Bradley-Terry model, with an interval.
+
+    Model i is preferred to j with probability 1 / (1 + exp(s_j - s_i)); the strengths s are those
+    under which the comparisons are most likely, with mean 0. A tie counts half a win for each.
+    Bradley and Terry, "Rank Analysis of Incomplete Block Designs", Biometrika 39, 1952; the
+    interval is Wald's, from the observed information on strengths of mean 0.
+
+    There is one best set of strengths only if, however the models are parted in two groups, each
+    group has won against the other (Ford 1957). A model that never lost, or models that were never
+    compared with the rest, are refused; `prior_wins` is the way out.
+
+    Args:
+        wins: How often the model of the row was preferred to the one of the column, shape
+            (models, models), at least 2 models, 0 or above, halves for ties; 0 on the diagonal.
+        prior_wins: Wins that each model is given over each other one beforehand, which draws
+            strengths towards each other; 0 (default) for none.
+        confidence: Of the intervals, above 0 and below 1.
+
+    Returns:
+        dict of numpy float64 arrays (models,): "strength", natural logarithms with mean 0;
+        "standard_error"; "low" and "high", the ends of the interval.
+
+    Raises:
+        MetricInputError: wrong shape, negative or infinite values, or no one best set of strengths.
+
+    Example:
+        >>> found = bradley_terry([[0, 3], [1, 0]])
+        >>> found["strength"].round(4).tolist()  # half of log(3) above and below 0
+        [0.5493, -0.5493]
+    """
+    wins = as_floats("wins", wins, ndim=2)
+    models = len(wins)
+    if wins.shape != (models, models) or models < 2:
+        wanted = "give a row and a column for each of 2 models or more"
+        raise wrong_shape("wins", wins, wanted)
+    if (wins < 0).any() or np.diagonal(wins).any():
+        raise MetricInputError("`wins` holds a number below 0, or wins of a model over itself")
+    confidence = require_between("confidence", confidence, 0, 1)
+    prior_wins = require_between("prior_wins", prior_wins, -1e-300, 1e300)
+    wins = wins + prior_wins * (1 - np.eye(models))
+    _refuse_parted(wins)
+    strength, information = _most_likely(wins)
+    # The strengths have mean 0: of all directions but that of a common shift.
+    error = np.sqrt(np.diagonal(np.linalg.pinv(information, hermitian=True)))
+    reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
+    ends = {"low": strength - reach, "high": strength + reach}
+    return {"strength": strength, "standard_error": error} | ends
+
+
+def _refuse_parted(wins):
+    """Refuse wins by which some models never lost to the others."""
+    reached = (wins > 0) | np.eye(len(wins), dtype=bool)
+    for _ in range(len(wins).bit_length()):
+        reached = (reached.astype(float) @ reached) > 0
+    if not reached.all():
+        row, column = np.argwhere(~reached)[0]
+        came = f"`wins` leads by no chain of wins from model {row} to model {column}"
+        raise MetricInputError(f"{came}; leave such models out, or set prior_wins, to 0.5 say")
+
+
+def _most_likely(wins):
+    """Return the strengths, and the information at them, by Newton's method."""
+    number = wins + wins.T
+    strength = np.zeros(len(wins))
+    likelihood = _log_likelihood(wins, strength)
+    for _ in range(_STEPS):
+        chance = 0.5 * (1 + np.tanh((strength[:, None] - strength) / 2))
+        weight = number * chance * chance.T
+        information = np.diag(weight.sum(axis=1)) - weight
+        step = np.linalg.pinv(information, hermitian=True) @ (wins - number * chance).sum(axis=1)
+        while True:
+            tried = strength + step
+            tried -= tried.mean()
+            value = _log_likelihood(wins, tried)
+            if value >= likelihood or np.abs(step).max() < 1e-12:
+                break
+            step = step / 2
+        strength, likelihood = tried, value
+        if np.abs(step).max() < 1e-12:
+            break
+    return strength, information
+
+
+def _log_likelihood(wins, strength):
+    return -(wins * np.logaddexp(0, strength - strength[:, None])).sum()

@@ -9,17 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import (
-    as_array,
-    as_floats,
-    as_list,
-    as_numbers,
-    require_choice,
-    require_size,
-    require_values,
-    to_numpy,
-)
-from pqpp_metrics.functional._types import Floats, Values
+from pqpp_metrics.functional import _inputs
+from pqpp_metrics.functional._containers import Floats, Values
 
 _TIES = ("aligned", "misaligned")
 # The radius of a marked point as a share of the image's height.
@@ -64,18 +55,16 @@ def richhf_consolidation(
         >>> result["scores"].tolist(), result["heatmap"][:2].tolist()
         ([3.0, 5.0], [[0.5, 0.5, 0.0], [0.5, 0.0, 0.0]])
     """
-    require_choice("ties", ties, _TIES)
-    scores = to_numpy(as_floats("scores", scores, ndim=2)).astype(np.float64)
+    _inputs.require_choice("ties", ties, _TIES)
+    scores = _inputs.as_floats("scores", scores, ndim=2, finite=False)
     if np.isinf(scores).any():
         raise MetricInputError("`scores` holds infinities; give NaN for a missing score")
-    given_labels = as_array("keyword_labels", keyword_labels)
+    given_labels = _inputs.as_array("keyword_labels", keyword_labels)
     labels = majority_labels(given_labels, ties)
-    points = as_list("points", points)
+    points = _inputs.as_list("points", points)
     heatmap = points_heatmap(points, height, width)
-    numbers = {"scores": len(scores), "keyword_labels": len(given_labels), "points": len(points)}
-    if len(set(numbers.values())) > 1:
-        came = ", ".join(f"{n} in `{name}`" for name, n in numbers.items())
-        raise MetricInputError(f"the numbers of annotators differ: {came}; give one row for each")
+    rows = {"scores": scores, "keyword_labels": given_labels, "points": points}
+    _inputs.require_as_many("one row for each annotator", **rows)
     given = ~np.isnan(scores)
     number = given.sum(axis=0)
     total = np.where(given, scores, 0.0).sum(axis=0)
@@ -99,10 +88,10 @@ def majority_labels(keyword_labels: Values, ties: str = "aligned") -> NDArray[np
         >>> majority_labels([[0, 1], [0, 1], [1, 0]]).tolist()
         [0, 1]
     """
-    require_choice("ties", ties, _TIES)
-    labels = to_numpy(as_numbers("keyword_labels", keyword_labels, ndim=2))
+    _inputs.require_choice("ties", ties, _TIES)
+    labels = _inputs.to_numpy(_inputs.as_numbers("keyword_labels", keyword_labels, ndim=2))
     meaning = "a label is 0 (misaligned) or 1 (aligned)"
-    require_values("keyword_labels", labels, (0, 1), meaning)
+    _inputs.require_values("keyword_labels", labels, (0, 1), meaning)
     twice = 2 * (labels == 1).sum(axis=0)
     aligned = twice >= len(labels) if ties == "aligned" else twice > len(labels)
     return aligned.astype(np.int64)
@@ -127,8 +116,8 @@ def points_heatmap(points: Sequence[Values], height: int, width: int) -> Floats:
         >>> points_heatmap([[[1, 1]]], height=3, width=3).tolist()
         [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    height, width = require_size(height, width)
-    points = as_list("points", points)
+    height, width = _inputs.require_size(height, width)
+    points = _inputs.as_list("points", points)
     if not points:
         raise MetricInputError("`points` is empty; give a list for each annotator, which may be")
     radius = height * _RADIUS
@@ -148,17 +137,14 @@ def points_heatmap(points: Sequence[Values], height: int, width: int) -> Floats:
 
 def _pairs(annotator, points, height, width):
     """The points of one annotator, checked."""
-    if to_numpy(as_array("points", points)).size == 0:
+    name = f"points[{annotator}]"
+    if _inputs.to_numpy(_inputs.as_array(name, points)).size == 0:
         return np.empty((0, 2))
-    pairs = to_numpy(as_floats("points", points, ndim=2)).astype(np.float64)
+    pairs = _inputs.as_floats(name, points, ndim=2, finite=False)
     if pairs.shape[1] != 2:
-        raise MetricInputError(
-            f"`points` of annotator {annotator} have shape {pairs.shape}; give [row, column] pairs"
-        )
+        raise _inputs.wrong_shape(name, pairs, "give [row, column] pairs")
     inside = (pairs >= 0) & (pairs <= [height - 1, width - 1])
     if not inside.all():
         outside = pairs[~inside.all(axis=1)][0].tolist()
-        raise MetricInputError(
-            f"`points` of annotator {annotator} hold {outside}, outside {height} x {width} pixels"
-        )
+        raise MetricInputError(f"`{name}` holds {outside}, outside {height} x {width} pixels")
     return pairs

@@ -10,34 +10,15 @@ in benchmarks/calibration.md.
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
 
-from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._influence import (
-    correlation_interval,
-    of_kendall,
-    of_pearson,
-    of_spearman,
-    order_agreements,
-)
-from pqpp_metrics.functional._inputs import (
-    brief,
-    require_between,
-    require_choice,
-    require_int,
-    require_tolerance,
-)
-from pqpp_metrics.functional._kendall import tau_and_p_value
-from pqpp_metrics.functional._pairs import is_constant, paired_values, pearson_correlation
-from pqpp_metrics.functional._statistics import (
-    INTERVALS,
-    TIE_TOLERANCE,
-    average_ranks,
-    fisher_interval,
-    merge_ties,
-)
-from pqpp_metrics.functional._types import Values
+import numpy as np
+
+from pqpp_metrics.functional import _influence, _inputs, _pairs
+from pqpp_metrics.functional._containers import Floats, Values
+from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 
 
 def student_t_p_value(r: float, n: int) -> float:
@@ -60,13 +41,13 @@ def student_t_p_value(r: float, n: int) -> float:
     """
     from scipy.special import betainc
 
-    n = require_int("n", n)
+    n = _inputs.require_int("n", n)
     if not 2 <= n < 2**53:
-        raise MetricInputError(f"`n` is {brief(n)}; a correlation is of 2 to 2**53 pairs")
+        raise _inputs.not_allowed("n", n, "a correlation is of 2 to 2**53 pairs")
     if isinstance(r, numbers.Real) and math.isnan(min(r, 2)):
         return math.nan
     if not isinstance(r, numbers.Real) or not -1 <= r <= 1:
-        raise MetricInputError(f"`r` is {brief(r)}; a correlation lies in [-1, 1]")
+        raise _inputs.not_allowed("r", r, "a correlation lies in [-1, 1]")
     if n == 2:
         return 1.0
     # Under no correlation (r + 1) / 2 is Beta(n/2 - 1, n/2 - 1); both tails count.
@@ -97,22 +78,33 @@ def pearson_qpp(
         >>> round(result["pearson_qpp"], 3), round(result["p_value"], 3), result["n"]
         (0.8, 0.2, 4)
     """
-    confidence = require_between("confidence", confidence, 0, 1)
-    require_choice("interval", interval, INTERVALS)
-    x, y = paired_values(predictions, references)
-    r = pearson_correlation(x, y)
-    n = len(x)
-    if interval == "classic" or not abs(r) < 1:
-        low, high = fisher_interval(r, n, variance=1.0, lost=3, confidence=confidence)
-    else:
-        low, high = correlation_interval(r, of_pearson(x, y), confidence)
-    return {
-        "pearson_qpp": r,
-        "p_value": student_t_p_value(r, n),
-        "ci_low": low,
-        "ci_high": high,
-        "n": n,
-    }
+    x, y = _pairs.paired_values(predictions, references)
+    r = _pairs.pearson_correlation(x, y)
+    tested = {"pearson_qpp": r, "p_value": student_t_p_value(r, len(x))}
+    return tested | _interval(
+        r, len(x), confidence, interval, lambda: _influence.of_pearson(x, y), variance=1.0, lost=3
+    )
+
+
+def _interval(value, n, confidence, interval, influences, variance, lost):
+    """The interval of a correlation on the scale of Fisher's z, NaN for too few pairs, and n.
+
+    By the influences of the pairs on z, which is called for them, or, if it is classic, by the
+    variance of z, which is `variance` / (n - `lost`). A value of 1 or -1 has an infinite z, and the
+    interval is that single point.
+    """
+    from scipy.special import ndtri
+
+    confidence = _influence.checked_confidence(confidence, interval)
+    low = high = math.nan
+    if interval == "influence" and not math.isnan(value):
+        low, high = _influence.correlation_interval(value, influences(), confidence)
+    elif abs(value) >= 1 and n > lost:
+        low = high = value
+    elif n > lost and not math.isnan(value):
+        reach = float(ndtri((1 + confidence) / 2)) * math.sqrt(variance / (n - lost))
+        low, high = (math.tanh(math.atanh(value) + by) for by in (-reach, reach))
+    return {"ci_low": low, "ci_high": high, "n": n}
 
 
 def spearman_qpp(
@@ -144,19 +136,12 @@ def spearman_qpp(
         >>> round(result["spearman_qpp"], 3), round(result["p_value"], 3), result["n"]
         (0.9, 0.037, 5)
     """
-    confidence = require_between("confidence", confidence, 0, 1)
-    x, y = paired_values(predictions, references)
-    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
-    require_choice("interval", interval, INTERVALS)
-    x, y = average_ranks(x, tie_tolerance), average_ranks(y, tie_tolerance)
-    r = pearson_correlation(x, y)
-    n = len(x)
-    if interval == "classic" or math.isnan(r):
-        low, high = fisher_interval(r, n, variance=1.06, lost=3, confidence=confidence)
-    else:
-        low, high = correlation_interval(r, of_spearman(x, y), confidence)
-    p = student_t_p_value(r, n)
-    return {"spearman_qpp": r, "p_value": p, "ci_low": low, "ci_high": high, "n": n}
+    x, y = _pairs.ranked_pairs(predictions, references, tie_tolerance)
+    r = _pairs.pearson_correlation(x, y)
+    tested = {"spearman_qpp": r, "p_value": student_t_p_value(r, len(x))}
+    return tested | _interval(
+        r, len(x), confidence, interval, lambda: _influence.of_spearman(x, y), variance=1.06, lost=3
+    )
 
 
 def kendall_qpp(
@@ -189,18 +174,66 @@ def kendall_qpp(
         >>> round(result["kendall_qpp"], 3), round(result["p_value"], 3), result["n"]
         (0.8, 0.083, 5)
     """
-    confidence = require_between("confidence", confidence, 0, 1)
-    x, y = paired_values(predictions, references)
-    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
-    x, y, n = merge_ties(x, tie_tolerance), merge_ties(y, tie_tolerance), len(x)
-    require_choice("interval", interval, INTERVALS)
-    x, y = average_ranks(x), average_ranks(y)
+    x, y = _pairs.ranked_pairs(predictions, references, tie_tolerance)
     tau = p = math.nan
-    if not is_constant(x) and not is_constant(y):
-        agree = order_agreements(x, y)
-        tau, p = tau_and_p_value(agree, x, y)
-    if interval == "classic" or math.isnan(tau):
-        low, high = fisher_interval(tau, n, variance=0.437, lost=4, confidence=confidence)
-    else:
-        low, high = correlation_interval(tau, of_kendall(agree, x, y), confidence)
-    return {"kendall_qpp": tau, "p_value": p, "ci_low": low, "ci_high": high, "n": n}
+    if not _pairs.is_constant(x) and not _pairs.is_constant(y):
+        agree = _influence.order_agreements(x, y)
+        tau, p = _tau_and_p_value(agree, x, y)
+    return {"kendall_qpp": tau, "p_value": p} | _interval(
+        tau, len(x), confidence, interval, lambda: _influence.of_kendall(agree, x, y), 0.437, lost=4
+    )
+
+
+# Up to so many pairs without ties every order of them is counted; beyond, the normal law holds.
+_COUNTED = 33
+
+
+def _tau_and_p_value(agreements: Floats, x_ranks: Floats, y_ranks: Floats) -> tuple[float, float]:
+    """tau-b and its two-sided p-value against no association.
+
+    Exact for up to 33 pairs without ties, or where all but one of the pairs of pairs agree or
+    disagree; else by the normal law with the variance under ties (Kendall, "Rank Correlation
+    Methods", 4th edition, 1970, chapters 4 and 5).
+
+    Args:
+        agreements: For each pair the number of pairs that are ordered as it is less that of those
+            that are not, (n,).
+        x_ranks: Average ranks, (n,), not all the same.
+        y_ranks: The same.
+    """
+    n = len(agreements)
+    surplus = float(agreements.sum()) / 2
+    x_ties, y_ties = (np.unique(ranks, return_counts=True)[1] for ranks in (x_ranks, y_ranks))
+    x_differ, y_differ = (n * n - int((ties * ties).sum()) for ties in (x_ties, y_ties))
+    # Without a square root where there is a choice: a perfect order is 1 exactly.
+    scale = x_differ if x_differ == y_differ else math.sqrt(x_differ) * math.sqrt(y_differ)
+    tau = min(1.0, max(-1.0, 2 * surplus / scale))
+    if len(x_ties) == len(y_ties) == n:
+        rarer = round((n * (n - 1) / 2 - abs(surplus)) / 2)
+        if n <= _COUNTED or rarer <= 1:
+            return tau, _exact_p_value(n, rarer)
+    return tau, math.erfc(abs(surplus) / math.sqrt(2 * _variance(n, x_ties, y_ties)))
+
+
+def _variance(n, x_ties, y_ties):
+    """The variance of agreements less disagreements, under no association and these ties."""
+    m = n * (n - 1.0)
+    x, y = x_ties.astype(np.float64), y_ties.astype(np.float64)
+    twos = [(t * (t - 1)).sum() for t in (x, y)]
+    threes = [(t * (t - 1) * (t - 2)).sum() for t in (x, y)]
+    fives = [(t * (t - 1) * (2 * t + 5)).sum() for t in (x, y)]
+    variance = (m * (2 * n + 5) - sum(fives)) / 18 + twos[0] * twos[1] / (2 * m)
+    return variance + (threes[0] * threes[1] / (9 * m * (n - 2)) if n > 2 else 0.0)
+
+
+def _exact_p_value(n, rarer):
+    """Twice the share of the orders of n with at most so many pairs out of order, at most 1."""
+    if rarer <= 1:
+        # One order has none, n - 1 have one.
+        logarithm = math.log(2 * (n if rarer else 1)) - math.lgamma(n + 1)
+        return min(1.0, math.exp(logarithm))
+    orders = [1] + [0] * rarer
+    for size in range(2, n + 1):
+        sums = [0, *itertools.accumulate(orders)]
+        orders = [sums[k + 1] - sums[max(0, k + 1 - size)] for k in range(rarer + 1)]
+    return min(1.0, 2 * sum(orders) / math.factorial(n))

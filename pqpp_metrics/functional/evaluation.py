@@ -9,17 +9,11 @@ from typing import Any
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import (
-    brief,
-    finite_numpy,
-    require_between,
-    require_draws,
-    require_int,
-)
-from pqpp_metrics.functional._means import bootstrap_intervals, sign_flip_p_values
+from pqpp_metrics.functional import _inputs
+from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._measures import measured, parsed_measures
 from pqpp_metrics.functional._rankings.inputs import Rules
-from pqpp_metrics.functional._types import Floats, Values
+from pqpp_metrics.functional._resampled import bootstrap_intervals, sign_flip_p_values
 from pqpp_metrics.functional.significance import holm
 
 # Values up to this can be summed over any number of queries.
@@ -44,17 +38,14 @@ def evaluate_rankings(
     `err@20`, `rbp(p=0.8)`, `infap`, `iprec@0.1`, `judged@10`; or as its function here. Brackets
     hold options and rules of its own: `P(rel=2)@5`, `ndcg(gains={1: 1, 2: 5})@10`.
 
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
+
     Args:
         scores: Shape (queries, documents), higher is ranked first; or rows of any lengths.
         relevance: Same shape, grades; NaN or -1 where there is no judgment, as
             `incomplete_judgments` says. To all other measures these are not relevant.
         measures: Names, a list or one text with commas.
-        ties: How equal scores are ordered, see `ranking`.
         unretrieved: Relevance of documents that were not retrieved, NaN filling up rows.
-        tie_tolerance: Which scores are equal, see `ranking`.
-        relevance_level: The least grade of a relevant document, see `ranking`.
-        judged_only: Whether only judged documents get a rank, see `ranking`.
-        document_ids: The documents' names for "docno", in the shape of `scores`.
 
     Returns:
         dict of measure, as it was called, to float64 numpy array (queries,).
@@ -67,8 +58,8 @@ def evaluate_rankings(
         >>> {name: values.round(4).tolist() for name, values in found.items()}
         {'rr': [0.5], 'ndcg@10': [0.6697], 'P_2': [0.5]}
     """
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
-    return measured(parsed_measures(measures), scores, relevance, rules, unretrieved)
+    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
+    return measured(parsed_measures(measures), scores, relevance, rules)
 
 
 def mean_intervals(
@@ -95,8 +86,8 @@ def mean_intervals(
         (0.708, True)
     """
     names, table = _table("values", values)
-    confidence = require_between("confidence", confidence, 0, 1)
-    resamples, seed = require_draws("resamples", resamples), require_int("seed", seed, least=0)
+    confidence = _inputs.require_between("confidence", confidence, 0, 1)
+    resamples, seed = _inputs.require_draws(seed, resamples=resamples)
     ends = bootstrap_intervals(table, confidence, resamples, seed).tolist()
     return {
         name: {"mean": float(column.mean()), "ci_low": low, "ci_high": high, "n": len(column)}
@@ -107,8 +98,8 @@ def mean_intervals(
 def _table(name, values):
     """Values by measure as float64 (queries, measures), and the measures."""
     if not isinstance(values, Mapping) or not values:
-        raise MetricInputError(f"`{name}` is {brief(values)}; give the values of each measure")
-    columns = [finite_numpy(str(key), column, ndim=1) for key, column in values.items()]
+        raise _inputs.not_allowed(name, values, "give the values of each measure")
+    columns = [_inputs.as_floats(str(key), column, ndim=1) for key, column in values.items()]
     if len({len(column) for column in columns}) > 1:
         raise MetricInputError(f"`{name}`: the measures have different numbers of queries")
     table = np.stack(columns, axis=1)
@@ -150,30 +141,25 @@ def compare_means(
         >>> round(row["difference"], 3), row["p_value"] < 0.05
         (0.467, True)
     """
-    permutations, seed = require_draws("permutations", permutations), require_int("seed", seed, 0)
+    permutations, seed = _inputs.require_draws(seed, permutations=permutations)
     if not isinstance(runs, Mapping) or len(runs) < 2:
         raise MetricInputError("`runs` must hold two runs or more, each with its values")
     tables = {name: _table(str(name), values) for name, values in runs.items()}
     (measures, first), *others = tables.values()
-    if any(own != measures or len(table) != len(first) for own, table in others):
+    if any(names != measures or len(table) != len(first) for names, table in others):
         raise MetricInputError("`runs` differ in measures or number of queries; give the same")
     pairs = list(itertools.combinations(tables, 2))
-    differences = [tables[one][1] - tables[other][1] for one, other in pairs]
+    differences = [tables[run][1] - tables[other][1] for run, other in pairs]
     p_values = sign_flip_p_values(np.concatenate(differences, axis=1), permutations, seed)
     corrected = holm(p_values, alpha)
-    means = np.concatenate([part.mean(axis=0) for part in differences])
-    keys = [(measure, *pair) for pair in pairs for measure in measures]
-    rows = zip(keys, means, p_values, corrected["adjusted"], corrected["rejected"], strict=True)
+    columns = {
+        "difference": np.concatenate([part.mean(axis=0) for part in differences]),
+        "p_value": p_values,
+    }
+    columns |= {name: corrected[name] for name in ("adjusted", "rejected")}
     return [
-        {
-            "measure": measure,
-            "run": one,
-            "other_run": other,
-            "difference": float(mean),
-            "p_value": float(p),
-            "adjusted": float(adjusted),
-            "rejected": bool(rejected),
-            "n": len(first),
-        }
-        for (measure, one, other), mean, p, adjusted, rejected in rows
+        {"measure": measure, "run": run, "other_run": other}
+        | {name: column[row].item() for name, column in columns.items()}
+        | {"n": len(first)}
+        for row, ((run, other), measure) in enumerate(itertools.product(pairs, measures))
     ]

@@ -11,11 +11,11 @@ from __future__ import annotations
 import array_api_compat
 import numpy as np
 
+from pqpp_metrics.functional._containers import Array, Values
 from pqpp_metrics.functional._inputs import require_int
-from pqpp_metrics.functional._rankings.groups import of_ranks, share
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
-from pqpp_metrics.functional._rankings.ranked import relevant_in_top
-from pqpp_metrics.functional._types import Array, Values
+from pqpp_metrics.functional._rankings.order import share
+from pqpp_metrics.functional._rankings.ranked import of_ranks, relevant_in_top
 
 # As in trec_eval, so that a rank with nothing judged above it has a precision.
 _EPSILON = 1e-5
@@ -37,14 +37,11 @@ def bpref(
     1 - (the judged irrelevant documents above it, at most R) / min(R, N), N being all judged
     irrelevant ones. Documents without a judgment change nothing.
 
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
+
     Args:
-        scores: Shape (queries, documents), higher is ranked first.
         relevance: Same shape, grades; NaN or -1 where there is no judgment.
-        ties: How equal scores are ordered, see `ranking`.
         unretrieved: Relevance of judged documents that were not retrieved.
-        tie_tolerance: Which scores are equal, see `ranking`.
-        relevance_level: The least grade of a relevant document, see `ranking`.
-        document_ids: The documents' names for "docno", in the shape of `scores`.
 
     Returns:
         float64 array (queries,), each in [0, 1]; 0 without a relevant document.
@@ -53,8 +50,8 @@ def bpref(
         >>> bpref([[4, 3, 2, 1]], [[0, 1, float("nan"), 1]], unretrieved=[[0]]).tolist()
         [0.5]
     """
-    rules = Rules(ties, tie_tolerance, relevance_level, False, document_ids)
-    given = ranking_inputs(scores, relevance, rules, unretrieved, unjudged="keep")
+    rules = Rules(ties, tie_tolerance, relevance_level, False, document_ids, unretrieved, "keep")
+    given = ranking_inputs(scores, relevance, rules)
     sides = given.relevance, given.missing
     irrelevant = sum(given.xp.sum((g >= 0) & ~given.relevant(g), axis=1) for g in sides)
 
@@ -62,7 +59,7 @@ def bpref(
         is_relevant = given.relevant(ranked)
         above = np.cumsum((ranked >= 0) & ~is_relevant, axis=1)
         kept = _preferred(above, number[:, None], others[:, None])
-        return share((kept * is_relevant).sum(axis=1), number)
+        return share(np, (kept * is_relevant).sum(axis=1), number)
 
     def of_groups(groups, number, others):
         total, above = 0.0, 0
@@ -70,14 +67,11 @@ def bpref(
             relevant = given.relevant(grades)
             among = int(((grades >= 0) & ~relevant).sum())
             # Each number of them is as likely to stand above one relevant document.
-            total += (
-                relevant.sum() * _preferred(above + np.arange(among + 1), number, others).mean()
-            )
-            above += among
+            preferred = _preferred(above + np.arange(among + 1), number, others).mean()
+            total, above = total + relevant.sum() * preferred, above + among
         return total / max(number, 1)
 
-    priority = given.marks
-    return of_ranks(given, priority, of_ranked, of_groups, given.number_relevant, irrelevant)
+    return of_ranks(given, of_ranked, of_groups, irrelevant)
 
 
 def _preferred(above, number, others):
@@ -101,15 +95,12 @@ def inferred_average_precision(
     ones there, times the share of documents of the pool (judged or -1). Others, NaN, are not
     relevant. Without -1 and NaN it is the average precision, but for a share of about 1e-5.
 
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
+
     Args:
-        scores: Shape (queries, documents), higher is ranked first.
         relevance: Same shape, grades; -1 for a document of the pool that was not judged, NaN for
             one outside the pool.
-        ties: How equal scores are ordered, see `ranking`.
         unretrieved: Relevance of judged documents that were not retrieved.
-        tie_tolerance: Which scores are equal, see `ranking`.
-        relevance_level: The least grade of a relevant document, see `ranking`.
-        document_ids: The documents' names for "docno", in the shape of `scores`.
 
     Returns:
         float64 array (queries,), each in [0, 1]; 0 without a relevant document.
@@ -118,44 +109,35 @@ def inferred_average_precision(
         >>> inferred_average_precision([[4, 3, 2, 1]], [[1, -1, 0, 1]]).round(4).tolist()
         [0.8125]
     """
-    rules = Rules(ties, tie_tolerance, relevance_level, False, document_ids)
-    given = ranking_inputs(scores, relevance, rules, unretrieved, unjudged="keep")
+    rules = Rules(ties, tie_tolerance, relevance_level, False, document_ids, unretrieved, "keep")
+    given = ranking_inputs(scores, relevance, rules)
+
+    def kinds(grades):
+        """Which documents are relevant, judged irrelevant, of the pool without a judgment."""
+        relevant = given.relevant(grades)
+        return relevant, (grades >= 0) & ~relevant, grades == -1
 
     def of_ranked(ranked, number):
-        relevant = given.relevant(ranked)
-        judged, pool = ranked >= 0, ranked == -1
-        found, irrelevant, others = (
-            np.cumsum(one, axis=1) - one for one in (relevant, judged & ~relevant, pool)
-        )
-        value = _inferred(
-            np.arange(ranked.shape[1]), found, irrelevant, found + irrelevant + others
-        )
-        return share((value * relevant).sum(axis=1), number)
+        above = [np.cumsum(kind, axis=1) - kind for kind in kinds(ranked)]
+        value = _inferred(np.arange(ranked.shape[1]), above[0], above[1], sum(above))
+        return share(np, (value * given.relevant(ranked)).sum(axis=1), number)
 
     def of_groups(groups, number):
         total, ahead, before = 0.0, 0, np.zeros(3)
         for grades in groups:
-            relevant = given.relevant(grades)
-            own = np.array(
-                [relevant.sum(), ((grades >= 0) & ~relevant).sum(), (grades == -1).sum()]
-            )
-            if own[0]:
-                total += own[0] * _inferred_in_tie(len(grades), own, ahead, before)
-            ahead, before = ahead + len(grades), before + own
+            counts = np.array([kind.sum() for kind in kinds(grades)])
+            if counts[0]:
+                total += counts[0] * _inferred_in_tie(len(grades), counts, ahead, before)
+            ahead, before = ahead + len(grades), before + counts
         return total / max(number, 1)
 
-    priority = given.marks
-    return of_ranks(given, priority, of_ranked, of_groups, given.number_relevant)
+    return of_ranks(given, of_ranked, of_groups)
 
 
 def _inferred(above, relevant, irrelevant, pool):
-    """The inferred precision at a relevant document.
+    """The inferred precision at a relevant document, from how many documents stand above it.
 
-    Args:
-        above: Documents ranked above it.
-        relevant: Relevant ones among them.
-        irrelevant: Judged irrelevant ones among them.
-        pool: Documents of the pool among them, judged or not.
+    Among those are relevant ones, judged irrelevant ones, and of the pool, judged or not.
     """
     precision = (relevant + _EPSILON) / (relevant + irrelevant + 2 * _EPSILON)
     return (1.0 + pool * precision) / (above + 1.0)
@@ -210,13 +192,12 @@ def judged_at_k(
     As Judged@k of ir_measures. Where it is low, an unjudged document that counts as not relevant
     decides the other metrics.
 
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
+
     Args:
-        scores: Shape (queries, documents), higher is ranked first.
         relevance: Same shape, grades; NaN or -1 where there is no judgment.
         k: The cut-off; None takes all documents.
         ties: How equal scores are ordered, see `ranking`; "optimistic" puts judged ones first.
-        tie_tolerance: Which scores are equal, see `ranking`.
-        document_ids: The documents' names for "docno", in the shape of `scores`.
 
     Returns:
         float64 array (queries,), each in [0, 1]; 0 where nothing was retrieved.
@@ -226,13 +207,11 @@ def judged_at_k(
         [0.5]
     """
     k = None if k is None else require_int("k", k)
-    rules = Rules(ties, tie_tolerance, None, False, document_ids)
-    given = ranking_inputs(scores, relevance, rules, unjudged="keep")
+    rules = Rules(ties, tie_tolerance, None, False, document_ids, unjudged="keep")
+    given = ranking_inputs(scores, relevance, rules)
     xp, columns = given.xp, given.scores.shape[1]
     sizes = np.full(given.scores.shape[0], columns) if given.sizes is None else given.sizes
     top = np.minimum(sizes, min(k or columns, columns))
     top = xp.asarray(top, device=array_api_compat.device(given.scores))
-    found = relevant_in_top(
-        xp, given.scores, given.relevance >= 0, xp.clip(top, 1, columns), given.ties
-    )
-    return xp.where(top > 0, found / xp.astype(xp.clip(top, 1, columns), xp.float64), 0.0)
+    judged = relevant_in_top(given, xp.clip(top, 1, columns), lambda grades: grades >= 0)
+    return share(xp, judged, top)

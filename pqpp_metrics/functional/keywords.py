@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import as_array, as_list, brief, require_values, to_numpy
-from pqpp_metrics.functional._types import Values
+from pqpp_metrics.functional import _inputs
+from pqpp_metrics.functional._containers import Values
 
 # RichHF's tokens: what is left between these characters; of all blanks only the plain space counts.
 TOKEN = re.compile(r'[^,.?!":; ]+')
@@ -29,7 +28,7 @@ def prompt_tokens(prompt: str) -> list[str]:
         ['A', 'cat\nsitting', 'on', 'a', 'red', 'mat']
     """
     if not isinstance(prompt, str):
-        raise MetricInputError(f"`prompt` is {brief(prompt)}; it must be a text")
+        raise _inputs.not_allowed("prompt", prompt, "it must be a text")
     return TOKEN.findall(prompt)
 
 
@@ -57,47 +56,23 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
         >>> result["precision"], result["recall"], round(result["keyword_f1"], 3)
         (0.5, 1.0, 0.667)
     """
-    predictions, references = (
-        _as_list("predictions", predictions),
-        _as_list("references", references),
-    )
-    if len(predictions) != len(references):
-        raise MetricInputError(
-            f"{len(predictions)} `predictions` and {len(references)} `references` were given; "
-            "give one of each for every sample"
-        )
-    predicted = marked = hits = 0
+    predictions = _inputs.as_entries("predictions", predictions, "samples")
+    references = _inputs.as_entries("references", references, "samples")
+    wanted = "one of each for every sample"
+    _inputs.require_as_many(wanted, predictions=predictions, references=references)
+    counts = []
     for index, pair in enumerate(zip(predictions, references, strict=True)):
-        kinds = [isinstance(side, str) for side in pair]
-        if kinds[0] != kinds[1]:
-            raise MetricInputError(
-                f"sample {index} is text on one side and labels on the other; give both one way"
-            )
-        count = _count_in_text if kinds[0] else _count_in_labels
-        counts = count(index, *pair)
-        predicted, marked, hits = (
-            a + b for a, b in zip((predicted, marked, hits), counts, strict=True)
-        )
-    return {
-        "keyword_f1": _share(2 * hits, predicted + marked),
-        "precision": _share(hits, predicted),
-        "recall": _share(hits, marked),
-        "n_predicted": predicted,
-        "n_marked": marked,
-        "n_hits": hits,
-    }
+        are_texts = [isinstance(side, str) for side in pair]
+        if are_texts[0] != are_texts[1]:
+            raise MetricInputError(f"sample {index} is text on one side and labels on the other")
+        counts.append(_count_in_text(*pair) if are_texts[0] else _count_in_labels(index, *pair))
+    predicted, marked, hits = map(sum, zip(*counts, strict=True))
+    f1 = _share(2 * hits, predicted + marked)
+    rates = {"keyword_f1": f1, "precision": _share(hits, predicted), "recall": _share(hits, marked)}
+    return rates | {"n_predicted": predicted, "n_marked": marked, "n_hits": hits}
 
 
-def _as_list(name: str, samples: Values) -> list[Any]:
-    if isinstance(samples, str):
-        raise MetricInputError(f"`{name}` is a single string; give a list of samples")
-    samples = as_list(name, samples)
-    if not samples:
-        raise MetricInputError(f"`{name}` is empty; nothing to score")
-    return samples
-
-
-def _count_in_text(index, predicted, marked):
+def _count_in_text(predicted, marked):
     """Misaligned tokens of two texts, and those that both mark."""
     bags = [Counter(_misaligned_tokens(text)) for text in (predicted, marked)]
     return bags[0].total(), bags[1].total(), (bags[0] & bags[1]).total()
@@ -111,27 +86,19 @@ def _misaligned_tokens(text):
 
 def _count_in_labels(index, predicted, marked):
     """Misaligned places of two sequences of labels, and those that both mark."""
-    sides = [
-        _labels(name, index, side)
-        for name, side in (("predictions", predicted), ("references", marked))
-    ]
-    if len(sides[0]) != len(sides[1]):
-        raise MetricInputError(
-            f"sample {index} has {len(sides[0])} predicted and {len(sides[1])} true labels; "
-            "give one label for each token"
-        )
-    misaligned = [side == 0 for side in sides]
-    return (*(int(side.sum()) for side in misaligned), int((misaligned[0] & misaligned[1]).sum()))
+    sides = _labels("predictions", index, predicted), _labels("references", index, marked)
+    names = f"predictions[{index}]", f"references[{index}]"
+    _inputs.require_as_many("one label for each token", **dict(zip(names, sides, strict=True)))
+    predicted, marked = (side == 0 for side in sides)
+    return int(predicted.sum()), int(marked.sum()), int((predicted & marked).sum())
 
 
 def _labels(name, index, values):
-    array = to_numpy(as_array(name, values))
+    array = _inputs.to_numpy(_inputs.as_array(name, values))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iufb"):
-        raise MetricInputError(
-            f"`{name}` of sample {index} are no labels; give a flat list of 0 and 1, or a text"
-        )
+        raise MetricInputError(f"`{name}[{index}]` is neither text nor a flat list of 0 and 1")
     meaning = "a label is 0 (misaligned) or 1 (aligned)"
-    require_values(f"{name}[{index}]", array, (0, 1), meaning)
+    _inputs.require_values(f"{name}[{index}]", array, (0, 1), meaning)
     return array
 
 

@@ -8,12 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._categories import as_labels, category_codes, label_array
-from pqpp_metrics.functional._containers import to_numpy
-from pqpp_metrics.functional._groups import number_integers
-from pqpp_metrics.functional._inputs import as_list, as_numbers, require_between, require_values
-from pqpp_metrics.functional._types import Integers, Values
+from pqpp_metrics.functional import _categories, _inputs
+from pqpp_metrics.functional._containers import Integers, Values
 
 _FIGURES = ("match_rate", "ci_low", "ci_high", "n")
 
@@ -49,20 +45,19 @@ def match_rate(
         >>> [(row["task"], row["match_rate"]) for row in result["groups"]]
         [('counting', 0.5), ('negation', 1.0)]
     """
-    confidence = require_between("confidence", confidence, 0, 1)
-    hits = to_numpy(as_numbers("matches", matches, ndim=1))
-    require_values("matches", hits, (0, 1), "a match is true (1) or false (0)")
+    confidence = _inputs.require_between("confidence", confidence, 0, 1)
+    hits = _inputs.to_numpy(_inputs.as_numbers("matches", matches, ndim=1))
+    _inputs.require_values("matches", hits, (0, 1), "a match is true (1) or false (0)")
     hits = hits.astype(np.float64)
-    result = _rate(hits.sum(), len(hits), confidence)
-    result["groups"] = []
+    result = _rate(hits.sum(), len(hits), confidence) | {"groups": []}
     if groups is None:
         return result
     columns = _columns(groups, len(hits))
     names = _names(group_names, len(columns))
     codes: Integers = np.zeros(len(hits), dtype=np.intp)
     for column in columns:
-        (own,), distinct = category_codes(column)
-        _, codes = number_integers(codes * len(distinct) + own)
+        (own,), distinct = _categories.category_codes(column)
+        _, codes = _categories.number_integers(codes * len(distinct) + own)
     totals, numbers = np.bincount(codes, hits), np.bincount(codes)
     first = np.unique(codes, return_index=True)[1]
     rows = zip(*(column[first].tolist() for column in columns), strict=True)
@@ -74,33 +69,21 @@ def match_rate(
 
 def _columns(groups, images):
     """The grouping columns as arrays of labels, each of its own kind."""
-    table = label_array("groups", groups)
+    table = _categories.label_array("groups", groups)
     table = table[:, None] if table.ndim == 1 else table
-    if table.ndim == 2 and len(table) != images:
-        raise MetricInputError(
-            f"`matches` has {images} images and `groups` {len(table)}; give a row for each image"
-        )
-    if table.ndim != 2 or table.size == 0:
-        raise MetricInputError(
-            f"`groups` has shape {table.shape}; give labels as (images,) or (images, columns)"
-        )
-    return [as_labels("groups", column, ndim=1) for column in table.T]
+    if table.ndim != 2 or table.size == 0 or len(table) != images:
+        wanted = f"give labels as (images,) or (images, columns), of {images} images"
+        raise _inputs.wrong_shape("groups", table, wanted)
+    return [_categories.as_labels("groups", column, ndim=1) for column in table.T]
 
 
 def _names(names, number):
     if names is None:
         return [f"group_{column}" for column in range(number)]
-    names = as_list("group_names", names)
-    if len(names) != number or len(set(names)) != number:
-        raise MetricInputError(
-            f"`group_names` is {names}; give {number} different names, one for each column"
-        )
-    taken = [name for name in names if name in _FIGURES]
-    if taken:
-        raise MetricInputError(
-            f"`group_names` holds {taken[0]!r}, which is what a figure of the result is called; "
-            "choose another name"
-        )
+    names = _inputs.as_list("group_names", names)
+    if len(names) != number or len({*names, *_FIGURES}) != number + len(_FIGURES):
+        wanted = f"give {number} different names, none of {', '.join(_FIGURES)}"
+        raise _inputs.not_allowed("group_names", names, wanted)
     return names
 
 

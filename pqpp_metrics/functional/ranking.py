@@ -33,19 +33,16 @@ of `incomplete_judgments` take NaN.
 
 from __future__ import annotations
 
+import functools
+
+import array_api_compat
 import numpy as np
 
-from pqpp_metrics.functional._inputs import require_int
+from pqpp_metrics.functional._containers import Array, Values
+from pqpp_metrics.functional._inputs import not_allowed, require_int
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
-from pqpp_metrics.functional._rankings.ranked import (
-    any_relevant_in_top,
-    count,
-    mean_reciprocal_of_tie,
-    only_where,
-    relevant_in_top,
-    take_rows,
-)
-from pqpp_metrics.functional._types import Array, Values
+from pqpp_metrics.functional._rankings.order import count, share
+from pqpp_metrics.functional._rankings.ranked import chance_of_any, of_ranks, relevant_in_top
 
 
 def reciprocal_rank(
@@ -62,17 +59,11 @@ def reciprocal_rank(
 
     PQPP, section 3.2; Voorhees, "The TREC-8 Question Answering Track Report", 1999.
 
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
+
     Args:
-        scores: Shape (queries, documents), higher is ranked first.
-        relevance: Same shape; a document is relevant where it is above 0, see
-            `relevance_level`.
         k: Only the first k ranks count: a first relevant document beyond them gives 0. None
             (default) counts all.
-        ties: How equal scores are ordered, see `ranking`.
-        tie_tolerance: Which scores are equal, see `ranking`.
-        relevance_level: The least grade of a relevant document, see `ranking`.
-        judged_only: Whether only judged documents get a rank, see `ranking`.
-        document_ids: The documents' names for "docno", in the shape of `scores`.
 
     Returns:
         float64 array (queries,), each in [0, 1].
@@ -84,55 +75,44 @@ def reciprocal_rank(
     k = None if k is None else require_int("k", k)
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
     given = ranking_inputs(scores, relevance, rules)
-    return given.by_blocks(
-        lambda block: block.in_shared_order(
-            lambda part: _reciprocal_of_order(part, k), lambda part: _reciprocal_rank(part, k)
-        )
-    )
-
-
-def _reciprocal_of_order(given, k):
-    relevant = given.relevant(given.packed.ordered)
-    first = relevant.argmax(axis=1)
-    found = relevant[np.arange(len(first)), first]
-    return _one_over(np, first + 1, found, k)
+    k = min(k or given.scores.shape[1], given.scores.shape[1])
+    return given.by_blocks(functools.partial(_reciprocal_rank, k=k))
 
 
 def _reciprocal_rank(given, k):
-    xp, scores, ties = given.xp, given.scores, given.ties
-    relevant = given.marks
-    best = xp.max(only_where(xp, scores, relevant), axis=1)
-    found = best > -xp.inf
-    tied = scores == best[:, None]
-    tied_count = count(xp, tied)
-    ahead = count(xp, scores > best[:, None])
+    xp, scores = given.xp, given.scores
+    if given.order is not None:
+        relevant = given.relevant(given.order.grades[:, :k])
+        return np.where(relevant.any(axis=1), 1.0 / (relevant.argmax(axis=1) + 1), 0.0)
+    relevant = given.relevant(given.relevance)
+    if array_api_compat.is_numpy_namespace(xp):
+        # Adding 0 or -inf from a table is several times as fast as a choice at random.
+        table = np.asarray([-np.inf, 0.0], scores.dtype)
+        best = xp.max(scores + np.take(table, relevant.view(np.int8)), axis=1)
+    else:
+        best = xp.max(xp.where(relevant, scores, -xp.inf), axis=1)
+    tied, ahead = scores == best[:, None], count(xp, scores > best[:, None])
+    number, found, rank = count(xp, tied), best > -xp.inf, ahead + 1
     # Where no equal stands beside it, the rank is certain and every rule gives the same.
-    rank = ahead + 1
-    rows = xp.nonzero(found & (tied_count > 1))[0]
-    if rows.shape[0] and ties != "optimistic":
-        tied, relevant = take_rows(xp, rows, tied, relevant)
-        if ties == "expected":
-            values = _one_over(xp, rank, found, k)
-            values[rows] = mean_reciprocal_of_tie(
-                xp, *take_rows(xp, rows, ahead, tied_count), count(xp, tied & relevant), k
-            )
-            return values
-        rank[rows] += _tied_ahead(xp, tied, relevant, ties)
-    return _one_over(xp, rank, found, k)
-
-
-def _one_over(xp, rank, found, k):
-    """1 / rank where a relevant document was found within the first k ranks, else 0."""
-    counts = found if k is None else found & (rank <= k)
-    return xp.where(counts, 1.0 / xp.astype(rank, xp.float64), 0.0)
-
-
-def _tied_ahead(xp, tied, relevant, ties):
-    """Number of tied documents before the first relevant one, by the rule `ties`."""
-    if ties == "pessimistic":
-        return count(xp, tied & ~relevant)
-    reached = xp.cumulative_sum(xp.astype(tied & relevant, xp.int64), axis=1) > 0
-    return count(xp, tied & ~reached)
+    rows = xp.nonzero(found & (number > 1))[0]
+    tied, relevant = (xp.take(part, rows, axis=0) for part in (tied, relevant))
+    if given.ties == "pessimistic":
+        rank[rows] += count(xp, tied & ~relevant)
+    elif given.ties == "order":
+        reached = xp.cumulative_sum(xp.astype(tied & relevant, xp.int64), axis=1) > 0
+        rank[rows] += count(xp, tied & ~reached)
+    values = xp.where(found & (rank <= k), 1.0 / xp.astype(rank, xp.float64), 0.0)
+    if given.ties == "expected" and rows.shape[0]:
+        parts = ahead[rows], number[rows], count(xp, tied & relevant)
+        ahead, number, hits = (xp.astype(part, xp.float64) for part in parts)
+        values[rows], none_so_far = 0.0, xp.ones_like(hits)
+        # Down the places of the tie: the chance that none before held a relevant document, times
+        # the share of relevant ones among those left.
+        for place in range(int(xp.max(number - hits)) + 1):
+            left, at = xp.maximum(number - place, hits), ahead + (place + 1)
+            values[rows] += xp.where(at <= k, none_so_far * hits / left / at, 0.0)
+            none_so_far = none_so_far * (left - hits) / left
+    return values
 
 
 def precision_at_k(
@@ -149,17 +129,11 @@ def precision_at_k(
 
     PQPP, section 3.2, with k = 10.
 
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
+
     Args:
-        scores: Shape (queries, documents), higher is ranked first.
-        relevance: Same shape; a document is relevant where it is above 0, see
-            `relevance_level`.
         k: The cut-off. With fewer than k documents the divisor stays k, as in trec_eval: places
             that were not filled count as not relevant.
-        ties: How equal scores are ordered, see `ranking`.
-        tie_tolerance: Which scores are equal, see `ranking`.
-        relevance_level: The least grade of a relevant document, see `ranking`.
-        judged_only: Whether only judged documents get a rank, see `ranking`.
-        document_ids: The documents' names for "docno", in the shape of `scores`.
 
     Returns:
         float64 array (queries,), each in [0, 1].
@@ -169,25 +143,10 @@ def precision_at_k(
         [0.75, 0.0]
     """
     k = require_int("k", k)
-
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
     given = ranking_inputs(scores, relevance, rules)
-    return given.by_blocks(lambda block: _found(block, k) / k)
-
-
-def _found(given, k):
-    """Relevant documents among the first k."""
-    k = min(k, given.scores.shape[1])
-    return given.in_shared_order(
-        lambda part: count(np, part.relevant(part.packed.ordered[:, :k])).astype(np.float64),
-        lambda part: _found_by_scores(part, k),
-    )
-
-
-def _found_by_scores(given, k):
-    """The same of scores; k may differ by query."""
-    relevant = given.marks
-    return relevant_in_top(given.xp, given.scores, relevant, k, given.ties)
+    top = min(k, given.scores.shape[1])
+    return given.by_blocks(lambda block: relevant_in_top(block, top) / k)
 
 
 def recall_at_k(
@@ -205,17 +164,10 @@ def recall_at_k(
 
     TREC's recall. What text-to-image papers call Recall@K is `hit_rate_at_k`.
 
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
+
     Args:
-        scores: Shape (queries, documents), higher is ranked first.
-        relevance: Same shape; a document is relevant where it is above 0, see
-            `relevance_level`.
         k: The cut-off.
-        ties: How equal scores are ordered, see `ranking`.
-        tie_tolerance: Which scores are equal, see `ranking`.
-        relevance_level: The least grade of a relevant document, see `ranking`.
-        judged_only: Whether only judged documents get a rank, see `ranking`.
-        document_ids: The documents' names for "docno", in the shape of `scores`.
-        unretrieved: Relevance of documents that were not retrieved, see `ranking`.
 
     Returns:
         float64 array (queries,), each in [0, 1].
@@ -225,10 +177,12 @@ def recall_at_k(
         [0.75, 0.0]
     """
     k = require_int("k", k)
-
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
-    given = ranking_inputs(scores, relevance, rules, unretrieved)
-    return given.by_blocks(lambda block: _share(block.xp, _found(block, k), block.number_relevant))
+    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
+    given = ranking_inputs(scores, relevance, rules)
+    top = min(k, given.scores.shape[1])
+    return given.by_blocks(
+        lambda block: share(block.xp, relevant_in_top(block, top), block.number_relevant)
+    )
 
 
 def hit_rate_at_k(
@@ -245,17 +199,12 @@ def hit_rate_at_k(
 
     ConQA (Rodriguez et al., ECIR 2024), section 5: text-to-image papers call its mean Recall@K.
 
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
+
     Args:
-        scores: Shape (queries, documents), higher is ranked first.
-        relevance: Same shape; a document is relevant where it is above 0, see
-            `relevance_level`.
         k: The cut-off.
         ties: How equal scores are ordered, see `ranking`; "expected" gives the probability of a
             hit.
-        tie_tolerance: Which scores are equal, see `ranking`.
-        relevance_level: The least grade of a relevant document, see `ranking`.
-        judged_only: Whether only judged documents get a rank, see `ranking`.
-        document_ids: The documents' names for "docno", in the shape of `scores`.
 
     Returns:
         float64 array (queries,): 1 for a hit, 0 for none, between them where a tie decides.
@@ -265,16 +214,12 @@ def hit_rate_at_k(
         [0.5, 1.0]
     """
     k = require_int("k", k)
-
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
     given = ranking_inputs(scores, relevance, rules)
-    return given.by_blocks(lambda block: _any_found(block, k))
-
-
-def _any_found(given, k):
-    relevant = given.marks
-    k = min(k, relevant.shape[1])
-    return any_relevant_in_top(given.xp, given.scores, relevant, k, given.ties)
+    top = min(k, given.scores.shape[1])
+    return given.by_blocks(
+        lambda block: block.xp.clip(relevant_in_top(block, top, expected=chance_of_any), 0.0, 1.0)
+    )
 
 
 def r_precision(
@@ -292,16 +237,7 @@ def r_precision(
     ConQA (Rodriguez et al., ECIR 2024), section 5; Buckley and Voorhees, "Retrieval System
     Evaluation", 2005.
 
-    Args:
-        scores: Shape (queries, documents), higher is ranked first.
-        relevance: Same shape; a document is relevant where it is above 0, see
-            `relevance_level`.
-        ties: How equal scores are ordered, see `ranking`.
-        tie_tolerance: Which scores are equal, see `ranking`.
-        relevance_level: The least grade of a relevant document, see `ranking`.
-        judged_only: Whether only judged documents get a rank, see `ranking`.
-        document_ids: The documents' names for "docno", in the shape of `scores`.
-        unretrieved: Relevance of documents that were not retrieved, see `ranking`.
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
 
     Returns:
         float64 array (queries,), each in [0, 1].
@@ -310,25 +246,113 @@ def r_precision(
         >>> r_precision([[0.9, 0.5, 0.5], [3, 2, 1]], [[1, 1, 0], [0, 0, 1]]).tolist()
         [0.75, 0.0]
     """
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
-    given = ranking_inputs(scores, relevance, rules, unretrieved)
-    return given.by_blocks(lambda block: block.in_shared_order(_r_precision_of_order, _r_precision))
+    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
+
+    def of_block(block):
+        number = block.number_relevant
+        top = block.xp.clip(number, 1, block.scores.shape[1])
+        return share(block.xp, relevant_in_top(block, top), number)
+
+    return ranking_inputs(scores, relevance, rules).by_blocks(of_block)
 
 
-def _r_precision_of_order(given):
-    relevant, number = given.relevant(given.packed.ordered), given.number_relevant
-    small = np.min_scalar_type(int(number.max()) + relevant.shape[1])
-    first = np.arange(relevant.shape[1], dtype=small) < number.astype(small)[:, None]
-    return _share(np, count(np, relevant & first), number)
+def interpolated_precision(
+    scores: Values,
+    relevance: Values,
+    recall: float = 0.1,
+    ties: str = "expected",
+    unretrieved: Values | None = None,
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> Array:
+    """Interpolated precision at recall: the best precision at any rank with at least that recall.
+
+    Buckley and Voorhees, "Retrieval System Evaluation", 2005; "iprec_at_recall" of trec_eval 9 and
+    pytrec_eval, by which a recall r is reached with floor(r * R + 0.9) of the R relevant documents
+    (trec_eval 10 rounds). Documents without a judgment are not relevant.
+
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
+
+    Args:
+        recall: The level, from 0 to 1.
+        ties: How equal scores are ordered, see `ranking`. The expected value takes time that grows
+            fast with large ties.
+
+    Returns:
+        float64 array (queries,), each in [0, 1]; 0 where the recall is not reached, or there is no
+        relevant document.
+
+    Example:
+        >>> interpolated_precision([[4, 3, 2, 1]], [[0, 1, 1, 0]], recall=0.1).round(4).tolist()
+        [0.6667]
+    """
+    if isinstance(recall, bool) or not isinstance(recall, (int, float)) or not 0 <= recall <= 1:
+        raise not_allowed("recall", recall, "it must be a number from 0 to 1")
+    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
+    given = ranking_inputs(scores, relevance, rules)
+
+    def of_ranked(ranked, number):
+        relevant = given.relevant(ranked)
+        found = np.cumsum(relevant, axis=1)
+        reached = relevant & (found >= _needed(recall, number)[:, None])
+        return np.where(reached, found / np.arange(1, ranked.shape[1] + 1), 0.0).max(axis=1)
+
+    def of_groups(groups, number):
+        counts = [(len(grades), int(given.relevant(grades).sum())) for grades in groups]
+        return _expected_best(counts, _needed(recall, number))
+
+    return of_ranks(given, of_ranked, of_groups)
 
 
-def _r_precision(given):
-    number = given.number_relevant
-    top = given.xp.clip(number, 1, given.scores.shape[1])
-    return _share(given.xp, _found_by_scores(given, top), number)
+def _needed(recall, number):
+    """How many relevant documents reach the recall, as trec_eval 9 counts them."""
+    return np.floor(recall * number + 0.9)
 
 
-def _share(xp, found, number):
-    """Found of a number, 0 of none."""
-    number = xp.astype(number, xp.float64)
-    return xp.where(number > 0, found / xp.clip(number, 1.0, None), 0.0)
+def _expected_best(counts, needed):
+    """The expected best precision over all orders of equals, of one query.
+
+    The groups are ordered independently, so that the chance of no precision above a bound is a
+    product; the precisions that can occur are the bounds.
+
+    Args:
+        counts: Documents, and relevant ones among them, of each group of equals by rank.
+        needed: The first relevant document that counts.
+    """
+    some, ahead, found = [], 0, 0
+    for size, relevant in counts:
+        if found + relevant >= needed and relevant:
+            some.append((size, relevant, ahead, found))
+        ahead, found = ahead + size, found + relevant
+    if not some:
+        return 0.0
+    bounds = np.unique(np.concatenate([_precisions(*group, needed) for group in some]))
+    chance = np.ones_like(bounds)
+    for group in some:
+        chance *= _chance_of_none_above(bounds, *group, needed)
+    return float(bounds @ np.diff(chance, prepend=0.0))
+
+
+def _precisions(size, relevant, ahead, found, needed):
+    """The precisions that can occur at the relevant documents of a group."""
+    number = np.arange(1, relevant + 1)[:, None]
+    place = np.arange(1, size + 1)[None, :]
+    possible = (place >= number) & (size - place >= relevant - number) & (found + number >= needed)
+    return ((found + number) / (ahead + place))[possible]
+
+
+def _chance_of_none_above(bounds, size, relevant, ahead, found, needed):
+    """For each bound, the chance that no precision at the group's relevant documents is above."""
+    number = np.arange(relevant + 1)
+    chance = np.tile(number == 0, (len(bounds), 1)).astype(np.float64)
+    for place in range(1, size + 1):
+        # With so many relevant documents placed, the chance that the next place gets one.
+        here = np.clip((relevant - number) / (size - place + 1), 0.0, 1.0)
+        next_ = found + number + 1
+        allowed = (next_ < needed) | (next_ / (ahead + place) <= bounds[:, None])
+        with_one = chance * here * allowed
+        chance = chance * (1.0 - here)
+        chance[:, 1:] += with_one[:, :-1]
+    return chance[:, relevant]

@@ -1,10 +1,13 @@
-"""Ranking metrics that weigh every rank: nDCG and average precision.
+"""Ranking metrics that weigh every rank: nDCG, average precision, and models of the user.
 
-Inputs and the rule `ties` are those of `ranking`.
+Such a model goes down the ranking and stops somewhere. Inputs and the rules that all ranking
+metrics share are those of `ranking`.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -12,16 +15,18 @@ import array_api_compat
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import brief, require_choice, require_int, to_numpy
-from pqpp_metrics.functional._rankings.gain_order import (
-    LARGEST_PACKED,
-    as_integers,
-    gains_by_rank,
-    ranked_groups,
+from pqpp_metrics.functional._containers import Array, Values
+from pqpp_metrics.functional._inputs import (
+    not_allowed,
+    require_between,
+    require_choice,
+    require_int,
+    to_numpy,
 )
+from pqpp_metrics.functional._rankings import order
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
-from pqpp_metrics.functional._rankings.ranked import count
-from pqpp_metrics.functional._types import Array, Values
+from pqpp_metrics.functional._rankings.order import mean_gains
+from pqpp_metrics.functional._rankings.ranked import of_ranks
 
 _GAINS = ("linear", "exponential")
 _LARGEST_EXPONENT = 1000
@@ -43,20 +48,17 @@ def ndcg(
     Järvelin and Kekäläinen, "Cumulated Gain-based Evaluation of IR Techniques", ACM TOIS 2002;
     ConQA (Rodriguez et al., ECIR 2024), section 5.
 
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
+
     Args:
-        scores: Shape (queries, documents), higher is ranked first.
         relevance: Grades, same shape, 0 or above.
         k: Only the first k ranks count, of the ideal ranking too. None (default) counts all.
         gains: A document's gain from its grade: "linear" (default, as in trec_eval) the grade
             itself, "exponential" 2 ** grade - 1 (Burges et al., ICML 2005); or a mapping of
             grades to gains, 0 or above, such as {1: 1, 2: 3}: as in trec_eval a grade that is not
             named gains itself, and 0 gains nothing.
-        ties: How equal scores are ordered, see `ranking`.
-        tie_tolerance: Which scores are equal, see `ranking`.
         unretrieved: Relevance of documents that were not retrieved, see `ranking`; here they
             belong to the ideal ranking.
-        judged_only: Whether only judged documents get a rank, see `ranking`.
-        document_ids: The documents' names for "docno", in the shape of `scores`.
 
     Returns:
         float64 array (queries,), each in [0, 1].
@@ -66,37 +68,27 @@ def ndcg(
         [0.6697]
     """
     k = None if k is None else require_int("k", k)
-    rules = Rules(ties, tie_tolerance, None, judged_only, document_ids)
-    given, exponential = _with_gains(ranking_inputs(scores, relevance, rules, unretrieved), gains)
-    xp = given.xp
-    ranks = _ranks(xp, given.scores, given.scores.shape[1] + given.missing.shape[1])
-    discount = 1.0 / xp.log2(ranks + 1.0)
-    if k is not None:
-        discount = xp.where(ranks <= min(k, 2**53), discount, 0.0)
-    found = given.by_blocks(
-        lambda block: block.in_order(
-            lambda part: _ndcg_of_order(part, discount, exponential),
-            lambda part: _ndcg(part, discount, exponential),
-        )
-    )
-    # Rounding may lift a perfect ranking over 1 in the last digit.
-    return xp.clip(found, 0.0, 1.0)
-
-
-def _with_gains(given, gains):
-    """The inputs with gains for grades, and whether 2 ** gain - 1 is the gain yet to be taken."""
+    rules = Rules(ties, tie_tolerance, None, judged_only, document_ids, unretrieved)
+    given = ranking_inputs(scores, relevance, rules)
     xp = given.xp
     if isinstance(gains, Mapping):
         of_grade = _checked_gains(gains)
-        relevance, missing = (
-            _mapped(xp, of_grade, grades) for grades in (given.relevance, given.missing)
-        )
-        return replace(given, relevance=relevance, missing=missing, is_shared=False), False
-    require_choice("gains", gains, _GAINS)
+        relevance, missing = (_gains_of(one, of_grade) for one in (given.relevance, given.missing))
+        given = replace(given, relevance=relevance, missing=missing, order=None, is_shared=False)
+    else:
+        require_choice("gains", gains, _GAINS)
     exponential = gains == "exponential"
     if exponential:
         _refuse_huge_grades(xp, given.relevance, given.missing)
-    return given, exponential
+
+    def gain(grades):
+        return 2.0**grades - 1.0 if exponential else grades
+
+    ranks = _ranks(given, given.scores.shape[1] + given.missing.shape[1])
+    discount = xp.where(ranks <= min(k or 2**53, 2**53), 1.0 / xp.log2(ranks + 1.0), 0.0)
+    values = given.by_blocks(lambda block: _ndcg(block, discount, gain), sort=True)
+    # Rounding may lift a perfect ranking over 1 in the last digit.
+    return xp.clip(values, 0.0, 1.0)
 
 
 def _checked_gains(gains):
@@ -104,80 +96,61 @@ def _checked_gains(gains):
     try:
         of_grade = {0.0: 0.0} | {float(grade): float(gain) for grade, gain in gains.items()}
     except (TypeError, ValueError):
-        raise MetricInputError(f"`gains` is {brief(gains)}; give a gain for each grade") from None
-    wrong = [g for g in of_grade.values() if not 0 <= g < np.inf] or of_grade[0.0]
-    if wrong:
-        raise MetricInputError(f"`gains` is {brief(gains)}; gains are 0 or above, and 0 of grade 0")
+        raise not_allowed("gains", gains, "give a gain for each grade") from None
+    if of_grade[0.0] or not all(0 <= gain < np.inf for gain in of_grade.values()):
+        raise not_allowed("gains", gains, "gains are 0 or above, and 0 of grade 0")
     return of_grade
 
 
-def _mapped(xp, of_grade, grades):
+def _gains_of(grades, of_grade):
     """The gains of grades, in their library; a grade without one gains itself."""
+    xp = array_api_compat.array_namespace(grades)
     distinct, places = np.unique(to_numpy(grades), return_inverse=True)
     gained = np.array([of_grade.get(grade, float(grade)) for grade in distinct.tolist()])
-    values = gained[places.reshape(grades.shape)]
-    return xp.asarray(values, device=array_api_compat.device(grades))
+    places = places.reshape(grades.shape)
+    return xp.asarray(gained[places], device=array_api_compat.device(grades))
 
 
 def _refuse_huge_grades(xp, *grades):
     """Raise for grades whose exponential gains cannot be summed."""
     highest = max(float(xp.max(xp.astype(part, xp.float64))) for part in grades if part.shape[1])
     if highest > _LARGEST_EXPONENT:
-        raise MetricInputError(
-            f"`relevance` holds {highest:g}, and 2 to the power of it is no number any more; "
-            "use gains='linear' or smaller grades"
-        )
+        came = f"`relevance` holds {highest:g}, too much for exponential gains"
+        raise MetricInputError(f"{came}; use gains='linear' or smaller grades")
 
 
-def _ndcg(given, discount, exponential):
-    xp = given.xp
-    value = _gain(xp.astype(given.relevance, xp.float64), exponential)
-    ranked = gains_by_rank(xp, given.scores, value, given.ties)
-    if given.missing.shape[1]:
-        missing = _gain(xp.astype(given.missing, xp.float64), exponential)
-        value = xp.concat([value, missing], axis=1)
+def _ndcg(given, discount, gain):
+    xp, missing = given.xp, given.missing
+    if given.order is not None and order.are_small(missing):
+        ranked = gain(given.order.grades.astype(np.float64))
+        found = np.einsum("ij,j->i", ranked, discount[: ranked.shape[1]])
+        return order.share(np, found, _best_of_small(given.order.grades, missing, discount, gain))
+    value = gain(xp.astype(given.relevance, xp.float64))
+    ranked = order.mean_gains(xp, given.scores, value, given.ties)
+    if missing.shape[1]:
+        value = xp.concat([value, gain(xp.astype(missing, xp.float64))], axis=1)
     ideal = xp.flip(xp.sort(value, axis=1, stable=False), axis=1)
     found = xp.vecdot(ranked, discount[None, : ranked.shape[1]])
-    return _ratio(xp, found, xp.vecdot(ideal, discount[None, :]))
+    return order.share(xp, found, xp.vecdot(ideal, discount[None, :]))
 
 
-def _ndcg_of_order(given, discount, exponential):
-    """As `_ndcg` for packed grades, in numpy."""
-    ordered, missing = given.packed.ordered, given.missing
-    if missing.size:
-        missing = as_integers(missing)
-        if missing.dtype.kind == "f" or int(missing.max()) > LARGEST_PACKED:
-            return _ndcg(given, discount, exponential)
-    value = _gain(ordered.astype(np.float64), exponential)
-    found = np.einsum("ij,j->i", value, discount[: ordered.shape[1]])
+def _best_of_small(grades, missing, discount, gain):
+    """The discounted gains of the ideal ranking, by counting documents of small whole grades."""
     reached = np.concatenate([[0.0], np.cumsum(discount)])
-    best, lower = np.zeros(len(ordered)), 0.0
-    highest = max(int(ordered.max()), int(missing.max()) if missing.size else 0)
-    for grade in range(1, highest + 1):
+    best, lower = np.zeros(len(grades)), 0.0
+    for grade in range(1, max(int(part.max()) for part in (grades, missing) if part.size) + 1):
         # The ideal ranking has this many documents of at least the grade at its top.
-        number = count(np, ordered >= grade)
-        if missing.size:
-            number += count(np, missing >= grade)
-        upper = _gain(float(grade), exponential)
+        number = order.count(np, grades >= grade) + order.count(np, missing >= grade)
+        upper = gain(float(grade))
         best += (upper - lower) * reached[number]
         lower = upper
-    return _ratio(np, found, best)
+    return best
 
 
-def _ranks(xp, scores, number):
+def _ranks(given, number):
     """Ranks 1, 2, 3, ... as float64, on the device of the scores."""
-    device = array_api_compat.device(scores)
-    return xp.arange(number, dtype=xp.float64, device=device) + 1.0
-
-
-def _gain(grades, exponential):
-    return 2.0**grades - 1.0 if exponential else grades
-
-
-def _ratio(xp, found, best):
-    """Found of the best possible, 0 where nothing can be found."""
-    some = best > 0
-    return xp.where(some, found / xp.where(some, best, 1.0), 0.0)
+    device = array_api_compat.device(given.scores)
+    return given.xp.arange(number, dtype=given.xp.float64, device=device) + 1.0
 
 
 def average_precision(
@@ -196,18 +169,11 @@ def average_precision(
     Buckley and Voorhees, "Retrieval System Evaluation", 2005; as "map" of trec_eval. Its
     expected value under ties is that of McSherry and Najork 2008.
 
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
+
     Args:
-        scores: Shape (queries, documents), higher is ranked first.
-        relevance: Same shape; a document is relevant where it is above 0, see
-            `relevance_level`.
         k: Only the first k ranks count; the divisor stays the number of relevant documents, as
             "map_cut" of trec_eval. None (default) counts all.
-        ties: How equal scores are ordered, see `ranking`.
-        tie_tolerance: Which scores are equal, see `ranking`.
-        relevance_level: The least grade of a relevant document, see `ranking`.
-        judged_only: Whether only judged documents get a rank, see `ranking`.
-        document_ids: The documents' names for "docno", in the shape of `scores`.
-        unretrieved: Relevance of documents that were not retrieved, see `ranking`.
 
     Returns:
         float64 array (queries,), each in [0, 1].
@@ -217,52 +183,172 @@ def average_precision(
         [0.8333]
     """
     k = None if k is None else require_int("k", k)
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
-    given = ranking_inputs(scores, relevance, rules, unretrieved)
+    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
+    given = ranking_inputs(scores, relevance, rules)
     if not given.is_shared:  # any grade becomes one bit, which can be packed
-        marks = given.marks, given.relevant(given.missing)
-        given = replace(given, relevance=marks[0], missing=marks[1], level=None)
+        marks = given.relevant(given.relevance), given.relevant(given.missing)
+        is_marked = functools.partial(operator.lt, 0)
+        given = replace(given, relevance=marks[0], missing=marks[1], relevant=is_marked)
     xp = given.xp
-    ranks = _ranks(xp, given.scores, given.scores.shape[1])
+    ranks = _ranks(given, given.scores.shape[1])
     weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)
 
-    def of_block(block):
-        found = block.in_order(_precisions_of_order, lambda part: _precisions(part, ranks))
-        number = xp.astype(block.number_relevant, xp.float64)
-        return _ratio(xp, xp.vecdot(found, weight[None, :]), number)
+    def mean(block, precisions):
+        return order.share(xp, xp.vecdot(precisions, weight[None, :]), block.number_relevant)
 
-    return xp.clip(given.by_blocks(of_block), 0.0, 1.0)
-
-
-def _precisions_of_order(given):
-    """As `_precisions` for packed grades, in numpy."""
-    ranked = given.relevant(given.packed.ordered).astype(np.float64)
-    return ranked * np.cumsum(ranked, axis=1)
+    precisions = functools.partial(_precisions, ranks=ranks)
+    return xp.clip(given.by_blocks(precisions, sort=True, reduced=mean), 0.0, 1.0)
 
 
 def _precisions(given, ranks):
-    """At each rank the number of relevant documents up to it, if it holds one, else 0."""
-    xp = given.xp
-    relevant = xp.astype(given.marks, xp.float64)
-    if given.ties == "expected":
-        return _expected_precisions(xp, given.scores, relevant, ranks)
-    ranked = gains_by_rank(xp, given.scores, relevant, given.ties)
-    return ranked * xp.cumulative_sum(ranked, axis=1)
-
-
-def _expected_precisions(xp, scores, relevant, ranks):
-    """At each rank the expected number of relevant documents up to it, if it holds one.
+    """At each rank the expected number of relevant documents up to it, if it holds one, else 0.
 
     In a tie of n documents, r of them relevant, a place holds a relevant one with probability
     r / n; the other r - 1 are then spread evenly over the other n - 1 places.
     """
-    ranked, groups = ranked_groups(xp, scores, relevant)
+    xp, tied = given.xp, None
+    if given.order is not None:
+        ranked = given.relevant(given.order.grades).astype(np.float64)
+    else:
+        relevant = xp.astype(given.relevant(given.relevance), xp.float64)
+        ranked, tied = order.ranked_gains(xp, given.scores, relevant, given.ties)
     found = ranked * xp.cumulative_sum(ranked, axis=1)
-    if groups is not None:
-        rows, group = groups
-        size = xp.astype(group.size, xp.float64)
-        places_before = ranks[None, :] - 1.0 - xp.astype(group.start, xp.float64)
-        others = (group.gain - 1.0) / xp.clip(size - 1.0, 1.0, None)
-        up_to_here = group.gain_before + places_before * others + 1.0
-        found[rows, :] = group.gain / size * up_to_here
+    if tied is not None:
+        size = xp.astype(tied.size, xp.float64)
+        places_before = ranks[None, :] - 1.0 - xp.astype(tied.start, xp.float64)
+        others = (tied.gain - 1.0) / xp.clip(size - 1.0, 1.0, None)
+        found[tied.rows, :] = tied.gain / size * (tied.gain_before + places_before * others + 1.0)
     return found
+
+
+_LARGEST_GRADE = 50
+
+
+def expected_reciprocal_rank(
+    scores: Values,
+    relevance: Values,
+    k: int | None = None,
+    max_grade: int = 4,
+    ties: str = "expected",
+    tie_tolerance: float = 0.0,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> Array:
+    """Expected reciprocal rank (ERR): 1 / the rank at which a user is satisfied.
+
+    Chapelle, Metzler, Zhang and Grinspan, "Expected Reciprocal Rank for Graded Relevance", CIKM
+    2009: a document of grade g satisfies with probability (2 ** g - 1) / 2 ** max_grade, and the
+    user goes on otherwise; as TREC's gdeval with its grades up to 4. Documents without a judgment
+    satisfy nobody; a query without a relevant document scores 0.
+
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
+
+    Args:
+        relevance: Grades from 0 to `max_grade`, same shape.
+        k: Only the first k ranks count. None (default) counts all.
+        max_grade: The highest grade that there can be, up to 50: not only of these documents.
+        ties: How equal scores are ordered, see `ranking`; "optimistic" puts higher grades first.
+
+    Returns:
+        float64 array (queries,), each in [0, 1).
+
+    Example:
+        >>> expected_reciprocal_rank([[3, 2, 1]], [[0, 4, 1]], max_grade=4).round(4).tolist()
+        [0.4701]
+    """
+    k = None if k is None else require_int("k", k)
+    max_grade = require_int("max_grade", max_grade)
+    rules = Rules(ties, tie_tolerance, None, judged_only, document_ids)
+    given = ranking_inputs(scores, relevance, rules)
+    highest = float(given.xp.max(given.xp.astype(given.relevance, given.xp.float64)))
+    if max_grade > _LARGEST_GRADE or highest > max_grade:
+        came = f"`relevance` goes up to {highest:g} and `max_grade` is {max_grade}"
+        raise MetricInputError(f"{came}; grades go up to it, which is {_LARGEST_GRADE} at most")
+    k = min(k or given.scores.shape[1], given.scores.shape[1])
+
+    def chance(grades):
+        """The probability that a document satisfies."""
+        return (2.0**grades - 1.0) / 2.0**max_grade
+
+    def of_ranked(ranked, number):
+        return _satisfied(chance(ranked), k)
+
+    def of_groups(groups, number):
+        return _satisfied_in_groups([chance(grades) for grades in groups], k)
+
+    return of_ranks(given, of_ranked, of_groups, priority=given.relevance)
+
+
+def _satisfied(chances, k):
+    """Expected 1 / rank, of chances (queries, documents) by rank."""
+    chances = chances[:, :k]
+    reached = np.cumprod(1.0 - chances, axis=1)
+    reached = np.concatenate([np.ones_like(reached[:, :1]), reached[:, :-1]], axis=1)
+    return (reached * chances) @ (1.0 / np.arange(1, chances.shape[1] + 1))
+
+
+def _satisfied_in_groups(groups, k):
+    """The mean of the same over all orders within groups of equals, of one query."""
+    value, reached, ahead = 0.0, 1.0, 0
+    for chances in groups:
+        # on[j]: the chance to pass j of the group's documents, mean over which j they are.
+        on = np.zeros(len(chances) + 1)
+        on[0] = 1.0
+        for number, chance in enumerate(chances, start=1):
+            j = np.arange(1, number + 1)
+            on[1 : number + 1] = (
+                on[1 : number + 1] * (number - j) + on[:number] * (1.0 - chance) * j
+            ) / number
+        ranks = ahead + np.arange(1, len(chances) + 1)
+        value += reached * ((on[:-1] - on[1:]) / ranks)[ranks <= k].sum()
+        reached, ahead = reached * on[-1], ahead + len(chances)
+    return value
+
+
+def rank_biased_precision(
+    scores: Values,
+    relevance: Values,
+    p: float = 0.8,
+    k: int | None = None,
+    ties: str = "expected",
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> Array:
+    """Rank-biased precision (RBP): relevant documents seen by a user who goes on with chance p.
+
+    Moffat and Zobel, "Rank-Biased Precision for Measurement of Retrieval Effectiveness", ACM TOIS
+    27, 2008: (1 - p) times the sum of p ** (rank - 1) over relevant documents. Documents without a
+    judgment are not relevant: what they could add is not told.
+
+    Inputs and the rules that all ranking metrics share are as `ranking` says.
+
+    Args:
+        p: Persistence, between 0 and 1: .5 is an impatient user, .95 a patient one.
+        k: Only the first k ranks count. None (default) counts all.
+
+    Returns:
+        float64 array (queries,), each in [0, 1).
+
+    Example:
+        >>> rank_biased_precision([[3, 2, 1]], [[1, 0, 1]], p=0.5).tolist()
+        [0.625]
+    """
+    p = require_between("p", p, 0, 1)
+    k = None if k is None else require_int("k", k)
+    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
+    given = ranking_inputs(scores, relevance, rules)
+    xp, device = given.xp, array_api_compat.device(given.scores)
+    places = xp.arange(given.scores.shape[1], dtype=xp.float64, device=device)
+    weight = (1.0 - p) * p**places
+    if k is not None:
+        weight = xp.where(places < min(k, 2**53), weight, 0.0)
+
+    def of_block(block):
+        if block.order is not None:
+            return block.relevant(block.order.grades).astype(np.float64) @ weight
+        relevant = xp.astype(block.relevant(block.relevance), xp.float64)
+        return xp.vecdot(mean_gains(xp, block.scores, relevant, block.ties), weight[None, :])
+
+    return given.by_blocks(of_block, sort=True)

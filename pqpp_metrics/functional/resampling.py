@@ -11,20 +11,11 @@ import math
 
 import numpy as np
 
-from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import (
-    require_between,
-    require_choice,
-    require_draws,
-    require_int,
-    require_tolerance,
-)
-from pqpp_metrics.functional._pairs import paired_with_another
-from pqpp_metrics.functional._resampled import OF_RESAMPLES
-from pqpp_metrics.functional._statistics import TIE_TOLERANCE, merge_ties
+from pqpp_metrics.functional import _inputs, _resampled
+from pqpp_metrics.functional._containers import Values
+from pqpp_metrics.functional._pairs import TIE_TOLERANCE, merge_ties, paired_values
 from pqpp_metrics.functional._swapped import OF_SWAPS, prepared
-from pqpp_metrics.functional._types import Values
-from pqpp_metrics.functional.qpp_report import MEASURES, OF_RANKS
+from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 
 # Of fewer queries the bootstrap tells equally good predictors apart too often, as
 # benchmarks/calibration.md counts.
@@ -34,7 +25,6 @@ LEAST_OF_BOOTSTRAP = 30
 # megabytes. Kendall takes more: small products of matrices make threads wait for each other.
 _AT_ONCE = 2_000_000
 _AT_ONCE_OF_KENDALL = 20_000_000
-_COUNTED_AT_ONCE = 32
 
 
 def paired_bootstrap(
@@ -78,55 +68,27 @@ def paired_bootstrap(
         >>> round(result["paired_bootstrap"], 3), result["ci_low"] > 0
         (0.384, True)
     """
-    require_choice("statistic", statistic, tuple(MEASURES))
-    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance) * (statistic in OF_RANKS)
-    x, other, y = _three(predictions, other_predictions, references, tie_tolerance)
-    resamples = require_draws("resamples", resamples)
-    confidence = require_between("confidence", confidence, 0, 1)
-    seed = require_int("seed", seed, least=0)
+    x, other, y = _three(predictions, other_predictions, references, statistic, tie_tolerance)[:3]
+    resamples, seed = _inputs.require_draws(seed, resamples=resamples)
+    confidence = _inputs.require_between("confidence", confidence, 0, 1)
     if len(y) < LEAST_OF_BOOTSTRAP:
-        raise MetricInputError(
-            f"{len(y)} queries were given; a bootstrap needs at least {LEAST_OF_BOOTSTRAP}: "
-            "use paired_permutation"
-        )
-    value, other_value = (_value(statistic, side, y) for side in (x, other))
-    measure = OF_RESAMPLES[statistic]
-    drawn = []
-    for weights in _draws(len(y), resamples, seed, statistic):
-        drawn.append(measure(weights, x, y) - measure(weights, other, y))
+        wanted = f"a bootstrap needs at least {LEAST_OF_BOOTSTRAP}: use paired_permutation"
+        raise _inputs.wrong_shape("references", y, wanted)
+    values = {"value": _value(statistic, x, y), "other_value": _value(statistic, other, y)}
+    difference, measure = (
+        values["value"] - values["other_value"],
+        _resampled.OF_RESAMPLES[statistic],
+    )
+    draws = _resampled.draws_of_queries(len(y), resamples, seed, _at_once(statistic))
+    drawn = [measure(weights, x, y) - measure(weights, other, y) for weights in draws]
     differences = np.concatenate(drawn)
     differences = differences[~np.isnan(differences)]
     low = high = p = math.nan
-    if differences.size and not math.isnan(value - other_value):
-        tail = (1 - confidence) / 2
-        low, high = (float(q) for q in np.quantile(differences, [tail, 1 - tail]))
-        lesser = min((differences <= 0).sum(), (differences >= 0).sum())
-        p = min(1.0, 2 * float(lesser + 1) / (len(differences) + 1))
-    return {
-        "paired_bootstrap": value - other_value,
-        "ci_low": low,
-        "ci_high": high,
-        "p_value": p,
-        "value": value,
-        "other_value": other_value,
-        "n": len(y),
-        "resamples": len(differences),
-    }
-
-
-def _draws(n, resamples, seed, statistic):
-    """How often each of n queries is drawn in each resample, some resamples at a time."""
-    generator = np.random.default_rng(seed)
-    step = _rows_at_once(n, statistic)
-    for start in range(0, resamples, step):
-        rows = min(step, resamples - start)
-        counts = np.empty((rows, n), dtype=np.float32)
-        # Counting a few resamples at a time keeps their counters in the cache.
-        for first in range(0, rows, _COUNTED_AT_ONCE):
-            part = counts[first : first + _COUNTED_AT_ONCE]
-            drawn = generator.integers(0, n, part.shape) + n * np.arange(len(part))[:, None]
-            part[:] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
-        yield counts
+    if differences.size and not math.isnan(difference):
+        low, high = _resampled.percentile_interval(differences, confidence)
+        p = _resampled.bootstrap_p_value(differences)
+    tested = {"paired_bootstrap": difference, "ci_low": low, "ci_high": high, "p_value": p}
+    return tested | values | {"n": len(y), "resamples": len(differences)}
 
 
 def paired_permutation(
@@ -166,62 +128,58 @@ def paired_permutation(
         >>> round(result["paired_permutation"], 3), result["p_value"] < 0.2
         (0.429, True)
     """
-    require_choice("statistic", statistic, tuple(MEASURES))
-    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance) * (statistic in OF_RANKS)
-    x, other, y = _three(predictions, other_predictions, references, tie_tolerance)
-    permutations = require_draws("permutations", permutations)
-    seed = require_int("seed", seed, least=0)
-    value, other_value = (_value(statistic, side, y) for side in (x, other))
-    difference, p = value - other_value, math.nan
+    x, other, y, tolerance = _three(
+        predictions, other_predictions, references, statistic, tie_tolerance
+    )
+    permutations, seed = _inputs.require_draws(seed, permutations=permutations)
+    values = {"value": _value(statistic, x, y), "other_value": _value(statistic, other, y)}
+    difference, p = values["value"] - values["other_value"], math.nan
     if difference == 0:
         p = 1.0  # which no swap can undercut
     elif not math.isnan(difference):
-        sides = prepared(statistic, x, other, tie_tolerance)
-        swapped = [
-            OF_SWAPS[statistic](swaps, *sides, y)
-            for swaps in _swaps(len(y), permutations, seed, statistic)
-        ]
+        sides = prepared(statistic, x, other, tolerance)
+        all_swaps = _swaps(len(y), permutations, seed, _at_once(statistic))
+        swapped = [OF_SWAPS[statistic](swaps, *sides, y) for swaps in all_swaps]
         beyond = np.abs(np.concatenate(swapped)) - abs(difference)
         # A swap that gives the same difference must count as such, whatever its last digit.
-        same = np.abs(beyond) <= 1e-12 * max(abs(value), abs(other_value))
+        same = np.abs(beyond) <= 1e-12 * max(map(abs, values.values()))
         reached = float((beyond[~same] > 0).sum()) + (float(same.sum()) + 1) / 2
         p = reached / (permutations + 1)
-    return {
-        "paired_permutation": difference,
-        "p_value": p,
-        "value": value,
-        "other_value": other_value,
-        "n": len(y),
-        "permutations": permutations,
-    }
+    tested = {"paired_permutation": difference, "p_value": p}
+    return tested | values | {"n": len(y), "permutations": permutations}
 
 
-def _swaps(n, permutations, seed, statistic):
+def _swaps(n, permutations, seed, at_once):
     """Which queries keep their predictions (1) and which swap them (0), some at a time."""
     generator = np.random.default_rng(seed)
-    step = _rows_at_once(n, statistic)
+    step = max(1, at_once // n)
     for start in range(0, permutations, step):
-        rows = min(step, permutations - start)
-        yield generator.integers(0, 2, (rows, n)).astype(np.float32)
+        yield generator.integers(0, 2, (min(step, permutations - start), n)).astype(np.float32)
 
 
-def _rows_at_once(n, statistic):
-    return max(1, (_AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE) // n)
+def _at_once(statistic):
+    return _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
 
 
-def _three(predictions, other_predictions, references, tie_tolerance):
-    """Check the predictions of both predictors and the references; put the queries in order.
+def _three(predictions, other_predictions, references, statistic, tie_tolerance):
+    """Check both predictors' predictions, the references and how they are compared.
 
     The generator draws places. Only with an order of their own do queries that come shuffled, or
     from several processes, get the same draws.
+
+    Returns:
+        The three, ties merged and in order, and the tolerance that holds for the statistic.
     """
-    values = paired_with_another(predictions, other_predictions, references)
-    x, other, y = (merge_ties(side, tie_tolerance) for side in values)
+    _inputs.require_choice("statistic", statistic, tuple(QPP_MEASURES))
+    tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
+    tolerance *= statistic in OF_RANKS
+    values = paired_values(predictions, references, other_predictions=other_predictions)
+    x, y, other = (merge_ties(side, tolerance) for side in values)
     order = np.lexsort((other, x, y))
-    return x[order], other[order], y[order]
+    return x[order], other[order], y[order], tolerance
 
 
 def _value(statistic, x, y):
-    function = MEASURES[statistic]
+    function = QPP_MEASURES[statistic]
     exact = {"tie_tolerance": 0.0} if statistic in OF_RANKS else {}  # ties are merged already
     return function(x, y, interval="classic", **exact)[function.__name__]

@@ -9,20 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from pqpp_metrics.functional._inputs import (
-    finite_numpy,
-    require_between,
-    require_draws,
-    require_int,
-    require_same_shape,
-)
-from pqpp_metrics.functional._means import draws_of_queries
-from pqpp_metrics.functional._statistics import TIE_TOLERANCE, merge_ties
-from pqpp_metrics.functional._types import Floats, Values
+from pqpp_metrics.functional import _inputs, _resampled
+from pqpp_metrics.functional._containers import Floats, Values
+from pqpp_metrics.functional._pairs import TIE_TOLERANCE, merge_ties
 
 
 def routing_curve(scores: Values, weak: Values, strong: Values) -> dict[str, Floats]:
@@ -62,9 +55,6 @@ def routing_gain(
     ranks queries by what the strong model really gains.
 
     Args:
-        scores: As for `routing_curve`.
-        weak: As for `routing_curve`.
-        strong: As for `routing_curve`.
         shares: Where on the curve the quality is told, each in [0, 1].
         resamples: Of queries, drawn with replacement, for the percentile interval.
         confidence: Of the interval, between 0 and 1.
@@ -82,19 +72,12 @@ def routing_gain(
         (0.2188, 1.0, [1.25, 1.5])
     """
     scores, weak, strong = _sides(scores, weak, strong)
-    resamples = require_draws("resamples", resamples)
-    confidence = require_between("confidence", confidence, 0, 1)
-    seed = require_int("seed", seed, least=0)
-    gain = strong - weak
-    whole = np.ones((1, len(gain)))
-    area = float(_areas(whole, scores, gain)[0])
-    oracle = float(_areas(whole, gain, gain)[0])
-    drawn = np.concatenate(
-        [_areas(counts, scores, gain) for counts in draws_of_queries(len(gain), resamples, seed)]
+    gain, whole = strong - weak, np.ones((1, len(weak)))
+    _, low, high = _with_interval(
+        lambda counts: _areas(counts, scores, gain), len(gain), resamples, confidence, seed
     )
-    tail = (1 - confidence) / 2
-    low, high = (float(q) for q in np.quantile(drawn, [tail, 1 - tail]))
-    x, y = (one[0] for one in _curves(whole, scores, gain))
+    x, y = (curve[0] for curve in _curves(whole, scores, gain))
+    area, oracle = (float(_areas(whole, order, gain)[0]) for order in (scores, gain))
     return {
         "routing_gain": area,
         "ci_low": low,
@@ -119,13 +102,8 @@ def compare_routings(
     """Paired bootstrap of the difference of two routings' areas on the same queries.
 
     Args:
-        scores: Of the first routing, as for `routing_curve`.
+        scores: Of the first routing; all else is as for `routing_gain`.
         other_scores: Of the second.
-        weak: As for `routing_curve`.
-        strong: As for `routing_curve`.
-        resamples: As for `routing_gain`.
-        confidence: As for `routing_gain`.
-        seed: As for `routing_gain`.
 
     Returns:
         dict: "difference", the first area minus the second; "ci_low", "ci_high"; "p_value",
@@ -138,34 +116,30 @@ def compare_routings(
     """
     scores, weak, strong = _sides(scores, weak, strong)
     other, _, _ = _sides(other_scores, weak, strong)
-    resamples = require_draws("resamples", resamples)
-    confidence = require_between("confidence", confidence, 0, 1)
-    seed = require_int("seed", seed, least=0)
     gain = strong - weak
 
     def difference(counts):
         return _areas(counts, scores, gain) - _areas(counts, other, gain)
 
-    drawn = np.concatenate(
-        [difference(counts) for counts in draws_of_queries(len(gain), resamples, seed)]
-    )
-    tail = (1 - confidence) / 2
-    low, high = (float(q) for q in np.quantile(drawn, [tail, 1 - tail]))
-    lesser = min((drawn <= 0).sum(), (drawn >= 0).sum())
-    return {
-        "difference": float(difference(np.ones((1, len(gain))))[0]),
-        "ci_low": low,
-        "ci_high": high,
-        "p_value": min(1.0, 2 * float(lesser + 1) / (len(drawn) + 1)),
-    }
+    drawn, low, high = _with_interval(difference, len(gain), resamples, confidence, seed)
+    whole = float(difference(np.ones((1, len(gain))))[0])
+    p = _resampled.bootstrap_p_value(drawn)
+    return {"difference": whole, "ci_low": low, "ci_high": high, "p_value": p}
 
 
-def _sides(scores: Values, weak: Values, strong: Values) -> tuple[Floats, Floats, Floats]:
+def _sides(scores: Values, weak: Values, strong: Values) -> list[Floats]:
     """Return the three as float64; scores that differ by float noise only are equal."""
-    scores = finite_numpy("scores", scores, ndim=1)
-    weak, strong = finite_numpy("weak", weak, ndim=1), finite_numpy("strong", strong, ndim=1)
-    require_same_shape(scores=scores, weak=weak, strong=strong)
-    return merge_ties(scores, TIE_TOLERANCE), weak, strong
+    scores, *qualities = _inputs.alike_floats(1, scores=scores, weak=weak, strong=strong)
+    return [cast(Floats, merge_ties(scores, TIE_TOLERANCE)), *qualities]
+
+
+def _with_interval(measure, n, resamples, confidence, seed):
+    """The values of a measure of resampled queries, and the ends of their interval."""
+    resamples, seed = _inputs.require_draws(seed, resamples=resamples)
+    confidence = _inputs.require_between("confidence", confidence, 0, 1)
+    draws = _resampled.draws_of_queries(n, resamples, seed)
+    drawn = np.concatenate([measure(counts) for counts in draws])
+    return drawn, *_resampled.percentile_interval(drawn, confidence)
 
 
 def _curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Floats]:
@@ -178,9 +152,8 @@ def _curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Float
     counts = counts[:, order].astype(np.float64)
     drawn = np.add.reduceat(counts, starts, axis=1)
     gained = np.add.reduceat(counts * gain[order], starts, axis=1)
-    both = [np.cumsum(one, axis=1) / len(gain) for one in (drawn, gained)]
-    shares, gains = (np.pad(one, ((0, 0), (1, 0))) for one in both)
-    return shares, gains
+    shares, gains = (np.cumsum(parts, axis=1) / len(gain) for parts in (drawn, gained))
+    return np.pad(shares, ((0, 0), (1, 0))), np.pad(gains, ((0, 0), (1, 0)))
 
 
 def _areas(counts: Floats, scores: Floats, gain: Floats) -> Floats:

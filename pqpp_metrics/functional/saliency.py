@@ -24,26 +24,15 @@ have the same shape and are never negative; the result has shape (...).
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import (
-    require_choice,
-    require_finite,
-    require_same_shape,
-    same_library,
-)
-from pqpp_metrics.functional._maps import (
-    CONVENTIONS,
-    as_map,
-    as_values,
-    checked_truth,
-    listed_maps,
-    map_inputs,
-    on_each_map,
-)
-from pqpp_metrics.functional._roc import auc_against, auc_of_map
-from pqpp_metrics.functional._saliency import cc_of, kld_of, mse_of, nss_of, sim_of
-from pqpp_metrics.functional._shuffled import fixated, fixations_elsewhere
-from pqpp_metrics.functional._types import Array, Values
+from pqpp_metrics.functional import _inputs, _maps, _saliency
+from pqpp_metrics.functional._containers import Array, Floats, Values
 
 
 def nss(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -52,7 +41,7 @@ def nss(predictions: Values, references: Values, convention: str = "tuebingen") 
     Bylinskii et al. 2018, section 4.1.2.
 
     Args:
-        references: Number of fixations on each pixel; see `fixations.fixation_map`.
+        references: Number of fixations on each pixel; see `fixation_map`.
         convention: See `saliency`; "tuebingen" and "pysaliency" count repeated fixations on a
             pixel each time, the others once.
 
@@ -64,7 +53,7 @@ def nss(predictions: Values, references: Values, convention: str = "tuebingen") 
         >>> float(nss([[0.0, 1.0], [2.0, 3.0]], [[0, 0, ], [0, 1]]).round(4))
         1.3416
     """
-    return _of_each(nss_of, predictions, references, convention, counts=True)
+    return _of_each(_saliency.nss_of, predictions, references, convention, counts=True)
 
 
 def cc(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -83,7 +72,7 @@ def cc(predictions: Values, references: Values, convention: str = "tuebingen") -
         >>> float(cc([[0.0, 1.0], [2.0, 3.0]], [[0.0, 2.0], [4.0, 6.0]]).round(6))
         1.0
     """
-    return _of_each(cc_of, predictions, references, convention)
+    return _of_each(_saliency.cc_of, predictions, references, convention)
 
 
 def kld(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -107,7 +96,7 @@ def kld(predictions: Values, references: Values, convention: str = "tuebingen") 
         >>> float(kld([[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]]).round(4))
         0.6931
     """
-    return _of_each(kld_of, predictions, references, convention)
+    return _of_each(_saliency.kld_of, predictions, references, convention)
 
 
 def sim(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -130,7 +119,7 @@ def sim(predictions: Values, references: Values, convention: str = "tuebingen") 
         >>> float(sim([[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]]))
         0.5
     """
-    return _of_each(sim_of, predictions, references, convention)
+    return _of_each(_saliency.sim_of, predictions, references, convention)
 
 
 def auc_judd(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -159,16 +148,9 @@ def auc_judd(predictions: Values, references: Values, convention: str = "tuebing
         >>> float(auc_judd([[0.1, 0.4], [0.3, 0.9]], [[0, 0], [1, 1]]))
         0.875
     """
-    require_choice("convention", convention, CONVENTIONS)
-    xp, predicted, true, shape = map_inputs(predictions, references)
-    values = []
-    for i in range(predicted.shape[0]):
-        prediction = as_map(xp, predicted[i, ...])
-        require_finite("predictions", prediction)
-        truth = checked_truth(xp, "references", true[i, ...])[0]
-        flat = xp.reshape(prediction, (-1,)), xp.reshape(truth, (-1,))
-        values.append(auc_of_map(xp, *flat, convention))
-    return as_values(xp, values, predicted, shape)
+    _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
+    of_map = functools.partial(_saliency.auc_of_map, convention=convention)
+    return _maps.of_each_map(of_map, predictions, references)
 
 
 def sauc(predictions: Values, references: Values, nonfixations: Values | None = None) -> Array:
@@ -199,27 +181,57 @@ def sauc(predictions: Values, references: Values, nonfixations: Values | None = 
         >>> sauc(maps, fixations).tolist()
         [0.75, 0.25]
     """
-    maps, truths = listed_maps("predictions", predictions), listed_maps("references", references)
-    others = None if nonfixations is None else listed_maps("nonfixations", nonfixations)
+    maps = _maps.listed_maps("predictions", predictions)
+    truths = _maps.listed_maps("references", references)
+    others = None if nonfixations is None else _maps.listed_maps("nonfixations", nonfixations)
     if others is None and len(maps) == 1:
-        raise MetricInputError(
-            "`references` holds one map, and the non-fixations are those of the others; "
-            "give several, or `nonfixations`"
-        )
-    others = others * len(maps) if others is not None and len(others) == 1 else others
-    xp, _ = same_library(predictions=maps[0], references=truths[0])
+        raise MetricInputError("`references` holds one map; give several, or `nonfixations`")
+    xp = _inputs.require_alike(same_shape=False, predictions=maps[0], references=truths[0])
     hits = _fixations(xp, "references", truths, maps)
     if others is None:
-        misses = fixations_elsewhere(xp, hits, [one.shape for one in maps])
+        misses = _fixations_elsewhere(xp, hits, [prediction.shape for prediction in maps])
     else:
+        others = others * len(maps) if len(others) == 1 else others
         misses = _fixations(xp, "nonfixations", others, maps)
     values = []
     for prediction, (at, often), (away, times) in zip(maps, hits, misses, strict=True):
-        prediction = as_map(xp, prediction)
-        require_finite("predictions", prediction)
-        flat = xp.reshape(prediction, (-1,))
-        values.append(auc_against(xp, xp.take(flat, at), often, xp.take(flat, away), times))
-    return as_values(xp, values, maps[0], (len(values),))
+        pixels = _maps.map_pixels(xp, prediction)
+        values.append(
+            _saliency.auc_against(xp, xp.take(pixels, at), often, xp.take(pixels, away), times)
+        )
+    return _maps.as_values(xp, values, maps[0], (len(values),))
+
+
+def _fixations(xp, name, counts, maps):
+    """The fixated pixels of some maps of counts, as places in a row, and how often; of each map."""
+    _inputs.require_as_many("as many of each", **{"predictions": maps, name: counts})
+    fixations = []
+    for prediction, count in zip(maps, counts, strict=True):
+        _inputs.require_alike(**{"predictions": prediction, name: count})
+        count, _ = _maps.checked_truth(xp, name, _maps.as_map(xp, count))
+        flat = xp.reshape(count, (-1,))
+        (places,) = xp.nonzero(flat != 0)
+        fixations.append((places, xp.take(flat, places)))
+    return fixations
+
+
+def _fixations_elsewhere(xp, fixations, sizes):
+    """For every image the fixations on all others: places on it, and how often.
+
+    A coordinate is scaled by the quotient of the sizes, (height, width) of each image, and cut to a
+    pixel, as in pysaliency.
+    """
+    parts = []
+    for number, ((places, times), (height, width)) in enumerate(zip(fixations, sizes, strict=True)):
+        row, column = (xp.astype(part, xp.float64) for part in (places // width, places % width))
+        known = (xp.full_like(row, value) for value in (height, width, number))
+        parts.append((row, column, *known, times))
+    rows, columns, heights, widths, numbers, times = map(xp.concat, zip(*parts, strict=True))
+    for number, (height, width) in enumerate(sizes):
+        down = xp.astype(rows * (height / heights), xp.int64)
+        across = xp.astype(columns * (width / widths), xp.int64)
+        elsewhere = numbers != number
+        yield (down * width + across)[elsewhere], times[elsewhere]
 
 
 def heatmap_mse(predictions: Values, references: Values) -> Array:
@@ -234,23 +246,153 @@ def heatmap_mse(predictions: Values, references: Values) -> Array:
         >>> float(heatmap_mse([[0.5, 0.0]], [[1.0, 0.0]]))
         0.125
     """
-    return _of_each(mse_of, predictions, references, "tuebingen")
+    return _of_each(_saliency.mse_of, predictions, references, "tuebingen")
 
 
-def _fixations(xp, name, counts, maps):
-    """Where each of some maps of counts is fixated and how often; one for each predicted map."""
-    if len(counts) != len(maps):
-        raise MetricInputError(
-            f"{len(maps)} `predictions` and {len(counts)} `{name}` were given; give as many of each"
-        )
-    found = []
-    for prediction, one in zip(maps, counts, strict=True):
-        same_library(**{"predictions": prediction, name: one})
-        require_same_shape(**{"predictions": prediction, name: one})
-        found.append(fixated(xp, checked_truth(xp, name, as_map(xp, one))[0]))
-    return found
+def fixation_map(points: Values, height: int, width: int) -> Floats:
+    """Count fixations on the pixels of a map.
+
+    Args:
+        points: Fixated pixels as [row, column], shape (points, 2), whole numbers; may be empty.
+        height: In pixels.
+        width: In pixels.
+
+    Returns:
+        numpy float64 array (height, width) of counts.
+
+    Raises:
+        MetricInputError: a point outside the map, or not a pair of integers.
+
+    Example:
+        >>> fixation_map([[0, 1], [0, 1]], height=1, width=3).tolist()
+        [[0.0, 2.0, 0.0]]
+    """
+    height, width = _inputs.require_size(height, width)
+    points = _inputs.to_numpy(_inputs.as_array("points", points))
+    if points.size == 0:
+        return np.zeros((height, width))
+    if points.dtype.kind in "fO":
+        points = _inputs.as_floats("points", points, ndim=points.ndim)
+    whole = points.astype(np.int64) if points.dtype.kind in "iuf" else None
+    if whole is None or (whole != points).any():
+        what = "fractions" if points.dtype.kind == "f" else points.dtype
+        raise MetricInputError(f"`points` holds {what}; a pixel is a pair of integers")
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise _inputs.wrong_shape("points", points, "give a row for each point, [row, column]")
+    inside = (points >= 0) & (points < [height, width])
+    if not inside.all():
+        outside = points[~inside.all(axis=1)][0].tolist()
+        raise MetricInputError(f"`points` holds {outside}, outside a map of {height} x {width}")
+    rows, columns = whole.T  # in a byte, row * width would wrap around
+    flat = np.bincount(rows * width + columns, minlength=height * width)
+    return flat.reshape(height, width).astype(np.float64)
 
 
-def _of_each(function, predictions, references, convention, counts=False):
-    require_choice("convention", convention, CONVENTIONS)
-    return on_each_map(lambda maps: function(maps, convention), predictions, references, counts)
+def _of_each(metric, predictions, references, convention, counts=False):
+    """A metric of a `MapPair` and a convention, for every map."""
+    _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
+
+    def of_map(xp, prediction, truth):
+        return metric(_maps.map_pair(xp, prediction, truth, counts), convention)
+
+    return _maps.of_each_map(of_map, predictions, references)
+
+
+_METRICS = ("nss", "auc_judd", *_saliency.OF_MAPS)
+
+
+def saliency_report(
+    predictions: Values,
+    references: Values,
+    fixations: Values | None = None,
+    metrics: Sequence[str] = _METRICS,
+    convention: str = "tuebingen",
+) -> dict[str, Array]:
+    """Several saliency metrics of the same maps: each map is read once, not once a metric.
+
+    Args:
+        fixations: Fixation counts for NSS and AUC-Judd, same shape. None (default): every pixel
+            of `references` above 0 is fixated once.
+        metrics: Which to compute: of "nss", "cc", "kld", "sim", "auc_judd", "heatmap_mse".
+        convention: Whose details are followed, see `saliency`.
+
+    Returns:
+        dict of metric name to float64 array, shape (...), as the metric's own function gives.
+
+    Example:
+        >>> report = saliency_report([[0.1, 0.4], [0.3, 0.9]], [[0, 0], [1, 1]], metrics=["sim"])
+        >>> float(report["sim"].round(4))
+        0.6765
+    """
+    _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
+    metrics = _inputs.as_list("metrics", metrics)
+    for name in metrics:
+        _inputs.require_choice("metrics", name, _METRICS)
+    xp, predicted, true, shape = _maps.map_inputs(predictions, references)
+    fixated = true > 0
+    if fixations is not None:
+        _, _, fixated, _ = _maps.map_inputs(predictions, fixations, "fixations")
+    values: dict[str, list[float]] = {name: [] for name in metrics}
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # a typed error follows
+        for i in range(predicted.shape[0]):
+            pair = _maps.map_pair(xp, predicted[i, ...], true[i, ...])
+            for name in metrics:
+                if name == "auc_judd":
+                    value = _saliency.auc_of_map(xp, predicted[i, ...], fixated[i, ...], convention)
+                elif name == "nss":
+                    counts = _maps.checked_truth(xp, "fixations", fixated[i, ...])
+                    fixations_of = _maps.MapPair(pair.p, _maps.SaliencyMap(xp, *counts))
+                    value = _saliency.nss_of(fixations_of, convention)
+                else:
+                    value = _saliency.OF_MAPS[name](pair, convention)
+                values[name].append(value)
+    return {name: _maps.as_values(xp, of, predicted, shape) for name, of in values.items()}
+
+
+def richhf_heatmap(
+    predictions: Values, references: Values, convention: str = "tuebingen"
+) -> dict[str, Any]:
+    """RichHF's protocol for heatmaps: MSE on all and on empty truths, the rest on the others.
+
+    Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, section 5.1:
+    saliency metrics are undefined for an image without a marked region. For NSS and AUC-Judd a
+    pixel counts as fixated where the true heatmap is above 0.
+
+    Args:
+        predictions: Predicted heatmaps, shape (images, height, width), in [0, 1] for values that
+            compare with the paper's.
+        references: True heatmaps, same shape and scale, never negative.
+        convention: Whose details are followed, see `saliency`. The paper's figures come from
+            its authors' code, "richhf"; it differs from the default in the sixth digit of CC,
+            SIM and NSS, in KLD where a prediction is almost 0, and in AUC-Judd where many tie.
+
+    Returns:
+        dict: "richhf_heatmap" and "mse_all" (the same: mean over all images of the MSE),
+        "mse_empty" (mean over images with empty truth), "cc", "kld", "sim", "nss", "auc_judd"
+        (means over the other images), "n", "n_empty". A mean over no image is NaN; images on
+        which one metric is undefined (all pixels marked, for AUC) are left out of its mean.
+
+    Example:
+        >>> truth = [[[0.0, 1.0]], [[0.0, 0.0]]]
+        >>> result = richhf_heatmap([[[0.1, 0.9]], [[0.0, 0.2]]], truth)
+        >>> round(result["mse_all"], 4), round(result["mse_empty"], 4), result["n_empty"]
+        (0.015, 0.02, 1)
+    """
+    _, predicted, true, shape = _maps.map_inputs(predictions, references)
+    if len(shape) != 1:
+        maps = predicted.reshape((*shape, *predicted.shape[1:]))
+        raise _inputs.wrong_shape("predictions", maps, "give (images, height, width)")
+    report = saliency_report(predicted, true, convention=convention)
+    report = {name: _inputs.to_numpy(values) for name, values in report.items()}
+    empty = _inputs.to_numpy(true).reshape(shape[0], -1).max(axis=1) == 0
+    error = report.pop("heatmap_mse")
+    errors = {"richhf_heatmap": error, "mse_all": error, "mse_empty": error[empty]}
+    others = {name: values[~empty] for name, values in report.items()}
+    means = {name: _mean(values) for name, values in (errors | others).items()}
+    return means | {"n": len(error), "n_empty": int(empty.sum())}
+
+
+def _mean(values):
+    """Mean of the values that are defined, as float; NaN without any."""
+    values = values[values == values]
+    return float(values.mean()) if values.size else float("nan")

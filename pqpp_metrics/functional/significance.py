@@ -10,24 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import (
-    as_array,
-    as_floats,
-    finite_numpy,
-    require_between,
-    require_choice,
-    require_tolerance,
-    to_numpy,
-)
-from pqpp_metrics.functional._pairs import paired_with_another, pearson_correlation
-from pqpp_metrics.functional._statistics import (
-    TIE_TOLERANCE,
-    average_ranks,
-    merge_ties,
-    normal_two_sided,
-)
-from pqpp_metrics.functional._types import Values
+from pqpp_metrics.functional import _inputs, _pairs
+from pqpp_metrics.functional._containers import Values
+from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 
 _ALTERNATIVES = ("less", "greater", "two-sided")
 
@@ -71,35 +56,29 @@ def dependent_correlations(
         >>> round(result["statistic"], 3), round(result["p_value"], 3)
         (2.176, 0.118)
     """
-    require_choice("test", test, ("williams", "steiger"))
-    require_choice("correlation", correlation, ("pearson", "spearman"))
-    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
-    x, other, y = paired_with_another(predictions, other_predictions, references)
+    _inputs.require_choice("test", test, ("williams", "steiger"))
+    _inputs.require_choice("correlation", correlation, ("pearson", "spearman"))
+    tie_tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
+    values = _pairs.paired_values(predictions, references, other_predictions=other_predictions)
     if correlation == "spearman":
-        x, other, y = (average_ranks(values, tie_tolerance) for values in (x, other, y))
-    first, second = pearson_correlation(x, y), pearson_correlation(other, y)
-    between = pearson_correlation(x, other)
+        values = [_pairs.average_ranks(side, tie_tolerance) for side in values]
+    x, y, other = values
+    first, second = _pairs.pearson_correlation(x, y), _pairs.pearson_correlation(other, y)
+    between = _pairs.pearson_correlation(x, other)
+    statistic = p = math.nan
     if between > 1 - 1e-14 and not math.isnan(first):
         statistic, p = 0.0, 1.0
-    else:
+    elif len(x) >= 4:
         function = _williams if test == "williams" else _steiger
         statistic, p = function(first, second, between, len(x))
-    return {
-        "dependent_correlations": first - second,
-        "statistic": statistic,
-        "p_value": p,
-        "value": first,
-        "other_value": second,
-        "n": len(x),
-    }
+    tested = {"dependent_correlations": first - second, "statistic": statistic, "p_value": p}
+    return tested | {"value": first, "other_value": second, "n": len(x)}
 
 
 def _williams(first, second, between, n):
     """Williams' T2 and its two-sided p-value."""
     from scipy.special import stdtr
 
-    if n < 4:
-        return math.nan, math.nan
     determinant = 1 - first**2 - second**2 - between**2 + 2 * first * second * between
     mean = (first + second) / 2
     divisor = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - between) ** 3
@@ -112,14 +91,14 @@ def _williams(first, second, between, n):
 def _steiger(first, second, between, n):
     """Steiger's Z1* and its two-sided p-value."""
     square = ((first + second) / 2) ** 2
-    if n < 4 or not square < 1 or max(abs(first), abs(second)) >= 1:
+    if not square < 1 or max(abs(first), abs(second)) >= 1:
         return math.nan, math.nan
     covariance = between * (1 - 2 * square) - square * (1 - 2 * square - between**2) / 2
     variance = 2 - 2 * covariance / (1 - square) ** 2
     if not variance > 1e-14:
         return math.nan, math.nan
     z = (math.atanh(first) - math.atanh(second)) * math.sqrt((n - 3) / variance)
-    return z, normal_two_sided(z)
+    return z, math.erfc(abs(z) / math.sqrt(2))
 
 
 def mann_whitney(
@@ -150,30 +129,22 @@ def mann_whitney(
     """
     from scipy.stats import mannwhitneyu
 
-    require_choice("alternative", alternative, _ALTERNATIVES)
-    x = finite_numpy("x", x, ndim=1)
-    y = finite_numpy("y", y, ndim=1)
-    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
-    both = merge_ties(np.concatenate([x, y]), tie_tolerance)
+    _inputs.require_choice("alternative", alternative, _ALTERNATIVES)
+    x, y = _inputs.as_floats("x", x, ndim=1), _inputs.as_floats("y", y, ndim=1)
+    tie_tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
+    both = _pairs.merge_ties(np.concatenate([x, y]), tie_tolerance)
     if both.min() == both.max():
         statistic, p = len(x) * len(y) / 2, 1.0
     else:
         result = mannwhitneyu(both[: len(x)], both[len(x) :], alternative=alternative)
         statistic, p = float(result.statistic), float(result.pvalue)
-    return {
-        "mann_whitney": statistic,
-        "p_value": p,
-        "relative_improvement": _relative(float(x.mean()), float(y.mean())),
-        "n_x": len(x),
-        "n_y": len(y),
-    }
-
-
-def _relative(before, after):
-    """Relative improvement; infinite from 0 to anything else, NaN from 0 to 0."""
+    before, after = float(x.mean()), float(y.mean())
     if before:
-        return (after - before) / before
-    return math.copysign(math.inf, after) if after else math.nan
+        improvement = (after - before) / before
+    else:
+        improvement = math.copysign(math.inf, after) if after else math.nan
+    tested = {"mann_whitney": statistic, "p_value": p, "relative_improvement": improvement}
+    return tested | {"n_x": len(x), "n_y": len(y)}
 
 
 def holm(p_values: Values, alpha: float = 0.05) -> dict[str, Any]:
@@ -198,23 +169,18 @@ def holm(p_values: Values, alpha: float = 0.05) -> dict[str, Any]:
         >>> result["adjusted"].round(4).tolist(), result["rejected"].tolist()
         ([0.03, 0.06, 0.06], [True, False, False])
     """
-    alpha = require_between("alpha", alpha, 0, 1)
-    table = as_array("p_values", p_values)
-    table = to_numpy(as_floats("p_values", table, ndim=table.ndim)).astype(np.float64)
+    alpha = _inputs.require_between("alpha", alpha, 0, 1)
+    table = _inputs.as_array("p_values", p_values)
+    table = _inputs.as_floats("p_values", table, ndim=table.ndim, finite=False)
     tested = ~np.isnan(table)
     values = table[tested]
-    if ((values < 0) | (values > 1)).any():
-        wrong = values[(values < 0) | (values > 1)][0]
-        raise MetricInputError(f"`p_values` holds {wrong:g}; a p-value lies in [0, 1]")
+    is_share = (values >= 0) & (values <= 1)
+    _inputs.require_each("p_values", values, is_share, "a p-value lies in [0, 1]")
     order = np.argsort(values, kind="stable")
     steps = len(values) - np.arange(len(values))
     adjusted = np.empty(len(values))
     adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * steps), 1.0)
     whole = np.full(table.shape, math.nan)
     whole[tested] = adjusted
-    return {
-        "holm": float(adjusted.min()) if len(values) else math.nan,
-        "adjusted": whole,
-        "rejected": whole <= alpha,
-        "n": len(values),
-    }
+    smallest = float(adjusted.min()) if len(values) else math.nan
+    return {"holm": smallest, "adjusted": whole, "rejected": whole <= alpha, "n": len(values)}

@@ -6,20 +6,15 @@ here is the arithmetic that turns their output into a score.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import (
-    as_array,
-    finite_numpy,
-    require_between,
-    require_choice,
-    require_same_shape,
-    to_numpy,
-)
-from pqpp_metrics.functional._types import Floats, Values
+from pqpp_metrics.functional import _inputs
+from pqpp_metrics.functional._containers import Floats, Values
+from pqpp_metrics.functional._inputs import as_floats, as_texts, not_allowed, require_as_many
 
 
 def light_direction(predictions: Values, references: Values) -> Floats:
@@ -39,7 +34,7 @@ def light_direction(predictions: Values, references: Values) -> Floats:
         [1.0, 0.5]
     """
     inferred, wanted = _vectors("predictions", predictions), _vectors("references", references)
-    require_same_shape(predictions=inferred, references=wanted)
+    _inputs.require_alike(predictions=inferred, references=wanted)
     # Half-angle form: exact for directions that are almost equal, where arccos is not.
     apart = np.linalg.norm(inferred - wanted, axis=1)
     together = np.linalg.norm(inferred + wanted, axis=1)
@@ -49,9 +44,9 @@ def light_direction(predictions: Values, references: Values) -> Floats:
 
 def _vectors(name, values):
     """Unit vectors in the given directions."""
-    vectors = finite_numpy(name, values, ndim=2)
+    vectors = _inputs.as_floats(name, values, ndim=2)
     if vectors.shape[1] != 3:
-        raise MetricInputError(f"`{name}` has shape {vectors.shape}; a direction has 3 coordinates")
+        raise _inputs.wrong_shape(name, vectors, "a direction has 3 coordinates")
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     if (largest == 0).any():
         row = int(np.argmax(largest[:, 0] == 0))
@@ -79,16 +74,13 @@ def scene_composition(coverage: Values, consistency: Values) -> Floats:
         >>> scene_composition([0.25, 0.5], [1.0, -0.2]).tolist()
         [0.5, 0.0]
     """
-    parts = {}
-    for name, values in (("coverage", coverage), ("consistency", consistency)):
-        parts[name] = finite_numpy(name, values, ndim=1)
-        _require_range(name, parts[name], -1.0, 1.0)
-    require_same_shape(**parts)
-    coverage, consistency = (np.maximum(part, 0.0) for part in parts.values())
-    return np.sqrt(coverage * consistency)
+    covered, consistent = _inputs.alike_floats(1, coverage=coverage, consistency=consistency)
+    _require_range("coverage", covered, -1.0, 1.0)
+    _require_range("consistency", consistent, -1.0, 1.0)
+    return np.sqrt(np.maximum(covered, 0.0) * np.maximum(consistent, 0.0))
 
 
-WEIGHTINGS = ("printed", "corrected")
+PENETRATION_WEIGHTINGS = ("printed", "corrected")
 
 
 def penetration(
@@ -127,21 +119,16 @@ def penetration(
         >>> unsure["penetration"]
         0.75
     """
-    require_choice("weighting", weighting, WEIGHTINGS)
-    epsilon = require_between("epsilon", epsilon, 0, float("inf"))
-    given = {
-        "overlap_depths": overlap_depths,
-        "outside_depths": outside_depths,
-        "confidences": confidences,
-    }
-    if all(to_numpy(as_array(name, values)).size == 0 for name, values in given.items()):
+    _inputs.require_choice("weighting", weighting, PENETRATION_WEIGHTINGS)
+    epsilon = _inputs.require_between("epsilon", epsilon, 0, float("inf"))
+    given: dict[str, Any] = {"overlap_depths": overlap_depths, "outside_depths": outside_depths}
+    given |= {"confidences": confidences}
+    if not any(np.size(_inputs.to_numpy(_inputs.as_array(*each))) for each in given.items()):
         nothing = np.empty(0)
         return {"penetration": float("nan"), "chaos": nothing, "weighted": nothing}
-    arrays = {name: finite_numpy(name, values, ndim=2) for name, values in given.items()}
-    require_same_shape(**arrays)
-    inside, outside, confidence = arrays.values()
+    inside, outside, confidence = _inputs.alike_floats(2, **given)
     if inside.shape[1] != 2:
-        raise MetricInputError(f"`overlap_depths` has shape {inside.shape}; give (pairs, 2)")
+        raise _inputs.wrong_shape("overlap_depths", inside, "give (pairs, 2)")
     _require_range("confidences", confidence, 0.0, 1.0)
     chaos = np.abs(inside[:, 0] - inside[:, 1]) / (np.abs(outside[:, 0] - outside[:, 1]) + epsilon)
     weight = confidence.prod(axis=1)
@@ -167,16 +154,172 @@ def geometric_minimum(scores: Values) -> Floats:
         >>> geometric_minimum([[0.9, 0.8, 0.7, 0.95, 0.6, 1.0]]).tolist()
         [0.6]
     """
-    scores = finite_numpy("scores", scores, ndim=2)
+    scores = _inputs.as_floats("scores", scores, ndim=2)
     if scores.shape[1] != 6:
-        raise MetricInputError(f"`scores` has shape {scores.shape}; give (images, 6) sub-scores")
+        raise _inputs.wrong_shape("scores", scores, "give (images, 6) sub-scores")
     _require_range("scores", scores, 0.0, 1.0)
     return scores.min(axis=1)
 
 
 def _require_range(name, values, low, high):
-    outside = (values < low) | (values > high)
-    if outside.any():
-        raise MetricInputError(
-            f"`{name}` holds {values[outside][0]:g}; it must lie in [{low:g}, {high:g}]"
-        )
+    is_inside = (values >= low) & (values <= high)
+    _inputs.require_each(name, values, is_inside, f"it must lie in [{low:g}, {high:g}]")
+
+
+_LEVELS = 4
+# Weights come from a language model as decimals; their sum is 1 up to what rounding leaves.
+_SUM_TOLERANCE = 1e-6
+_TIES = ("false", "true")
+
+
+def hwpq(
+    positive: Values,
+    negative: Values,
+    levels: Values,
+    question_weights: Values,
+    level_weights: Values,
+    ties: str = "false",
+) -> dict[str, Any]:
+    """HWPQ score of one image: weighted share of facts that both of its questions confirm.
+
+    VISTAR, section 3.4. Every fact is asked twice, k times each: a positive question whose
+    answer should be yes, and a negative one whose answer should be no. The majority of k answers
+    decides a question; a fact counts where the positive is true and the negative false. Facts
+    are weighted within their level, levels among each other.
+
+    Args:
+        positive: Answers to the positive questions, bool or 0 and 1, shape (facts, k).
+        negative: Answers to the negative questions, same shape.
+        levels: Level of each fact, 1 to 4, shape (facts,).
+        question_weights: Weight of each fact, shape (facts,), not negative, summing to 1 in each
+            level that has facts.
+        level_weights: Weights of levels 1 to 4, shape (4,), not negative, summing to 1. A level
+            with weight needs facts.
+        ties: What an even split of k answers counts as: "false" (default: no majority says yes)
+            or "true".
+
+    Returns:
+        dict: "hwpq" in [0, 1]; "levels", the score of each of the four levels, in [0, 1], NaN
+        for a level without facts; "confirmed", bool (facts,).
+
+    Example:
+        >>> result = hwpq(
+        ...     positive=[[1, 1, 0], [1, 1, 1]], negative=[[0, 0, 0], [1, 1, 0]],
+        ...     levels=[1, 2], question_weights=[1, 1], level_weights=[0.7, 0.3, 0, 0],
+        ... )
+        >>> result["hwpq"], result["levels"][:2].tolist()
+        (0.7, [1.0, 0.0])
+    """
+    _inputs.require_choice("ties", ties, _TIES)
+    yes, no = _majority("positive", positive, ties), _majority("negative", negative, ties)
+    levels = _inputs.as_floats("levels", levels, ndim=1)
+    weights = _weights("question_weights", question_weights)
+    level_weights = _weights("level_weights", level_weights)
+    facts = {"positive": yes, "negative": no, "levels": levels, "question_weights": weights}
+    _inputs.require_as_many("one of each for every fact", **facts)
+    _inputs.require_values("levels", levels, (1, 2, 3, 4), "a level is 1, 2, 3 or 4")
+    _check_sums(levels, weights, level_weights)
+    confirmed = yes & ~no
+    place = levels.astype(np.intp) - 1
+    by_level = np.bincount(place, weights * confirmed, minlength=_LEVELS)
+    of_levels = np.where(np.bincount(place, minlength=_LEVELS) > 0, by_level, np.nan)
+    score = float((level_weights * by_level).sum())
+    return {"hwpq": score, "levels": of_levels, "confirmed": confirmed}
+
+
+def _majority(name, answers, ties):
+    """Whether most of the k answers to each question are yes."""
+    answers = _inputs.to_numpy(_inputs.as_numbers(name, answers, ndim=2))
+    _inputs.require_values(name, answers, (0, 1), "an answer is true (1) or false (0)")
+    twice = 2 * (answers != 0).sum(axis=1)
+    return twice >= answers.shape[1] if ties == "true" else twice > answers.shape[1]
+
+
+def _weights(name: str, values: Values) -> Floats:
+    weights = _inputs.as_floats(name, values, ndim=1)
+    if (weights < 0).any():
+        raise MetricInputError(f"`{name}` holds {weights.min():g}; a weight is 0 or above")
+    return weights
+
+
+def _check_sums(levels, weights, level_weights):
+    """Raise unless weights sum to 1 over the levels and within each of them."""
+    if len(level_weights) != _LEVELS:
+        raise _inputs.wrong_shape("level_weights", level_weights, "give 4, L1 to L4")
+    _require_sum("`level_weights`", level_weights)
+    for level in range(1, _LEVELS + 1):
+        of_level = weights[levels == level]
+        if of_level.size:
+            _require_sum(f"`question_weights` of level {level}", of_level)
+        elif level_weights[level - 1] > 0:
+            raise MetricInputError(f"level {level} has weight but no facts; give it weight 0")
+
+
+def _require_sum(name, weights):
+    if abs(weights.sum() - 1) > _SUM_TOLERANCE:
+        raise MetricInputError(f"{name} sum to {weights.sum():g}; they must sum to 1")
+
+
+def text_rendering(
+    predictions: Sequence[str], references: Sequence[str], weights: Sequence[float] = (0.5, 0.5)
+) -> dict[str, Floats]:
+    """Text rendering score: character similarity and token overlap of read and wanted text.
+
+    VISTAR, section 3.3.1: a weighted mean of 1 - Levenshtein distance / length of the longer
+    text, and the Jaccard coefficient of the sets of tokens, tokens being what stands between
+    blanks. The paper does not print its weights; the default, half and half, is ours. Upper and
+    lower case differ; normalise the texts first where they should not.
+
+    Args:
+        predictions: Text read from each image, a sequence of strings.
+        references: Text that each image should show, same length.
+        weights: Weights of characters and of tokens, not negative, summing to 1.
+
+    Returns:
+        dict: "text_rendering", "characters" and "tokens", float64 arrays (images,) in [0, 1].
+        Two empty texts are equal: 1.
+
+    Example:
+        >>> result = text_rendering(["Grand Canyn"], ["Grand Canyon"])
+        >>> result["text_rendering"].round(4).tolist(), result["tokens"].round(4).tolist()
+        ([0.625], [0.3333])
+    """
+    predictions = as_texts("predictions", predictions)
+    references = as_texts("references", references)
+    require_as_many("one of each for every image", predictions=predictions, references=references)
+    pair = as_floats("weights", weights, ndim=1)
+    if pair.shape != (2,) or (pair < 0).any() or abs(pair.sum() - 1) > 1e-9:
+        raise not_allowed("weights", pair.tolist(), "give two, 0 or above, summing to 1")
+    pairs = list(zip(predictions, references, strict=True))
+    characters = np.array([_character_similarity(*two) for two in pairs])
+    tokens = np.array([_token_overlap(*two) for two in pairs])
+    whole = pair[0] * characters + pair[1] * tokens
+    return {"text_rendering": whole, "characters": characters, "tokens": tokens}
+
+
+def _character_similarity(left, right):
+    """1 - Levenshtein distance / length of the longer text; 1 for two empty texts."""
+    longest = max(len(left), len(right))
+    return 1 - _levenshtein(left, right) / longest if longest else 1.0
+
+
+def _token_overlap(left, right):
+    """Jaccard coefficient of the sets of tokens between blanks; 1 for two texts without any."""
+    left, right = set(left.split()), set(right.split())
+    either = left | right
+    return len(left & right) / len(either) if either else 1.0
+
+
+def _levenshtein(left, right):
+    """Levenshtein distance: fewest insertions, deletions and replacements of characters."""
+    if len(left) < len(right):
+        left, right = right, left
+    letters = np.array([ord(letter) for letter in right], dtype=np.int64)
+    place = np.arange(len(right) + 1)
+    row = place.copy()
+    for number, letter in enumerate(left, start=1):
+        replaced = row[:-1] + (letters != ord(letter))
+        best = np.concatenate([[number], np.minimum(row[1:] + 1, replaced)])
+        # Insertions run along the row: the best start to the left, plus the steps from it.
+        row = np.minimum.accumulate(best - place) + place
+    return int(row[-1])

@@ -1,14 +1,11 @@
 """Evaluate module `pqpp/hbpp`: human-based prompt performance from raw votes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pqpp_metrics import forms, metric, modules
-from pqpp_metrics.functional import hbpp
 
 
-class Hbpp(modules.base(), function=hbpp, inputs=forms.LABELS_BY_PROMPT):
+class Hbpp(modules.base(), inputs=forms.LABELS_BY_PROMPT):
     """Mean HBPP over prompts, with the score of every prompt."""
 
     @classmethod

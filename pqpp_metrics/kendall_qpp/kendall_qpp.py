@@ -1,8 +1,7 @@
 """Evaluate module `pqpp/kendall_qpp`: Kendall correlation of predicted and true performance."""
 
 from pqpp_metrics import forms, modules
-from pqpp_metrics.functional import kendall_qpp
 
 
-class KendallQpp(modules.base(), function=kendall_qpp, inputs=forms.PAIRS):
+class KendallQpp(modules.base(), inputs=forms.PAIRS):
     """Kendall's tau-b with p-value and confidence interval."""

@@ -1,8 +1,7 @@
 """Evaluate module `pqpp/paired_bootstrap`: bootstrap of the difference of two predictors."""
 
 from pqpp_metrics import forms, modules
-from pqpp_metrics.functional import paired_bootstrap
 
 
-class PairedBootstrap(modules.base(), function=paired_bootstrap, inputs=forms.TWO_PREDICTORS):
+class PairedBootstrap(modules.base(), inputs=forms.TWO_PREDICTORS):
     """Difference of two predictors on the same queries, with a bootstrap interval and p-value."""

@@ -1,14 +1,11 @@
 """Evaluate module `pqpp/qpp_report`: all measures of a performance predictor."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pqpp_metrics import forms, modules
-from pqpp_metrics.functional import qpp_report
 
 
-class QppReport(modules.base(), function=qpp_report, inputs=forms.PAIRS):
+class QppReport(modules.base(), inputs=forms.PAIRS):
     """Pearson, Spearman, Kendall, sMARE and RMSE; the main value is Kendall's tau-b."""
 
     @classmethod

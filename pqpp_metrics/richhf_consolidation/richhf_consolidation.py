@@ -1,19 +1,14 @@
 """Evaluate module `pqpp/richhf_consolidation`: feedback of several annotators as one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pqpp_metrics import forms, metric, modules
-from pqpp_metrics.functional import richhf_consolidation
 
 
-class RichhfConsolidation(
-    modules.base(), function=richhf_consolidation, inputs=forms.FEEDBACK, each="image"
-):
+class RichhfConsolidation(modules.base(), inputs=forms.FEEDBACK, each="image"):
     """Mean score over images and kinds of score, with the consolidated feedback of every image."""
 
     @classmethod
@@ -21,10 +16,6 @@ class RichhfConsolidation(
         """The mean score, and the consolidated feedback of every image."""
         images = [cls.function(*image, **options) for image in zip(*inputs, strict=True)]
         means = np.concatenate([image["scores"] for image in images])
-        return metric.per_item("richhf_consolidation", means) | forms.plain(
-            {
-                "scores": [image["scores"] for image in images],
-                "keyword_labels": [image["keyword_labels"] for image in images],
-                "heatmaps": [image["heatmap"] for image in images],
-            }
-        )
+        names = {"scores": "scores", "keyword_labels": "keyword_labels", "heatmap": "heatmaps"}
+        columns = {own: [image[name] for image in images] for name, own in names.items()}
+        return metric.per_item("richhf_consolidation", means) | forms.plain(columns)

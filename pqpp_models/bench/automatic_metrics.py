@@ -15,7 +15,7 @@ from pqpp_files.read_table import read_table
 from pqpp_models.bench.experiments import Cell
 from pqpp_models.bench.held_out import held_out_builds
 from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
-from pqpp_models.bench.run import Run, results_of_builds
+from pqpp_models.bench.run import Run
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -155,12 +155,9 @@ def human_results(
         true: Target to one true value a prompt.
         split: What they are of.
     """
-    results = []
-    for cell in cells:
-        judged = np.array([math.nan if v is None else v for v in true[cell.predicted]], float)
-        said = Predictions(HUMAN, (cell.predicted,), judged[:, None])
-        results += evaluate_predictions([said], metrics, split, [cell])
-    return results
+    judged = [[math.nan if value is None else value for value in one] for one in true.values()]
+    said = Predictions(HUMAN, tuple(true), np.array(judged, float).T)
+    return evaluate_predictions([said], metrics, split, cells)
 
 
 def run_automatic_metrics(
@@ -196,7 +193,7 @@ def run_automatic_metrics(
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
     builds = held_out_builds(predictors, split.rows)
     predictions = predict_all(builds.predictors, split.rows, asked, progress)
-    results = results_of_builds(builds, evaluate_predictions(predictions, metrics, split, cells))
+    results = evaluate_predictions(predictions, metrics, split, cells, builds.stands_for)
     run = Run(split, builds.predictors, results, predictions, metrics, builds)
     if baseline:
         run = run.tested(baseline, progress)

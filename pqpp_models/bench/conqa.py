@@ -7,14 +7,18 @@ relevant image is left out, as it has nothing to find.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_datasets.load import load_benchmark
 from pqpp_metrics.functional import evaluate_rankings, mann_whitney, mean_intervals
+from pqpp_metrics.trec import read_run
 from pqpp_models.errors import PredictorError
 
 KINDS = ("descriptive", "conceptual")
@@ -28,20 +32,7 @@ MEASURES = {
 }
 """Measure, as `evaluate_rankings` knows it, to what ConQA calls it."""
 
-PUBLISHED = {
-    "BLIP-2": {
-        "descriptive": (0.480, 0.153, 0.207, 0.517, 0.621),
-        "conceptual": (0.364, 0.054, 0.082, 0.286, 0.367),
-    },
-    "BLIP": {
-        "descriptive": (0.462, 0.153, 0.207, 0.583, 0.621),
-        "conceptual": (0.350, 0.054, 0.041, 0.286, 0.408),
-    },
-    "CLIP": {
-        "descriptive": (0.478, 0.165, 0.207, 0.586, 0.655),
-        "conceptual": (0.379, 0.068, 0.122, 0.306, 0.367),
-    },
-}
+PUBLISHED = json.loads(Path(__file__).with_name("conqa.json").read_text("utf-8"))
 """Table 5 of the paper, the first five of `MEASURES`; average precision was not published."""
 
 
@@ -67,6 +58,29 @@ class Gap:
 
 Run = Mapping[str, Mapping[str, float]]
 """Query id to image id to score."""
+
+
+def bench_conqa(
+    runs: Mapping[str, str], data_dir: str | None = None
+) -> tuple[list[KindOfQuery], list[Gap], list[str]]:
+    """Score files of TREC runs on ConQA, as `bench_runs` does.
+
+    Args:
+        runs: Name to file.
+        data_dir: As for `load_benchmark`.
+    """
+    read = {name: _read(path) for name, path in runs.items()}
+    where = {"data_dir": data_dir} if data_dir else {}
+    return bench_runs({kind: load_benchmark("conqa", split=kind, **where) for kind in KINDS}, read)
+
+
+def _read(path: str) -> Run:
+    judged = read_run(path)
+    images = [image.decode("utf-8", "replace") for image in judged.document_ids.to_pylist()]
+    scores: dict[str, dict[str, float]] = {query: {} for query in judged.query_ids}
+    for query, image, score in zip(judged.queries, judged.documents, judged.values, strict=True):
+        scores[judged.query_ids[query]][images[image]] = float(score)
+    return scores
 
 
 def bench_runs(

@@ -29,20 +29,6 @@ class Cell:
     source: str | None = None
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """A table of the paper.
-
-    Attributes:
-        title: What it shows, with the paper's numbers.
-        cells: Gives its columns, for the targets and the sources of the rows at hand, and for what
-            predictors may be asked for.
-    """
-
-    title: str
-    cells: Callable[[Sequence[str], Sequence[str], Sequence[str]], list[Cell]]
-
-
 def experiment_cells(
     name: str,
     targets: Sequence[str],
@@ -68,7 +54,7 @@ def experiment_cells(
         >>> [cell.label for cell in experiment_cells("cross-model", targets, ["mscoco"])]
         ['sdxl→glide_hbpp', 'glide→sdxl_hbpp']
     """
-    cells = EXPERIMENTS[name].cells(targets, sources, targets if predicted is None else predicted)
+    cells = EXPERIMENTS[name](targets, sources, targets if predicted is None else predicted)
     if name == "cross-dataset":
         cells = [cell for cell in cells if cell.source != fitted_to]
         if not cells:
@@ -84,14 +70,17 @@ def experiment_cells(
 
 
 def _main(targets, sources, predicted) -> list[Cell]:
+    """Give each target its own column: the main results, Tables 3 and 5."""
     return [Cell(target, target, target) for target in targets]
 
 
 def _by_source(targets, sources, predicted) -> list[Cell]:
+    """Take the sources of prompts apart: Tables 6, 7 and 9."""
     return [Cell(f"{t} ({s})", t, t, s) for s in sources for t in targets]
 
 
 def _cross_model(targets, sources, predicted) -> list[Cell]:
+    """Ask predictors of one model about the others: Table 4."""
     return [
         Cell(f"{other.rsplit('_', 1)[0]}→{reference}", other, reference)
         for reference in targets
@@ -101,7 +90,10 @@ def _cross_model(targets, sources, predicted) -> list[Cell]:
 
 
 def _cross_task(targets, sources, predicted) -> list[Cell]:
-    """Pair the models of both tasks by their places; of the other task its first measure counts."""
+    """Pair the models of both tasks by their places: Table 8.
+
+    Of the other task its first measure counts.
+    """
     cells = []
     for reference in targets:
         own = _models(predicted, measure := measure_of(reference))
@@ -118,12 +110,12 @@ def _models(predicted: Sequence[str], measure: TargetMeasure | None) -> list[str
     return [one for one in of_measure if "_" in one and not is_mean(one)]
 
 
-EXPERIMENTS = {
-    "main": Experiment("main results (Tables 3 and 5)", _main),
-    "cross-model": Experiment("fitted to one model, tested on another (Table 4)", _cross_model),
-    "cross-task": Experiment("fitted to one task, tested on the other (Table 8)", _cross_task),
-    "cross-dataset": Experiment(
-        "fitted to one source of prompts, tested on the others (Tables 6 and 7)", _by_source
-    ),
-    "by-source": Experiment("by source of the prompts (Table 9)", _by_source),
+EXPERIMENTS: dict[str, Callable[[Sequence[str], Sequence[str], Sequence[str]], list[Cell]]] = {
+    "main": _main,
+    "cross-model": _cross_model,
+    "cross-task": _cross_task,
+    "cross-dataset": _by_source,
+    "by-source": _by_source,
 }
+"""Tables: each gives its columns for the targets and the sources of the rows, and for what
+predictors may be asked for."""

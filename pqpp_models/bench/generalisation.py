@@ -11,25 +11,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pqpp_datasets.benchmarks import BENCHMARKS
+from pqpp_datasets.errors import OptionError
 from pqpp_datasets.target_columns import measure_of
-from pqpp_metrics.functional import qpp_report, spearman_qpp
-from pqpp_models.bench.held_out import (
-    fitted_among,
-    fitted_notes,
-    held_out_builds,
-    marked,
-)
-from pqpp_models.bench.scored_prompts import ScoredPrompts
+from pqpp_files.paths import expanded
+from pqpp_metrics.functional import qpp_report
+from pqpp_models.bench.held_out import fitted_among, fitted_notes, held_out_builds, marked
+from pqpp_models.bench.run import load_predictors, open_split, require_scores, with_some_of
+from pqpp_models.bench.scored_prompts import load_sets, read_set, sets_of
 from pqpp_models.bench.split import other_releases
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.targets import stand_in
+from pqpp_models.scored_prompts import ScoredPrompts, within_groups
+from pqpp_models.targets import resolve_targets, stand_in
 
 FITTED_NOTE = (
     "Only a predictor that was fitted without a set\nis tested by it; its card says what it was "
@@ -84,33 +82,81 @@ class GeneralisationResult:
     stands_for: str | None = None
 
 
-def evaluate_held_out(
-    predictors: Mapping[str, Predictor],
-    sets: Sequence[ScoredPrompts],
-    target: str = "mean_hbpp",
+def generalise(
+    dataset: str = "pqpp",
+    subset: str | None = None,
+    split: str | None = "validation",
+    data_dir: str | None = None,
+    predictors: Sequence[str] | None = None,
+    targets: Sequence[str] | None = None,
+    scores: Sequence[str] = (),
     progress: bool = False,
 ) -> tuple[list[GeneralisationResult], list[str]]:
-    """Do as `evaluate_generalisation`, with the builds of releases that learned some of a set.
+    """Compare predictors on prompts of another kind.
+
+    Args:
+        dataset: As for `open_split`, which `subset`, `split` and `data_dir` are of too; pqpp stands
+            for its DrawBench prompts and GIMBRR's too.
+        predictors: Names, groups, folders or repositories; the default ones if None.
+        targets: What is compared; of pqpp one, HBPP if None.
+        scores: Further sets, DATA:COLUMN each.
 
     Returns:
-        The results, those that are not ranked last in each set; and a line on each build that could
-        not be had.
+        The results of each set, and a line on each predictor, build or set that was left out.
+
+    Raises:
+        OptionError: There is no such dataset.
+        PredictorError: A predictor, target or set cannot be used, or there is no set.
     """
-    results, notes = [], []
-    _require_measures(predictors, sets, target)
-    for one in sets:
-        builds = held_out_builds(predictors, one.rows)
-        able = {n: p for n, p in builds.predictors.items() if _asked(p, one, target)}
-        notes += [
-            f"without {name} on {one.name}: it predicts {', '.join(other.targets)} only"
-            for name, other in builds.predictors.items()
-            if name not in able
-        ]
-        found = evaluate_generalisation(able, [one], target, progress)
-        found = [replace(r, stands_for=builds.stands_for.get(r.predictor)) for r in found]
-        results += sorted(found, key=lambda result: not result.ranked)
-        notes += builds.notes
-    return results, list(dict.fromkeys(notes))
+    is_ours = dataset == "pqpp" and subset in (None, "pqpp")
+    _require_place(dataset, subset, split, data_dir, is_ours)
+    chosen, notes = load_predictors(predictors)
+    for name, predictor in chosen.items():
+        if predictor.inputs != "text":
+            raise PredictorError(
+                f"{name} needs {predictor.inputs}, these sets have prompts only; leave it out"
+            )
+    own = [read_set(text, split) for text in scores]
+    if is_ours:
+        names = resolve_targets(targets or "mean_hbpp")
+        if len(names) != 1:
+            raise PredictorError(f"`targets`: {len(names)} came, this table asks for one of them")
+        sets, left_out = load_sets(data_dir, split or "", names[0])
+        notes += left_out
+    else:
+        rows = open_split(dataset, subset, split, data_dir)
+        predicted = [target for one in chosen.values() for target in one.targets]
+        names = rows.targets(targets, predicted)
+        sets = sets_of(rows, names)
+    sets += own
+    if not sets:
+        raise PredictorError(
+            "no set of prompts could be read, see the notes; name a folder by `data_dir`, or a "
+            "file by `scores` FILE:COLUMN"
+        )
+    if predictors is None:
+        chosen, left_out = with_some_of(chosen, [one.target or names[0] for one in sets])
+        notes += left_out
+    results, left_out = evaluate_generalisation(chosen, sets, names[0], progress)
+    return results, [*notes, *left_out]
+
+
+def _require_place(
+    dataset: str, subset: str | None, split: str | None, data_dir: str | None, is_ours: bool
+) -> None:
+    """Refuse what is not there before anything is loaded."""
+    if ":" in dataset:
+        raise OptionError(f"`dataset` {dataset}: write `scores` {dataset}")
+    if not is_ours:
+        return require_scores(subset or dataset)
+    splits = BENCHMARKS["pqpp"].splits
+    if split not in splits:
+        raise OptionError(f"`split` {split}: pqpp has {', '.join(splits)}; use one of them")
+    if data_dir and not expanded(data_dir).is_dir():
+        raise OptionError(
+            f"`data_dir` {data_dir}: no such folder; give that of PQPP v1.1, or one that holds "
+            "pqpp/v1.1 and gimbrr"
+        )
 
 
 def evaluate_generalisation(
@@ -118,8 +164,8 @@ def evaluate_generalisation(
     sets: Sequence[ScoredPrompts],
     target: str = "mean_hbpp",
     progress: bool = False,
-) -> list[GeneralisationResult]:
-    """Correlate each predictor with each set.
+) -> tuple[list[GeneralisationResult], list[str]]:
+    """Correlate each predictor with each set, by the builds of those that learned some of it.
 
     Args:
         predictors: Name to `Predictor`.
@@ -130,7 +176,8 @@ def evaluate_generalisation(
         progress: Show a progress bar on standard error.
 
     Returns:
-        A result for each set and predictor that has a target of its measure, set by set.
+        A result for each set and predictor that has a target of its measure, set by set, those that
+        are not ranked last in each; and a line on each build that could not be had.
 
     Raises:
         PredictorError: A predictor has none for any set.
@@ -139,20 +186,27 @@ def evaluate_generalisation(
         >>> from pqpp_models import Predictor
         >>> words = {"n_words": Predictor.from_pretrained("n_words")}
         >>> mine = ScoredPrompts("mine", ["a cat", "a red cat", "a cat on a mat"], [0.9, 0.8, 0.1])
-        >>> round(evaluate_generalisation(words, [mine])[0].spearman, 6)
+        >>> (result,), notes = evaluate_generalisation(words, [mine])
+        >>> round(result.spearman, 6)
         -1.0
     """
     from tqdm.auto import tqdm
 
+    results, notes = [], []
     _require_measures(predictors, sets, target)
-    asked = {
-        (place, name): _asked(predictor, one, target)
-        for place, one in enumerate(sets)
-        for name, predictor in predictors.items()
-    }
-    known = [(key, found) for key, found in asked.items() if found]
-    bar = tqdm(known, desc="predicting", unit="set", disable=not progress)
-    return [_result(name, predictors[name], sets[at], found) for (at, name), found in bar]
+    for one in tqdm(sets, desc="predicting", unit="set", disable=not progress):
+        builds = held_out_builds(predictors, one.rows)
+        found = []
+        for name, predictor in builds.predictors.items():
+            asked = _asked(predictor, one, target)
+            if asked:
+                found.append(_result(name, predictor, one, asked, builds.stands_for.get(name)))
+            else:
+                has = ", ".join(predictor.targets)
+                notes.append(f"without {name} on {one.name}: it predicts {has} only")
+        results += sorted(found, key=lambda result: not result.ranked)
+        notes += builds.notes
+    return results, list(dict.fromkeys(notes))
 
 
 def _require_measures(
@@ -167,9 +221,10 @@ def _require_measures(
             )
 
 
-def _result(name: str, predictor, one: ScoredPrompts, target: str) -> GeneralisationResult:
-    asked = None if getattr(predictor, "one_score", False) else (target,)
-    predicted = predictor.predict(list(one.prompts), asked)[:, 0]
+def _result(
+    name: str, predictor: Predictor, one: ScoredPrompts, target: str, stands_for: str | None
+) -> GeneralisationResult:
+    predicted = predictor.predict(one.prompts, None if predictor.one_score else target)[:, 0]
     known = ~np.isnan(predicted)  # a blank prompt has no prediction
     predicted, scores = predicted[known], np.asarray(one.scores, dtype=float)[known]
     groups = None if one.groups is None else np.asarray(one.groups)[known]
@@ -190,43 +245,23 @@ def _result(name: str, predictor, one: ScoredPrompts, target: str) -> Generalisa
         groups=len(within),
         pearson=found["pearson_qpp"]["pearson_qpp"],
         kendall=found["kendall_qpp"]["kendall_qpp"],
-        trained_on=getattr(predictor, "trained_on", None),
-        fitted_on=getattr(predictor, "fitted_on", None),
+        trained_on=predictor.trained_on,
+        fitted_on=predictor.fitted_on,
         fitted_rows=fitted_rows,
         ranked=not fitted_rows,
+        stands_for=stands_for,
     )
 
 
-def _asked(predictor: Any, one: ScoredPrompts, target: str) -> str | None:
+def _asked(predictor: Predictor, one: ScoredPrompts, target: str) -> str | None:
     """Return what a predictor is asked for; one without training stands for any target."""
     wanted = one.target or target
-    if getattr(predictor, "one_score", False):
+    if predictor.one_score:
         return wanted
-    available = getattr(predictor, "targets", (wanted,))
     tasks = {measure.task if (measure := measure_of(one)) else None for one in (wanted, target)}
-    other = stand_in(target, available) if len(tasks) == 1 and None not in tasks else None
-    return stand_in(wanted, available) or other
-
-
-def within_groups(
-    predicted: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.str_] | None
-) -> list[float]:
-    """Return Spearman's coefficient in each group whose scores differ, three prompts at least.
-
-    >>> found = within_groups(np.arange(4.0), np.array([1.0, 2, 3, 9]), np.array(list("aaab")))
-    >>> [round(one, 6) for one in found]
-    [1.0]
-    """
-    if groups is None:
-        return []
-    found = []
-    for label in dict.fromkeys(groups.tolist()):
-        mine = groups == label
-        if mine.sum() < 3 or np.ptp(scores[mine]) == 0:
-            continue  # a group with one rate for all orders nothing
-        rho = spearman_qpp(predicted[mine], scores[mine])["spearman_qpp"]
-        found.append(0.0 if math.isnan(rho) else rho)  # a constant prediction orders nothing
-    return found
+    is_alike = len(tasks) == 1 and None not in tasks
+    other = stand_in(target, predictor.targets) if is_alike else None
+    return stand_in(wanted, predictor.targets) or other
 
 
 def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -> str:
@@ -238,7 +273,8 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
     """
     import pandas as pd
 
-    notes = [f"{name}: {data}, n = {n}" for name, data, n in _sets(results)]
+    sets = dict.fromkeys((one.prompts, one.data, one.n) for one in results)
+    notes = [f"{name}: {data}, n = {n}" for name, data, n in sets]
     of_pqpp = {one.predictor: one.trained_on for one in results if one.data.startswith("pqpp (")}
     notes += other_releases(of_pqpp, "pqpp")
     notes += fitted_notes(results)
@@ -262,11 +298,6 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
     table = tabulate([list(map(shown, row)) for row in rows], header, look, disable_numparse=True)
     ours = any(result.data.startswith(("pqpp (", "gimbrr")) for result in results)
     return "\n".join([table, "", *notes, NOTE if ours else FITTED_NOTE])
-
-
-def _sets(results: Sequence[GeneralisationResult]) -> list[tuple[str, str, int]]:
-    """Return each set's name, where it comes from, and its size."""
-    return list(dict.fromkeys((one.prompts, one.data, one.n) for one in results))
 
 
 def _row(result: GeneralisationResult) -> list[str]:

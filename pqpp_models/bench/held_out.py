@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,22 +17,6 @@ from numpy.typing import NDArray
 from pqpp_files.errors import PqppError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import read_prompts
-
-
-class Marked(Protocol):
-    """A result of a predictor that may have been fitted to its rows."""
-
-    @property
-    def predictor(self) -> str:
-        """Its name."""
-
-    @property
-    def n(self) -> int:
-        """How many rows it has."""
-
-    @property
-    def fitted_rows(self) -> int | None:
-        """To how many of them it was fitted."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +84,7 @@ def _loaded(build: str, name: str, notes: list[str]) -> Predictor | None:
         return None
 
 
-def unranked(results: Iterable[Marked]) -> dict[str, int]:
+def unranked(results: Iterable[Any]) -> dict[str, int]:
     """Return the predictors that were fitted to rows of a table, and to how many at most."""
     found: dict[str, int] = {}
     for one in results:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,7 @@ def evaluate_predictions(
     references: Mapping[str, Sequence[float | None]],
     split: Split,
     cells: Sequence[Cell] | None = None,
+    stands_for: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Result]:
     """Correlate predictions with the true values; a prompt that lacks either is left out.
 
@@ -183,6 +185,7 @@ def evaluate_predictions(
         references: Target to one true value a prompt, None or NaN where there is none.
         split: What they are of.
         cells: Which prediction meets which truth; each target its own if left out.
+        stands_for: A build to the release that it was taken for.
 
     Returns:
         A result for each predictor and cell, in the order given; a cell whose target a predictor
@@ -196,7 +199,7 @@ def evaluate_predictions(
         (2, -1.0)
     """
     results = [
-        _result(one, cell, references[cell.reference], split)
+        _result(one, cell, references[cell.reference], split, stands_for.get(one.predictor))
         for one in predictions
         for cell in cells or [Cell(target, target, target) for target in one.targets]
         if cell.predicted in one.targets
@@ -235,7 +238,9 @@ def _fitted_rows(one: Predictions, cell: Cell, true, sources) -> int | None:
     return len(cell_values(only, cell, true, sources)[0])
 
 
-def _result(one: Predictions, cell: Cell, true, split: Split) -> Result:
+def _result(
+    one: Predictions, cell: Cell, true, split: Split, stands_for: str | None = None
+) -> Result:
     sources = split.sources if cell.source is not None else None
     predicted, reference = cell_values(one, cell, true, sources)
     n = len(reference)
@@ -262,6 +267,7 @@ def _result(one: Predictions, cell: Cell, true, split: Split) -> Result:
         trained_on=one.trained_on,
         fitted_on=one.fitted_on,
         fitted_rows=_fitted_rows(one, cell, true, sources),
+        stands_for=stands_for,
         stands_in=one.stand_ins.get(cell.predicted),
         **figures,
     )

@@ -58,13 +58,7 @@ def published_results() -> tuple[PublishedResult, ...]:
     """
     groups = json.loads(Path(__file__).with_name("published.json").read_text("utf-8"))["groups"]
     return tuple(
-        PublishedResult(
-            **row,
-            config=group["config"],
-            split=group["split"],
-            n=group["n"],
-            source=group["source"],
-        )
+        PublishedResult(**row, **{name: told for name, told in group.items() if name != "rows"})
         for group in groups
         for row in group["rows"]
     )

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_datasets.target_columns import is_mean, measure_of
+from pqpp_files.extras import needing
 from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
 from pqpp_models.bench.held_out import fitted_notes, held_out_builds, marked
 from pqpp_models.bench.protocol import Predictions, predict_all
@@ -134,21 +136,21 @@ def run_routing(
     rows = split.rows.select(kept.tolist())
     low, high = values[weak][kept], values[strong][kept]
     builds = held_out_builds(predictors, rows)
-    found: list[Routing] = []
-    curves: dict[str, tuple[Floats, Floats]] = {}
-    first: Floats | None = None
-    for one in predict_all(builds.predictors, rows, (weak, strong), progress):
-        for rule, scores in _rules(one, weak, strong):
-            row = _row(rule, one, scores, low, high, first)
-            found.append(_with_record(row, one, builds.stands_for))
-            first = scores if first is None else first
-            curves[rule] = _curve(scores, low, high)
-    found.append(_row(ORACLE, ORACLE, high - low, low, high, first))
-    curves[ORACLE] = _curve(high - low, low, high)
-    found.append(_row(RANDOM, RANDOM, np.zeros(len(low)), low, high, first))
-    curves[RANDOM] = _curve(np.zeros(len(low)), low, high)
+    said = predict_all(builds.predictors, rows, (weak, strong), progress)
+    rules = [(one, *found) for one in said for found in _rules(one, weak, strong)]
+    first = rules[0][2] if rules else None
+    found = [
+        _row(rule, scores, low, high, first if place else None, one, builds.stands_for)
+        for place, (one, rule, scores) in enumerate(rules)
+    ]
+    notes = [*builds.notes, *fitted_notes(found)]
+    bounds = {ORACLE: high - low, RANDOM: np.zeros(len(low))}
+    found += [_row(rule, scores, low, high, first) for rule, scores in bounds.items()]
+    curves = {
+        rule: _curve(scores, low, high)
+        for rule, scores in [*((rule, scores) for _, rule, scores in rules), *bounds.items()]
+    }
     means = (float(low.mean()), float(high.mean()))
-    notes = [*builds.notes, *fitted_notes([r for r in found if r.rule not in (ORACLE, RANDOM)])]
     return RoutingTable(weak, strong, means, found, curves, notes)
 
 
@@ -176,36 +178,29 @@ def _filled(scores: Floats) -> Floats:
 
 
 def _row(
-    rule: str, said: Any, scores: Floats, weak: Floats, strong: Floats, first: Floats | None
+    rule: str,
+    scores: Floats,
+    weak: Floats,
+    strong: Floats,
+    first: Floats | None,
+    said: Predictions | None = None,
+    stands_for: Mapping[str, str] = MappingProxyType({}),
 ) -> Routing:
     found = routing_gain(scores, weak, strong, SHARES)
-    other = compare_routings(scores, first, weak, strong) if first is not None else None
-    at_25, at_50 = found["qualities"]
+    other = compare_routings(scores, first, weak, strong) if first is not None else {}
+    record: dict[str, Any] = {}
+    if said is not None:
+        fitted = None if said.fitted is None else int(said.fitted.sum())
+        record = {"fitted_rows": fitted, "fitted_on": said.fitted_on}
+        record["stands_for"] = stands_for.get(said.predictor)
     return Routing(
         rule,
-        getattr(said, "predictor", rule),
-        found["routing_gain"],
-        found["ci_low"],
-        found["ci_high"],
-        found["oracle_share"],
-        other["difference"] if other else None,
-        other["p_value"] if other else None,
-        at_25,
-        at_50,
-        found["share_for_80"],
-        found["n"],
-    )
-
-
-def _with_record(row: Routing, said: Predictions, stands_for: Mapping[str, str]) -> Routing:
-    from dataclasses import replace
-
-    fitted = int(said.fitted.sum()) if said.fitted is not None else None
-    return replace(
-        row,
-        fitted_rows=fitted if said.is_recorded else None,
-        stands_for=stands_for.get(said.predictor),
-        fitted_on=said.fitted_on,
+        said.predictor if said else rule,
+        *(found[name] for name in ("routing_gain", "ci_low", "ci_high", "oracle_share")),
+        *(other.get(name) for name in ("difference", "p_value")),
+        *found["qualities"],
+        *(found[name] for name in ("share_for_80", "n")),
+        **record,
     )
 
 
@@ -257,8 +252,9 @@ def format_routing(style: str, table: RoutingTable) -> str:
 
 def plot_routing(table: RoutingTable, path: Any) -> None:
     """Draw quality against the share of the stronger model, a line a rule, into an image file."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with needing("a plot", "plots"):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     FigureCanvasAgg(figure)

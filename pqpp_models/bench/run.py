@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+from pqpp_backbones.errors import ModelError
+from pqpp_datasets.benchmarks import BENCHMARKS
+from pqpp_datasets.errors import OptionError
 from pqpp_files.errors import MissingExtraError
 from pqpp_models.bench.comparison import compare_with_baseline
 from pqpp_models.bench.experiments import experiment_cells
@@ -18,6 +22,7 @@ from pqpp_models.bench.published import PublishedResult, published_results
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
+from pqpp_models.prompt_rows import dataset_rows
 from pqpp_models.registry import DEFAULT_PREDICTOR, expand_predictors
 from pqpp_models.targets import stand_in
 
@@ -116,15 +121,11 @@ def run_table(
     builds = held_out_builds(predictors, split.rows)
     nearest = _by_nearest(split, table)
     predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
-    results = results_of_builds(builds, evaluate_predictions(predictions, references, split, cells))
+    told = (references, split, cells, builds.stands_for)
+    results = evaluate_predictions(predictions, *told)
     if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
         results = [result for result in results if result.n]
     return Run(split, builds.predictors, results, predictions, references, builds)
-
-
-def results_of_builds(builds: Builds, results: Sequence[Result]) -> list[Result]:
-    """Return results that tell for which releases builds were taken."""
-    return [replace(one, stands_for=builds.stands_for.get(one.predictor)) for one in results]
 
 
 def _by_nearest(split: Split, table: str) -> bool:
@@ -151,11 +152,55 @@ def with_some_of(
     if not kept:
         raise PredictorError(
             f"no default predictor predicts {', '.join(targets)}; fit one by pqpp fit, and name it "
-            "by --predictors"
+            "by `predictors`"
         )
     others = {name: one for name, one in predictors.items() if name not in kept}
     lines = [f"without {n}: it predicts {', '.join(p.targets)} only" for n, p in others.items()]
     return kept, lines
+
+
+def open_split(
+    dataset: str = "pqpp",
+    subset: str | None = None,
+    split: str | None = "validation",
+    data_dir: str | None = None,
+    image_dir: str | None = None,
+) -> Split:
+    """Load the rows on which predictors are compared.
+
+    Args:
+        dataset: As for `dataset_rows`, which the other arguments are of too. `pqpp` without a
+            subset stands for v1.0, whose train split the shipped predictor was trained on.
+
+    Raises:
+        OptionError: There is no such dataset, or it has no scores of prompts.
+    """
+    by_itself = dataset == "pqpp" and subset is None
+    subset = "pqpp-v1.0" if by_itself else subset
+    require_scores(subset or dataset)
+    rows, _ = dataset_rows(dataset, subset, split, data_dir, image_dir)
+    if by_itself:
+        logging.getLogger(__name__).warning(
+            "on %s, since the shipped predictor was trained on it; --subset pqpp is v1.1", subset
+        )
+    return Split.of(rows, dataset)
+
+
+def require_scores(name: str) -> None:
+    """Refuse a benchmark of ours that has no scores of prompts, before it is downloaded.
+
+    Raises:
+        OptionError: It is such a one.
+    """
+
+    def is_usable(name: str) -> bool:
+        columns = BENCHMARKS[name].features({})
+        scores = [kind for kind in columns.values() if "float" in getattr(kind, "dtype", "")]
+        return "prompt" in columns and bool(scores)
+
+    if name in BENCHMARKS and not is_usable(name):
+        usable = ", ".join(filter(is_usable, BENCHMARKS))
+        raise OptionError(f"`subset` {name}: it has no targets; use one of {usable}")
 
 
 def load_predictors(
@@ -182,7 +227,7 @@ def load_predictors(
                 predictor.predict(["a red cat"])  # resources are looked up at first use
             if split is not None and predictor.supervised:
                 _refuse_its_own(name, predictor, split)
-        except PredictorError as error:
+        except ModelError as error:
             if names:
                 raise
             left_out.setdefault(str(error), []).append(name)
@@ -190,7 +235,7 @@ def load_predictors(
         loaded[name] = predictor
     if not loaded:
         raise PredictorError(
-            "none of the default predictors can run here; name one by --predictors"
+            "none of the default predictors can run here; name one by `predictors`"
         )
     return loaded, [f"without {', '.join(n)}: {reason}" for reason, n in left_out.items()]
 
@@ -206,7 +251,7 @@ def _refuse_its_own(name: str, predictor: Predictor, split: Split) -> None:
     if split.is_pqpp if fitted is None else fitted.all():
         raise PredictorError(
             f"{name} was fitted to the train split of {split.config}, its figures there would say "
-            "nothing; use --split validation or test"
+            "nothing; use `split` validation or test"
         )
 
 

@@ -1,78 +1,23 @@
-"""Sets of prompts with a human score each, of any benchmark: what generalisation is tested on."""
+"""Reading sets of prompts with a human score each, which generalisation is tested on."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pqpp_datasets.target_columns import PQPP_TARGETS, is_target
 from pqpp_files.open_input import names_input
+from pqpp_files.paths import expanded
 from pqpp_files.read_table import read_table
 from pqpp_models.bench.split import RELEASES, Split
 from pqpp_models.errors import PredictorError
-from pqpp_models.prompts import COLUMN, ID
+from pqpp_models.prompts import ID
+from pqpp_models.scored_prompts import ScoredPrompts, gimbrr_match_rates
 
 if TYPE_CHECKING:
     import datasets
-
-
-@dataclass(frozen=True)
-class ScoredPrompts:
-    """A set of prompts with one human score each.
-
-    Attributes:
-        name: What the set is called in tables.
-        prompts: The prompts.
-        scores: One score a prompt; higher is better, on any scale.
-        groups: The group of each prompt, or None.
-        data: Where they come from: benchmark, release and split, or a file.
-        target: What the scores are, which predictors are asked for; None leaves it to the caller.
-        ids: The prompts' ids, or None; they tell rows of one text apart.
-    """
-
-    name: str
-    prompts: Sequence[str]
-    scores: Sequence[float]
-    groups: Sequence[str] | None = None
-    data: str = ""
-    target: str | None = None
-    ids: Sequence[str | None] | None = None
-
-    @property
-    def rows(self) -> dict[str, list[Any]]:
-        """The prompts as a table, with their ids where they have any."""
-        ids = {} if self.ids is None else {ID: list(self.ids)}
-        return {COLUMN: list(self.prompts), **ids}
-
-
-def gimbrr_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> ScoredPrompts:
-    """Return GIMBRR's prompts with the share of models whose image matched.
-
-    The tasks called `Controlled ...` are left out, as in the paper's overall rates.
-
-    Args:
-        annotations: Model to its annotated images, rows of `load_dataset("pqpp",
-            "gimbrr-annotations")`; only the first of duplicated annotations counts.
-
-    Returns:
-        A set grouped by task, in order of first appearance.
-    """
-    votes: dict[int, list[bool]] = {}
-    about: dict[int, tuple[str, str]] = {}
-    for rows in annotations.values():
-        seen = set()
-        for row in rows:
-            if row["task"].startswith("Controlled") or row["prompt_id"] in seen:
-                continue
-            seen.add(row["prompt_id"])
-            votes.setdefault(row["prompt_id"], []).append(row["matched"])
-            about[row["prompt_id"]] = (row["prompt"], row["task"])
-    rates = [sum(found) / len(found) for found in votes.values()]
-    prompts, tasks = zip(*(about[prompt_id] for prompt_id in votes), strict=True)
-    return ScoredPrompts("gimbrr", prompts, rates, tasks, "gimbrr-annotations", "mean_rate")
 
 
 def pqpp_sets(
@@ -92,10 +37,10 @@ def pqpp_sets(
 
     if target not in PQPP_TARGETS:
         raise PredictorError(
-            f"--targets {target}: pqpp has no such scores; use one of {', '.join(PQPP_TARGETS)}"
+            f"`targets` {target}: pqpp has no such scores; use one of {', '.join(PQPP_TARGETS)}"
         )
     if split not in splits:
-        raise PredictorError(f"--split {split}: this copy of pqpp has {', '.join(splits)}; use one")
+        raise PredictorError(f"`split` {split}: this copy of pqpp has {', '.join(splits)}; use one")
     captions = [row for row in splits[split] if row["source"] == "mscoco"]
     drawn = [row for rows in splits.values() for row in rows if row["source"] == "drawbench"]
     sets = [scored(f"mscoco ({split})", captions, f"{split} split")]
@@ -130,7 +75,7 @@ def _folders(data_dir: str | None, names: Sequence[str]) -> dict[str, str | None
 
     if data_dir is None:
         return dict.fromkeys(names)
-    root = Path(data_dir).expanduser()
+    root = expanded(data_dir)
     below = {name: [root / one for one in BENCHMARKS[name].folders] for name in names}
     inside: dict[str, str | None]
     inside = {n: data_dir for n, places in below.items() if any(p.is_dir() for p in places)}
@@ -169,7 +114,7 @@ def read_set(text: str, split: str | None = None) -> ScoredPrompts:
     """
     path, colon, column = text.rpartition(":")
     if not colon or not path:
-        raise PredictorError(f"--scores {text}: FILE:COLUMN is needed, the column of the scores")
+        raise PredictorError(f"`scores` {text}: FILE:COLUMN is needed, the column of the scores")
     if not names_input(path) and (Path(path).is_dir() or not Path(path).suffix):
         from pqpp_datasets.load import load_benchmark
 

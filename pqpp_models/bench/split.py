@@ -81,7 +81,9 @@ class Split:
         """Return the true values of some targets, one a row."""
         return {target: self.rows[target][:] for target in targets}
 
-    def targets(self, names: str | None, predicted: Sequence[str] = ()) -> tuple[str, ...]:
+    def targets(
+        self, names: str | Sequence[str] | None, predicted: Sequence[str] = ()
+    ) -> tuple[str, ...]:
         """Return the targets to compare on.
 
         Args:
@@ -97,7 +99,7 @@ class Split:
         if names is None and not known:
             raise PredictorError(
                 f"{self.config} has no column that is predicted here; name columns of scores by "
-                "--targets"
+                "`targets`"
             )
         return resolve_targets(names, [*known, *(n for n in numbers if n not in known)])[
             : None if names else len(known)

@@ -1,9 +1,9 @@
 """Tables of results in the formats that people put into terminals, papers and spreadsheets."""
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from pqpp_models.bench.latex import latex_tables
@@ -36,15 +36,7 @@ def format_results(
     return STYLES[style](results, published)
 
 
-def _table(results, published) -> str:
-    return _blocks(results, published, "simple", lambda title: title)
-
-
-def _markdown(results, published) -> str:
-    return _blocks(results, published, "github", lambda title: f"**{title}**\n")
-
-
-def _blocks(results, published, style: str, heading: Callable[[str], str]) -> str:
+def _blocks(results, published, style: str, heading: str) -> str:
     # A block a measure keeps the table within 80 columns.
     from tabulate import SEPARATING_LINE, tabulate
 
@@ -61,7 +53,7 @@ def _blocks(results, published, style: str, heading: Callable[[str], str]) -> st
                 lines.append(SEPARATING_LINE)
             lines.append([shown(row.name), *_cells(row)])
         blocks += [
-            heading(f"{title}: Pearson Kendall"),
+            heading.format(f"{title}: Pearson Kendall"),
             tabulate(lines, ["predictor", *map(shown, labels)], style, preserve_whitespace=True),
             "",
         ]
@@ -73,18 +65,10 @@ def _cells(row: TableRow) -> list[str]:
     return [" ".join(cell) if cell else "–" for cell in found]
 
 
-def _records(results, published) -> tuple[list[dict], list[dict]]:
-    ours = [{k: _json_value(v) for k, v in asdict(result).items()} for result in results]
-    return ours, [asdict(result) for result in published]
-
-
-def _json_value(value):
-    # JSON has no NaN; an undefined correlation is null.
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
 def _json(results, published) -> str:
-    ours, theirs = _records(results, published)
+    # JSON has no NaN, which alone differs from itself; an undefined correlation is null.
+    ours = [{k: v if v == v else None for k, v in asdict(one).items()} for one in results]
+    theirs = [asdict(one) for one in published]
     return json.dumps({"rows": ours, "published": theirs}, indent=1, ensure_ascii=False)
 
 
@@ -99,9 +83,9 @@ def _csv(results, published) -> str:
     return table.to_csv(index=False)
 
 
-STYLES = {
-    "table": _table,
-    "markdown": _markdown,
+STYLES: dict[str, Callable[..., str]] = {
+    "table": partial(_blocks, style="simple", heading="{}"),
+    "markdown": partial(_blocks, style="github", heading="**{}**\n"),
     "latex": latex_tables,
     "csv": _csv,
     "json": _json,

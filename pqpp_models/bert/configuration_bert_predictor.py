@@ -6,8 +6,8 @@ from typing import Any
 
 from transformers import AutoConfig, BertConfig, PreTrainedConfig
 
-from pqpp_models.checkpoint import OF_FILES
-from pqpp_models.encoder.tokens import MAX_LENGTH
+from pqpp_backbones.checkpoint import OF_FILES
+from pqpp_backbones.encoder.tokens import MAX_LENGTH
 from pqpp_models.registration import announce
 
 POOLINGS = ("cls", "pooler", "mean")

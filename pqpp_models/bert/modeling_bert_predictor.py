@@ -14,11 +14,11 @@ import torch
 from torch import nn
 from transformers import PreTrainedConfig, PreTrainedModel
 
+from pqpp_backbones.encoder.pretrained import allowed_length, new_encoder, pretrained_encoder
+from pqpp_backbones.errors import CheckpointError, ModelError
+from pqpp_backbones.pretrained import StrictLoading
 from pqpp_models.bert.configuration_bert_predictor import MAX_LENGTH, BertPredictorConfig
-from pqpp_models.encoder.pretrained import allowed_length, new_encoder, pretrained_encoder
-from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
-from pqpp_models.pretrained import StrictLoading
 
 
 class RegressionHead(nn.Module):
@@ -64,7 +64,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         asked = None if config.max_length == MAX_LENGTH else config.max_length
         try:
             config.max_length = allowed_length(backbone, asked)
-        except PredictorError as error:
+        except ModelError as error:
             raise CheckpointError(f"the configuration is not usable: {error}") from None
         assert isinstance(config.backbone_config, PreTrainedConfig) and config.targets is not None
         self.head = RegressionHead(
@@ -85,7 +85,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
 
         Raises:
             CheckpointError: There is no such encoder.
-            PredictorError: `max_length` is more than it takes.
+            ModelError: `max_length` is more than it takes.
         """
         backbone = pretrained_encoder(name_or_path, dtype=torch.float32)
         fields["max_length"] = allowed_length(backbone, fields.get("max_length"))

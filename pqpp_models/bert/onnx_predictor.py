@@ -22,14 +22,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_backbones.checkpoint import CONFIG, Tensors
+from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, read_normaliser
+from pqpp_backbones.errors import CheckpointError
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_models.bert.onnx_graph import why_refused
 from pqpp_models.bert.predictor import BertPredictor
-from pqpp_models.checkpoint import CONFIG, Tensors
-from pqpp_models.encoder.normaliser import KEY, NORMALISERS, read_normaliser
-from pqpp_models.errors import CheckpointError, UnknownPredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import check_limits, resolve_targets, unscale_targets
 from pqpp_models.torch_predictor import fine_tuned_card, processor_files
@@ -57,6 +57,7 @@ class OnnxBertPredictor(Predictor):
     name = "bert_onnx"
     inputs = "text"
     supervised = True
+    made_by = "`pqpp models export FOLDER --onnx` of a text predictor"
     chunk_size = 16384
 
     def __init__(
@@ -101,7 +102,7 @@ class OnnxBertPredictor(Predictor):
         self.predict(["a cat"])
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        from pqpp_models.encoder.tokens import encode, length_sorted, padded
+        from pqpp_backbones.encoder.tokens import encode, length_sorted, padded
 
         normalise = NORMALISERS[self.config.get(KEY, "as_typed")]
         prompts = [normalise(row) for row in rows]
@@ -150,14 +151,6 @@ class OnnxBertPredictor(Predictor):
 
     def _files(self) -> dict[str, bytes]:
         return {**processor_files(self.tokenizer), GRAPH: self.graph}
-
-    @classmethod
-    def from_shipped(cls, name: str) -> Self:
-        """Say where such a predictor comes from: none is in the package."""
-        raise UnknownPredictorError(
-            f"no weights of {name!r} come with the package; convert a text predictor by "
-            f"`pqpp models export FOLDER --onnx`, or give a folder (./{name}) or OWNER/REPOSITORY"
-        )
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:

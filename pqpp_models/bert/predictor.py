@@ -9,9 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models import registration
-from pqpp_models.checkpoint import Tensors
-from pqpp_models.encoder.normaliser import NORMALISERS, read_normaliser
+from pqpp_backbones.checkpoint import Tensors
+from pqpp_backbones.encoder.normaliser import NORMALISERS, read_normaliser
 from pqpp_models.targets import unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor
 
@@ -23,24 +22,11 @@ class BertPredictor(TorchPredictor):
     """
 
     name = "bert"
+    model_type = "bert_predictor"
+    processor_class = "AutoTokenizer"
     inputs = "text"
     made_by = "training/train_bert.py"
     chunk_size = 16384  # many rows at once, so that sorting by length pays
-
-    @classmethod
-    def model_class(cls) -> Any:
-        """Return `BertForPerformancePrediction`."""
-        from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-
-        return BertForPerformancePrediction
-
-    @classmethod
-    def load_processor(cls, folder: Path, config: Any) -> Any:
-        """Return the tokenizer saved in a folder."""
-        from transformers import AutoTokenizer
-
-        registration.register()  # the tokenizer's loader reads the model's configuration
-        return AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
@@ -56,27 +42,27 @@ class BertPredictor(TorchPredictor):
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
         """Return what the head gets of each prompt: the fine-tuned encoder's space."""
-        from pqpp_models.encoder.encoding import embed
+        from pqpp_backbones.encoder.encoding import embed
 
-        encoded = self._encode(self._read_rows(rows))
+        encoded = self._encode(self.read_rows(rows))
         pad_id = self.processor.pad_token_id or 0
-        return embed(self.model, encoded, pad_id, self.batch_size, self.device)
+        return embed(self.model, encoded, pad_id, self.batch_size)
 
     def _try(self) -> None:
         self.predict(["a cat"])
 
     def _encode(self, prompts: Sequence[str]) -> list[list[int]]:
-        from pqpp_models.encoder.tokens import encode
+        from pqpp_backbones.encoder.tokens import encode
 
         normalise = NORMALISERS[self.model.config.normaliser]
         length = self.model.config.max_length
         return encode(self.processor, [normalise(prompt) for prompt in prompts], length)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        from pqpp_models.encoder.encoding import score
+        from pqpp_backbones.encoder.encoding import score
 
         encoded = self._encode(rows)
         pad_id = self.processor.pad_token_id or 0
-        scores = score(self.model, encoded, pad_id, self.batch_size, self.device, len(self.targets))
+        scores = score(self.model, encoded, pad_id, self.batch_size, len(self.targets))
         columns = [self.targets.index(target) for target in targets]
         return unscale_targets(scores, self.targets, self.limits)[:, columns]

@@ -16,10 +16,10 @@ from torch import nn
 from torch.nn import functional
 from transformers import AutoModel, PreTrainedModel
 
+from pqpp_backbones.images.embedding import embed_pixels, embed_tokens, feature_size, load_backbone
+from pqpp_backbones.pretrained import StrictLoading
 from pqpp_models.clip.configuration_clip_predictor import ClipPredictorConfig
-from pqpp_models.images.backbone import embed_pixels, embed_tokens, feature_size, load_backbone
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
-from pqpp_models.pretrained import StrictLoading
 
 
 class PairHead(nn.Module):

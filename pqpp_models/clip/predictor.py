@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models import registration
-from pqpp_models.images.rows import read_mappings
+from pqpp_models.images.rows import IMAGE_COLUMNS, read_mappings
 from pqpp_models.torch_predictor import TorchPredictor
 
 
@@ -20,44 +18,24 @@ class ClipPredictor(TorchPredictor):
     """
 
     name = "clip"
+    model_type = "clip_predictor"
+    processor_class = "AutoProcessor"
     inputs = "text+images"
+    required_columns = IMAGE_COLUMNS
     averages_images = True
     made_by = "training/train_clip.py"
     chunk_size = 64  # rows, each with up to fifty images
 
-    @property
-    def required_columns(self) -> tuple[tuple[str, ...], ...]:
-        """Of each group of columns a row must hold at least one."""
-        from pqpp_models.images.pairs import IMAGE_COLUMNS
-
-        return IMAGE_COLUMNS
-
-    @classmethod
-    def model_class(cls) -> Any:
-        """Return `ClipForPerformancePrediction`."""
-        from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
-
-        return ClipForPerformancePrediction
-
-    @classmethod
-    def load_processor(cls, folder: Path, config: Any) -> Any:
-        """Return the tokenizer and image processor saved in a folder."""
-        from transformers import AutoProcessor
-
-        registration.register()  # the processor's loader reads the model's configuration
-        return AutoProcessor.from_pretrained(str(folder), trust_remote_code=False)
-
     def _try(self) -> None:
-        from pqpp_models.images.embedding import try_embedding
+        from pqpp_backbones.images.embedding import try_embedding
 
         try_embedding(self.model.backbone, self.processor)
 
-    def _read_rows(self, rows: Any) -> list[Any]:
-        return read_mappings(rows)
+    read_rows = staticmethod(read_mappings)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        from pqpp_models.images.embedding import score_pairs
         from pqpp_models.images.pairs import performance, read_pairs
+        from pqpp_models.images.scoring import score_pairs
 
         config = self.model.config
         pairs = read_pairs(rows, config.task, config.first_k)

@@ -23,13 +23,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_backbones.checkpoint import Tensors
+from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.pretrained import TEXTS, loading
 from pqpp_files.extras import needing
 from pqpp_hub.card import render_card
-from pqpp_models.checkpoint import Tensors
-from pqpp_models.errors import CheckpointError, PredictorError
-from pqpp_models.images.rows import read_mappings
+from pqpp_models.errors import PredictorError
+from pqpp_models.images.rows import IMAGE_COLUMNS, read_mappings
 from pqpp_models.predictor import Predictor
-from pqpp_models.pretrained import TEXTS, loading
 from pqpp_models.torch_predictor import parameter_count
 
 
@@ -77,6 +78,7 @@ class PreferencePredictor(Predictor):
 
     targets = ("glide_hbpp", "sdxl_hbpp", "mean_hbpp")
     inputs = "text+images"
+    required_columns = IMAGE_COLUMNS
     supervised = False
     chunk_size = 64
 
@@ -88,13 +90,6 @@ class PreferencePredictor(Predictor):
     def size(self) -> str:
         """How many parameters the model has, in words."""
         return parameter_count(self.model)
-
-    @property
-    def required_columns(self) -> tuple[tuple[str, ...], ...]:
-        """Of each group of columns a row must hold at least one."""
-        from pqpp_models.images.pairs import IMAGE_COLUMNS
-
-        return IMAGE_COLUMNS
 
     @classmethod
     def from_folder(cls, name: str, model: str, processor: str | None = None) -> Self:
@@ -115,7 +110,7 @@ class PreferencePredictor(Predictor):
         with needing(f"the scorer {name!r}", "models"):
             from transformers import AutoModel, AutoProcessor
 
-            from pqpp_models.images.embedding import try_embedding
+            from pqpp_backbones.images.embedding import try_embedding
         what = f"the scorer {name!r} could not be loaded from {model}"
         remedy = "connect to the Hub, or give a folder to PreferencePredictor.from_folder"
         source = processor or model
@@ -144,8 +139,7 @@ class PreferencePredictor(Predictor):
             "PreferencePredictor.from_folder"
         )
 
-    def _read_rows(self, rows: Any) -> list[Any]:
-        return read_mappings(rows)
+    read_rows = staticmethod(read_mappings)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_models.images.pairs import mean_over_images, read_pairs
@@ -154,7 +148,7 @@ class PreferencePredictor(Predictor):
         return mean_over_images(self._scores(pairs), pairs, targets)
 
     def _scores(self, pairs: Any) -> NDArray[np.float64]:
-        from pqpp_models.images.embedding import embed_images, embed_prompts
+        from pqpp_backbones.images.embedding import embed_images, embed_prompts
 
         prompts = [self.scorer.prefix + prompt for prompt in pairs.prompts]
         text = _unit(embed_prompts(self.model, self.processor, prompts, self.batch_size))

@@ -6,7 +6,7 @@ from typing import Any
 
 from transformers import PreTrainedConfig
 
-from pqpp_models.checkpoint import OF_FILES
+from pqpp_backbones.checkpoint import OF_FILES
 from pqpp_models.registration import announce
 
 

@@ -17,9 +17,9 @@ from torch import nn
 from transformers import PreTrainedModel
 from transformers import initialization as init
 
+from pqpp_backbones.pretrained import StrictLoading
 from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
-from pqpp_models.pretrained import StrictLoading
 
 
 class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pqpp_models.images.rows import read_mappings
 from pqpp_models.targets import target_limits, unscale_targets
-from pqpp_models.torch_predictor import TorchPredictor, scores_to_array
+from pqpp_models.torch_predictor import TorchPredictor
 
 
 class CorrelationCnnPredictor(TorchPredictor):
@@ -20,43 +20,28 @@ class CorrelationCnnPredictor(TorchPredictor):
     """
 
     name = "correlation_cnn"
+    model_type = "correlation_cnn"
     inputs = "text+scores"
+    required_columns = (("similarities", "embeddings", "clip_embeddings", "blip2_embeddings"),)
     made_by = "training/train_correlation_cnn.py"
     chunk_size = 1024
 
-    @property
-    def required_columns(self) -> tuple[tuple[str, ...], ...]:
-        """Of each group of columns a row must hold at least one."""
-        return (("similarities", "embeddings", "clip_embeddings", "blip2_embeddings"),)
-
-    @classmethod
-    def model_class(cls) -> Any:
-        """Return `CorrelationCnnForPerformancePrediction`."""
-        from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
-            CorrelationCnnForPerformancePrediction,
-        )
-
-        return CorrelationCnnForPerformancePrediction
-
     def _try(self) -> None:
         config = self.model.config
-        self.score(np.zeros((1, config.channels, *[config.matrix_size] * 2), np.float32))
+        nothing = np.zeros((1, config.channels, *[config.matrix_size] * 2), np.float32)
+        score_matrices(self.model, nothing, 1)
 
-    def _read_rows(self, rows: Any) -> list[Any]:
-        return read_mappings(rows)
+    read_rows = staticmethod(read_mappings)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_models.correlation_cnn.matrices import matrices_of
 
         config = self.model.config
-        scores = self.score(matrices_of(rows, config.channels, config.matrix_size))
+        matrices = matrices_of(rows, config.channels, config.matrix_size)
+        scores = score_matrices(self.model, matrices, self.batch_size)
         columns = [self.targets.index(target) for target in targets]
         values = unscale_targets(scores, self.targets, self.limits)[:, columns]
         return np.clip(values, *target_limits(targets, self.limits))
-
-    def score(self, matrices: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return what the network says of matrices, scaled to 0 .. 1."""
-        return score_matrices(self.model, matrices, self.batch_size)
 
 
 def score_matrices(
@@ -70,5 +55,5 @@ def score_matrices(
     with torch.inference_mode():
         for start in range(0, len(matrices), batch_size):
             batch = torch.from_numpy(matrices[start : start + batch_size]).to(device)
-            parts.append(scores_to_array(model(batch).scores))
+            parts.append(model(batch).scores.float().cpu().numpy().astype(np.float64))
     return np.concatenate(parts)

@@ -17,10 +17,9 @@ from pqpp_files.errors import PqppError
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
 from pqpp_files.write_table import table_text
-from pqpp_models.alignment.judged import judged_prompts
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import NOTE
-from pqpp_models.explain.neighbours import with_neighbours
+from pqpp_models.explain.neighbours import judged_here, with_neighbours
 from pqpp_models.explain.page import coloured_words, scale_of
 from pqpp_models.predict import alignment_first, predicted_columns
 from pqpp_models.predictor import Predictor
@@ -177,7 +176,7 @@ class Answerer:
             }
             for row, one in enumerate(explained)
         ]
-        source = "" if judged is None else judged.source
+        source = "" if judged is None else judged.name
         measures = [measure_of(one) for one in sort_targets(filter(measure_of, columns))]
         limits = [one.limits for one in measures if one and one.limits]
         return {
@@ -196,7 +195,7 @@ class Answerer:
         try:
             if not self.predictor.has_space:
                 return None, ""
-            return judged_prompts(self.predictor, target, self.data_dir), ""
+            return judged_here(self.predictor, target, self.data_dir), ""
         except PqppError as error:
             return None, str(error)
 

@@ -7,9 +7,10 @@ import tempfile
 from pathlib import Path
 
 import pqpp_hub
+from pqpp_files.names import is_repository_id
+from pqpp_files.paths import expanded
 from pqpp_hub import PushReport
 from pqpp_hub.card import render_card
-from pqpp_hub.names import is_repository_id
 from pqpp_hub.space import SDK_VERSION, SpaceError, app_of, space_files
 from pqpp_models.demo.answer import Answerer
 from pqpp_models.predictor import Predictor
@@ -58,7 +59,7 @@ def push_space(
     if not is_repository_id(repo_id):
         raise pqpp_hub.HubError(f"{repo_id!r} is not a valid Space name; write OWNER/NAME")
     is_known = name in PREDICTORS or folder is not None
-    if not is_known and (Path(name).expanduser().exists() or not is_repository_id(name)):
+    if not is_known and (expanded(name).exists() or not is_repository_id(name)):
         raise SpaceError(
             f"a Space does not see {name!r} of this machine; push it too, to a repository: "
             f"pqpp models push {name} OWNER/REPOSITORY --space {repo_id}"

@@ -11,6 +11,7 @@ add up to the prediction in each case.
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -131,6 +132,9 @@ def explain_prompts(
     chosen = predictor.columns_for(target)
     if target is not None and len(chosen) > 1:
         raise PredictorError(f"{len(chosen)} targets came, one is explained at a time; name one")
+    for name, number in (("permutations", permutations), ("seed", seed)):
+        if not isinstance(number, numbers.Integral) or (name == "seed" and number < 0):
+            raise PredictorError(f"{name} is {number!r:.40}; give a whole number of 0 or more")
     if permutations and (permutations < 4 or permutations % 2):
         raise PredictorError(
             f"permutations is {permutations}; they come in pairs: give an even number from 4, or 0 "
@@ -194,7 +198,6 @@ def _explanation(
     plan: Design | None,
     values: NDArray[np.float64],
 ) -> Explanation:
-    words = tuple(text[start:end] for start, end in spans)
     if plan is None:
         return Explanation(text, target, (), (), (), (), math.nan, math.nan)
     prediction = float(values[-1])
@@ -202,15 +205,7 @@ def _explanation(
     known = np.where(np.isnan(values), base, values)
     shares, errors = plan.share(known, base)
     if math.isnan(prediction):
-        shares, errors = np.full((2, len(words)), np.nan)
-    return Explanation(
-        text,
-        target,
-        words,
-        tuple(spans),
-        tuple(shares.tolist()),
-        tuple(errors.tolist()),
-        base,
-        prediction,
-        plan.permutations,
-    )
+        shares, errors = np.full((2, len(spans)), np.nan)
+    words = tuple(text[start:end] for start, end in spans)
+    columns = (words, tuple(spans), tuple(shares.tolist()), tuple(errors.tolist()))
+    return Explanation(text, target, *columns, base, prediction, plan.permutations)

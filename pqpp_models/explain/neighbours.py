@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pqpp_datasets.target_columns import ALIGNMENT
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import Explanation, Neighbour
-from pqpp_models.prompts import is_blank
+from pqpp_models.scored_prompts import ScoredPrompts, alignment_shares
 
 _ROWS = 1024
 
 
-@dataclass(frozen=True)
-class JudgedPrompts:
-    """Prompts whose true values are known.
-
-    Attributes:
-        source: What they are of, in words.
-        prompts: The prompts.
-        values: One each.
-    """
-
-    source: str
-    prompts: Sequence[str]
-    values: Sequence[float]
-
-
-def judged_here(predictor: Any, target: str, data_dir: str | None = None) -> JudgedPrompts:
+def judged_here(predictor: Any, target: str, data_dir: str | None = None) -> ScoredPrompts:
     """Return the prompts that a predictor was trained on with their true values, from local files.
 
     Nothing is downloaded: they are read from `data_dir`, `PQPP_DATA_DIR` or an earlier download.
+    Those of `alignment` are GenAI-Bench's, with the share of ratings that are 4 or 5.
 
     Args:
         predictor: One that tells that it was `trained_on` PQPP.
@@ -49,26 +36,30 @@ def judged_here(predictor: Any, target: str, data_dir: str | None = None) -> Jud
     from pqpp_datasets.load import load_benchmark
     from pqpp_datasets.location import local_copy
 
-    config = predictor.trained_on
+    config = "genai" if target == ALIGNMENT else predictor.trained_on
     if config is None:
         raise PredictorError(f"{predictor.name} does not tell which prompts it was trained on")
     folder = local_copy(benchmark_of(config), "train", data_dir)
     if folder is None:
         raise PredictorError(
-            f"the train split of {config} is not here; name its folder by --data-dir or "
+            f"the train split of {config} is not here; name its folder by `data_dir` or "
             "PQPP_DATA_DIR, or load it once"
         )
     rows = load_benchmark(config, data_dir=str(folder), split="train")
+    if target == ALIGNMENT:
+        prompts = list(dict.fromkeys(rows["prompt"][:]))
+        shares = alignment_shares(rows, prompts).tolist()
+        return ScoredPrompts("genai, share of ratings of 4 and 5", prompts, shares)
     if target not in rows.column_names:
         raise PredictorError(f"{config} has no judgments of {target}")
     known = [at for at, value in enumerate(rows[target]) if value is not None]
     prompts, values = rows["prompt"][:], rows[target][:]
     source = f"{config}, train split"
-    return JudgedPrompts(source, [prompts[at] for at in known], [values[at] for at in known])
+    return ScoredPrompts(source, [prompts[at] for at in known], [values[at] for at in known])
 
 
 def with_neighbours(
-    predictor: Any, explanations: Sequence[Explanation], judged: JudgedPrompts, count: int = 3
+    predictor: Any, explanations: Sequence[Explanation], judged: ScoredPrompts, count: int = 3
 ) -> list[Explanation]:
     """Add the nearest judged prompts to explanations, the nearest first.
 
@@ -84,7 +75,7 @@ def with_neighbours(
     Raises:
         PredictorError: The predictor puts prompts into no space.
     """
-    kept = [at for at, prompt in enumerate(judged.prompts) if not is_blank(prompt)]
+    kept = [at for at, prompt in enumerate(judged.prompts) if prompt.strip()]
     asked = [at for at, one in enumerate(explanations) if one.words]
     found = list(explanations)
     if not kept or not asked or count < 1:
@@ -96,7 +87,7 @@ def with_neighbours(
         for at, row in zip(some, cosines, strict=True):
             nearest = np.argsort(-row, kind="stable")[:count]
             neighbours = tuple(
-                Neighbour(judged.prompts[kept[n]], float(judged.values[kept[n]]), float(row[n]))
+                Neighbour(judged.prompts[kept[n]], float(judged.scores[kept[n]]), float(row[n]))
                 for n in nearest.tolist()
                 if np.isfinite(row[n])
             )

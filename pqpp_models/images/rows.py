@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from pqpp_models.errors import PredictorError
+
+IMAGE_COLUMNS = (("prompt",), ("<model>_images", "images"))
+"""What a row must hold, of each group at least one column."""
 
 
 def read_mappings(rows: Any) -> list[Any]:
@@ -14,16 +18,13 @@ def read_mappings(rows: Any) -> list[Any]:
         >>> read_mappings([{"prompt": "a cat", "images": []}])
         [{'prompt': 'a cat', 'images': []}]
     """
-    if isinstance(rows, (str, bytes)) or (isinstance(rows, dict) and "prompt" in rows):
-        raise PredictorError("`rows` is one row, not a list of rows; write [row]")
     if hasattr(rows, "cast_column") and hasattr(rows, "features"):
         rows = undecoded(rows)
-    try:
-        return list(rows)
-    except TypeError:
+    if isinstance(rows, str | bytes | dict) or not isinstance(rows, Iterable):
         raise PredictorError(
-            f"`rows` is a {type(rows).__name__}; give a list of mappings or a dataset"
-        ) from None
+            f"`rows` is a {type(rows).__name__}; give a list of rows, mappings, or a dataset"
+        )
+    return list(rows)
 
 
 def undecoded(table: Any) -> Any:

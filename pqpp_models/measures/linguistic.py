@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.measures import nltk_resources
-from pqpp_models.measures.measure import Measure, chosen
+from pqpp_models.measures.measure import measures_of
 
 CONJUNCTIONS = frozenset(["for", "and", "nor", "but", "or", "yet", "so"])
 _PREPOSITIONS = """
@@ -39,33 +39,10 @@ _ACRONYM = re.compile(r"\b[A-Z]{2,}\b")
 _NUMERAL = re.compile(r"\b(?:\d{4}-\d{2}-\d{2}|\d{2}/\d{2}/\d{4}|\d+)\b")
 
 
-def linguistic_features(
-    prompts: Iterable[str], names: Sequence[str] | None = None
+def _of_each(
+    feature: Callable[[str], float], prompts: Sequence[str], _: None
 ) -> NDArray[np.float64]:
-    """Compute the paper's text features of some prompts.
-
-    Only what the named features need is done and loaded: no tagger runs for ``n_words``.
-
-    Args:
-        prompts: any strings; one without words has 0.0 everywhere.
-        names: names of ``MEASURES``; all eight if left out.
-
-    Returns:
-        A float64 array of shape ``(prompts, names)`` of raw values: counts from 0 on, a mean
-        length in characters, or ratios (of ``numeral_ratio`` and ``acronym_ratio`` a token may
-        count more than once, the others are at most 1).
-
-    Raises:
-        UnknownPredictorError: a feature's name is not known.
-        MissingResourceError: NLTK data that a feature needs is not installed.
-
-    >>> linguistic_features(["a red cat", ""], ["mean_word_length"]).round(3).tolist()
-    [[2.333], [0.0]]
-    """
-    features = [MEASURES[name].compute for name in chosen(names, MEASURES)]
-    texts = list(prompts)
-    found = [[feature(text) for feature in features] for text in texts]
-    return np.array(found, dtype=np.float64).reshape(len(texts), len(features))
+    return np.array([feature(prompt) for prompt in prompts], dtype=np.float64)
 
 
 # The eight predictors are usually run one after the other over the same prompts.
@@ -112,48 +89,23 @@ def _ratio(counts: Sequence[int]) -> float:
     return sum(counts) / len(counts) if counts else 0.0
 
 
-_CODE = "PQPP, sections 5.1 and 12, and its authors' published code"
-
-_TOKENS = ("punkt_tab",)
-
-
-def _share(higher: str, about: str, count: Callable[[str], int]) -> Measure:
-    """Return the measure of how many of a prompt's tokens count."""
-
-    def compute(prompt: str) -> float:
-        return _ratio([count(word) for word in tokens(prompt)])
-
-    return Measure(compute, higher, about, _CODE, _TOKENS)
+def _share(count: Callable[[str], int]) -> Callable[[str], float]:
+    """Return the feature of how many of a prompt's tokens count."""
+    return lambda prompt: _ratio([count(word) for word in tokens(prompt)])
 
 
-MEASURES: dict[str, Measure] = {
-    "n_synsets": Measure(
-        _n_synsets,
-        "harder",
-        "how many meanings WordNet has for the words, without stopwords",
-        _CODE,
-        nltk=("punkt_tab", "stopwords", "wordnet"),
-    ),
-    "n_words": Measure(_n_words, "harder", "how many words the prompt has", _CODE, _TOKENS),
-    "mean_word_length": Measure(
-        _mean_word_length, "unknown", "mean length of the words in characters", _CODE
-    ),
-    "proper_noun_ratio": Measure(
-        _proper_noun_ratio,
-        "unknown",
-        "share of proper nouns",
-        _CODE,
-        nltk=("punkt_tab", "averaged_perceptron_tagger_eng"),
-    ),
-    "acronym_ratio": _share("unknown", "share of acronyms", lambda w: len(_ACRONYM.findall(w))),
-    "numeral_ratio": _share(
-        "unknown", "share of numbers in digits", lambda w: len(_NUMERAL.findall(w))
-    ),
-    "conjunction_ratio": _share(
-        "harder", "share of conjunctions", lambda w: w.lower() in CONJUNCTIONS
-    ),
-    "preposition_ratio": _share(
-        "unknown", "share of prepositions", lambda w: w.lower() in PREPOSITIONS
-    ),
+_FEATURES: dict[str, Callable[[str], float]] = {
+    "n_synsets": _n_synsets,
+    "n_words": _n_words,
+    "mean_word_length": _mean_word_length,
+    "proper_noun_ratio": _proper_noun_ratio,
+    "acronym_ratio": _share(lambda word: len(_ACRONYM.findall(word))),
+    "numeral_ratio": _share(lambda word: len(_NUMERAL.findall(word))),
+    "conjunction_ratio": _share(lambda word: word.lower() in CONJUNCTIONS),
+    "preposition_ratio": _share(lambda word: word.lower() in PREPOSITIONS),
 }
-"""The features; each takes a prompt."""
+MEASURES = measures_of({name: partial(_of_each, one) for name, one in _FEATURES.items()})
+"""The features, raw values: counts from 0 on, a mean length in characters, or ratios (of
+``numeral_ratio`` and ``acronym_ratio`` a token may count more than once, the others are at most 1).
+A prompt without words has 0.0 everywhere. Only what a feature needs is loaded: no tagger runs for
+``n_words``."""

@@ -1,14 +1,15 @@
-"""What a measure is: a line of a family's table."""
+"""What a measure is: a function of a family, and what `measures.json` tells of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pqpp_files.names import did_you_mean
-from pqpp_models.errors import UnknownPredictorError
+from pqpp_models.errors import MissingResourceError
 
 
 class Evidence(NamedTuple):
@@ -17,7 +18,8 @@ class Evidence(NamedTuple):
     Attributes:
         what: it in words.
         variable: the environment variable that names one.
-        named: returns the one that the variable names.
+        form: what the variable is set to, in words.
+        opened: returns the one of a path.
         state: returns its configuration and its arrays.
         load: returns it from a checkpoint's folder, configuration and arrays.
         told: returns what a card tells of it.
@@ -26,18 +28,33 @@ class Evidence(NamedTuple):
 
     what: str
     variable: str
-    named: Callable[[], Any]
+    form: str
+    opened: Callable[[str], Any]
     state: Callable[[Any], tuple[dict[str, Any], dict[str, Any]]]
     load: Callable[[Path, Mapping[str, Any], dict[str, Any]], Any]
     told: Callable[[Any], str]
     licence: str = "apache-2.0"
+
+    def named(self) -> Any:
+        """Return the one that the variable names.
+
+        Raises:
+            MissingResourceError: the variable is not set.
+            PredictorError: what it names cannot be read.
+        """
+        path = os.environ.get(self.variable)
+        if not path:
+            raise MissingResourceError(
+                f"this predictor needs {self.what}; set {self.variable} to {self.form}"
+            )
+        return self.opened(path)
 
 
 class Measure(NamedTuple):
     """A measure, named by its key in the table.
 
     Attributes:
-        compute: the function; its family says what it takes.
+        compute: the function of rows or prompts, the evidence and the options: a value a row.
         higher: whether a higher value speaks for an ``"easier"`` or a ``"harder"`` prompt, or
             ``"unknown"``. Of prompts and captions PQPP decides: easier or harder is what at least
             two of its three mean targets say on the validation split of v1.0 (p < .01), and none
@@ -69,15 +86,19 @@ class Measure(NamedTuple):
         return ", ".join(found)
 
 
-def chosen(names: Iterable[str] | None, measures: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of measures that are asked for, all if none is said.
+_TOLD = json.loads(Path(__file__).with_name("measures.json").read_text("utf-8"))
 
-    Raises:
-        UnknownPredictorError: a name is not in the table.
+
+def measures_of(computes: Mapping[str, Callable[..., Any]], **shared: Any) -> dict[str, Measure]:
+    """Return functions as measures, with what `measures.json` tells of each.
+
+    Args:
+        computes: name to function.
+        shared: what all of them have alike, fields of `Measure`.
     """
-    picked = tuple(measures) if names is None else tuple(names)
-    for name in picked:
-        if name not in measures:
-            hint = did_you_mean(name, measures, "`pqpp models list` names all")
-            raise UnknownPredictorError(f"no measure is called {name!r}; {hint}")
-    return picked
+    lists = ("nltk", "columns")
+    told: dict[str, dict[str, Any]] = {
+        name: {key: tuple(one) if key in lists else one for key, one in _TOLD[name].items()}
+        for name in computes
+    }
+    return {name: Measure(one, **told[name], **shared) for name, one in computes.items()}

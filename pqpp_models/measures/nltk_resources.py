@@ -12,7 +12,7 @@ import threading
 import warnings
 import zipfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from typing import Any
 
 from pqpp_models.errors import MissingResourceError
@@ -21,66 +21,60 @@ DOWNLOAD = "python -m nltk.downloader punkt_tab wordnet stopwords averaged_perce
 _lock = threading.Lock()
 
 
-@cache
+def _resource(name: str) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
+    """Return what makes a loader of NLTK data one that loads once."""
+
+    def loaded_once(load: Callable[[], Any]) -> Callable[[], Any]:
+        @cache
+        @wraps(load)
+        def loaded() -> Any:
+            with _lock, warnings.catch_warnings():
+                # NLTK also warns about what it then refuses; the error below says it once.
+                warnings.simplefilter("ignore", RuntimeWarning)
+                try:
+                    return load()
+                except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
+                    raise MissingResourceError(_explained(name, error)) from None
+
+        return loaded
+
+    return loaded_once
+
+
+@_resource("punkt_tab")
 def tokenizer() -> Callable[[str], list[str]]:
     """Return ``nltk.word_tokenize``, with its sentence model loaded."""
+    from nltk.tokenize import word_tokenize
 
-    def load() -> Callable[[str], list[str]]:
-        from nltk.tokenize import word_tokenize
-
-        word_tokenize("ready")
-        return word_tokenize
-
-    return _loaded("punkt_tab", load)
+    word_tokenize("ready")
+    return word_tokenize
 
 
-@cache
+@_resource("stopwords")
 def stopwords() -> frozenset[str]:
     """Return NLTK's English stopwords."""
+    from nltk.corpus import stopwords as corpus
 
-    def load() -> frozenset[str]:
-        from nltk.corpus import stopwords as corpus
-
-        return frozenset(corpus.words("english"))
-
-    return _loaded("stopwords", load)
+    return frozenset(corpus.words("english"))
 
 
-@cache
+@_resource("wordnet")
 def wordnet() -> Any:
     """Return NLTK's WordNet reader, fully loaded."""
+    from nltk.corpus import wordnet as corpus
 
-    def load() -> Any:
-        from nltk.corpus import wordnet as corpus
-
-        corpus.ensure_loaded()
-        corpus.synsets("ready")
-        return corpus
-
-    return _loaded("wordnet", load)
+    corpus.ensure_loaded()
+    corpus.synsets("ready")
+    return corpus
 
 
-@cache
+@_resource("averaged_perceptron_tagger_eng")
 def tagger() -> Any:
     """Return NLTK's averaged perceptron tagger for English (Penn Treebank tags)."""
+    from nltk.tag.perceptron import PerceptronTagger
 
-    def load() -> Any:
-        from nltk.tag.perceptron import PerceptronTagger
-
-        # One instance is kept: nltk.pos_tag would read its weights from disk at every call.
-        return PerceptronTagger(lang="eng")
-
-    return _loaded("averaged_perceptron_tagger_eng", load)
-
-
-def _loaded(resource: str, load: Callable[[], Any]) -> Any:
-    with _lock, warnings.catch_warnings():
-        # NLTK also warns about what it then refuses; the error below says it once.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        try:
-            return load()
-        except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
-            raise MissingResourceError(_explained(resource, error)) from None
+    # One instance is kept: nltk.pos_tag would read its weights from disk at every call.
+    return PerceptronTagger(lang="eng")
 
 
 def _explained(resource: str, error: Exception) -> str:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.checkpoint import CONFIG, Tensors
-from pqpp_models.errors import CheckpointError, PredictorError
-from pqpp_models.measures import ego_network, linguistic, post_retrieval, pre_retrieval
-from pqpp_models.measures.measure import Measure, chosen
+from pqpp_backbones.checkpoint import CONFIG, Tensors
+from pqpp_backbones.errors import CheckpointError, ModelError
+from pqpp_files.names import did_you_mean
+from pqpp_models.errors import PredictorError, UnknownPredictorError
+from pqpp_models.measures import linguistic
+from pqpp_models.measures.ego_network import measures as ego_network
+from pqpp_models.measures.measure import Measure
+from pqpp_models.measures.post_retrieval import measures as post_retrieval
+from pqpp_models.measures.pre_retrieval import measures as pre_retrieval
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, read_rows
 
@@ -59,34 +65,19 @@ class MeasurePredictor(Predictor):
         self.higher = self.measure.higher
         if self.measure.columns:
             self.inputs, self.chunk_size = "text+scores", 256
+            columns = (COLUMN, *self.measure.columns)
+            self.required_columns = tuple((name,) for name in columns)
+            self.read_rows = partial(read_rows, columns=columns, reader=name)
         self._values([])  # refuses bad options
 
-    @property
-    def required_columns(self) -> tuple[tuple[str, ...], ...]:
-        """Of each group of columns a row must hold at least one."""
-        return tuple((name,) for name in (COLUMN, *self.measure.columns))
-
-    def _read_rows(self, rows: Any) -> list[Any]:
-        if not self.measure.columns:
-            return super()._read_rows(rows)
-        return read_rows(rows, (COLUMN, *self.measure.columns), self.name)
-
     def _values(self, rows: list[Any]) -> NDArray[np.float64]:
-        if self.name in linguistic.MEASURES:
-            return linguistic.linguistic_features(rows, [self.name])[:, 0]
-        if self.name in pre_retrieval.MEASURES:
-            return pre_retrieval.pre_retrieval_values(rows, self.evidence, [self.name])[:, 0]
-        if self.name in ego_network.MEASURES:
-            words = [ego_network.network_words(prompt) for prompt in rows]
-            networks, options = self.evidence, self.options
-            return ego_network.ego_network_values(words, networks, [self.name], **options)[:, 0]
         return self.measure.compute(rows, self.evidence, **self.options)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         try:
             values = self._values(rows)
         except (TypeError, ValueError) as error:
-            if isinstance(error, PredictorError) or not self.measure.columns:
+            if isinstance(error, ModelError) or not self.measure.columns:
                 raise
             needs = ", ".join(self.measure.columns)
             raise PredictorError(f"{self.name} cannot read {needs} as numbers: {error}") from None
@@ -131,7 +122,7 @@ class MeasurePredictor(Predictor):
             return cls(name, loaded, config.get("options", beside))
         except CheckpointError:
             raise
-        except (PredictorError, KeyError, TypeError) as error:
+        except (ModelError, KeyError, TypeError) as error:
             raise CheckpointError(
                 f"{folder}: {CONFIG} and its weights do not describe a {name} ({error}); save or "
                 "download the predictor again"
@@ -148,5 +139,7 @@ def measure_called(name: str) -> Measure:
     'mean rarity of the words'
     """
     known = {n: one for family in _FAMILIES for n, one in family.MEASURES.items()}
-    chosen([name], known)
+    if name not in known:
+        hint = did_you_mean(name, known, "`pqpp models list` names all")
+        raise UnknownPredictorError(f"no measure is called {name!r}; {hint}")
     return known[name]

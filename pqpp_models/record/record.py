@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from pqpp_models.checkpoint import CONFIG, FITTED_ROWS
-from pqpp_models.errors import CheckpointError
+from pqpp_backbones.checkpoint import CONFIG, FITTED_ROWS
+from pqpp_backbones.errors import CheckpointError
 from pqpp_models.record.means import parts_of_mean
 from pqpp_models.record.rows import KEY, FittedRows
 

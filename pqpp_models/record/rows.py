@@ -16,9 +16,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_backbones.checkpoint import CONFIG, FITTED_ROWS
+from pqpp_backbones.errors import CheckpointError
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_models.checkpoint import CONFIG, FITTED_ROWS
-from pqpp_models.errors import CheckpointError
 from pqpp_models.prompts import normalise, read_ids, read_prompts
 
 KEY = "fitted_rows"
@@ -86,37 +86,26 @@ class FittedRows:
         Raises:
             CheckpointError: the file is missing, damaged or another checkpoint's.
         """
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
+
         told = config.get(KEY)
         if told is None:
             return None
         path = folder / FITTED_ROWS
-        count = told.get("rows") if isinstance(told, Mapping) else None
-        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        try:
+            content = path.read_bytes()
+            if sha256_of_parts([content]) != told["sha256"]:
+                raise ValueError("its sha256 differs")
+            hashes = load(content)[_TENSOR]
+            if hashes.dtype != np.uint64 or hashes.shape != (told["rows"], 2):
+                raise ValueError(f"it holds {hashes.dtype} {hashes.shape}")
+        except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
             raise CheckpointError(
-                f"{folder / CONFIG}: {KEY!r} is {told!r:.60}, without a number of rows; {_REMEDY}"
-            )
-        return cls(_read_hashes(path, count, told.get("sha256")))
-
-
-def _read_hashes(path: Path, count: int, expected: Any) -> NDArray[np.uint64]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    try:
-        content = path.read_bytes()
-        if sha256_of_parts([content]) != expected:
-            raise ValueError("its sha256 differs")
-        hashes = load(content)[_TENSOR]
-        if hashes.dtype != np.uint64 or hashes.shape != (count, 2):
-            raise ValueError(f"it holds {hashes.dtype} {hashes.shape}, not uint64 {(count, 2)}")
-    except FileNotFoundError:
-        raise CheckpointError(f"{path} is missing, which {CONFIG} names; {_REMEDY}") from None
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise CheckpointError(
-            f"{path} is damaged or belongs to another {CONFIG} ({reason:.80}); {_REMEDY}"
-        ) from None
-    return hashes
+                f"{path} is missing, damaged or of another {CONFIG} ({reason:.80}); {_REMEDY}"
+            ) from None
+        return cls(hashes)
 
 
 def _hashes_of(rows: Any) -> NDArray[np.uint64]:

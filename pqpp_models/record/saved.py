@@ -10,9 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
+from pqpp_backbones.checkpoint import Tensors, write_checkpoint
+from pqpp_backbones.errors import CheckpointError
 from pqpp_files.errors import in_a_line
-from pqpp_models.checkpoint import Tensors, write_checkpoint
-from pqpp_models.errors import CheckpointError
 from pqpp_models.record.record import TrainingRecord
 
 

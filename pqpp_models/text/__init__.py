@@ -1,1 +1,22 @@
-"""What the predictors that see only a prompt share."""
+"""Predictors that see the text of a prompt and nothing else."""
+
+from pqpp_models.entry import PredictorEntry
+
+_STATIC = "pqpp_models.text.static.predictor:StaticPredictor"
+PREDICTORS = (
+    PredictorEntry(
+        "ridge",
+        "pqpp_models.text.ridge.predictor:RidgePredictor",
+        "a linear head on the network of static, by `pqpp fit`",
+        shipped=False,
+    ),
+    PredictorEntry("static", _STATIC, "a small network on numpy, distilled from a text encoder"),
+    PredictorEntry("static-train", _STATIC, "the same, fitted on PQPP's train split alone"),
+    PredictorEntry(
+        "text_ensemble",
+        "pqpp_models.text.text_ensemble.predictor:TextEnsemblePredictor",
+        "kernels and networks beside a collection of captions, by training/train_text_ensemble.py",
+        "pqpp[models]",
+        shipped=False,
+    ),
+)

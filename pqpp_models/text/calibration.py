@@ -1,75 +1,180 @@
 """Calibrated predictions: in the targets' units, with standard deviations and distances.
 
-`pqpp_models.text.conformal` fits the calibration.
+`pqpp_models.text.conformal` fits the calibration. Checkpoints of older releases have another one,
+and a model of instructions. People's scores of prompts that give instructions are about other
+things than those of captions: whether an image follows the instruction to the letter. Two linear
+maps of the features of difficulty handle them: a gate tells instructions from captions by how they
+are written, and a regression says how well they do. The gate stays closed on nearly every caption.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_backbones.checkpoint import CONFIG
+from pqpp_backbones.encoder.normaliser import KEY, normalise
+from pqpp_backbones.errors import CheckpointError
 from pqpp_hub.card import render_card
-from pqpp_models.encoder.normaliser import normalise
+from pqpp_models.errors import UnknownTargetError
 from pqpp_models.predictor import Predictor, Uncertain
-from pqpp_models.targets import target_limits
-from pqpp_models.text import known_words
-from pqpp_models.text.instructions import InstructionModel
-from pqpp_models.text.known_words import KnownWords
-from pqpp_models.text.words import WordTables, kinds_of_prompts
+from pqpp_models.targets import resolve_targets, target_limits
+from pqpp_models.text.arrays import Arrays, Floats, Singles, prefixed
+from pqpp_models.text.reading.known_words import KnownWords
+from pqpp_models.text.reading.words import (
+    DIFFICULTY_FEATURES,
+    WordTables,
+    difficulty_features,
+    kinds_of_prompts,
+)
+
+OLDER_CALIBRATION = ("far", "slope", "offset", "spread")
+"""The arrays of a calibration without a prior; above the distance ``far`` a prompt is far."""
+
+_STYLE = [DIFFICULTY_FEATURES.index(name) for name in ("full_stop", "log_words", "capitals")]
+_HARD = """
+number log_number numbers negation places lettering comparisons content_words unseen_pairs
+unseen_share unknown_words max_rarity mean_rarity commas colours log_words long and of ing single
+"""
+_DIFFICULTY = [DIFFICULTY_FEATURES.index(name) for name in _HARD.split()]
+INSTRUCTION_TENSORS = {
+    "gate.weight": (len(_STYLE) + 1,),
+    "gate.bias": (3,),
+    "strict.weight": (len(_DIFFICULTY),),
+    "strict.bias": (1,),
+}
+"""The names and shapes of the float32 arrays that a checkpoint holds of an `InstructionModel`."""
+
+_MIDDLE, _HALF = 0.5, 1.5
+
+
+class InstructionModel:
+    """The gate and the regression.
+
+    ``gate.bias`` has three numbers: the gate's bias; the log of the words, plus one, below which a
+    prompt is no shorter for the gate; and how open the gate is at least, where a prompt doesn't end
+    like a sentence.
+
+    Raises:
+        KeyError: an array of `INSTRUCTION_TENSORS` is missing.
+        ValueError: one has another shape, or is not finite.
+    """
+
+    def __init__(self, arrays: Mapping[str, Singles]) -> None:
+        self.arrays = {name: arrays[name] for name in INSTRUCTION_TENSORS}
+        for name, array in self.arrays.items():
+            if array.shape != INSTRUCTION_TENSORS[name] or not np.isfinite(array).all():
+                raise ValueError("the instruction model's arrays do not fit its features")
+
+    def tensors(self) -> dict[str, Singles]:
+        """Return the arrays that this was made of."""
+        return self.arrays
+
+    def corrections(
+        self, prompts: Sequence[str], values: Floats, targets: Sequence[str], tables: WordTables
+    ) -> tuple[Singles, Floats]:
+        """Return how open the gate is, 0 to 1, and what that adds to predictions of the targets.
+
+        Values are in units of the targets, of shape ``(prompts, targets)``; only HBPP changes.
+        """
+        gate_weight, gate_bias, weight, bias = self.arrays.values()
+        features = difficulty_features(prompts, tables)
+        style = features[:, _STYLE]
+        style[:, 1] = np.maximum(style[:, 1], gate_bias[1])
+        lower = [prompt.lstrip()[:1].islower() for prompt in prompts]
+        rows = np.column_stack([style, np.array(lower, dtype=bool)])
+        gate = np.clip(rows @ gate_weight + gate_bias[0], 0, 1)
+        gate = np.maximum(gate, gate_bias[2] * (1 - style[:, 0]))
+        generation = np.array([target.endswith("hbpp") for target in targets], dtype=bool)
+        if not generation.any():
+            return np.zeros_like(gate), np.zeros_like(values)
+        # Bends towards the limits of HBPP, so that no two prompts become the same.
+        linear = features[:, _DIFFICULTY] @ weight + bias[0]
+        hbpp = _MIDDLE + _HALF * np.tanh((linear - _MIDDLE) / _HALF)
+        step = gate * (hbpp - values[:, generation].mean(axis=1))
+        return gate, np.where(generation, step[:, None], 0.0)
+
+
+def older_deviations(scores: Floats, distance: Floats, gate: Singles, spread: Floats) -> Floats:
+    """Return deviations by one, the distance, the score, its square, and the gate.
+
+    Args:
+        scores: shape ``(rows, targets)``; they are capped at 2 from the middle.
+        distance: one a row.
+        gate: one a row.
+        spread: shape ``(targets, 5)``.
+
+    >>> spread = np.array([[0.0, 0.0, 0.0, 0.0, 0.0], [-3.0, 2.0, 0.5, 0.25, 7.0]])
+    >>> older_deviations(np.array([[1.0, 3.0]]), np.array([0.5]), np.zeros(1), spread).tolist()
+    [[1.0, 1.0]]
+    """
+    ones, capped = np.ones_like(scores), np.clip(scores, -2, 2)
+    columns = [ones, ones * distance[:, None], capped, capped**2, ones * gate[:, None]]
+    return np.exp(np.clip(np.einsum("rtk,tk->rt", np.stack(columns, axis=2), spread), -6, 1.5))
+
+
+def renamed_details(details: dict[str, Any]) -> dict[str, Any]:
+    """Return what a configuration tells of its training, with today's names in an older one.
+
+    >>> renamed_details({"training": {"seed": 0, "outside": {"ajar": 0.1}}})
+    {'training': {'seed': 0, 'instruction_model': {'floor': 0.1}}}
+    """
+    training = details.get("training")
+    if not isinstance(training, dict) or "outside" not in training:
+        return details
+    names = {"ajar": "floor", "strict": "hbpp"}
+    facts = {names.get(name, name): fact for name, fact in (training["outside"] or {}).items()}
+    rest = {name: fact for name, fact in training.items() if name != "outside"}
+    return {**details, "training": {**rest, "instruction_model": facts or None}}
+
 
 NEAREST = 5
 """The distance of a prompt is one minus its mean cosine to so many reference prompts."""
 SAME = 0.9999
 """A prompt at least so similar to a reference prompt is that prompt itself."""
-SPREAD = (
-    *("one", "deviates", "extreme", "distance", "log_words", "places", "number"),
-    *("log_letters", "lettering"),
-)
+_SPREAD = "one deviates extreme distance log_words places number log_letters lettering"
+SPREAD = tuple(_SPREAD.split())
 """What the log of a deviation is linear in; `spread_columns` tells what they are."""
-FEWEST_SPREAD = 7
-"""A calibration may lack the last ones."""
-CALIBRATION = {
-    "slope": (),
-    "offset": (),
-    "spread": (len(SPREAD),),
-    "prior": (),
-    "prior_deviation": (),
-}
+CALIBRATION: dict[str, tuple[int, ...]] = {"slope": (), "offset": (), "spread": (len(SPREAD),)}
+CALIBRATION |= {"prior": (), "prior_deviation": ()}
 """The arrays of a calibration; each has one row a target, of this shape."""
 
-_BEFORE = {"slope": (), "offset": (), "spread": (5,)}
+_FEWEST_SPREAD = 7  # a calibration may lack the last ones
 _FACTS = ("data", "training", "evaluation", "own_collection", "alignment_sources")
 _MOST_EXTREME = 3.0
 _MOST_PRIORS = 2.0
 _WORDS, _LETTERS = np.log([2.0, 41.0]), np.log([6.0, 301.0])
 
-Floats = NDArray[np.float64]
-Calibration = dict[str, NDArray[np.float32]]
+Calibration = dict[str, Singles]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CalibratedPredictor(Predictor):
     """A predictor that knows how sure it is and whether it can read a prompt at all.
 
     A subclass gives ``raw_scores`` and these attributes.
 
     Attributes:
-        calibration: the arrays of `CALIBRATION`. One from before them has ``far`` instead of a
-            prior, the distance that one in a hundred training prompts exceeds.
+        calibration: the arrays of `CALIBRATION`, or of `OLDER_CALIBRATION`.
         known_words: tells what is plain English; None takes all for that.
         instruction_model: what a checkpoint from before did with prompts unlike captions.
         tables: counts of the words of the collection, which `instruction_model` reads.
         details: what the configuration tells beside: how it was trained and what it scores.
     """
 
-    calibration: Mapping[str, NDArray[np.float32]]
+    calibration: Mapping[str, Singles]
     known_words: KnownWords | None = None
     instruction_model: InstructionModel | None = None
-    tables: WordTables
-    details: dict[str, Any]
+    tables: WordTables = field(init=False)
+    details: dict[str, Any] = field(default_factory=dict)
+
+    supervised = True
 
     @abstractmethod
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
@@ -96,24 +201,24 @@ class CalibratedPredictor(Predictor):
         return target_limits(targets)
 
     def _prior(self, targets: tuple[str, ...]) -> Floats:
-        told = self.calibration["prior" if "prior" in self.calibration else "offset"]
+        priors = self.calibration["offset" if "far" in self.calibration else "prior"]
         columns = [self.targets.index(target) for target in targets]
-        return np.clip(told[columns].astype(float), *self._limits(targets))
+        return np.clip(priors[columns].astype(float), *self._limits(targets))
 
     def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
         columns = [self.targets.index(target) for target in targets]
         scores, distance = self.raw_scores(prompts)
         if "far" in self.calibration:
-            found = self._measure_as_before(prompts, scores, distance, columns)
+            uncertain = self._measure_as_before(prompts, scores, distance, columns)
         else:
-            own = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
-            values, deviations = predicted(scores[:, columns], prompts, distance, own)
+            fitted = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
+            values, deviations = predicted(scores[:, columns], prompts, distance, fitted)
             known = np.ones(len(prompts))
             if self.known_words is not None:
                 known = self.known_words.weights(prompts)
-            mixed = mixed_with_prior(values, deviations, known, own)
-            found = Uncertain(*mixed, distance, known == 0)
-        return found._replace(values=np.clip(found.values, *self._limits(targets)))
+            mixed = mixed_with_prior(values, deviations, known, fitted)
+            uncertain = Uncertain(*mixed, distance, known == 0)
+        return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
 
     def _measure_as_before(
         self, prompts: list[str], scores: Floats, distance: Floats, columns: list[int]
@@ -126,38 +231,70 @@ class CalibratedPredictor(Predictor):
                 prompts, values, self.targets, self.tables
             )
             values = values + added
-        inputs = spread_inputs(scores[:, columns], distance, gate)
         spread = self.calibration["spread"][columns].astype(np.float64)
-        deviations = np.exp(np.clip(np.einsum("rtk,tk->rt", inputs, spread), -6, 1.5))
+        deviations = older_deviations(scores[:, columns], distance, gate, spread)
         far = distance > self.calibration["far"][0]
         return Uncertain(values[:, columns], deviations, distance, far)
 
-    def _calibration_tensors(self) -> dict[str, NDArray]:
+    def _calibration_tensors(self) -> Arrays:
         """Return what a checkpoint keeps of calibration and known words, by name."""
         known = self.known_words.tensors() if self.known_words is not None else {}
-        return {**{f"calibration.{name}": one for name, one in self.calibration.items()}, **known}
+        return {**prefixed("calibration.", self.calibration), **known}
 
 
 def calibration_tensors(
     tensors: Mapping[str, NDArray], targets: int
 ) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """Return types and shapes by name, as `check_tensors` takes them, of what a checkpoint has."""
-    before = "calibration.prior" not in tensors
-    names = dict(_BEFORE if before else CALIBRATION)
+    """Return types and shapes by name, as `check_tensors` takes them, of a checkpoint's arrays."""
+    shapes: dict[str, tuple[int, ...]] = {k: (targets, *end) for k, end in CALIBRATION.items()}
     spread = tensors.get("calibration.spread")
-    if not before and spread is not None and spread.ndim > 1:
-        names["spread"] = (max(FEWEST_SPREAD, min(len(SPREAD), spread.shape[1])),)
-    expected = {f"calibration.{k}": ("float32", (targets, *shape)) for k, shape in names.items()}
-    if before:
-        return {**expected, "calibration.far": ("float32", (1,))}
-    has_words = any(name in tensors for name in known_words.TENSORS)
-    return expected | (known_words.TENSORS if has_words else {})
+    if "calibration.prior" not in tensors:
+        shapes = {"slope": (targets,), "offset": (targets,), "spread": (targets, 5), "far": (1,)}
+    elif spread is not None and spread.ndim > 1:
+        shapes["spread"] = (targets, int(np.clip(spread.shape[1], _FEWEST_SPREAD, len(SPREAD))))
+    return {f"calibration.{name}": ("float32", shape) for name, shape in shapes.items()}
 
 
-def read_calibration(tensors: Mapping[str, NDArray]) -> dict[str, NDArray]:
-    """Return the calibration of a checkpoint whose tensors were checked."""
-    names = ("far", *_BEFORE) if "calibration.far" in tensors else CALIBRATION
-    return {name: tensors[f"calibration.{name}"] for name in names}
+def read_calibration(tensors: Mapping[str, NDArray], *others: str) -> Calibration:
+    """Return the calibration of a checkpoint, and the ``others`` of its arrays.
+
+    Raises:
+        KeyError: one is missing.
+    """
+    names = OLDER_CALIBRATION if "calibration.far" in tensors else tuple(CALIBRATION)
+    return {name: tensors[f"calibration.{name}"] for name in (*names, *others)}
+
+
+def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the targets that a configuration lists.
+
+    Raises:
+        CheckpointError: it lists none, or others than targets.
+    """
+    names = config.get("targets")
+    try:
+        return resolve_targets(names if isinstance(names, list) else [])
+    except UnknownTargetError as error:
+        raise CheckpointError(f"{folder / CONFIG} has no list of targets: {error}") from None
+
+
+def read_calibrated(
+    config: Mapping[str, Any], tensors: Mapping[str, NDArray], *own: str, also: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return what a checkpoint holds of any `CalibratedPredictor`, as its class takes it.
+
+    Args:
+        config: the configuration.
+        tensors: the arrays.
+        own: keys of the configuration that are the predictor's own; the rest are details.
+        also: further arrays of the calibration.
+    """
+    known = {"predictor_type", "format_version", "targets", "weights_sha256", KEY, *own}
+    return {
+        "calibration": read_calibration(tensors, *also),
+        "details": renamed_details({k: fact for k, fact in config.items() if k not in known}),
+        "known_words": KnownWords.from_tensors(tensors),
+    }
 
 
 def predicted(
@@ -175,9 +312,8 @@ def predicted(
     inputs = spread_columns(values, prompts, distance, calibration)
     spread = np.asarray(calibration["spread"], np.float64)
     logs = np.einsum("rtk,tk->rt", inputs[:, :, : spread.shape[1]], spread)
-    return values, np.minimum(
-        np.exp(np.clip(logs, -12, 12)), _MOST_PRIORS * calibration["prior_deviation"]
-    )
+    most = _MOST_PRIORS * calibration["prior_deviation"]
+    return values, np.minimum(np.exp(np.clip(logs, -12, 12)), most)
 
 
 def mixed_with_prior(
@@ -212,18 +348,13 @@ def spread_columns(
     scale = np.maximum(calibration["prior_deviation"], 1e-9)
     away = np.clip((values - calibration["prior"]) / scale, -_MOST_EXTREME, _MOST_EXTREME)
     kinds = kinds_of_prompts([normalise(prompt) for prompt in prompts])
-    words, places, number, letters, lettering = kinds.T
-    row = (
-        *(np.minimum(distance, 1.0), np.clip(words, *_WORDS), places, number),
-        *(np.clip(letters, *_LETTERS), lettering),
-    )
+    kinds[:, 0], kinds[:, 3] = np.clip(kinds[:, 0], *_WORDS), np.clip(kinds[:, 3], *_LETTERS)
+    of_rows = (np.minimum(distance, 1.0), *kinds.T)
     ones = np.ones_like(away)
-    return np.stack([ones, away, np.abs(away), *(ones * one[:, None] for one in row)], axis=2)
+    return np.stack([ones, away, np.abs(away), *(ones * one[:, None] for one in of_rows)], axis=2)
 
 
-def distance_to_nearest(
-    vectors: NDArray[np.float32], points: NDArray[np.float32], own: bool = False
-) -> NDArray[np.float64]:
+def distance_to_nearest(vectors: Singles, points: Singles, own: bool = False) -> Floats:
     """Return one minus the mean cosine of each unit vector to the `NEAREST` of some points.
 
     Args:
@@ -240,20 +371,3 @@ def distance_to_nearest(
         cosines[cosines >= SAME] = -1
     near = np.partition(cosines, -most, axis=1)[:, -most:]
     return (1 - near.mean(axis=1)).astype(np.float64)
-
-
-def spread_inputs(
-    scores: NDArray[np.float64], distance: NDArray[np.float64], gate: NDArray[np.float32]
-) -> NDArray[np.float64]:
-    """Return what a deviation depends on: 1, distance, score, its square, and the gate.
-
-    Scores, of shape ``(rows, targets)``, are capped at 2 from the middle; distance and gate are one
-    a row. The result has the shape ``(rows, targets, 5)``.
-
-    >>> spread_inputs(np.array([[3.0]]), np.array([0.5]), np.array([0.0])).tolist()
-    [[[1.0, 0.5, 2.0, 4.0, 0.0]]]
-    """
-    ones = np.ones_like(scores)
-    capped = np.clip(scores, -2, 2)
-    columns = [ones, ones * distance[:, None], capped, capped**2, ones * gate[:, None]]
-    return np.stack(columns, axis=2)

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.targets import Z90
-from pqpp_models.text.calibration import CALIBRATION, SPREAD, Calibration, Floats, spread_columns
+from pqpp_models.text.arrays import Floats
+from pqpp_models.text.calibration import CALIBRATION, SPREAD, Calibration, spread_columns
 
-COVERED = 0.9
-"""So large a share of true values is to lie within `Z90` deviations."""
+_COVERED = 0.9  # so large a share of true values is to lie within `Z90` deviations
 
 _RIDGE = 10.0
 _STEPS = 100
@@ -47,11 +47,11 @@ def calibrate_targets(
         slope, offset = np.polyfit(score, true, 1)
         if not slope > 0:
             slope, offset = 0.0, true.mean()
-        own = _row(slope, offset, true.mean(), true.std())
+        part = _units(slope, offset, true.mean(), true.std())
         values = slope * score + offset
-        columns = spread_columns(values[:, None], prompts, distance, own)[:, 0]
-        own["spread"] = _fit_spread(columns, np.abs(true - values), np.ones(len(true)))[None]
-        parts.append(own)
+        columns = spread_columns(values[:, None], prompts, distance, part)[:, 0]
+        spread = _fit_spread(columns, np.abs(true - values), np.ones(len(true)))
+        parts.append({**part, "spread": spread[None]})
     return join_calibrations(*parts)
 
 
@@ -94,9 +94,9 @@ def calibrate_across_sources(
     known = ~np.isnan(level)
     prior, unit = level[known].mean(), level[known].std()
     slope = steep * unit
-    found = _row(slope, prior - slope * scores[known].mean(), prior, unit)
-    values = slope * scores + found["offset"]
-    columns = spread_columns(values[:, None], prompts, np.zeros(len(names)), found)[:, 0]
+    fitted = _units(slope, prior - slope * scores[known].mean(), prior, unit)
+    values = slope * scores + fitted["offset"]
+    columns = spread_columns(values[:, None], prompts, np.zeros(len(names)), fitted)[:, 0]
     # Neither the sign nor the distance says anything where scales differ.
     used = np.isin(SPREAD, ("one", "extreme", "log_letters", "places", "lettering"))
     error = np.abs(goal - steep * centred)
@@ -104,17 +104,18 @@ def calibrate_across_sources(
         usual[rows] = error[rows].mean()
     spread = _fit_spread(columns * used, error, weight, usual)
     spread[0] += np.log(unit)
-    found["spread"] = spread[None]
     if own is not None:
-        found["slope"] *= scores.std() / own.std()
-        found["offset"] = prior - found["slope"] * own[known].mean()
-    return join_calibrations(found)
+        slope = fitted["slope"] * (scores.std() / own.std())
+        fitted |= {"slope": slope, "offset": prior - slope * own[known].mean()}
+    return join_calibrations({**fitted, "spread": spread[None]})
 
 
 def join_calibrations(*parts: Mapping[str, NDArray]) -> Calibration:
     """Return one calibration of the targets of several, in their order."""
-    joined = {name: np.concatenate([part[name] for part in parts]) for name in CALIBRATION}
-    return {name: array.astype(np.float32) for name, array in joined.items()}
+    return {
+        name: np.concatenate([part[name] for part in parts]).astype(np.float32)
+        for name in CALIBRATION
+    }
 
 
 def normal_scores(values: Floats) -> Floats:
@@ -124,14 +125,14 @@ def normal_scores(values: Floats) -> Floats:
     [0.967, -0.967, 0.0]
     """
     order = np.lexsort((np.random.default_rng(_SEED).random(len(values)), values))
-    ranks = np.argsort(order)
-    normal = NormalDist()
-    return np.array([normal.inv_cdf((rank + 0.5) / len(values)) for rank in ranks.tolist()])
+    quantiles = (np.argsort(order) + 0.5) / len(values)
+    return np.array([NormalDist().inv_cdf(share) for share in quantiles.tolist()])
 
 
-def _row(slope: float, offset: float, prior: float, deviation: float) -> dict[str, NDArray]:
-    told = {"slope": slope, "offset": offset, "prior": prior, "prior_deviation": deviation}
-    return {name: np.array([value]) for name, value in told.items()}
+def _units(*numbers: float) -> dict[str, NDArray]:
+    """Return a calibration of one target without its spread."""
+    names = ("slope", "offset", "prior", "prior_deviation")
+    return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
 
 
 def _fit_spread(
@@ -161,18 +162,18 @@ def _laplace(columns: Floats, error: Floats, weight: Floats) -> Floats:
     used = np.flatnonzero(deviation > 1e-6)
     rows = np.column_stack([np.ones(len(error)), (columns - mean)[:, used] / deviation[used]])
     ridge = np.diag([0.0] + [_RIDGE] * len(used))
-    found = np.zeros(rows.shape[1])
-    found[0] = np.log((weight @ error) / weight.sum())
+    slopes = np.zeros(rows.shape[1])
+    slopes[0] = np.log((weight @ error) / weight.sum())
     for _ in range(_STEPS):
-        share = weight * error * np.exp(-np.clip(rows @ found, -30, 30))
-        slope = rows.T @ (weight - share) + ridge @ found
-        step = np.linalg.solve((rows * share[:, None]).T @ rows + ridge, slope)
-        found -= step * min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
+        share = weight * error * np.exp(-np.clip(rows @ slopes, -30, 30))
+        gradient = rows.T @ (weight - share) + ridge @ slopes
+        step = np.linalg.solve((rows * share[:, None]).T @ rows + ridge, gradient)
+        slopes -= step * min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
         if np.abs(step).max() < 1e-9:
             break
     spread = np.zeros(columns.shape[1])
-    spread[used] = found[1:] / deviation[used]
-    spread[0] = found[0] - mean[used] @ spread[used]
+    spread[used] = slopes[1:] / deviation[used]
+    spread[0] = slopes[0] - mean[used] @ spread[used]
     return spread
 
 
@@ -186,6 +187,6 @@ def conformal_quantile(ratio: Floats, weight: Floats) -> float:
     """
     order = np.argsort(ratio, kind="stable")
     reached = np.cumsum(weight[order]) / weight.sum()
-    wanted = COVERED * (len(ratio) + 1) / len(ratio)
+    wanted = _COVERED * (len(ratio) + 1) / len(ratio)
     place = int(np.searchsorted(reached, wanted - 1e-9))
     return float(ratio[order][min(place, len(ratio) - 1)])

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_datasets.errors import BenchmarkError
+from pqpp_backbones.training.reading import reading
 from pqpp_datasets.target_columns import measure_of, targets_of
-from pqpp_files.full_disk import is_full, naming
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_hub.reasons import reason_behind
-from pqpp_models.errors import PredictorError
+from pqpp_files.options.option import RecipeError
 from pqpp_models.prompts import COLUMN, ID
 from pqpp_models.targets import Limits, sort_targets, target_limits
-from pqpp_models.training.options import PredictorRecipe, RecipeError
+from pqpp_models.training.recipe import PredictorRecipe
 
 
 @dataclass(frozen=True)
@@ -136,45 +133,6 @@ def image_options(recipe: PredictorRecipe) -> dict[str, str]:
             f"--image-dir. They are in {known.images}"
         )
     return {}
-
-
-@contextlib.contextmanager
-def reading(dataset: str, remedy: str) -> Iterator[None]:
-    """Say in one line why the block's dataset cannot be loaded; errors of ours pass as they are.
-
-    Example:
-        >>> with reading("poems", "check `dataset`"):
-        ...     raise FileNotFoundError("no data")
-        Traceback (most recent call last):
-            ...
-        pqpp_models.training.options.RecipeError: poems cannot be loaded (no data); check ...
-    """
-    import datasets
-    from datasets.exceptions import DatasetGenerationError, DatasetsError
-
-    try:
-        yield
-    except (BenchmarkError, PredictorError):
-        raise
-    except Exception as error:
-        if isinstance(error.__cause__, BenchmarkError):
-            raise error.__cause__ from None
-        if is_full(error):
-            with naming(datasets.config.HF_DATASETS_CACHE):
-                raise
-        if dataset == "pqpp" and isinstance(error, DatasetGenerationError):
-            raise  # a defect of our own reader, which must be seen
-        # The texts of the Hub's client may hold request headers, and with them a token.
-        refused = reason_behind(error)
-        if refused is not None:
-            raise RecipeError(f"the dataset {dataset} {refused}") from None
-        if not isinstance(error, (OSError, ValueError, KeyError, DatasetsError)):
-            raise
-        inner = error.__cause__ if isinstance(error, DatasetGenerationError) else error
-        # A KeyError's text is its key in quotes.
-        said = " ".join(str(inner.args[0] if isinstance(inner, KeyError) else inner).split())
-        reason = said.rstrip(".")[:300] or type(inner).__name__
-        raise RecipeError(f"{dataset} cannot be loaded ({reason}); {remedy}") from None
 
 
 def _prompts(table: Any, split: str) -> list[str]:

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pqpp_backbones.training.publish import check_push, push_if_wanted
+from pqpp_backbones.training.state import Progress
 from pqpp_files.write_beside import whole_folder, write_whole
-from pqpp_models.training.options import PredictorRecipe
-from pqpp_models.training.publish import check_push, push_if_wanted
-from pqpp_models.training.state import Progress
+from pqpp_models.hub import push_to_hub
+from pqpp_models.training.recipe import PredictorRecipe
 
 RESULT = "result.json"
 Trained = TypeVar("Trained", bound=PredictorRecipe)
@@ -38,7 +39,7 @@ def grid_search(recipe: Trained, train_one: Callable[[Trained], Progress]) -> li
     if state.is_main_process:
         write_whole(folder / "grid.json", json.dumps(found, indent=1))
         _copy_whole(_folder_of(folder, found[0]) / "model", folder / "model")
-        push_if_wanted(folder / "model", recipe)
+        push_if_wanted(folder / "model", recipe, push_to_hub)
     state.wait_for_everyone()
     return found
 

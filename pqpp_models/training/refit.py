@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
+from pqpp_backbones.checkpoint import CONFIG, read_config
+from pqpp_backbones.training.options import DataOptions
+from pqpp_files.options.option import RecipeError, option, shown
+from pqpp_files.paths import expanded
 from pqpp_hub import is_repository_id
-from pqpp_models.checkpoint import CONFIG, read_config
 from pqpp_models.predictor import Predictor
 from pqpp_models.record.record import TrainingRecord
 from pqpp_models.record.rows import FittedRows
 from pqpp_models.training.data import Rows
-from pqpp_models.training.options import DataOptions, RecipeError, option, shown
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class RefitOptions(DataOptions):
         return HeldOut(len(validation), fitted, self._scores_of_other(kind, validation))
 
     def _scores_of_other(self, kind: str, validation: Rows) -> dict[str, Any]:
-        folder = Path(self.train_only or "").expanduser()
+        folder = expanded(self.train_only or "")
         config = read_config(folder)
         scores, remedy = config.get("evaluation"), "name the build that was fitted on train alone"
         if config["predictor_type"] != kind or not isinstance(scores, dict):

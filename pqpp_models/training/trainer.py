@@ -8,13 +8,14 @@ from typing import Any
 
 from accelerate import Accelerator
 
-from pqpp_models.training.arguments import parse_recipe
+from pqpp_backbones.training.loop import Task, train
+from pqpp_backbones.training.publish import check_model_folder, push_if_wanted
+from pqpp_backbones.training.state import Progress
+from pqpp_files.options.recipe import parse_recipe
+from pqpp_models.hub import push_to_hub
 from pqpp_models.training.card import describe
 from pqpp_models.training.data import Rows, sha256_of_rows
 from pqpp_models.training.grid import Trained, grid_search
-from pqpp_models.training.loop import Task, train
-from pqpp_models.training.publish import check_model_folder, push_if_wanted
-from pqpp_models.training.state import Progress
 
 
 def train_by_recipe(
@@ -60,13 +61,13 @@ def train_and_save(
     """
     task.identity |= {"train": sha256_of_rows(training), "validation": sha256_of_rows(validation)}
     task.head_learning_rate = recipe.head_learning_rate
-    progress = train(task, recipe, accelerator)
-    if accelerator.is_main_process:
+
+    def save(progress: Progress) -> None:
         details = describe(recipe, training, validation, progress, accelerator.num_processes)
         predictor = predictor_of(task.model, details)
         predictor.was_fitted_to(training.identified, training.targets)
         folder = predictor.save_pretrained(Path(recipe.output_dir) / "model")
         print(f"saved in {folder}; use it by Predictor.from_pretrained({str(folder)!r})")  # noqa: T201
-        push_if_wanted(folder, recipe)
-    accelerator.wait_for_everyone()
-    return progress
+        push_if_wanted(folder, recipe, push_to_hub)
+
+    return train(task, recipe, accelerator, save)

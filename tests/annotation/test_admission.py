@@ -61,7 +61,7 @@ CROWD = [
 
 def exported(votes, folder, kind_name="relevance"):
     """Write the judgments of the export."""
-    rows = list(task_kind(kind_name).export(votes, SETTINGS[kind_name])["judgments"])
+    rows = list(task_kind(kind_name).export(votes)["judgments"])
     path = folder / "judgments.csv"
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -98,7 +98,7 @@ def test_the_bad_are_refused_and_the_honest_admitted():
     found = standings_of(table, BuildOptions())
     refused = {one.name for one in found.annotators if one.reasons}
     assert refused == {"random", "constant", "lazy"}
-    assert found.control_group == ["member-1", "member-2"]
+    assert len(found.annotators) == len(CROWD) - 2  # without the members of the control group
 
 
 def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
@@ -121,4 +121,4 @@ def test_training_is_no_vote_and_a_study_without_votes_has_no_standings():
     table, places = table_of_votes([training], kind, {})
     assert table is None and not len(places)
     found = standings_of(table, BuildOptions())
-    assert (found.annotators, found.control_group, len(found.counted)) == ([], [], 0)
+    assert (found.annotators, len(found.counted)) == ([], 0)

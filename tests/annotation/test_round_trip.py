@@ -69,21 +69,21 @@ def of_hashes(store, given):
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """A study that eleven people made up have done: store, study, truth by prompt."""
+    """A study that eleven people made up have done: store, truth by prompt."""
     folder = tmp_path_factory.mktemp("study")
     study, given = write_study(folder)
     store = open_store(study)
     truth = of_hashes(store, given)
-    simulate(store, study, CONTROL, truth)
-    simulate(store, study, HONEST + BAD, truth)
+    simulate(store, CONTROL, truth)
+    simulate(store, HONEST + BAD, truth)
     by_prompt = {name.partition("-")[0]: t for name, t in given.items() if "sdxl" in name}
-    yield store, study, {f"q{number}": t for number, t in by_prompt.items()}
+    yield store, {f"q{number}": t for number, t in by_prompt.items()}
     store.close()
 
 
 def exported(done, folder):
-    store, study, _ = done
-    lines = export_study(store, study, folder / "export")
+    store, _ = done
+    lines = export_study(store, folder / "export")
     return lines, json.loads((folder / "export" / "export.json").read_text())
 
 
@@ -105,7 +105,7 @@ def test_the_bad_are_refused_and_scores_follow_the_planted_truth(
     known = [row for row in rows if row["sdxl_hbpp"] is not None]
     assert len(known) >= 33
     scores = [row["sdxl_hbpp"] for row in known]
-    planted = [done[2][row["prompt_id"]] for row in known]
+    planted = [done[1][row["prompt_id"]] for row in known]
     assert stats.pearsonr(scores, planted).statistic > 0.9
     arguments = ["bench", "--dataset", f"./{name}", "--split", "train", "--predictors", "n_words"]
     arguments += ["--targets", "sdxl_hbpp", "--format", "json"]
@@ -117,15 +117,15 @@ def test_the_bad_are_refused_and_scores_follow_the_planted_truth(
 def test_the_owner_sees_what_build_says(done, tmp_path, monkeypatch, capsys):
     from support.votes import build
 
-    store, study, _ = done
+    store, _ = done
     exported(done, tmp_path)
     built = build(tmp_path / "export" / "judgments.csv", scale="pqpp").generation
-    look = Watch(store, study).look()
+    look = Watch(store).look()
     assert {row.name for row in look.people if row.state == "refused"} == {p.name for p in BAD}
     offline = {one.name: one for one in built.annotators}
     for row in look.people:
         if row.role == "control":
-            assert row.name in built.control_group
+            assert row.name in built.table.annotator_names and row.name not in offline
             continue
         one = offline[row.name]
         assert row.kappas == pytest.approx(one.kappas, abs=1e-12)
@@ -133,7 +133,7 @@ def test_the_owner_sees_what_build_says(done, tmp_path, monkeypatch, capsys):
         assert row.reason == "; ".join(one.reasons)
         place = built.table.annotator_names.index(row.name)
         assert row.agreement == pytest.approx(built.agreements.agreement[place], abs=1e-12)
-    assert look.standings.counted.size == built.votes_used
+    assert look.standings.counted.size == built.counted.size
 
 
 def test_the_votes_that_count_give_the_same_scores(done, tmp_path):
@@ -144,11 +144,11 @@ def test_the_votes_that_count_give_the_same_scores(done, tmp_path):
     counted = build(tmp_path / "export" / "counted" / "judgments.csv", scale="pqpp")
     wanted = {p: s for p, s in scores(every, "sdxl_hbpp").items() if s is not None}
     assert scores(counted, "sdxl_hbpp") == pytest.approx(wanted, abs=1e-12)
-    assert counted.generation.votes == every.generation.votes_used
+    assert len(counted.generation.table.value) == every.generation.counted.size
 
 
 def test_no_raw_vote_is_dropped_and_the_same_study_gives_the_same_bytes(done, tmp_path):
-    store, *_ = done
+    store, _ = done
     exported(done, tmp_path)
     first = {p.name: p.read_bytes() for p in (tmp_path / "export").glob("*.*")}
     with store.reading() as db:

@@ -5,7 +5,10 @@ import yaml
 from support.studies import small_study, write_table
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.kinds import KINDS
+from pqpp_annotation.kinds import TASK_KINDS
+from pqpp_annotation.store.items import stored_image
+from pqpp_annotation.store.people import add_person
+from pqpp_annotation.store.work import next_item, skip_item
 from pqpp_annotation.study import make_study, read_study
 from pqpp_annotation.study.study import study_of
 
@@ -36,12 +39,13 @@ def test_a_study_moves_with_its_folder(tmp_path):
     from pqpp_annotation.store.database import open_store
 
     store = open_store(read_study(tmp_path / "second" / "study.yaml"))
-    shown = store.work.next(store.people.add("a").id)
-    assert all(store.image(image.sha256).path.is_file() for image in shown.images)
+    shown = next_item(store, add_person(store, "a").id)
+    for image in shown.images:
+        assert (store.study.root / stored_image(store, image.sha256).location).is_file()
     store.close()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TASK_KINDS)
 def test_every_kind_makes_a_study_by_its_defaults(tmp_path, kind):
     study = small_study(tmp_path, kind)
     assert study.kind.name == study.kind_name == kind
@@ -53,11 +57,11 @@ BAD = {
     "no kind": ({"name": "a"}, "kind: it is missing"),
     "odd name": ({"name": "My Study", "kind": "rating"}, "lower-case letters"),
     "path as name": ({"name": "../a", "kind": "rating"}, "lower-case letters"),
-    "number as name": ({"name": 5, "kind": "rating"}, "`name` is 5; it must be a str"),
+    "number as name": ({"name": 5, "kind": "rating"}, "`name` is 5; it must be a text"),
     "odd kind": ({"name": "a", "kind": "ratings"}, "kind: 'ratings' is unknown; did you mean"),
     "unknown": ({"name": "a", "kind": "rating", "consnt": "x"}, "a study has no `consnt`"),
     "none": ({"name": "a", "kind": "rating", "people_per_item": 0}, "must be 1 or more|least"),
-    "half a person": ({"name": "a", "kind": "rating", "people_per_item": 1.5}, "must be an int"),
+    "half a person": ({"name": "a", "kind": "rating", "people_per_item": 1.5}, "a whole number"),
     "no time": ({"name": "a", "kind": "rating", "reservation_minutes": 0}, "must be above 0"),
     "group": ({"name": "a", "kind": "rating", "control": 6}, "must be a group of settings"),
     "in a group": (
@@ -116,11 +120,11 @@ def test_control_items_are_drawn_by_the_seed(tmp_path):
         folder.mkdir()
         study = small_study(folder, prompts=20, control={"count": 5}, seed=seed)
         store = open_store(study)
-        member = store.people.add("m", "control").id
+        member = add_person(store, "m", "control").id
         prompts = set()
-        while shown := store.work.next(member):
+        while shown := next_item(store, member):
             prompts.add(shown.prompt)
-            store.work.skip(member, shown.assignment)
+            skip_item(store, member, shown.assignment)
         drawn.append(prompts)
         store.close()
     assert len(drawn[0]) == 5 and drawn[0] == drawn[1] != drawn[2]

@@ -11,8 +11,8 @@ pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.made_assessor import Redness, write_images
 
-from pqpp_cli.assessors import rahf
 from pqpp_cli.main import main
+from pqpp_feedback.assessors.rahf import RahfOptions
 
 
 @pytest.fixture
@@ -25,13 +25,14 @@ def study(tmp_path):
 
 
 def words(study, *more):
-    return ["assess", "rahf", "--image-dir", str(study), "--model", "a-model",
-            "--file", str(study / "[ab].parquet"), *more]  # fmt: skip
+    usual = {"--image-dir": str(study), "--model": "a-model",
+             "--file": str(study / "[ab].parquet")}  # fmt: skip
+    kept = [word for option in usual.items() if option[0] not in more for word in option]
+    return ["assess", "rahf", *kept, *more]
 
 
 def test_prompts_in_shards_become_tables_of_verdicts(study, monkeypatch, capsys):
-    monkeypatch.setattr(rahf, "open_assessors", lambda options: [Redness()])
-    monkeypatch.setattr(rahf, "check", lambda options: None)
+    monkeypatch.setattr(RahfOptions, "open", lambda options: [Redness()])
     asked = words(study, "--shard-size", "4", "--output", str(study / "verdicts"))
     assert main([*asked, "--shard", "0/2"]) == 0
     assert "2 of 3 shards" in capsys.readouterr().err
@@ -58,8 +59,7 @@ def test_prompts_in_shards_become_tables_of_verdicts(study, monkeypatch, capsys)
 )
 def test_what_cannot_be_done_is_said_in_a_line(study, more, said, monkeypatch, capsys):
     monkeypatch.chdir(study)
-    monkeypatch.setattr(rahf, "open_assessors", lambda options: [Redness()])
-    monkeypatch.setattr(rahf, "check", lambda options: None)
+    monkeypatch.setattr(RahfOptions, "open", lambda options: [Redness()])
     assert main(words(study, "--shard", "0/2", *more)) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1

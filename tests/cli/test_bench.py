@@ -216,7 +216,7 @@ def test_rows_without_a_true_value_are_dropped_and_n_is_shown(tmp_path, home):
         (["--data-dir", "absent"], "no such folder"),
         (["--dataset", "sample", "--predictors", "statik"], "did you mean 'static'"),
         (["--dataset", "sample", "--targets", "hbpp"], "did you mean"),
-        (["--config", "pqpp-v1.0"], "--config is retired; write --subset, and --dataset for the"),
+        (["--config", "pqpp-v1.0"], "check the path; --subset names the data"),
         (["--split", "test"], "test.csv is missing"),
     ],
 )
@@ -425,23 +425,26 @@ def test_baseline_that_is_not_there(tmp_path, home):
 
 
 @pytest.mark.parametrize(
-    ("words", "option"),
+    ("words", "said"),
     [
-        (["--models", "runs/rahf"], "--models"),
-        (["--limit", "3"], "--limit"),
-        (["--dataset", "richhf", "--models", "m", "--report", "r.html"], "--report"),
-        (["--dataset", "conqa", "--runs", "r.trec", "--report", "r.html"], "--report"),
-        (["--dataset", "gimbrr", "--report", "r.html"], "--report"),
-        (["--benchmark", "richhf", "--models", "m", "--predictors", "static"], "--predictors"),
-        (["--benchmark", "richhf", "--models", "m", "--table", "by-source"], "--table"),
+        (["--models", "runs/rahf"], "--models is now an option of bench richhf"),
+        (["--limit", "3"], "--limit is now an option of bench richhf"),
+        (["--dataset", "richhf", "--models", "m"], "is now pqpp bench richhf"),
+        (["--benchmark=richhf", "--models", "m"], "is now pqpp bench richhf"),
+        (["--dataset", "conqa", "--runs", "r.trec"], "is now pqpp bench conqa"),
+        (["--table", "routing"], "is now pqpp bench routing"),
+        (["--benchmark", "pqpp"], "--benchmark is now --dataset"),
+        (["gimbrr", "--report", "r.html"], "--report is unknown"),
+        (["richhf", "--models", "m", "--table", "by-source"], "--table is unknown"),
+        (["--split", "test", "conqa", "--runs", "r.trec"], "no `split`"),
     ],
 )
-def test_options_of_the_other_benchmark_are_refused(words, option, capsys):
+def test_what_belongs_to_another_benchmark_is_refused(words, said, capsys):
     from pqpp_cli.main import main
 
     assert main(["bench", *words]) == 2
     error = capsys.readouterr().err
-    assert f"{option}: --dataset" in error and error.count("\n") == 1
+    assert said in error and error.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ CASES = {
     ),
     "no vote at all": (
         lambda: file("v.csv", "A,i,m,ann,-1"),
-        ["--scale", "yes-no", "--missing=-1"],
+        ["--scale", "yes-no", "--missing-labels=-1"],
         "v.csv: no vote is left (1 vote marked as missing (-1) left out)",
     ),
 }

@@ -1,4 +1,4 @@
-"""`pqpp datasets`, `pqpp build` and `pqpp select`, called as the command line calls them."""
+"""`pqpp datasets`, `pqpp build` and `pqpp datasets select`, as the command line calls them."""
 
 import shlex
 import sys
@@ -41,11 +41,11 @@ def test_export(tmp_path, capsys):
     data = write_conqa(tmp_path / "data")
     command = ["datasets", "export", "conqa", "--data-dir", str(data), "--output"]
     out = str(tmp_path / "out")
-    assert main([*command, out, "--option", "relevance_rule=any"]) == 0
+    assert main([*command, out, "--load-option", "relevance_rule=any"]) == 0
     assert "conqa conceptual: 1 rows" in capsys.readouterr().out
     rows = load_dataset(out, split="conceptual")
     assert sum(rows[0]["judgments"]["label"]) == 3
-    assert main([*command, out, "--option", "relevance_rule"]) == 2
+    assert main([*command, out, "--load-option", "relevance_rule"]) == 2
     assert "write NAME=VALUE" in capsys.readouterr().err
     assert main([*command, str(data)]) == 2
     error = capsys.readouterr().err
@@ -88,7 +88,8 @@ def test_build_warns_of_what_is_empty(tmp_path, capsys):
         str(tmp_path / "out"),
     ]
     assert main(command) == 0
-    (line,) = capsys.readouterr().err.splitlines()
+    line, note = capsys.readouterr().err.splitlines()
+    assert note.startswith("pqpp: note: annotators got random numbers")
     assert line.startswith("pqpp: warning: the split ") and line.endswith("0.2 of 2 was asked for")
 
 
@@ -109,7 +110,7 @@ def test_build_does_not_remove_its_own_input(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--fractions", "train"], "'' is no number"),
+        (["--fractions", "train"], "write SPLIT=SHARE"),
         (["--fractions", "a b=1"], "write them like"),
         (["--fractions", "train=0.5"], "sum to 1"),
         (["--min-kappa", "7"], "min_kappa=7.0"),
@@ -135,13 +136,13 @@ def test_select(tmp_path, capsys):
     pytest.importorskip("faiss")
     (tmp_path / "captions.txt").write_text("".join(f"caption {n}\n" for n in range(6)))
     np.save(tmp_path / "e.npy", np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]]))
-    command = ["select", str(tmp_path / "captions.txt"), "--count", "2"]
+    command = ["datasets", "select", str(tmp_path / "captions.txt"), "--count", "2"]
     assert main([*command, "--embeddings", str(tmp_path / "e.npy")]) == 0
     assert capsys.readouterr().out == "caption 1\ncaption 4\n"
     assert main([*command, "--embeddings", str(tmp_path / "e.npy"), "--format", "json"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == '{"row": 1, "prompt": "caption 1"}'
     assert main(command) == 2
-    assert "either --embeddings" in capsys.readouterr().err
+    assert "give one of --embeddings, --encoder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -156,14 +157,16 @@ def test_select_refuses_before_it_embeds(tmp_path, capsys, monkeypatch, options,
     pytest.importorskip("faiss")
     monkeypatch.setattr("pqpp_datasets.select.embed_captions", None)
     (tmp_path / "captions.txt").write_text("a\nb\n")
-    assert main(["select", str(tmp_path / "captions.txt"), "--encoder", "x", *options]) == 2
+    assert (
+        main(["datasets", "select", str(tmp_path / "captions.txt"), "--encoder", "x", *options])
+        == 2
+    )
     error = capsys.readouterr().err
     assert expected in error and error.count("\n") == 1
 
 
 def test_help_of_select_names_its_formats(capsys):
-    with pytest.raises(SystemExit):
-        main(["select", "--help"])
+    assert main(["datasets", "select", "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "{text,json} how to print the result (default: text)" in shown and "{table" not in shown
 
@@ -176,15 +179,13 @@ def test_help_of_select_names_its_formats(capsys):
     ],
 )
 def test_retired_spelling_names_the_new_one(capsys, words):
-    with pytest.raises(SystemExit) as left:
-        main(words)
-    assert left.value.code == 2
+    assert main(words) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "--out is retired; write --output" in line
+    assert "--out is now --output" in line
 
 
 def test_data_are_named_either_way(tmp_path, capsys):
-    assert main(["datasets", "show", "--subset", "sample"]) == 0
+    assert main(["datasets", "show", "--dataset", "sample"]) == 0
     first = capsys.readouterr().out
     assert main(["datasets", "show", "sample"]) == 0
     assert capsys.readouterr().out == first
@@ -198,18 +199,20 @@ def test_data_are_named_either_way(tmp_path, capsys):
     assert main(["build", str(votes), "--output", out]) == 0
     assert load_dataset(out, split="train").num_rows == 6
     capsys.readouterr()
-    for words in (["datasets", "show"], ["datasets", "show", "sample", "--subset", "pqpp"]):
+    for words in (["datasets", "show"], ["datasets", "show", "sample", "--dataset", "pqpp"]):
         assert main(words) == 2
-        assert "--subset" in capsys.readouterr().err
-    assert main(["build", str(votes), "--judgments", str(votes), "--output", out]) == 2
-    assert "give it once" in capsys.readouterr().err
+        assert "--dataset" in capsys.readouterr().err
+    other = tmp_path / "other.csv"
+    other.write_text(VOTES.replace(",ann,", ",bob,"))
+    assert main(["build", str(votes), "--judgments", str(other), "--output", out]) == 0
+    assert "annotators: 2 of 2" in capsys.readouterr().out
 
 
 def test_select_takes_file(tmp_path, capsys):
     pytest.importorskip("faiss")
     (tmp_path / "captions.txt").write_text("".join(f"caption {n}\n" for n in range(6)))
     np.save(tmp_path / "e.npy", np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]]))
-    command = ["select", "--file", str(tmp_path / "captions.txt"), "--count", "2"]
+    command = ["datasets", "select", "--file", str(tmp_path / "captions.txt"), "--count", "2"]
     assert main([*command, "--embeddings", str(tmp_path / "e.npy")]) == 0
     assert capsys.readouterr().out == "caption 1\ncaption 4\n"
 
@@ -217,20 +220,25 @@ def test_select_takes_file(tmp_path, capsys):
 def test_select_without_faiss_names_the_remedy(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)  # as where it is not installed
     (tmp_path / "captions.txt").write_text("a\nb\n")
-    command = ["select", str(tmp_path / "captions.txt"), "--count", "1", "--encoder", "x"]
+    command = [
+        "datasets",
+        "select",
+        str(tmp_path / "captions.txt"),
+        "--count",
+        "1",
+        "--encoder",
+        "x",
+    ]
     assert main(command) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "selecting needs faiss; run: pip install" in line
 
 
 def test_rules_of_build_are_those_of_its_options():
-    from pqpp_cli.build import _RULES
+    from pqpp_cli.build import Build
     from pqpp_datasets.own_benchmark import BuildOptions
 
-    plain = BuildOptions()
-    assert {name: getattr(plain, name) for name in _RULES} == {
-        name: default for name, (default, *_) in _RULES.items()
-    }
+    assert Build(output="nowhere")._options() == BuildOptions()
 
 
 def test_show_says_rows_and_images_and_shows_rows(tmp_path, capsys, monkeypatch):
@@ -299,3 +307,39 @@ def test_the_page_on_votes_names_every_option_and_role():
     text = PAGE.read_text("utf-8")
     assert [role for role in ROLES if f"`{role}`" not in text] == []
     assert len(COMMANDS) == 7
+
+
+PEOPLE = ("ann", "bob", "cy", "dora", "eve", "fay", "gus", "hal")
+
+
+def test_a_key_gives_the_same_bytes_and_none_others(tmp_path, capsys):
+    rows = [
+        f"caption {n},{n}.png,sdxl,{a},{(n + len(a) + ord(a[0])) % 4 - 1},mscoco\n"
+        for n in range(10)
+        for a in PEOPLE
+    ]
+    votes = tmp_path / "votes.csv"
+    votes.write_text("prompt,image,model,annotator,label,source\n" + "".join(rows))
+    (tmp_path / "key").write_bytes(bytes(range(32)))
+    (tmp_path / "other").write_bytes(bytes(32))
+
+    def built(name, *more):
+        assert main(["build", str(votes), "--output", str(tmp_path / name), *more]) == 0
+        return {
+            path.relative_to(tmp_path / name): path.read_bytes()
+            for path in (tmp_path / name).rglob("*")
+            if path.is_file()
+        }
+
+    by_key = ("--pseudonym-key", str(tmp_path / "key"))
+    first = built("a", *by_key)
+    assert "random numbers" not in capsys.readouterr().err
+    assert built("b", *by_key) == first
+    assert built("c", "--pseudonym-key", str(tmp_path / "other")) != first
+    assert len({tuple(built(f"d{n}").values()) for n in range(4)}) > 1
+    assert "annotators got random numbers" in capsys.readouterr().err
+    names = load_dataset(str(tmp_path / "a"), "votes", split="train")["annotator"]
+    assert {*names} == {*range(1, 9)}
+    (tmp_path / "key").write_bytes(b"short")
+    assert main(["build", str(votes), "--output", str(tmp_path / "e"), *by_key]) == 2
+    assert "5 bytes, 16 are the fewest" in capsys.readouterr().err

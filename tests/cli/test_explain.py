@@ -73,7 +73,7 @@ def test_a_page(tmp_path):
     assert NOTE in page
 
 
-def test_the_nearest_judged_prompts(tmp_path, cache):
+def test_the_nearest_judged_here(tmp_path, cache):
     captions = ("A striped cat sleeps.", "Two dogs", "A blue bus.")
     rows = [(*row[:2], text, *row[3:]) for row, text in zip(V1_0_ROWS, captions, strict=True)]
     write_v1_0(tmp_path / "data" / "pqpp" / "v1.0", rows=rows)
@@ -102,7 +102,7 @@ def test_without_data_a_line_says_so(tmp_path, cache):
     [
         (("--neighbours", "2"), "add --explain"),
         (("--format", "html"), "add --explain"),
-        (("--explain", "--neighbours", "-1"), "a number from 0"),
+        (("--explain", "--neighbours", "-1"), "--neighbours is -1; it must be 0 or more"),
         (("--explain", "--target", "mean_hbp"), "no target is called"),
         (("--explain", "--data-dir", "nowhere", "--neighbours", "2"), "no such folder"),
         (("--data-dir", "nowhere"), "name one by --dataset"),
@@ -135,11 +135,11 @@ def test_the_report_of_a_bench(tmp_path):
     assert done.returncode == 2 and "add --report" in done.stderr
 
 
-def test_judged_prompts_of_alignment_are_genai_benchs(tmp_path, cache):
-    from pqpp_models.alignment.judged import judged_prompts
+def test_judged_here_of_alignment_are_genai_benchs(tmp_path, cache):
+    from pqpp_models.explain.neighbours import judged_here
 
-    with pytest.raises(PredictorError, match="GenAI-Bench's ratings are not here"):
-        judged_prompts(None, "alignment", None)
+    with pytest.raises(PredictorError, match="the train split of genai is not here"):
+        judged_here(None, "alignment", None)
     write_genai(tmp_path / "genai")
     expected = {
         row["prompt"]: [
@@ -151,10 +151,10 @@ def test_judged_prompts_of_alignment_are_genai_benchs(tmp_path, cache):
         for row in GENAI.values()
     }
     for data_dir in (tmp_path, tmp_path / "genai"):
-        found = judged_prompts(None, "alignment", str(data_dir))
+        found = judged_here(None, "alignment", str(data_dir))
         assert list(found.prompts) == list(expected)
         shares = [sum(votes) / len(votes) for votes in expected.values()]
-        assert found.values == pytest.approx(shares)
+        assert found.scores == pytest.approx(shares)
 
 
 @pytest.mark.parametrize("style", ["table", "markdown", "html"])

@@ -1,70 +1,106 @@
 """One vocabulary of flags: every parser and every recipe is walked."""
 
-import argparse
 import dataclasses
 import importlib.util
 from collections import defaultdict
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
-from pqpp_cli.main import build_parser
+from pqpp_cli.commands import commands, named
+from pqpp_cli.fit import Fit
+from pqpp_cli.main import main
+from pqpp_files.options.flags import _item_type
+from pqpp_files.options.option import NEEDED, RecipeError, fields_of, retired_names
+from pqpp_files.options.recipe import read_recipe
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = sorted(
-    path.stem for path in (ROOT / "training").glob("*.py") if path.stem != "train_lexical"
-)
-"""The training scripts, but for the one that only says what came in its place."""
-MEANINGS = {
-    "--config": {"FILE"},
-    "--dataset": {"NAME_OR_PATH"},
-    "--subset": {"NAME", "NAME[,NAME...]"},
-    "--data-dir": {"DIR"},
-    "--file": {"FILE"},
-    "--image-dir": {"DIR"},
-    "--scores": {"DATA:COLUMN"},
-    "--output": {"FILE", "DIR"},
-    "--report": {"FILE"},
-    "--seed": {"N"},
-}
-"""What follows the flags that many commands have."""
-RETIRED = {"--out", "--output-dir", "--recipe", "--dataset-config", "--benchmark"}
+SCRIPTS = sorted(path.stem for path in (ROOT / "training").glob("*.py"))
+RETIRED = {"out", "recipe", "dataset_config", "benchmark"}
+OUTPUTS = {"output", "output file"}
 
 
 def options():
-    def walk(parser):
-        for action in parser._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                for inner in action.choices.values():
-                    yield from walk(inner)
-            elif action.help is not argparse.SUPPRESS:
-                for flag in action.option_strings:
-                    yield parser.prog, flag, action
-
-    return list(walk(build_parser()))
+    """Give every option of every command."""
+    return [(kind, field) for kind in commands() for field in fields_of(kind)]
 
 
-@pytest.mark.parametrize("flag", sorted(MEANINGS))
-def test_a_flag_means_the_same_everywhere(flag):
-    found = {action.metavar for _, name, action in options() if name == flag}
-    assert found <= MEANINGS[flag]
+def test_a_flag_means_the_same_everywhere():
+    meanings = defaultdict(set)
+    for kind, field in options():
+        hint = _item_type(get_type_hints(kind)[field.name])
+        role = field.metadata.get("path")
+        items = [one for one in get_args(hint) if one is not ...]
+        plain = (items or [hint])[-1].__name__  # one or several, each in the same sense
+        if field.metadata.get("word") is not True:
+            meanings[field.name].add((plain, "an output" if role in OUTPUTS else role))
+    assert {name: found for name, found in meanings.items() if len(found) > 1} == {}
 
 
-def test_retired_flags_are_not_offered():
-    assert [(prog, flag) for prog, flag, _ in options() if flag in RETIRED] == []
+def test_retired_flags_are_not_offered_and_name_what_there_is():
+    for kind in commands():
+        fields = {field.name: field for field in fields_of(kind)}
+        others = [name for field in fields.values() for name in field.metadata.get("also", ())]
+        assert not RETIRED & {*fields, *others}
+        assert len({*fields, *others}) == len(fields) + len(others)
+        for old, new in retired_names(kind).items():
+            assert old not in {*fields, *others} and (new in fields or " " in new), (kind, old)
 
 
 def test_every_flag_says_what_it_is():
-    assert [(prog, flag) for prog, flag, action in options() if not action.help] == []
+    assert [(kind, field.name) for kind, field in options() if not field.metadata["help"]] == []
 
 
-def test_a_flag_with_choices_has_one_kind_of_value():
-    kinds = defaultdict(set)
-    for _, flag, action in options():
-        # One that may come again, as `pqpp build --column`, has the same kind of value each time.
-        name = type(action).__name__.replace("_AppendAction", "_StoreAction")
-        kinds[flag].add((name, action.nargs == 0))
-    assert {flag for flag, found in kinds.items() if len(found) > 1} == set()
+def test_an_option_without_a_value_of_its_own_has_one_declaration():
+    for kind, field in options():
+        default = field.default
+        if default is dataclasses.MISSING:
+            default = field.default_factory()
+        choices = field.metadata.get("choices")
+        assert not choices or default in (None, NEEDED, *choices), (kind, field.name)
+        if field.metadata.get("endings"):
+            assert field.metadata["path"] == "output file"
+
+
+def test_a_list_given_twice_grows_and_anything_else_is_refused(capsys):
+    words = ["build", "a.csv", "--judgments", "b.csv", "c.csv", "--language", "en,de"]
+    _, flags = named([*words, "--output", "new"])
+    assert flags["judgments"] == ["a.csv", "b.csv", "c.csv"] and flags["language"] == ["en", "de"]
+    _, flags = named(["bench", "--target", "mean_rr", "--targets", "mean_p10, mean_hbpp"])
+    assert flags["targets"] == ["mean_rr", "mean_p10", "mean_hbpp"]
+    for words in (["predict", "--file", "a", "--file", "b"], ["fit", "a", "--dataset", "b"]):
+        assert main(words) == 2
+        assert "came twice, 'a' and 'b'; give it once" in capsys.readouterr().err
+
+
+def test_both_spellings_and_no_prefix(capsys):
+    assert named(["predict", "--image_dir", "x"])[1] == named(["predict", "--image-dir=x"])[1]
+    assert main(["predict", "--imag", "x"]) == 2
+    assert "--imag is unknown; did you mean '--image-dir'" in capsys.readouterr().err
+
+
+def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fit.yaml").write_text("dataset: a.csv\ntargets: [x, y]\nfolds: 3\noutput: new\n")
+    made = Fit(dataset="a.csv", targets=("x", "y"), folds=3, output="new")
+    for words in (
+        ["fit", "a.csv", "--targets", "x,y", "--folds", "3", "--output", "new"],
+        ["fit", "--config", "fit.yaml"],
+        ["fit", "--config", "fit.yaml", "--folds=3"],
+    ):
+        assert read_recipe(*named(words)) == made
+    assert read_recipe(*named(["fit", "--config", "fit.yaml", "--folds", "4"])).folds == 4
+    with pytest.raises(RecipeError, match="`folds` is 'x'; it must be a whole number"):
+        read_recipe(Fit, {"folds": "x"})
+    with pytest.raises(RecipeError, match="`output` is missing"):
+        Fit(dataset="a.csv")
+    for words, said in (
+        (["--folds", "x"], "--folds is 'x'; it must be a whole number"),
+        (["--output", ""], "--output: it is empty"),
+    ):
+        assert main(["fit", "--config", "fit.yaml", *words]) == 2
+        assert said in capsys.readouterr().err
 
 
 def recipes():
@@ -98,10 +134,10 @@ def test_recipes_and_commands_have_the_same_words():
     for name, kinds in recipes():
         for kind in kinds:
             fields = {field.name for field in dataclasses.fields(kind)}
-            assert not fields & {flag[2:].replace("-", "_") for flag in RETIRED - {"--output-dir"}}
+            assert not fields & RETIRED
             for field in dataclasses.fields(kind):
                 kind_of = getattr(field.type, "__name__", str(field.type))
-                words[field.name].add(kind_of.partition("[")[0])
+                words[field.name].add(kind_of.partition("[")[0].removesuffix(" | None"))
             assert {"output_dir", "seed"} <= fields, name
     assert {name: kinds for name, kinds in words.items() if len(kinds) > 1} == {}
 

@@ -50,27 +50,47 @@ CASES = {
     ),
     # Room for nothing, for the embeddings alone, and for all but the ids.
     "index-build": (
-        ("index", "build", "e.npy", "--output", "@/i"),
+        ("search", "build", "e.npy", "--output", "@/i"),
         (4096, 180_000, 204_800),
         "@/i",
     ),
-    "index-add": (("index", "add", "one", "e.npy", "--output", "@/i"), (4096, 131_072), "@/i"),
-    "index-merge": (("index", "merge", "one", "two", "--output", "@/i"), (4096, 65_536), "@/i"),
+    "index-add": (("search", "add", "one", "e.npy", "--output", "@/i"), (4096, 131_072), "@/i"),
+    "index-merge": (("search", "merge", "one", "two", "--output", "@/i"), (4096, 65_536), "@/i"),
     "index-labels": (
         (
-            *("index", "labels", "votes.csv", "--caption-column", "prompt", "--file", "p.csv"),
+            *("search", "labels", "votes.csv", "--caption-column", "prompt", "--file", "p.csv"),
             *("--words", "--most", "2", "--output", "@/l.csv"),
         ),
         (4096,),
         "@/l.csv",
     ),
     "retrieve": (
-        ("retrieve", "one", "--file", "p.csv", "--queries", "q.npy", "--output", "@/r.trec"),
+        (
+            "search",
+            "retrieve",
+            "one",
+            "--file",
+            "p.csv",
+            "--queries",
+            "q.npy",
+            "--output",
+            "@/r.trec",
+        ),
         (4096,),
         "@/r.trec",
     ),
     "retrieve-parquet": (
-        ("retrieve", "one", "--file", "p.csv", "--queries", "q.npy", "--output", "@/r.parquet"),
+        (
+            "search",
+            "retrieve",
+            "one",
+            "--file",
+            "p.csv",
+            "--queries",
+            "q.npy",
+            "--output",
+            "@/r.parquet",
+        ),
         (4096,),
         "@/r.parquet",
     ),
@@ -165,7 +185,7 @@ def test_an_index_in_a_folder_that_can_only_be_read_stays_as_it_is(tmp_path):
     before = {path.name: path.read_bytes() for path in (tmp_path / "one").iterdir()}
     tmp_path.chmod(0o555)
     (tmp_path / "one").chmod(0o555)
-    command = [sys.executable, "-m", "pqpp_cli.main", "index", "add", "one", "e.npy"]
+    command = [sys.executable, "-m", "pqpp_cli.main", "search", "add", "one", "e.npy"]
     done = subprocess.run(
         [*without_rights(), *command], cwd=tmp_path, capture_output=True, text=True
     )
@@ -185,3 +205,15 @@ def test_a_folder_without_write_permission_is_one_line(tmp_path):
         said = f"pqpp: error: --output {closed} cannot be written to; name another folder\n"
         assert (done.returncode, done.stderr) == (2, said)
     assert not list(closed.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is full here")
+def test_a_full_disk_behind_standard_output_is_one_line_for_a_process_too(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    words = [sys.executable, "-m", "pqpp_cli.main", "models", "autoload", "status"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            words, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False
+        )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("pqpp: error: No space left on device")

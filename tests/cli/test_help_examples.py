@@ -1,33 +1,33 @@
 """Every example that a command's help shows is one that the command takes."""
 
-import argparse
 import re
 import shlex
 
-from pqpp_cli.main import build_parser
+import pytest
 
+from pqpp_cli.commands import build_parser, commands, named
+from pqpp_files.errors import PqppError
+from pqpp_files.options.recipe import read_recipe
 
-def parsers(parser):
-    """Return a parser and those of its commands and actions."""
-    yield parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for child in action.choices.values():
-                yield from parsers(child)
-
-
-def test_every_example_of_the_help_is_taken():
-    texts = {one.epilog for one in parsers(build_parser()) if one.epilog}
-    lines = {
+LINES = sorted(
+    {
         line
-        for text in texts
+        for text in {build_parser([]).epilog, *(kind.EPILOG for kind in commands())}
         for line in re.findall(r"^ +pqpp ([^|\n]+)", text.replace("\\\n", " "), re.MULTILINE)
     }
-    assert len(lines) > 80
-    refused = []
-    for line in sorted(lines):
-        try:
-            build_parser().parse_args(shlex.split(line, comments=True))
-        except SystemExit:
-            refused.append(line)
-    assert not refused
+)
+
+
+def test_there_are_examples():
+    assert len(LINES) > 70
+    assert [kind for kind in commands() if not kind.__doc__] == []
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_an_example_is_taken(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kind, flags = named(shlex.split(line, comments=True))
+    try:
+        read_recipe(kind, flags)
+    except PqppError as error:  # the files of an example are not here
+        assert "there is no" in str(error) or "cannot be read" in str(error), error

@@ -139,8 +139,8 @@ def test_only_the_run_beside_the_judgments_may_lack_scores(compute, folder):
     ("words", "said"),
     [
         (["ndgc@10", "--run", "a.run", "--qrels", "q.qrels"], "did you mean 'ndcg'"),
-        (["rr", "--run", "a.run"], "--run and --qrels go together"),
-        (["rr", "--by-query", "x.csv"], "--run and --qrels go together"),
+        (["rr", "--run", "a.run"], "--runs and --qrels go together"),
+        (["rr", "--by-query", "x.csv"], "--runs and --qrels go together"),
         (["rr", "--run", "a.run", "--qrels", "q.qrels", "--predictions", "p.csv"], "leave the"),
         (["rr", "--run", "a.run", "--run", "x/../a.run", "--qrels", "q.qrels"], "two runs are"),
         (

@@ -124,7 +124,7 @@ def test_other_inputs_and_lists(tmp_path, compute):
         (["kendal_qpp"], "did you mean 'pqpp/kendall_qpp'"),
         (["kendall_qpp"], "predictions is missing; give --predictions FILE --references FILE"),
         (["kendall_qpp", "--input", "labels=a.csv"], "labels is no input"),
-        (["kendall_qpp", "--input", "labels"], "NAME=VALUE is needed"),
+        (["kendall_qpp", "--input", "labels"], "write NAME=FILE"),
         (["kendall_qpp", "--predictions", "a.csv:z", "--references", "a.csv:x"], "no column 'z'"),
         (["kendall_qpp", "--predictions", "a.csv", "--references", "a.csv"], "name one by a.csv:"),
         (["kendall_qpp", "--predictions", "a.xls", "--references", "a.csv"], "'.xls' are not read"),
@@ -228,8 +228,8 @@ def test_empty_ids_in_files_that_are_alike(tmp_path, compute):
 @pytest.mark.parametrize(
     ("references", "words"),
     [
-        ("id,r\nb,1\na,2\na,3\n", "r.csv: id 'a' is there twice (first repeated at r.csv, line 4)"),
-        ("id,r\nb,1\nb,1\na,2\na,3\n", "r.csv: id 'b' is there twice, and 1 more so"),
+        ("id,r\nb,1\na,2\na,3\n", "r.csv, line 4: id 'a' is there twice"),
+        ("id,r\nb,1\nb,1\na,2\na,3\n", "r.csv, line 3: id 'b' is there twice"),
         ("id,r\nb,1\na,2\nx,3\n", "p.csv: 1 id not in every file (c)"),
         ("id,r\nx,1\na,2\ny,3\n", "2 id not in every file (b, c); r.csv: 2 id not in every"),
         ("id,r\nb,1\na,2\n", "choose --missing drop"),

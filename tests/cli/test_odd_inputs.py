@@ -43,7 +43,7 @@ def test_an_output_behind_links_in_a_circle(here, capsys):
 
 
 def test_a_damaged_npy(here, capsys):
-    pytest.importorskip("faiss", reason="pqpp select needs faiss")
+    pytest.importorskip("faiss", reason="pqpp datasets select needs faiss")
     (here / "captions.txt").write_text("a cat\na dog\n")
     np.save(here / "good.npy", np.eye(2, dtype="float32"))
     good = (here / "good.npy").read_bytes()
@@ -55,7 +55,8 @@ def test_a_damaged_npy(here, capsys):
         b"\x93NUMPY" * 9,
     ):
         (here / "bad.npy").write_bytes(content)
-        line = refused(capsys, "select", "captions.txt", "--count", "1", "--embeddings", "bad.npy")
+        words = ("--count", "1", "--embeddings", "bad.npy")
+        line = refused(capsys, "datasets", "select", "captions.txt", *words)
         assert "bad.npy" in line
 
 
@@ -97,7 +98,7 @@ def test_odd_recipes_end_each_trainer_in_one_line(here, trainer, monkeypatch, ca
     pytest.importorskip("accelerate", reason="training needs the extra models")
     from support.tiny_models import load_script
 
-    from pqpp_models.training.script import or_exit
+    from pqpp_backbones.training.script import or_exit
 
     script = load_script(trainer)
     for number, recipe in enumerate(RECIPES):
@@ -124,6 +125,6 @@ def test_an_encoder_whose_tokenizer_is_damaged(here, capsys):
     path = save_text_encoder(here / "encoder") / "tokenizer_config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": {"a": 1}}))
     (here / "captions.txt").write_text("a cat\na dog\n")
-    words = ("select", "captions.txt", "--count", "1", "--encoder", "./encoder")
+    words = ("datasets", "select", "captions.txt", "--count", "1", "--encoder", "./encoder")
     capsys.readouterr()
     assert "encoder './encoder': cannot be loaded" in refused(capsys, *words)

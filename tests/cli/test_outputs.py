@@ -1,140 +1,132 @@
-"""Outputs are looked at before any work begins: no input is replaced, nothing fails at the end."""
+"""No output replaces an input or a file of another kind: every command, from its declarations."""
 
-import argparse
-import os
-import subprocess
-import sys
+import dataclasses
+import sqlite3
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from PIL import Image
+from safetensors.numpy import save_file
 
+from pqpp_cli.commands import commands
 from pqpp_cli.errors import CommandError
 from pqpp_cli.main import main
-from pqpp_cli.output import OutputFile, OutputPage, OutputPicture, check_outputs
+from pqpp_cli.outputs import check_outputs
+from pqpp_files.options.option import NEEDED, fields_of
+
+INPUTS = ("file", "folder", "images", "name")
+ENDINGS = {"Parquet": ".parquet", "PNG": ".png", "PDF": ".pdf", "gzip": ".gz"}
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.csv").write_text("prompt,x,y\na cat,1,2\na dog,2,1\n")
-    (tmp_path / "b.csv").write_text("prompt,z\na cat,1\n")
-    (tmp_path / "link.csv").symlink_to("a.csv")
-    os.link("a.csv", "hard.csv")
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "made").mkdir()
-    (tmp_path / "made/router.json").write_text("{}")
-    return tmp_path
+def options_of(kind, roles):
+    return [field for field in fields_of(kind) if field.metadata.get("path") in roles]
 
 
-def held(folder):
-    return {path.name: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
-
-
-COMPUTE = ("metrics", "compute", "kendall_qpp", "--predictions", "b.csv:z", "--references")
-REFUSED = [
-    (("predict", "--file", "a.csv", "--output", "a.csv"), "--output a.csv is the input a.csv"),
-    (("predict", "--file", "a.csv", "--output", "./link.csv"), "is the input a.csv"),
-    (("predict", "--file", "a.csv", "--output", "hard.csv"), "is the input a.csv"),
-    (
-        ("route", "predict", "made", "--file", "a.csv", "--output", "made/router.json"),
-        "--output made/router.json is a file of the input made; name another file",
-    ),
-    ((*COMPUTE, "a.csv:x", "--output", "a.csv"), "--output a.csv is the input a.csv"),
-    (("metrics", "compute", "hbpp", "--input", "labels=a.csv:x,y", "--output", "a.csv"), "is the"),
-    (("select", "a.csv", "--count", "1", "--encoder", "e", "--output", "a.csv"), "is the input"),
-    (("bench", "--report", "a.csv"), "--report a.csv: a page is written; name a file in .html"),
-    (("predict", "a cat", "--output", "folder"), "--output folder is a folder; name a file"),
-    (("predict", "a cat", "--output", "a.csv/b.csv"), "a.csv is a file; name a folder"),
-    (("build", "--judgments", "a.csv", "--output", "a.csv"), "a.csv is a file; name a folder"),
-    (("build", "--judgments", "a.csv", "--output", "."), "--output . holds the input a.csv"),
-    (("collection", "build", "a.csv", "--model", "m", "--output", "."), "holds the input a.csv"),
-    (("feedback", "folder", "--model", "m", "--output", "p", "--json", "p"), "are one file"),
+OUTPUTS = [
+    pytest.param(kind, field, id=f"{kind.__module__.removeprefix('pqpp_cli.')}-{field.name}")
+    for kind in commands()
+    for field in options_of(kind, ["output file"])
 ]
 
 
-@pytest.mark.parametrize(("words", "said"), REFUSED)
-def test_outputs_are_refused_before_work(here, words, said, capsys):
-    before = held(here)
-    assert main(words) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("pqpp: error: --") and said in line
-    assert held(here) == before
+def made(kind, **values):
+    """A command with some values, none of which was checked."""
+    command = object.__new__(kind)
+    for field in fields_of(kind):
+        value = field.default
+        if value is dataclasses.MISSING:
+            value = field.default_factory()
+        object.__setattr__(command, field.name, None if value is NEEDED else value)
+    for field in options_of(kind, ["output file"]):
+        object.__setattr__(command, field.name, None)
+    for name, value in values.items():
+        object.__setattr__(command, name, value)
+    return command
 
 
-def test_what_lies_in_an_input_folder_is_refused_where_it_is_there_alone(here, monkeypatch):
-    def asked(output, kind=OutputFile, folder="made"):
-        check_outputs(argparse.Namespace(data_dir=folder, output=kind(output)))
-
-    asked("made/new.csv")
-    asked("made/router.json", folder=".")  # where commands run anything may lie
-    (here / "made/page.html").touch()
-    asked("made/page.html", OutputPage)  # no folder is read for its pages
-    (here / "other").symlink_to("made")
-    with pytest.raises(CommandError, match="is a file of the input made"):
-        asked("other/router.json")
-    monkeypatch.chdir(here / "made")
-    asked("router.json", folder=str(here))
+def named_so(path, field):
+    """A name that the output may have."""
+    endings = field.metadata.get("endings")
+    holds = field.metadata.get("holds", ("text",))
+    return path.with_suffix(endings[0] if endings else ENDINGS.get(holds[0], ".json"))
 
 
-def test_a_table_lies_beside_the_images_that_it_is_about(here):
-    (here / "images").mkdir()
-    for name in ("verdicts.parquet", "plot.png"):
-        (here / "images" / name).write_text("before")
-    images = str(here / "images")
-    check_outputs(
-        argparse.Namespace(image_dir=images, output=OutputFile(f"{images}/verdicts.parquet"))
-    )
-    with pytest.raises(CommandError, match="is a file of the input"):
-        check_outputs(
-            argparse.Namespace(image_dir=images, plot=OutputPicture(f"{images}/plot.png"))
-        )
+@pytest.mark.parametrize(("kind", "output"), OUTPUTS)
+def test_an_output_replaces_no_input(kind, output, tmp_path):
+    """Neither a file that an option names nor, but for pages beside images, one in its folder."""
+    folder = tmp_path / "read"
+    folder.mkdir()
+    file = named_so(folder / "metadata", output)
+    write_kind(file, output.metadata.get("holds", ("text",))[0])
+    before = file.read_bytes()
+    for field in options_of(kind, INPUTS):
+        for given in (file, folder):
+            value = (str(given),) if isinstance(field.default, tuple) else str(given)
+            value = {"role": str(given)} if "dict" in str(field.type) else value
+            with pytest.raises(CommandError, match=r"name another file|are one file"):
+                check_outputs(made(kind, **{output.name: str(file), field.name: value}))
+    assert file.read_bytes() == before
 
 
-def test_a_prompt_is_no_file(here, capsys):
-    words = ("predict", "x" * 5000, "a\0b", "--predictor", "n_words", "--output", "out.csv")
-    assert main(words) == 0
-    assert (here / "out.csv").read_text().startswith("prompt,")
+def write_kind(path, kind):
+    if kind == "Parquet":
+        pq.write_table(pa.table({"prompt": ["a cat"]}), path)
+    elif kind in ("PNG", "JPEG"):
+        Image.new("RGB", (4, 4)).save(path, kind)
+    elif kind == "NumPy":
+        with path.open("wb") as file:
+            np.save(file, np.zeros(3))
+    elif kind == "SQLite":
+        with sqlite3.connect(path) as db:
+            db.execute("CREATE TABLE a (b)")
+    elif kind == "safetensors":
+        save_file({"a": np.zeros(3)}, path)
+    elif kind == "faiss":
+        path.write_bytes(b"IxFI\x08\0\0\0" + bytes(40))
+    else:
+        path.write_text("a cat\n")
 
 
-def test_a_full_cache_is_one_line_that_names_it(tmp_path):
-    code = (
-        "import resource, sys\n"
-        "from pqpp_cli.main import main\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        "sys.exit(main(['bench', '--subset', 'sample', '--predictor', 'n_words']))\n"
-    )
-    environment = {**os.environ, "HF_DATASETS_CACHE": str(tmp_path / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    (line,) = done.stderr.splitlines()
-    assert done.returncode == 2
-    assert line.startswith(f"pqpp: error: {tmp_path / 'cache'}: no space is left (")
+@pytest.mark.parametrize(("kind", "output"), OUTPUTS)
+def test_an_output_replaces_no_file_of_another_kind(kind, output, tmp_path):
+    place = named_so(tmp_path / "old", output)
+    allowed = made(kind, **{output.name: str(place)}).holds(output.name)
+    for other in ("Parquet", "PNG", "JPEG", "NumPy", "SQLite", "safetensors", "faiss", "text"):
+        place.unlink(missing_ok=True)
+        write_kind(place, other)
+        command = made(kind, **{output.name: str(place)})
+        if other in allowed:
+            check_outputs(command)
+        else:
+            with pytest.raises(CommandError, match="a file of another kind"):
+                check_outputs(command)
 
 
-def test_a_demo_replaces_nothing_but_a_demo(tmp_path, capsys, monkeypatch):
-    import pqpp_cli.demo as module
-
-    ended = RuntimeError("it began")
-    monkeypatch.setattr(module, "_print_predictions", lambda *_: (_ for _ in ()).throw(ended))
-    (tmp_path / "report.html").write_text("mine")
-    assert main(["demo", "--output", str(tmp_path)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert f"{tmp_path} holds other things (report.html); name a new folder" in line
-    assert held(tmp_path) == {"report.html": b"mine"}
-    (tmp_path / "fitted-on-sample").mkdir()  # as a demo leaves it, which another replaces
-    assert main(["demo", "--output", str(tmp_path)]) == 1
-    assert "it began" in capsys.readouterr().err
+def test_every_path_of_an_unknown_user_is_told():
+    for kind in commands():
+        for field in options_of(
+            kind, ["file", "folder", "images", "name", "output", "output file"]
+        ):
+            command = made(kind, **{field.name: "~nobody-here/a.txt"})
+            with pytest.raises(ValueError, match="no user is called so"):
+                command.check_paths()
 
 
-def test_what_a_link_points_to_is_replaced_by_a_predictor(tmp_path):
-    from pqpp_models import Predictor
-    from pqpp_models.checkpoint import write_checkpoint
-
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to("real")
-    for card in ("first", "second"):
-        write_checkpoint(tmp_path / "link", {"predictor_type": "n_words"}, {}, card)
-        assert (tmp_path / "link").is_symlink()
-        assert (tmp_path / "real" / "README.md").read_text() == card
-    Predictor.from_pretrained("n_words").save_pretrained(tmp_path / "link")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+def test_modes_stay_and_secrets_are_their_owners(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for mode in (0o600, 0o640, 0o666, 0o444):
+        kept = tmp_path / f"{mode}.csv"
+        kept.write_text("old")
+        kept.chmod(mode)
+        assert main(["predict", "a cat", "--output", str(kept)]) == 0
+        assert kept.stat().st_mode & 0o777 == mode and kept.read_text() != "old"
+    Image.new("RGB", (8, 8)).save("a.png")
+    (tmp_path / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+    assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv"]) == 0
+    assert main(["annotate", "invite", "study.yaml", "--output", "links.csv"]) == 0
+    assert main(["annotate", "backup", "study.yaml", "--output", "monday.db"]) == 0
+    (database,) = set(tmp_path.glob("*.db")) - {tmp_path / "monday.db"}
+    for path in (database, tmp_path / "links.csv", tmp_path / "monday.db"):
+        assert path.stat().st_mode & 0o777 == 0o600, path

@@ -60,7 +60,7 @@ def test_the_short_road_of_the_readme_with_a_thousand_prompts(tmp_path, monkeypa
         assert main(line) == 0
     said = capsys.readouterr().out
     assert "train: 600 prompts" in said and "static" in said and "n_words" in said
-    given = [*words[3][:-1], "pqpp/mine", "--dry-run"]  # an owner who is there
+    given = [*words[3][:3], "pqpp/mine", "--dry-run"]  # an owner who is there
     push = f"from pqpp_cli.main import main; raise SystemExit(main({given!r}))"
     with local_hub.serve() as hub:
         done = run_python(push, tmp_path, **hub.environment(tmp_path / "home"))
@@ -205,13 +205,12 @@ def test_alignment_stands_for_ratings_of_anybodys_images(mine, capsys):
     assert table.count("alignment") >= 3
 
 
-def test_a_folder_with_a_listed_name_is_told(mine, capsys):
+def test_a_folder_with_a_listed_name_is_told(mine, capsys, caplog):
     mine.rename(mine.parent / "sample")
     words = ["bench", "--predictors", "mean_word_length", "--dataset"]
     assert main([*words, "sample"]) == 0
-    assert (
-        "note: sample is the published benchmark; ./sample is the fold" in capsys.readouterr().err
-    )
+    assert "sample is the published benchmark; ./sample is the fold" in caplog.text
+    capsys.readouterr()
     assert main([*words, "./sample"]) == 0
     said = capsys.readouterr()
     assert said.err == "" and "this project's rows: ./sample" in said.out
@@ -283,17 +282,15 @@ def test_limits_that_a_dataset_tells_hold_for_its_predictions(tmp_path, monkeypa
 
 
 def test_prompts_are_selected_from_a_dataset(mine, capsys, tmp_path):
-    pytest.importorskip("faiss", reason="pqpp select needs faiss")
+    pytest.importorskip("faiss", reason="pqpp datasets select needs faiss")
     np.save(tmp_path / "points.npy", np.random.default_rng(0).random((12, 4), dtype=np.float32))
-    words = ("select", "--dataset", "mine", "--split", "test", "--count", "3")
-    chosen = printed(capsys, *words, "--embeddings", "points.npy").splitlines()
+    usual = ("datasets", "select", "--count", "3", "--embeddings", "points.npy", "--split")
+    chosen = printed(capsys, *usual, "test", "--dataset", "mine").splitlines()
     assert len(chosen) == 3 and set(chosen) <= set(rows_of(mine, "test")["prompt"])
     for more, said in (
-        (("--file", "votes.csv"), "give one of the two"),
-        (("--split", "dev"), "mine has train, validation, test"),
+        (("test", "--dataset", "mine", "--file", "votes.csv"), "give one of --file, --dataset"),
+        (("dev", "--dataset", "mine"), "mine has train, validation, test"),
+        (("test", "--file", "votes.csv"), "--split: it is about a dataset"),
     ):
-        assert main([*words, "--embeddings", "points.npy", *more]) == 2
+        assert main([*usual, *more]) == 2
         assert said in capsys.readouterr().err
-    words = ("select", "votes.csv", "--split", "test", "--count", "3", "--embeddings", "points.npy")
-    assert main([*words]) == 2
-    assert "--split: it is about a dataset" in capsys.readouterr().err

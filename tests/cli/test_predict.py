@@ -248,7 +248,7 @@ def test_output_is_a_file_that_replaces_the_old_one(tmp_path):
         (["--file", "open.csv"], "open.csv, line"),
         (["--file", "deep.json"], "not JSON"),
         (["a cat", "names.txt"], "'names.txt' is a file, not a prompt; did you mean --file names"),
-        (["a cat", "--format", "xml"], "--format 'xml' is unknown; choose among table"),
+        (["a cat", "--format", "xml"], "--format is 'xml'; choose among table"),
         (["a cat", "--format", "parquet"], "name a file by --output"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words does not know how sure"),
     ],
@@ -326,8 +326,8 @@ def test_reader_that_stops_early(tmp_path):
 
 
 def test_help_has_examples(tmp_path):
-    for command in ("predict", "bench", "demo", "collection", "autoload"):
-        done = run_pqpp(command, "--help", cwd=tmp_path)
+    for command in ("predict", "bench", "demo", "models collection", "models autoload"):
+        done = run_pqpp(*command.split(), "--help", cwd=tmp_path)
         assert done.returncode == 0 and "examples:" in done.stdout
         if command in ("predict", "bench"):
             assert f"(default: {DEFAULT_PREDICTOR}, which" in " ".join(done.stdout.split())
@@ -442,10 +442,9 @@ def test_a_terminal_is_shown_data_that_do_nothing_to_it(monkeypatch, capsys):
 def test_prompts_of_any_number_are_read_predicted_and_written_in_parts(tmp_path, monkeypatch, way):
     import pandas as pd
 
-    from pqpp_cli import prompt_datasets
     from pqpp_cli.main import main
     from pqpp_files.read_table import TableParts
-    from pqpp_models import predict
+    from pqpp_models import predict, prompt_rows
 
     sizes, predicted_columns = [], predict.predicted_columns
 
@@ -455,7 +454,7 @@ def test_prompts_of_any_number_are_read_predicted_and_written_in_parts(tmp_path,
 
     monkeypatch.setattr(predict, "predicted_columns", counted)
     monkeypatch.setattr(TableParts, "_AT_ONCE", 256)
-    monkeypatch.setattr(prompt_datasets, "_AT_ONCE", 256)
+    monkeypatch.setattr(prompt_rows, "_AT_ONCE", 256)
     monkeypatch.chdir(tmp_path)
     count, most = (40_000, 16_384) if way == "parquet" else (1000, 512)
     prompts = [f"a cat and {n} dogs" for n in range(count)]

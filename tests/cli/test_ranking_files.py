@@ -139,7 +139,7 @@ def test_a_text_among_numbers_is_named_with_its_line(compute):
     Path("p.csv").write_text("id,p,r\na,1,1\nb,2,2\n\nc,high,3\n")
     Path("r.csv").write_text("id,r\nc,7\nb,2\na,1\n")
     said, _ = compute("rmse_qpp", "--predictions", "p.csv:p", "--references", "r.csv:r", status=2)
-    assert "`predictions` holds" in said
+    assert "predictions holds" in said
     assert said.endswith("(p.csv, line 5: predictions is 'high' among numbers)")
 
 

@@ -21,10 +21,11 @@ DRAW = (
 COMMAND = f'{sys.executable} -c "{DRAW}" {{prompt}} {{seed}} {{output}}'
 CASES = {
     "predict": ("predict", "--file", "p.parquet", "--predictor", "n_words", "--shard-size", "5"),
-    "generate": ("generate", "--command", COMMAND, "--name", "m", "--file", "p.parquet",
+    "generate": ("generate", "--command", COMMAND, "--model-name", "m", "--file", "p.parquet",
                  "--images-per-prompt", "1", "--shard-size", "5"),
-    "retrieve": ("retrieve", "index", "--k", "30", "--file", "p.parquet", "--shard-size", "5"),
-    "embed": ("index", "embed", "--model", "eye", "--file", "t.parquet", "--shard-size", "2"),
+    "retrieve": ("search", "retrieve", "index", "--k", "30", "--file", "p.parquet",
+                 "--shard-size", "5"),
+    "embed": ("search", "embed", "--model", "eye", "--file", "t.parquet", "--shard-size", "2"),
     "assess": ("assess", "rahf", "--model", "rahf", "--device", "cpu", "--image-dir", "images",
                "--file", "t.parquet", "--shard-size", "2"),
 }  # fmt: skip
@@ -40,7 +41,7 @@ def folder(tmp_path_factory):
     rng = np.random.default_rng(0)
     np.save(folder / "e.npy", rng.normal(size=(90, 8)).astype("f4"))
     (folder / "ids.txt").write_text("".join(f"{n:0200}\n" for n in range(90)))
-    build = ["index", "build", str(folder / "e.npy"), "--ids", str(folder / "ids.txt")]
+    build = ["search", "build", str(folder / "e.npy"), "--ids", str(folder / "ids.txt")]
     assert main([*build, "--output", str(folder / "index")]) == 0
     words = "".join(map(chr, rng.integers(97, 123, 40_000)))
     texts = [f"a cat {n}" for n in range(6)] + [words[n * 9000 :][:9000] for n in range(4)]

@@ -15,7 +15,7 @@ from datasets import load_dataset
 from pqpp_datasets import own_benchmark
 from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError, OptionError
 from pqpp_datasets.own_benchmark import write_benchmark
-from pqpp_datasets.own_benchmark.splits import stratified_split
+from pqpp_datasets.own_benchmark.prompts import stratified_split
 
 BuildOptions = functools.partial(own_benchmark.BuildOptions, scale="pqpp")
 
@@ -85,12 +85,12 @@ def test_admission_best_three_and_scores(tmp_path, suffix):
     assert scores(built, "sdxl_hbpp") == {"A cat.": 2.0, "A dog.": -1.0}
     assert scores(built, "mean_hbpp") == {"A cat.": 1.0, "A dog.": None}
     assert built.generation.labels == {2: 3, 1: 0, 0: 3, -1: 3}
-    assert (built.generation.votes, built.generation.votes_used) == (35, 9)
+    assert (len(built.generation.table.value), built.generation.counted.size) == (35, 9)
     assert built.generation.trust.fleiss == 1.0
 
 
 def test_same_as_the_metrics_dense_selection(tmp_path):
-    from pqpp_metrics.functional.annotators import admit_annotators, keep_best_annotators
+    from pqpp_metrics.functional.aggregation import admit_annotators, keep_best_annotators
 
     generator = np.random.default_rng(0)
     truth = generator.choice([2, 1, 0, -1], 120)
@@ -120,7 +120,7 @@ def test_same_as_the_metrics_dense_selection(tmp_path):
         [f"p{image // 4}" for image in range(120)],
         expected["kappa"].mean(axis=1),
     )
-    assert built.generation.votes_used == np.isfinite(kept).sum()
+    assert built.generation.counted.size == np.isfinite(kept).sum()
     from pqpp_metrics.functional import hbpp
 
     ids, values = hbpp(kept, [f"p{image // 4}" for image in range(120)])
@@ -383,7 +383,8 @@ def test_json_keys_may_begin_in_any_line(tmp_path):
             row |= {"source": "coco", "category": "animals"}
     rows.sort(key=lambda row: ("control" in row, "source" in row))
     built = build_benchmark(jsonl(tmp_path / "v.jsonl", "", " ", *rows))
-    assert built.generation.control_group == ["ann", "bob"]
+    assert {"ann", "bob"} < set(built.generation.table.annotator_names)
+    assert not {"ann", "bob"} & {annotator.name for annotator in built.generation.annotators}
     assert len(built.generation.annotators) == 5
     found = [row for table in built.splits.values() for row in table.to_pylist()]
     assert {row["prompt"]: row["source"] for row in found} == {"A cat.": "own", "A dog.": "coco"}
@@ -431,9 +432,9 @@ def test_long_lines(tmp_path, suffix):
         ({**ROW, "prompt": "\ud800"}, "line 2: .*half of a surrogate pair"),
         ([1], "line 2: no JSON object"),
         ('{"label": 1, "label": 2}', "line 2: .*the key .label. stands twice in one object"),
-        ("{} {}", "line 2: not JSON .more than one value"),
+        ("{} {}", "line 2: not JSON .Extra data"),
         ('{"prompt": }', "line 2: not JSON"),
-        ("x", "line 2: not JSON .a value is missing"),
+        ("x", "line 2: not JSON .Expecting value"),
         ("[" * 100_000, "line 2: not JSON"),
     ],
 )
@@ -596,7 +597,7 @@ def test_bad_files_are_named(tmp_path):
         build_benchmark(tmp_path / "absent.csv")
     for name, content, expected in (
         ("a.txt", "x", r"'\.txt' are not read; use one of \.csv"),
-        ("a.csv", "prompt,image\nA,1\n", "no column label among prompt, image; .*--models COL,COL"),
+        ("a.csv", "prompt,image\nA,1\n", "no column label among prompt, image; .*`models` COL,COL"),
         ("a.csv", ",".join(HEADER) + "\n", "no row came"),
         ("a.csv", ",".join(HEADER) + "\nA,1\n", "line 2: 2 cells came, the header has 6"),
         ("a.parquet", "PAR1", "not Parquet"),

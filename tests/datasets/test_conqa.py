@@ -84,14 +84,17 @@ def votes_with(**changes):
 
 
 DAMAGES = {
-    "two counts": (votes_with(**{"14": [1, 2]}), r"mturk\.json, query 0, image 14: \[1, 2\]"),
-    "negative": (votes_with(**{"14": [1, -2, 0]}), r"image 14.*three vote counts"),
-    "true": (votes_with(**{"14": [True, 0, 0]}), r"image 14"),
-    "text": (votes_with(**{"14": "3"}), r"image 14"),
-    "no image id": (votes_with(x=[3, 0, 0]), "query 0: no object with image ids"),
+    "two counts": (
+        votes_with(**{"14": [1, 2]}),
+        r"mturk\.json, 0, 14: \[1, 2\] came, .* three vote counts",
+    ),
+    "negative": (votes_with(**{"14": [1, -2, 0]}), r"0, 14, 1: -2 came, a vote count"),
+    "true": (votes_with(**{"14": [True, 0, 0]}), "0, 14, 0: True came"),
+    "text": (votes_with(**{"14": "3"}), "0, 14: '3' came"),
+    "no image id": (votes_with(x=[3, 0, 0]), r"mturk\.json, 0: 'x' came, a number as a key"),
     "a query less": ({"0": CONQA_VOTES["0"]}, r"mturk\.json: query 3 is missing"),
-    "a query more": ({**CONQA_VOTES, "9": {}}, "query 9 is no query of seed"),
-    "a list": ([1], "no object with query numbers"),
+    "a query more": ({**CONQA_VOTES, "9": CONQA_VOTES["0"]}, "query 9 is no query of seed"),
+    "a list": ([1], "an object with query numbers"),
 }
 
 
@@ -123,10 +126,10 @@ def test_damaged_json(tmp_path, name):
 def test_damaged_candidates(tmp_path):
     path = write_conqa(tmp_path) / "vg_subset.txt"
     path.write_text("11\nx12\n")
-    with pytest.raises(DataFileError, match=r"vg_subset\.txt, line 2: 'x12'"):
+    with pytest.raises(DataFileError, match=r"vg_subset\.txt, line 2: column image_id is 'x12'"):
         load(tmp_path, "conqa-candidates")
     path.write_text("11\n12\n11\n")
-    with pytest.raises(DataFileError, match=r"line 3: the image id 11 also stands in line 1"):
+    with pytest.raises(DataFileError, match=r"vg_subset\.txt: the image id 11 stands 2 times"):
         load(tmp_path, "conqa-candidates")
 
 

@@ -172,7 +172,7 @@ def test_ended_export_leaves_nothing(tmp_path):
         "import pqpp_datasets.export.export as module\n"
         "module._croissant = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
         "from pqpp_cli.main import main\n"
-        f"main(['datasets', 'export', 'sample', '--output', {str(tmp_path / 'out')!r}])"
+        f"sys.exit(main(['datasets', 'export', 'sample', '--output', {str(tmp_path / 'out')!r}]))"
     )
     cache = {"HF_DATASETS_CACHE": str(tmp_path / "cache")}
     assert run([sys.executable, "-c", code], tmp_path, **cache).returncode == 143
@@ -196,7 +196,7 @@ def test_export_ended_in_its_last_step_leaves_the_old_one(tmp_path):
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
         "    return done\n"
         "pathlib.Path.rename = renamed\n"
-        "main(words)\n"
+        "sys.exit(main(words))\n"
     )
     assert run([sys.executable, "-c", code], tmp_path, **cache).returncode == 143
     assert (tmp_path / "out" / "README.md").read_text() == "the old one"

@@ -123,7 +123,7 @@ def test_pictures_are_kept_as_they_are(tmp_path):
     with pytest.raises(DataFileError, match=r"3\.png: no picture"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
     (tmp_path / "3.png").unlink()
-    with pytest.raises(MissingFileError, match=r"3\.png: this image is not there; .*--image-dir"):
+    with pytest.raises(MissingFileError, match=r"3\.png: this image is not there; .*`image_dir`"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
     assert not (tmp_path / "b").exists()
 
@@ -133,14 +133,14 @@ def test_addresses_and_folders_of_somebodys_machine(tmp_path):
     folder = write_benchmark(built, tmp_path / "url", keeping=Keeping(images="url"))
     assert whole(folder, "images")[0]["image"].startswith("https://example.org/")
     built = build(votes(tmp_path / "votes.csv", "/home/ada/study/{n}.png"))
-    with pytest.raises(OptionError, match=r"--keep-images url: '/home/ada.*' is no address"):
+    with pytest.raises(OptionError, match=r"`keep_images` url: '/home/ada.*' is no address"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="url"))
     folder = write_benchmark(built, tmp_path / "path")
     assert {row["image"] for row in whole(folder, "images")} == {f"{n}.png" for n in range(10)}
     keeping = Keeping(image_dir="/home/ada")
     folder = write_benchmark(built, tmp_path / "below", keeping=keeping)
     assert whole(folder, "images")[0]["image"].startswith("study/")
-    with pytest.raises(OptionError, match="is not in --image-dir /data"):
+    with pytest.raises(OptionError, match="is not in `image_dir` /data"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(image_dir="/data"))
 
 
@@ -150,7 +150,7 @@ def test_folders_of_another_system_are_left_out_too(tmp_path):
     assert _without_folders(names, None) == kept
     assert _without_folders(["/home/ada/e.png", *names, "f.png"], None) == ["e.png", *kept, "f.png"]
     assert _without_folders(names[:2], r"C:\Users") == ["ada/run/a.png", "ada/b.png"]
-    with pytest.raises(OptionError, match=r"c\.png is not in --image-dir C:"):
+    with pytest.raises(OptionError, match=r"c\.png is not in `image_dir` C:"):
         _without_folders(names, r"C:\Users")
 
 

@@ -112,16 +112,16 @@ def test_what_is_refused_of_preferences(tmp_path):
     path = tmp_path / "v.csv"
     for rows, options, expected in (
         (["A,m,m,a,x"], {}, r"row 1: model_b is 'm', as model_a"),
-        (["A,m,n,better,x"], {}, r"row 1: choice is 'better', one of a, .* --missing=better"),
-        (["A,m,n,,x"], {}, r"row 1: choice is empty; .* --blank drop"),
+        (["A,m,n,better,x"], {}, r"row 1: choice is 'better', one of a, .* `missing`=better"),
+        (["A,m,n,,x"], {}, r"row 1: choice is empty; .* `blank` drop"),
         (["A,m,n,,x"], {"blank": "drop"}, "no choice is left .1 blank vote left out"),
-        (["A,m,n,a,x", "A,n,m,a,x"], {}, r"row 2: this choice .* row 1; .* --repeats first"),
+        (["A,m,n,a,x", "A,n,m,a,x"], {}, r"row 2: this choice .* row 1; .* `repeats` first"),
     ):
         write(path, *rows, header=HEADER)
         with pytest.raises(DataFileError, match=expected):
             build(preferences=path, **options)
     write(path, "A,m,n,a,x", "B,m,n,b,x", "A,m,o,a,x", header=HEADER)
-    with pytest.raises(OptionError, match=r"\(o never won\); give further .* --prior-wins 0\.5"):
+    with pytest.raises(OptionError, match=r"\(o never won\); give further .* `prior_wins` 0\.5"):
         build(preferences=path)
     assert build(preferences=path, prior_wins=0.5).preferences.strength.shape == (3,)
     write(path, "A,m,n,good,x", "B,m,n,bad,x", header=HEADER)
@@ -151,10 +151,10 @@ def test_the_chosen_model_may_be_named(tmp_path):
 
 def test_a_file_without_labels_is_told_what_it_may_be(tmp_path):
     path = write(tmp_path / "v.csv", "A,m,n,a,x", header=HEADER)
-    with pytest.raises(DataFileError, match=r"no column label .* named by --preferences FILE"):
+    with pytest.raises(DataFileError, match=r"no column label .* named by `preferences` FILE"):
         build(path)
     path = write(tmp_path / "v.csv", "A,m,3,4", header="prompt,model,ann,bob")
-    with pytest.raises(DataFileError, match="--column label=COLUMN; --annotators COL,COL"):
+    with pytest.raises(DataFileError, match="`columns` label=COLUMN; `annotators` COL,COL"):
         build(path)
 
 

@@ -151,7 +151,7 @@ def test_hub_options_are_refused(tmp_path):
     [
         "pqpp_datasets/conqa.py",
         "pqpp_files/table_formats/separated.py",
-        "pqpp_metrics/functional/conqa_relevance.py",
+        "pqpp_metrics/functional/aggregation.py",
     ],
 )
 def test_cache_key_changes_with_the_code_that_decides_the_rows(tmp_path, path):

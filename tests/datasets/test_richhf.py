@@ -218,39 +218,6 @@ def test_speed_with_both_maps_decoded(tmp_path):
     assert 2000 / (time.process_time() - start) > 300
 
 
-def test_point_annotations_become_a_record(tmp_path):
-    from pqpp_datasets.richhf.annotations import row_of_annotations
-
-    one = {"plausibility": 1, "alignment": 5, "aesthetics": 3, "overall": 2}
-    one |= {"token_labels": [0, 1, 1], "implausibility_points": [[50, 50]]}
-    two = {**one, "plausibility": 2, "token_labels": [0, 0, 1], "misalignment_points": [[0, 99]]}
-    three = {**two, "token_labels": [1, 0, 1], "implausibility_points": []}
-    row = row_of_annotations("train/abc.png", [one, two, three], 100, 100)
-    write_split(tmp_path / "train.tfrecord", [row])
-    read = load(tmp_path, split="train")[0]
-    assert read["uid"] == "abc" and read["token_labels"] == [0, 0, 1]
-    assert read["plausibility"] == pytest.approx((5 / 3 - 1) / 4)
-    implausible = np.asarray(read["implausibility_map"])
-    assert implausible[50, 50] == implausible[50, 55] == 170 and implausible[50, 56] == 0
-    assert np.asarray(read["misalignment_map"])[0, 99] == 170
-    with pytest.raises(DataFileError, match=r"abc: overall is None, 1 to 5"):
-        row_of_annotations("abc", [{**one, "overall": None}], 9, 9)
-    with pytest.raises(DataFileError, match="no annotation"):
-        row_of_annotations("abc", [], 9, 9)
-
-
-@pytest.mark.parametrize("score", [np.int64(3), np.float32(3), 3, 3.0])
-def test_numbers_of_numpy_are_scores_and_truth_values_none(score):
-    from pqpp_datasets.richhf.annotations import row_of_annotations
-
-    one = dict.fromkeys(("plausibility", "alignment", "aesthetics", "overall"), score)
-    one["token_labels"] = [1]
-    assert row_of_annotations("a.png", [one], 20, 20)["overall"] == 0.5
-    for wrong in (True, np.True_, "3", float("nan"), 0, 6):
-        with pytest.raises(DataFileError, match=r"a\.png: overall is .*, 1 to 5 is allowed"):
-            row_of_annotations("a.png", [one | {"overall": wrong}], 20, 20)
-
-
 def test_download_is_what_the_published_pointer_says():
     # The Git LFS pointer that stands for the test file at the pinned commit.
     pointer = """version https://git-lfs.github.com/spec/v1

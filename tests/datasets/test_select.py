@@ -129,8 +129,8 @@ def test_what_the_client_of_the_hub_says_is_not_shown(monkeypatch):
         (np.empty((0, 3)), r"shape \(0, 3\)"),
         (np.array([["a"]]), "type <U1"),
         (np.array([[0.0], [np.nan]]), "row 1: a value is not finite"),
-        (np.array([[0.0], [3e30]], np.float32), "row 1: a value is beyond 1e\\+15"),
-        (np.array([[0.0], [3e300]]), "row 1: a value is beyond 1e\\+15"),
+        (np.array([[0.0], [3e30]], np.float32), "row 1: a value is not finite or beyond 1e\\+15"),
+        (np.array([[0.0], [3e300]]), "row 1: a value is not finite or beyond 1e\\+15"),
     ],
 )
 def test_bad_embeddings(embeddings, expected):

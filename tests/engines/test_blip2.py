@@ -14,7 +14,7 @@ from pqpp_cli.main import main  # noqa: E402
 from pqpp_engines.errors import IndexingError  # noqa: E402
 from pqpp_engines.index import ImageTextEncoder, Index  # noqa: E402
 from pqpp_engines.index.encoders import MODELS  # noqa: E402
-from pqpp_engines.index.rerank import rerank  # noqa: E402
+from pqpp_engines.index.retrieve import rerank  # noqa: E402
 
 TEXTS = ["a red cat on a mat", "a dog", "two men ride a wave"]
 
@@ -95,13 +95,13 @@ def test_a_run_holds_the_contrasted_candidates_in_the_order_of_the_matches(
 ):
     cosines, logits = plain
     monkeypatch.chdir(tmp_path)
-    words = ["index", "build", str(images), "--model", str(blip2), "--output", "index"]
+    words = ["search", "build", str(images), "--model", str(blip2), "--output", "index"]
     assert main(words) == 0
     index = Index("index")
     assert index.config["vectors_per_id"] == 3 and index.config["vectors"] == 27
     assert index.embeddings.shape == (9, 3, 8) and len(index) == 9
     (tmp_path / "q.csv").write_text("query_id,prompt\n" + "".join(f"{t},{t}\n" for t in TEXTS))
-    words = ["retrieve", "index", "--file", "q.csv", "--model", str(blip2), "--k", "3"]
+    words = ["search", "retrieve", "index", "--file", "q.csv", "--model", str(blip2), "--k", "3"]
     words += ["--image-dir", str(images), "--rerank", "5", "--output"]
     assert main([*words, "run.parquet"]) == 0
     rows = pq.read_table("run.parquet").to_pylist()
@@ -146,9 +146,8 @@ def test_an_item_of_many_vectors_is_found_by_its_best_one(tmp_path):
 
 
 def test_names_lead_to_the_hub(monkeypatch, capsys):
-    from types import SimpleNamespace
 
-    from pqpp_cli.index import _models
+    from pqpp_cli.search.groups import _models
 
     asked = []
 
@@ -156,13 +155,13 @@ def test_names_lead_to_the_hub(monkeypatch, capsys):
         asked.append((name, revision))
         raise IndexingError("no network here")
 
-    monkeypatch.setattr("pqpp_models.pretrained.fetch", fetched)
+    monkeypatch.setattr("pqpp_backbones.pretrained.fetch", fetched)
     for name in ("BLIP-2", "clip", "SigLIP", "me/mine"):
         with pytest.raises(IndexingError, match="no network"):
             ImageTextEncoder(name, "v1")
     assert [name for name, _ in asked] == [*MODELS.values(), "me/mine"]
     assert {revision for _, revision in asked} == {"v1"}
-    assert set(_models("", parsed_args=SimpleNamespace())) == {"BLIP-2", "CLIP", "SigLIP"}
+    assert set(_models()) == {"BLIP-2", "CLIP", "SigLIP"}
 
 
 def test_what_cannot_be_ranked_anew_is_said_in_a_line(blip2, images, tmp_path, capsys, monkeypatch):
@@ -171,8 +170,18 @@ def test_what_cannot_be_ranked_anew_is_said_in_a_line(blip2, images, tmp_path, c
     (tmp_path / "q.csv").write_text("prompt\na dog\n")
     np.save("q.npy", np.ones((1, 16)))
     for model in (blip2, clip):
-        assert main(["index", "build", str(images), "--model", str(model), "--output", "i"]) == 0
-        words = ["retrieve", "i", "--file", "q.csv", "--output", "r.trec", "--model", str(model)]
+        assert main(["search", "build", str(images), "--model", str(model), "--output", "i"]) == 0
+        words = [
+            "search",
+            "retrieve",
+            "i",
+            "--file",
+            "q.csv",
+            "--output",
+            "r.trec",
+            "--model",
+            str(model),
+        ]
         cases = [(["--rerank", "9"], "--rerank: clip has no matching head")]
         if model == blip2:
             cases = [

@@ -1,4 +1,4 @@
-"""`pqpp index embed`: embeddings from shard to shard, and an index and a run made of them."""
+"""`pqpp search embed`: embeddings from shard to shard, and an index and a run made of them."""
 
 import signal
 import subprocess
@@ -38,7 +38,7 @@ def study(tmp_path_factory):
 
 
 def embed(study, file, output, *more):
-    return main(["index", "embed", "--model", str(study / "clip"), "--file", str(study / file),
+    return main(["search", "embed", "--model", str(study / "clip"), "--file", str(study / file),
                  "--output", str(study / output), "--shard-size", "3", *more])  # fmt: skip
 
 
@@ -52,11 +52,11 @@ def test_images_and_texts_to_an_index_and_a_run(study, capsys):
     whole = encoder.images([study / f"images/{n}.png" for n in range(7)])
     assert np.array_equal(np.array(found["embedding"].to_pylist()[:7], dtype=np.float32), whole)
     index = str(study / "index")
-    assert main(["index", "build", str(study / "embedded"), "--output", index]) == 0
+    assert main(["search", "build", str(study / "embedded"), "--output", index]) == 0
     assert "2 rows have no embedding" in capsys.readouterr().err
     assert Index(index).ids == [f"{n}.png" for n in range(7)]
     assert embed(study, "q.parquet", "queries") == 0
-    retrieve = ["retrieve", index, "--k", "3", "--workers", "1"]
+    retrieve = ["search", "retrieve", index, "--k", "3", "--workers", "1"]
     parts = str(study / "queries/part-*.parquet")
     assert main([*retrieve, "--file", parts, "--output", str(study / "run")]) == 0
     model = ["--model", str(study / "clip"), "--file", str(study / "q.parquet")]
@@ -70,21 +70,21 @@ def test_images_and_texts_to_an_index_and_a_run(study, capsys):
     ("change", "said"),
     [
         (lambda out: (out / "part-00000-of-00002.parquet").unlink(), "1 of 2 shards are there"),
-        (lambda out: (out / "_shards.json").write_text("{}"), "holds no embeddings of pqpp index"),
+        (lambda out: (out / "_shards.json").write_text("{}"), "holds no embeddings of pqpp search"),
     ],
 )
 def test_what_is_no_whole_job_is_refused(study, change, said, tmp_path, capsys):
     assert embed(study, "q.parquet", str(tmp_path / "out")) == 0
     change(tmp_path / "out")
     capsys.readouterr()
-    assert main(["index", "build", str(tmp_path / "out"), "--output", str(tmp_path / "i")]) == 2
+    assert main(["search", "build", str(tmp_path / "out"), "--output", str(tmp_path / "i")]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
 
 
 def test_what_does_not_go_together_is_refused(study, tmp_path, capsys):
     assert embed(study, "q.parquet", str(tmp_path / "out")) == 0
-    build = ["index", "build", str(tmp_path / "out"), "--output", str(tmp_path / "i")]
+    build = ["search", "build", str(tmp_path / "out"), "--output", str(tmp_path / "i")]
     assert main([*build, "--model", "x"]) == 2
     assert "tells its model and ids" in capsys.readouterr().err
     assert embed(study, "images.parquet", "x", "--image-dir", "none") == 2
@@ -114,7 +114,7 @@ main(sys.argv[1:])
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_killed_in_a_shard_it_goes_on_and_ends_alike(study, tmp_path, workers, capsys):
-    words = ["index", "embed", "--model", str(study / "clip"), "--file",
+    words = ["search", "embed", "--model", str(study / "clip"), "--file",
              str(study / "images.parquet"), "--column", "image", "--image-dir",
              str(study / "images"), "--shard-size", "3", "--output"]  # fmt: skip
     command = [sys.executable, "-c", KILLED, *words, str(tmp_path / "cut")]

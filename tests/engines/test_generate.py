@@ -179,7 +179,7 @@ def test_a_prompt_is_never_run_as_a_command(tmp_path):
 def test_killed_at_any_time_and_run_again_it_ends_alike(tmp_path):
     rows = "\n".join(f"p{n},a photo of {n} dogs" for n in range(6))
     (tmp_path / "prompts.csv").write_text(f"prompt_id,prompt\n{rows}\n")
-    words = ["generate", "--command", COMMAND, "--name", "drawn", "--file",
+    words = ["generate", "--command", COMMAND, "--model-name", "drawn", "--file",
              str(tmp_path / "prompts.csv"), "--images-per-prompt", "1", "--output"]  # fmt: skip
     assert main([*words, str(tmp_path / "whole")]) == 0
     cut = tmp_path / "cut"
@@ -213,7 +213,7 @@ def test_the_command_takes_a_pipeline_and_shares_of_a_launcher(pipeline, tmp_pat
         (["--model", "x", "--dtype", "int3"], "choose among float32"),
         (["--model", "x", "--offload", "disk"], "choose among model"),
         (["--model", "/no/such/folder"], "no usable pipeline"),
-        (["--command", "x {prompt} {output}"], "say by --name"),
+        (["--command", "x {prompt} {output}"], "say by --model-name"),
         (["--model", "x", "--shard", "2/2"], "write I/N"),
     ],
 )

@@ -16,12 +16,12 @@ from PIL import Image
 from support.chat_server import serve_chat
 from support.small_disk import can_mount, run_on_small_disks
 
+from pqpp_backbones.chat.chat import Budget, BudgetError
 from pqpp_cli.main import main
 from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate import EndpointGenerator, FolderGenerator, generate, seed_of
 from pqpp_engines.generate.endpoint import KEY
 from pqpp_engines.generate.folder import _prompt_of
-from pqpp_models.chat.chat import Budget, BudgetError
 
 SECRET = "sk-very-secret"
 PROMPTS = [{"prompt_id": f"p-{n}", "prompt": text} for n, text in enumerate(
@@ -94,7 +94,9 @@ def test_asks_again(server, tmp_path, fault, monkeypatch):
 def test_a_slow_one_is_given_up_and_what_was_made_stays(server, tmp_path):
     assert generate(endpoint(server), PROMPTS[:1], tmp_path, 1).made == 1
     server.faults = ["slow", "slow"]
-    with pytest.raises(GenerateError, match=r"no reply after 2 tries \(no reply within 0.2 s\)"):
+    with pytest.raises(
+        GenerateError, match=r"no reply after 2 tries \(no whole reply within 0.2 s\)"
+    ):
         generate(endpoint(server, timeout=0.2, tries=2), PROMPTS, tmp_path, 1)
     assert len(list(tmp_path.rglob("*.png"))) == 1
     again = generate(endpoint(server), PROMPTS, tmp_path, 1)
@@ -174,10 +176,13 @@ def test_the_command_asks_an_endpoint_within_limits(server, tmp_path, capsys):
         (["--images-url", "http://x/v1", "--images-model", "m", "--most-calls", "-1"], "above 0"),
         (["--model", "x", "--most-calls", "3"], "it is about --images-url"),
         (["--model", "x", "--link"], "it is about --image-dir"),
-        (["--image-dir", "none"], "say by --name"),
-        (["--image-dir", "none", "--name", "m"], "there is no such folder"),
-        (["--image-dir", ".", "--name", "m", "--pattern", "*.png"], "{prompt_id} is not in it"),
-        (["--image-dir", ".", "--name", "m"], "holds no image named"),
+        (["--image-dir", "none"], "say by --model-name"),
+        (["--image-dir", "none", "--model-name", "m"], "there is no such folder"),
+        (
+            ["--image-dir", ".", "--model-name", "m", "--pattern", "*.png"],
+            "{prompt_id} is not in it",
+        ),
+        (["--image-dir", ".", "--model-name", "m"], "holds no image named"),
     ],
 )
 def test_what_cannot_be_is_said_in_a_line(more, said, tmp_path, capsys, monkeypatch):
@@ -251,7 +256,7 @@ def test_a_pipe_or_a_folder_is_no_image(made, tmp_path):
 
 def test_a_broken_file_is_named_and_a_folder_is_taken_by_the_command(made, tmp_path, capsys):
     (tmp_path / "p.csv").write_text("prompt_id,prompt\np-0,a red cat\np-1,a blue dog\n")
-    words = ["generate", "--image-dir", str(made), "--name", "sdxl", "--file",
+    words = ["generate", "--image-dir", str(made), "--model-name", "sdxl", "--file",
              str(tmp_path / "p.csv"), "--output", str(tmp_path / "out"), "--pattern",
              "{prompt_id}/image_4.png", "--images-per-prompt", "1"]  # fmt: skip
     assert main(words) == 0
@@ -270,7 +275,7 @@ def test_a_full_disk_is_one_line_and_what_was_made_before_is_whole(tmp_path):
         Image.fromarray(pixels).save(tmp_path / f"made/{n}_0.png")
     (tmp_path / "p.txt").write_text("".join(f"cat {n}\n" for n in range(12)))
     disk = str(tmp_path / "disk")
-    words = ["generate", "--image-dir", "made", "--name", "sdxl", "--file", "p.txt",
+    words = ["generate", "--image-dir", "made", "--model-name", "sdxl", "--file", "p.txt",
              "--images-per-prompt", "1", "--output", f"{disk}/out"]  # fmt: skip
     sizes = (4096, 100_000, 0, 2_000_000)
     cases = [{"disk": disk, "size": size, "words": words, "cache": disk} for size in sizes]

@@ -57,9 +57,10 @@ def prompts(tmp_path):
 
 
 def words(prompts, output, *more):
-    return ["generate", "--command", COMMAND, "--name", "drawn", "--file", str(prompts), "--column",
-            "caption", "--images-per-prompt", "1", "--shard-size", "3", "--output", str(output),
-            *more]  # fmt: skip
+    usual = {"--command": COMMAND, "--model-name": "drawn", "--file": str(prompts),
+             "--column": "caption", "--images-per-prompt": "1"}  # fmt: skip
+    kept = [word for option in usual.items() if option[0] not in more for word in option]
+    return ["generate", *kept, "--shard-size", "3", "--output", str(output), *more]
 
 
 def test_killed_at_any_time_and_with_workers_it_ends_alike(prompts, tmp_path, capsys):
@@ -127,7 +128,7 @@ def test_where_nothing_can_be_made_it_is_no_fault_of_the_prompts(tmp_path):
         (["--workers", "0"], "give a number from 1"),
         (["--column", "prompt"], "no column 'prompt'"),
         (["--file", "none.parquet"], "there is no such file"),
-        (["--name", "a/b"], "make a file's name"),
+        (["--model-name", "a/b"], "make a file's name"),
         (["--command", "/no/such/program {prompt} {output}"], "No such file"),
     ],
 )
@@ -143,7 +144,7 @@ def test_other_ways_and_other_settings_are_refused(prompts, tmp_path, capsys):
     assert main(words(prompts, tmp_path / "out", "--images-per-prompt", "3")) == 2
     assert "was made with images_per_prompt 1, not 3" in capsys.readouterr().err
     file = ["--file", str(prompts), "--output", str(tmp_path / "x"), "--workers", "2"]
-    assert main(["generate", "--image-dir", str(tmp_path), "--name", "m", *file]) == 2
+    assert main(["generate", "--image-dir", str(tmp_path), "--model-name", "m", *file]) == 2
     assert "--image-dir: shards come by --file" in capsys.readouterr().err
     url = ["--images-url", "http://127.0.0.1:9/v1", "--images-model", "m", "--most-calls", "3"]
     assert main(["generate", *url, *file]) == 2

@@ -127,7 +127,7 @@ def test_plans_by_hand():
         (np.eye(3), ["a", "b", "c"], "IVF0,Flat", "faiss knows no such index"),
         (np.eye(3), ["a", "b", "c"], "PQ3x0", "faiss knows no such index"),
         (np.eye(3), ["a", "b", "c"], "IDMap,Flat", "faiss cannot use it here"),
-        (np.eye(3), ["a", "b", "c"], "IVF64,SQ8", "too few for it"),
+        (np.eye(3), ["a", "b", "c"], "IVF64,SQ8", "faiss cannot use it here"),
     ],
 )
 def test_what_cannot_be_indexed(vectors, ids, factory, said, tmp_path):
@@ -149,7 +149,7 @@ def test_damaged_folders_and_wrong_queries(tmp_path):
     with pytest.raises(IndexingError, match=r"no index\.json"):
         Index(tmp_path)
     (tmp_path / "index/ids.txt").write_text("a\n")
-    with pytest.raises(IndexingError, match="do not belong together"):
+    with pytest.raises(IndexingError, match=r"ids\.txt is not what was written"):
         Index(tmp_path / "index")
     config = json.loads((tmp_path / "index/index.json").read_text())
     (tmp_path / "index/index.json").write_text(json.dumps({**config, "size": "x"}))
@@ -186,7 +186,7 @@ def test_odd_numbers_are_refused_in_a_line(name, tmp_path, capsys):
     config = json.loads(place.read_text())
     for odd in [*ODD, 10**18]:
         place.write_text(json.dumps({**config, name: odd}))
-        assert main(["index", "show", str(place.parent)]) == 2
+        assert main(["search", "show", str(place.parent)]) == 2
         said = capsys.readouterr().err
         assert f"a damaged index (index.json: {name} is " in said and said.count("\n") == 1, said
     place.write_text(json.dumps({one: config[one] for one in config if one != name}))
@@ -228,6 +228,31 @@ def test_an_index_that_was_cut_is_refused(factory, tmp_path):
         place.write_bytes(whole[:size])
         with pytest.raises(IndexingError, match=rf"index.faiss has {size:,} bytes, not"):
             Index(tmp_path / "index")
+
+
+@pytest.mark.parametrize("factory", ["Flat", "IVF8,SQ8", "HNSW8"])
+def test_a_flipped_bit_anywhere_is_refused(factory, tmp_path):
+    build_index(clustered(600), names(600), tmp_path / "index", factory)
+    random = np.random.default_rng(0)
+    for name in ("index.faiss", "ids.txt", "embeddings.npy"):
+        place = tmp_path / "index" / name
+        whole = place.read_bytes()
+        for at in random.integers(0, len(whole), 40):
+            flipped = bytearray(whole)
+            flipped[at] ^= 1 << int(random.integers(8))
+            place.write_bytes(flipped)
+            with pytest.raises(IndexingError, match="a damaged index"):
+                Index(tmp_path / "index")
+        place.write_bytes(whole)
+    Index(tmp_path / "index")
+
+
+def test_an_index_of_before_has_no_digests(tmp_path):
+    build_index(clustered(60), names(60), tmp_path / "index", "Flat")
+    config = json.loads((tmp_path / "index/index.json").read_text())
+    assert set(config.pop("sha256")) == {"index.faiss", "ids.txt", "embeddings.npy"}
+    (tmp_path / "index/index.json").write_text(json.dumps(config))
+    Index(tmp_path / "index")
 
 
 def test_a_search_leaves_index_and_embeddings_on_disk(tmp_path):

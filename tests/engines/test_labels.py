@@ -89,9 +89,9 @@ def test_a_captioned_collection_becomes_a_study(kind, tmp_path, capsys, monkeypa
     (tmp_path / "captions.csv").write_text("\n".join(["image,caption", *lines]) + "\n")
     (tmp_path / "p.csv").write_text("prompt_id,prompt\n7,a dog by the sea\n8,red\n9,a xylophone\n")
     encoder = str(save_text_encoder(tmp_path / "encoder"))
-    for way in (["--words"], ["--encoder", encoder, "--threshold", "-1"]):
+    for way in (["--words"], ["--encoder", encoder, "--least-likeness", "-1"]):
         capsys.readouterr()
-        words = ["index", "labels", "captions.csv", "--file", "p.csv", *way]
+        words = ["search", "labels", "captions.csv", "--file", "p.csv", *way]
         assert main([*words, "--output", "candidates.csv"]) == 0
         said = capsys.readouterr().err
         table = read_table("candidates.csv")
@@ -111,18 +111,18 @@ def test_a_captioned_collection_becomes_a_study(kind, tmp_path, capsys, monkeypa
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--words", "--threshold", "2"], "threshold 2.0: 0 to 1 is allowed"),
+        (["--words", "--least-likeness", "2"], "2.0: 0 to 1 is allowed"),
         (["--words", "--most", "0"], "give 1 and 0 or more"),
         (["--words", "--caption-column", "text"], "no column 'text'"),
         (["--encoder", "no-such"], "encoder 'no-such': cannot be loaded"),
-        ([], "one of the arguments --encoder --words is required"),
+        ([], "give one of --encoder, --words"),
     ],
 )
 def test_what_cannot_be_listed_is_said_in_a_line(more, said, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "captions.csv").write_text("image,caption\na.png,a dog\n")
     (tmp_path / "p.txt").write_text("a dog\n")
-    words = ["index", "labels", "captions.csv", "--file", "p.txt", "--output", "o.csv", *more]
+    words = ["search", "labels", "captions.csv", "--file", "p.txt", "--output", "o.csv", *more]
     try:
         assert main(words) == 2
     except SystemExit as ended:

@@ -62,12 +62,12 @@ def test_a_model_that_lacks_weights_is_refused(clip, tmp_path):
 
 def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["index", "build", "images", "--model", str(clip), "--output", "index"]) == 0
+    assert main(["search", "build", "images", "--model", str(clip), "--output", "index"]) == 0
     assert "Flat" in capsys.readouterr().err
     index = Index("index")
     assert index.ids == sorted(p.relative_to(images).as_posix() for p in images.rglob("*.png"))
     (tmp_path / "q.csv").write_text("query_id,prompt\nq1,a red cat\nq2,a dog\n")
-    retrieve = ["retrieve", "index", "--file", "q.csv", "--k", "5", "--output"]
+    retrieve = ["search", "retrieve", "index", "--file", "q.csv", "--k", "5", "--output"]
     assert main([*retrieve, "by_text.trec", "--model", str(clip)]) == 0
     np.save("q.npy", ImageTextEncoder(str(clip), device="cpu").texts(["a red cat", "a dog"]))
     assert main([*retrieve, "run.trec", "--queries", "q.npy"]) == 0
@@ -94,14 +94,14 @@ def test_an_index_grows_merges_and_shows(tmp_path, capsys, monkeypatch):
     for name, n in (("a", 30), ("b", 20)):
         np.save(f"{name}.npy", rng.normal(size=(n, 8)).astype("f4"))
         (tmp_path / f"{name}.txt").write_text("".join(f"{name}{i}\n" for i in range(n)))
-        build = ["index", "build", f"{name}.npy", "--ids", f"{name}.txt", "--output", name]
+        build = ["search", "build", f"{name}.npy", "--ids", f"{name}.txt", "--output", name]
         assert main(build) == 0
-    assert main(["index", "merge", "a", "b", "--output", "both"]) == 0
+    assert main(["search", "merge", "a", "b", "--output", "both"]) == 0
     assert len(Index("both")) == 50
     np.save("c.npy", rng.normal(size=(2, 8)).astype("f4"))
-    assert main(["index", "add", "both", "c.npy"]) == 0
+    assert main(["search", "add", "both", "c.npy"]) == 0
     capsys.readouterr()
-    assert main(["index", "show", "both"]) == 0
+    assert main(["search", "show", "both"]) == 0
     shown = capsys.readouterr().out
     assert "52" in shown and "Flat" in shown
     assert json.loads((tmp_path / "both/index.json").read_text())["added"] == 2
@@ -110,39 +110,92 @@ def test_an_index_grows_merges_and_shows(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["index", "build", "images", "--output", "o"], "name what embeds the images"),
-        (["index", "build", "none.npy", "--output", "o"], "neither a folder of images nor"),
+        (["search", "build", "images", "--output", "o"], "name what embeds the images"),
+        (["search", "build", "none.npy", "--output", "o"], "neither a folder of images nor"),
         (
-            ["index", "build", "empty", "--model", "x", "--output", "o"],
+            ["search", "build", "empty", "--model", "x", "--output", "o"],
             "there is no folder x, and it is no",
         ),
-        (["index", "show", "images"], "no index.json"),
-        (["retrieve", "images", "--file", "q.csv", "--output", "r.trec"], "no index.json"),
-        (["retrieve", "good", "--file", "q.csv", "--output", "r.trec"], "tells no model"),
+        (["search", "show", "images"], "no index.json"),
         (
-            ["retrieve", "good", "--model", "x", "--file", "q.csv", "--output", "r.trec"],
+            ["search", "retrieve", "images", "--file", "q.csv", "--output", "r.trec"],
+            "no index.json",
+        ),
+        (["search", "retrieve", "good", "--file", "q.csv", "--output", "r.trec"], "tells no model"),
+        (
+            ["search", "retrieve", "good", "--model", "x", "--file", "q.csv", "--output", "r.trec"],
             "tells no model",
         ),
         (
-            ["retrieve", "good", "--file", "q.csv", "--queries", "e.npy", "--output", "r.trec"],
+            [
+                "search",
+                "retrieve",
+                "good",
+                "--file",
+                "q.csv",
+                "--queries",
+                "e.npy",
+                "--output",
+                "r.trec",
+            ],
             "3 embeddings for 2 queries",
         ),
         (
-            ["retrieve", "good", "--file", "q.csv", "--queries", "two.npy", "--output", "r.gif"],
+            [
+                "search",
+                "retrieve",
+                "good",
+                "--file",
+                "q.csv",
+                "--queries",
+                "two.npy",
+                "--output",
+                "r.gif",
+            ],
             "name a file in .trec",
         ),
         (
-            ["retrieve", "good", "--file", "q.csv", "--queries", "two.npy", "--output", "r.trec"],
+            [
+                "search",
+                "retrieve",
+                "good",
+                "--file",
+                "q.csv",
+                "--queries",
+                "two.npy",
+                "--output",
+                "r.trec",
+            ],
             "TREC's format has no blanks, query_id 'q 1' has",
         ),
-        (["index", "build", "some.npz", "--output", "o"], "an archive of several arrays"),
-        (["index", "build", "nothing.npy", "--output", "o"], "neither a folder of images nor"),
+        (["search", "build", "some.npz", "--output", "o"], "an archive of several arrays"),
+        (["search", "build", "nothing.npy", "--output", "o"], "neither a folder of images nor"),
         (
-            ["retrieve", "good", "--file", "q.csv", "--queries", "one.npy", "--output", "r.csv"],
+            [
+                "search",
+                "retrieve",
+                "good",
+                "--file",
+                "q.csv",
+                "--queries",
+                "one.npy",
+                "--output",
+                "r.csv",
+            ],
             "no array of shape (queries, size)",
         ),
         (
-            ["retrieve", "good", "--file", "q.csv", "--queries", "lie.npy", "--output", "r.csv"],
+            [
+                "search",
+                "retrieve",
+                "good",
+                "--file",
+                "q.csv",
+                "--queries",
+                "lie.npy",
+                "--output",
+                "r.csv",
+            ],
             "no .npy of embeddings",
         ),
     ],

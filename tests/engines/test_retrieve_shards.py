@@ -1,4 +1,4 @@
-"""`pqpp retrieve` from shard to shard: the run of the whole, faults as rows, kills."""
+"""`pqpp search retrieve` from shard to shard: the run of the whole, faults as rows, kills."""
 
 import signal
 import subprocess
@@ -20,7 +20,7 @@ def study(tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "e.npy", rng.normal(size=(90, 8)).astype("f4"))
     assert (
-        main(["index", "build", str(tmp_path / "e.npy"), "--output", str(tmp_path / "index")]) == 0
+        main(["search", "build", str(tmp_path / "e.npy"), "--output", str(tmp_path / "index")]) == 0
     )
     np.save(tmp_path / "q.npy", rng.normal(size=(40, 8)).astype("f4"))
     table = pa.table(
@@ -34,13 +34,14 @@ def study(tmp_path):
 
 
 def words(study, output, *more):
-    return ["retrieve", str(study / "index"), "--k", "5", "--file", str(study / "q.parquet"),
+    return ["search", "retrieve", str(study / "index"), "--k", "5",
+            "--file", str(study / "q.parquet"),
             "--shard-size", "6", "--output", str(study / output), *more]  # fmt: skip
 
 
 def test_shards_hold_the_run_of_the_whole(study, capsys):
     queries = ["--queries", str(study / "q.npy"), "--output", str(study / "run.parquet")]
-    assert main([*words(study, "x")[:6], *queries]) == 0
+    assert main([*words(study, "x")[:7], *queries]) == 0
     for share in ("1/2", "0/2"):
         assert main(words(study, "out", "--shard", share)) == 0
     assert "3 of 7 shards" in capsys.readouterr().err

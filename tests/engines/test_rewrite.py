@@ -10,7 +10,7 @@ from support.paraphrases import PARAPHRASES
 from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import RewriteError
 from pqpp_engines.rewrite import Judge, meaning_lost
-from pqpp_engines.rewrite.likeness import shared_error
+from pqpp_engines.rewrite.judge import shared_error
 from pqpp_models import TARGETS, Predictor
 
 pytestmark = pytest.mark.realdata  # WordNet is part of it

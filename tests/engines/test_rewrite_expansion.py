@@ -7,10 +7,12 @@ import sys
 import numpy as np
 import pytest
 
+from pqpp_annotation.store.people import add_person
+from pqpp_annotation.store.work import next_item
+from pqpp_backbones.chat.chat import Budget, Chat, Reply
 from pqpp_cli.main import main
 from pqpp_engines.rewrite import Judge, Synonyms, write_study
 from pqpp_engines.rewrite.writer import Writer
-from pqpp_models.chat.chat import Budget, Chat, Reply
 
 pytestmark = pytest.mark.realdata  # WordNet is part of it
 DRAW = (
@@ -93,19 +95,20 @@ def test_a_study_of_rewrites_is_taken_by_generate_and_annotate(tmp_path, capsys,
     ids = "".join(f"id{at},{one}\n" for at, (one, _) in enumerate(tried))
     (tmp_path / "p.csv").write_text(f"prompt_id,prompt\n{ids}")
     words = ["rewrite", "--file", "p.csv", "--target", "mean_hbpp", "--candidates", "c.csv",
-             "--confidence", "0.5", "--output", "out.csv", "--study", "ab", "--name", "drawn",
+             "--confidence", "0.5", "--output", "out.csv", "--study", "ab", "--model-name", "drawn",
              "--images-per-prompt", "2"]  # fmt: skip
     assert main(words) == 0
     assert f"a study of {len(better)} prompts is in ab" in capsys.readouterr().err
-    assert main(["generate", "--command", COMMAND, "--name", "drawn", "--file", "ab/prompts.csv",
-                 "--images-per-prompt", "2", "--output", "made"]) == 0  # fmt: skip
+    assert main(["generate", "--command", COMMAND, "--model-name", "drawn", "--file",
+                 "ab/prompts.csv", "--images-per-prompt", "2",
+                 "--output", "made"]) == 0  # fmt: skip
     assert main(["annotate", "init", "ab.yaml", "--file", "ab/pairs.csv", "--image-dir",
                  "made/images", "--kind", "preference"]) == 0  # fmt: skip
     from pqpp_annotation.store.database import open_store
     from pqpp_annotation.study.study import read_study
 
     store = open_store(read_study(tmp_path / "ab.yaml"))
-    shown = store.work.next(store.people.add("ann").id)
+    shown = next_item(store, add_person(store, "ann").id)
     store.close()
     assert shown.prompt in [one for one, _ in better] and len(shown.images) == 2
     with (tmp_path / "ab/pairs.csv").open() as file:
@@ -128,7 +131,7 @@ def test_without_a_rewrite_there_is_no_study(tmp_path, capsys, monkeypatch):
         "--synonyms",
         "--study",
         "ab",
-        "--name",
+        "--model-name",
         "x",
     ]
     assert main(words) == 0

@@ -123,6 +123,13 @@ def test_saved_and_loaded_it_decides_alike_from_anywhere(tmp_path, monkeypatch):
     assert "| sdxl | sdxl_hbpp | 4 | 1 |" in card and "None" not in card
 
 
+@pytest.mark.parametrize("content", [b"{", b"\xff", b"", b"[1, 2", b"\x00"])
+def test_a_file_that_is_no_json_is_told(content, tmp_path):
+    (tmp_path / "router.json").write_bytes(content)
+    with pytest.raises(RouteError, match=r"router\.json is damaged \(.*\); make it again"):
+        Router.from_pretrained(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -148,7 +155,7 @@ def test_saved_and_loaded_it_decides_alike_from_anywhere(tmp_path, monkeypatch):
         (lambda d: d.update(predictor=3), "predictor: 3 is not of type 'string'"),
         (lambda d: d["rule"].update(budget=True), "rule.budget: True is not valid"),
         (lambda d: d.update(shares={"glide": 2, "sdxl": -1}), "shares.glide: 2 is greater"),
-        (lambda d: d.update(shares={"glide": float("nan")}), "shares.glide nan: give a number"),
+        (lambda d: d.update(shares={"glide": float("nan")}), "shares: one a route, 1 in all"),
         (lambda d: d.update(shares={"glide": 0.5, "sdxl": 0.2}), "shares: one a route, 1 in all"),
         (lambda d: d.update(shares={"other": 1.0}), "shares: one a route, 1 in all"),
         (lambda d: d.clear(), "its model_type is None, no router"),
@@ -180,8 +187,12 @@ def test_a_route_that_fails_is_replaced_and_the_log_tells_it(tmp_path):
     assert json.loads(log.read_text().splitlines()[-1])["prompt"] == "a dog"
     with pytest.raises(RouteError, match="every route has failed for a prompt"):
         router.route(["a dog"], {"glide": fails, "sdxl": fails})
-    with pytest.raises(RouteError, match="sdxl has no function"):
-        router.route(["a dog"], {"glide": str.upper})
+    for functions in ({"glide": str.upper}, {"glide": str.upper, "sdxl": "no function"}):
+        with pytest.raises(RouteError, match="sdxl has no function"):
+            router.route(["a dog"], functions)
+    for functions in (3, None, ["glide", "sdxl"], "glide sdxl"):
+        with pytest.raises(RouteError, match="glide has no function"):
+            router.route(["a dog"], functions)
 
 
 @pytest.mark.parametrize(

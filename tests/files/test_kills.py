@@ -31,7 +31,7 @@ elif kind == "folder":
             for name in ("a", "inner/b"):
                 (new / name).write_text(text)
 elif kind == "predictor":
-    from pqpp_models.checkpoint import write_checkpoint
+    from pqpp_backbones.checkpoint import write_checkpoint
     import numpy, safetensors.numpy
     def write(text):
         tensors = {"a": numpy.full(9, len(text))}
@@ -120,7 +120,7 @@ SAVING = """
 import sys
 import numpy as np
 from pqpp_files.errors import FileError
-from pqpp_models.checkpoint import write_checkpoint
+from pqpp_backbones.checkpoint import write_checkpoint
 for _ in range(15):
     config = {"predictor_type": "x", "of": sys.argv[1]}
     try:

@@ -11,8 +11,8 @@ import threading
 import pytest
 
 from pqpp_files import write_beside as module
-from pqpp_files.check_output import check_output, check_output_folder
 from pqpp_files.errors import FileError
+from pqpp_files.paths import check_output, check_output_folder
 from pqpp_files.write_beside import remove_litter, whole_folder, write_beside, write_whole
 
 FILES = ("config.json", "model-*.safetensors")

@@ -130,7 +130,7 @@ def test_parts_together_are_the_whole(tmp_path, monkeypatch, suffix):
     table = TableParts(str(path), "prompt")
     assert (table.rows, table.blank, table.names) == (2000, 1, ["id", "prompt", "score"])
     parts = list(table.parts(typed=True))
-    assert len(parts) == (7 if suffix == "json" else 4)
+    assert len(parts) == 4
     whole = read_table(path)
     for name in whole.columns:
         found = [cell for part in parts for cell in part[name]]

@@ -8,7 +8,8 @@ import argparse
 import importlib
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 
 PARTS = {"functions": 100_000, "command_lines": 10_000, "kills": 200, "checkpoints": 100}
@@ -16,23 +17,42 @@ PARTS = {"functions": 100_000, "command_lines": 10_000, "kills": 200, "checkpoin
 KINDS = ("traceback", "untyped error", "lost file", "execution", "token")
 """What is counted even where there is none; a part may find other kinds too."""
 
+ENOUGH = 100
+"""Of so many calls of a command one at least does what it is for."""
+
 
 def faults_of(part: str, first: int, cases: int, jobs: int = 1) -> dict[int, str]:
     """Run the cases from `first` on, and return what is wrong, by case."""
-    fault_of = importlib.import_module(f"fuzz.fuzz_{part}").fault_of
+    module = importlib.import_module(f"fuzz.fuzz_{part}")
+    counted = getattr(module, "counted_fault_of", None)
     numbers = range(first, first + cases)
     if jobs == 1:
-        return _told(part, numbers, map(fault_of, numbers))
+        return _told(part, numbers, map(counted or module.fault_of, numbers))
     with ProcessPoolExecutor(jobs) as pool:
-        return _told(part, numbers, pool.map(fault_of, numbers, chunksize=10))
+        found = pool.map(counted or module.fault_of, numbers, chunksize=10)
+        return _told(part, numbers, found)
 
 
-def _told(part: str, numbers, found) -> dict[int, str]:
+def _told(part: str, numbers: Iterable[int], found: Iterable) -> dict[int, str]:
     faults = {}
-    for case, fault in zip(numbers, found, strict=True):
+    calls: dict[str, Counter[str]] = defaultdict(Counter)
+    for case, one in zip(numbers, found, strict=True):
+        fault = one
+        if isinstance(one, tuple):
+            fault, name, how = one
+            calls[name].update(["calls", *how])
         if fault:
             faults[case] = fault
             print(f"{part} {case}: {fault}", flush=True)
+    for name, count in sorted(calls.items()):
+        print(f"{name}: " + ", ".join(f"{number} {what}" for what, number in count.items()))
+    if calls:
+        for name in importlib.import_module(f"fuzz.fuzz_{part}").called():
+            count = calls[name]
+            if not count["calls"] or (count["calls"] > ENOUGH and not count["done"]):
+                what = "never did it" if count else "was never called"
+                faults[-len(faults) - 1] = fault = f"not called: {name} {what}"
+                print(f"{part}: {fault}", flush=True)
     return faults
 
 

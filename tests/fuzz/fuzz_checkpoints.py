@@ -172,8 +172,8 @@ def _by_predict(folder: Path, saved: Path) -> None:
 
 
 def _as_encoder(folder: Path, saved: Path) -> object:
-    from pqpp_models.encoder.encoding import layer_means
-    from pqpp_models.encoder.pretrained import load_encoder
+    from pqpp_backbones.encoder.encoding import layer_means
+    from pqpp_backbones.encoder.pretrained import load_encoder
 
     encoder, tokenizer = load_encoder(str(folder))
     return layer_means(encoder, tokenizer, PROMPTS, [0, 1])[1].shape
@@ -219,8 +219,8 @@ def _as_statistics(folder: Path, saved: Path) -> object:
 
 
 def _as_recipe(folder: Path, saved: Path) -> object:
-    from pqpp_models.training.arguments import parse_recipe
-    from pqpp_models.training.options import PredictorRecipe
+    from pqpp_files.options.recipe import parse_recipe
+    from pqpp_models.training.recipe import PredictorRecipe
 
     return parse_recipe(PredictorRecipe, "", "", ["--config", str(folder / "recipe.yaml")])
 

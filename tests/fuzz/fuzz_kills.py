@@ -235,14 +235,22 @@ WRITERS = {
     "select": Writer(
         "chosen.txt",
         _command(
-            *("select", "captions_{}.txt", "--count", "3", "--embeddings", "vectors.npy"),
+            *(
+                "datasets",
+                "select",
+                "captions_{}.txt",
+                "--count",
+                "3",
+                "--embeddings",
+                "vectors.npy",
+            ),
             *("--output", "chosen.txt"),
         ),
     ),
     "collection build": Writer(
         "written",
         _command(
-            *("collection", "build", "captions_{}.txt"),
+            *("models", "collection", "build", "captions_{}.txt"),
             *("--predictor", str(_OLDER / "text_ensemble"), *_FOLDERS),
         ),
     ),

@@ -73,9 +73,9 @@ def test_an_unknown_name_is_not_asked_for_again_and_again(unreachable, words, ca
 
 
 def test_a_backbone_is_not_asked_for_again_and_again(unreachable):
+    from pqpp_backbones.encoder.pretrained import pretrained_encoder
     from pqpp_datasets.select import embed_captions
     from pqpp_models import CheckpointError
-    from pqpp_models.encoder.pretrained import pretrained_encoder
 
     start = time.monotonic()
     with pytest.raises(CheckpointError, match="not in the cache and the Hub cannot be reached"):
@@ -120,8 +120,8 @@ def test_a_repository_is_looked_at_before_a_model_is_built(shared, tmp_path):
     owner = shared.owner
     ask = (
         "from huggingface_hub import HfApi\n"
-        "from pqpp_models.encoder.pretrained import pretrained_encoder\n"
-        "from pqpp_models.pretrained import load_tokenizer\n"
+        "from pqpp_backbones.encoder.pretrained import pretrained_encoder\n"
+        "from pqpp_backbones.pretrained import load_tokenizer\n"
         "HfApi().create_repo({0!r}, exist_ok=True)\n"
         "HfApi().upload_folder(repo_id={0!r}, folder_path={1!r})\n"
         "try:\n"

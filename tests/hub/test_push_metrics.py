@@ -75,7 +75,7 @@ def test_space_as_evaluate_and_gradio_want_it(shared, push, printed):
 
 def test_a_branch_of_its_own(shared, push):
     push("ndcg", shared.owner)
-    report = push("ndcg", shared.owner, "--revision", "v2").stdout
+    report = push("ndcg", shared.owner, "--branch", "v2").stdout
     assert "made the branch v2" in report and "nothing to do" in report
     code = COMPUTE.format(name=f"{shared.owner}/ndcg", how="{'revision': 'v2'}")
     assert shared.user.run(code).value == pytest.approx(0.6696718)

@@ -8,9 +8,9 @@ pytest.importorskip("transformers", reason="RAHF needs transformers")
 from support import local_hub
 from support.tiny_rahf import tiny_feedback
 
-from pqpp_models.pretrained import why_not_loaded
+from pqpp_backbones.pretrained import why_not_loaded
 
-FILES = [
+RAHF_FILES = [
     *("config.json", "model.safetensors", "processor_config.json", "tokenizer_config.json"),
     "tokenizer.json",
 ]
@@ -26,7 +26,7 @@ def said(function, *arguments, **details):
 """
 LOADERS = {
     "RAHF": "from pqpp_feedback.rahf import FeedbackModel\nload = FeedbackModel.from_pretrained",
-    "CLIP": "from pqpp_feedback.rahf.bench.experiments import _loaded_clip as load",
+    "CLIP": "from pqpp_backbones.images.embedding import load_backbone as load",
     "ResNet": "from pqpp_feedback.rahf.bench.baselines import TrainedBaseline\n"
     "load = lambda name: TrainedBaseline.from_backbone('resnet', name)",
     "pipeline": "from pqpp_feedback.rahf.uses.fine_tune import load_pipeline as load",
@@ -60,21 +60,21 @@ def run(shared, tmp_path):
 
 
 def test_the_command_pushes_and_says_what_it_would_do(shared, saved):
-    words = ("models", "push", str(saved), f"{shared.owner}/rahf", "--private", "--revision", "v2")
+    words = ("models", "push", str(saved), f"{shared.owner}/rahf", "--private", "--branch", "v2")
     dry = shared.user.pqpp(*words, "--dry-run")
     assert dry.value == 0 and not shared.hub.hub.store.repositories
-    assert all(f"would add {name}" in dry.stdout for name in FILES)
+    assert all(f"would add {name}" in dry.stdout for name in RAHF_FILES)
     assert shared.user.pqpp(*words).value == 0
     repository = shared.hub.hub.store.repositories["model", f"{shared.owner}/rahf"]
     files = repository.commits[repository.branches["v2"]].files
-    assert repository.private and sorted(files) == sorted([".gitattributes", *FILES])
+    assert repository.private and sorted(files) == sorted([".gitattributes", *RAHF_FILES])
 
 
 def test_nothing_unusable_is_published(run, shared, saved):
     weights = saved / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
-    code = f"from pqpp_models.hub import push_to_hub\nresult = said(push_to_hub, {str(saved)!r}, "
-    kind, text = run(code + f"'{shared.owner}/rahf')")
+    code = "from pqpp_feedback.rahf.feedback import push_feedback_model as push\n"
+    kind, text = run(f"{code}result = said(push, {str(saved)!r}, '{shared.owner}/rahf')")
     assert kind == "CheckpointError" and "holds no usable RAHF model" in text
     assert not shared.hub.requests
 

@@ -139,7 +139,7 @@ def test_an_unknown_label_is_refused(bad):
         ([["2", "1"]], ["a"], "str"),
         ([[2, 1], [2]], ["a", "b"], "different lengths"),
         ([[1 + 2j]], ["a"], "complex"),
-        ([[2, 1]], ["a", "b"], "one prompt id for each image"),
+        ([[2, 1]], ["a", "b"], "2 `prompt_ids` and 1 `labels`"),
         ([[2, 1]], "a", "single string"),
         ([[2], [1]], ["a", 1], "int, str"),
         ([[2], [1]], [1.0, 2.0], "float"),

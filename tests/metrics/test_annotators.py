@@ -94,9 +94,9 @@ def test_photographs_alone_only_admit():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"control_labels": [[2]]}, "1 images and `labels` 2"),
+        ({"control_labels": [[2]]}, "1 `control_labels` and 2 `labels`"),
         ({"control_labels": [[2], [5]]}, "`control_labels` holds 5"),
-        ({"reference_images": [True]}, "1 images and `labels` 2"),
+        ({"reference_images": [True]}, "1 `reference_images` and 2 `labels`"),
         ({"reference_images": [2, 0]}, "true or false"),
         ({"control_labels": [[2], [1]], "min_kappa": 3}, "min_kappa"),
         ({"control_labels": [[2], [1]], "best": 0}, "best"),
@@ -111,8 +111,8 @@ def test_bad_rules_are_refused(options, words):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (([[2, 1]], ["a"], [0.5]), "1 values and `labels` 2"),
-        (([[2, 1]], ["a", "b"], [0.5, 0.4]), "2 images and `labels` 1"),
+        (([[2, 1]], ["a"], [0.5]), "1 `quality` and 2 `labels`"),
+        (([[2, 1]], ["a", "b"], [0.5, 0.4]), "2 `prompt_ids` and 1 `labels`"),
         (([[7, 1]], ["a"], [0.5, 0.4]), "holds 7"),
     ],
 )
@@ -123,16 +123,15 @@ def test_bad_selections_are_refused(arguments, words):
 
 def test_each_input_is_checked_once(monkeypatch):
     """With control labels the votes pass one check, not one in every step."""
-    from pqpp_metrics.functional import _admission, _votes, aggregation
+    from pqpp_metrics.functional import _votes
 
-    checked = []
+    checked, as_votes = [], _votes.as_votes
 
     def noted(name, labels):
         checked.append(name)
-        return _votes.as_votes(name, labels)
+        return as_votes(name, labels)
 
-    for module in (aggregation, _admission):
-        monkeypatch.setattr(module, "as_votes", noted)
+    monkeypatch.setattr(_votes, "as_votes", noted)
     votes = [[2, 0], [0, 2], [1, 1], [2, 2]]
     ids, scores = hbpp(votes, list("aabb"), control_labels=[[2], [0], [1], [2]])
     assert checked == ["labels", "control_labels"]

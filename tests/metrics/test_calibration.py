@@ -36,7 +36,7 @@ def test_the_runs_of_a_cell(script):
     true = {"pearson": 0.5, "spearman": 0.483, "kendall": 1 / 3, "smare": 0.23, "rmse": 1.0}
     hits = script.covered("normal", 50, true, None, 20)
     assert all(found.sum() >= 15 for found in hits.values())
-    found = script.rejected("tied", 30, dict.fromkeys(script.MEASURES, 0), None, 4)
+    found = script.rejected("tied", 30, dict.fromkeys(script.QPP_MEASURES, 0), None, 4)
     assert all(len(one) == 4 for one in found.values())
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pqpp_metrics import registration
 from pqpp_metrics.errors import UnknownMetricError
-from pqpp_metrics.modules import load_metric
+from pqpp_metrics.load import load_metric
 
 NAMES = registration.list_metrics()
 PACKAGE = registration._PACKAGE

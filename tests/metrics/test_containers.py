@@ -9,7 +9,7 @@ from metrics.module_cases import CASES
 
 from pqpp_metrics import functional, registration
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.modules import load_metric
+from pqpp_metrics.load import load_metric
 
 torch = pytest.importorskip("torch")
 MODULES = registration.list_metrics()
@@ -219,8 +219,8 @@ def test_masked_entries_are_never_values(name):
         (torch.eye(3).to_sparse(), "no dense tensor"),
         (np.zeros(3, dtype=[("a", float)]), "must hold numbers"),
         (np.array(["2020-01-01"], dtype="datetime64[D]"), "must hold numbers"),
-        ([2**60, 2**60 + 1, None], "cannot tell apart"),
-        ([2**70, 1], "cannot tell apart"),
+        ([2**60, 2**60 + 1, None], "inexact as float64"),
+        ([2**70, 1], "inexact as float64"),
         ({1.0, 2.0}, "must hold numbers"),
         (pd.Series(["a", None]), "must hold numbers"),
         (pa.array([{"a": 1}]), "must hold numbers"),

@@ -24,14 +24,17 @@ def test_examples(name):
 
 @pytest.mark.parametrize("name", functional.__all__)
 def test_sections(name):
-    """What is given back, an example, and every option; what a name says need not be repeated."""
+    """What is given back, an example, and every option, once for all that share it."""
     function = getattr(functional, name)
     text = inspect.getdoc(function)
+    elsewhere = re.findall(r"(?:is|are) as (?:for )?`(\w+)`", text)
+    told = text + "".join(inspect.getdoc(vars(functional)[other]) for other in elsewhere)
     parameters = inspect.signature(function).parameters
     assert "Example:" in text and ("Returns:" in text or "->" in text or len(parameters) == 1)
     for parameter in parameters.values():
         if parameter.default is not inspect.Parameter.empty:
-            assert f"    {parameter.name}:" in text, f"{name} does not describe {parameter.name}"
+            ways = f"    {parameter.name}:", f"`{parameter.name}`"
+            assert any(way in told for way in ways), f"{name} does not describe {parameter.name}"
     arguments = text.partition("Args:\n")[2].partition("\n\n")[0]
     described = re.findall(r"^    (\w+):", arguments, re.MULTILINE)
     assert set(described) <= set(parameters), f"{name} describes what it does not take"

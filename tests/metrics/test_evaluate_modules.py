@@ -16,7 +16,7 @@ from metrics.module_cases import CASES
 
 from pqpp_metrics import registration
 from pqpp_metrics.errors import InputFormError, MetricInputError
-from pqpp_metrics.modules import load_metric
+from pqpp_metrics.load import load_metric
 
 NAMES = registration.list_metrics()
 

@@ -196,7 +196,7 @@ def test_judged_share_of_short_runs():
         ({"a": {"x": 1}}, {"a": {}}, "`qrels` holds no document"),
         ({"a": {"x": "high"}}, {"a": {"x": 1}}, "no numbers"),
         ({"a": {"x": np.nan}}, {"a": {"x": 1}}, "holds nan for query a, document x"),
-        ([("a", "x", 1), ("a", "x", 2)], {"a": {"x": 1}}, "document x twice in query a"),
+        ([("a", "x", 1), ("a", "x", 2)], {"a": {"x": 1}}, "document x is there twice in query a"),
         ({"a": {"x": 1}}, {"b": {"x": 1}}, "not in the run"),
         ("none.run", {"b": {"x": 1}}, "none.run"),
     ],

@@ -71,7 +71,7 @@ def test_undefined_is_nan():
     [
         ([], [], "empty"),
         ([[1]], [[1], [0]], "1 `predictions` and 2 `references`"),
-        ([[1, 0]], [[1]], "sample 0 has 2 predicted and 1 true"),
+        ([[1, 0]], [[1]], r"2 `predictions\[0\]` and 1 `references\[0\]`"),
         ([[1], [2]], [[1], [0]], r"`predictions\[1\]` holds 2"),
         (["a"], [[1]], "text on one side"),
         ("a_0", "a_0", "single string"),

@@ -331,7 +331,7 @@ def test_mixed_libraries_are_refused():
 @pytest.mark.parametrize(
     ("unretrieved", "words"),
     [
-        ([[1], [0]], "2 queries"),
+        ([[1], [0]], "2 `unretrieved` and"),
         ([[-1]], "holds -1"),
         ([[np.nan]], "NaN"),
         ([1], "dimension"),

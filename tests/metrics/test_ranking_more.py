@@ -20,7 +20,7 @@ from pqpp_metrics.functional import (
     rank_biased_precision,
     reciprocal_rank,
 )
-from pqpp_metrics.modules import load_metric
+from pqpp_metrics.load import load_metric
 from pqpp_metrics.registration import list_metrics, metric_path
 
 RULES = ["expected", "optimistic", "pessimistic", "order"]

@@ -9,7 +9,8 @@ import scipy.stats
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _resampled, _swapped, paired_bootstrap, paired_permutation
-from pqpp_metrics.functional.resampling import _draws, _swaps
+from pqpp_metrics.functional._resampled import draws_of_queries
+from pqpp_metrics.functional.resampling import _swaps
 
 MEASURES = {
     "kendall": lambda x, y: scipy.stats.kendalltau(x, y).statistic,
@@ -32,7 +33,7 @@ def three(n=40, ties=False, seed=0):
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_resample_has_the_measure_of_its_queries(name, ties):
     x, _, y = three(ties=ties)
-    (weights,) = _draws(len(y), 60, 3, "kendall")
+    (weights,) = draws_of_queries(len(y), 60, 3)
     assert (weights.sum(axis=1) == len(y)).all()
     rows = [np.repeat(np.arange(len(y)), weight.astype(int)) for weight in weights]
     expected = [MEASURES[name](x[row], y[row]) for row in rows]
@@ -45,7 +46,7 @@ def test_every_resample_has_the_measure_of_its_queries(name, ties):
 def test_every_swap_has_the_measure_of_its_predictions(name, ties):
     x, other, y = three(ties=ties)
     a, b = _swapped.prepared(name, x, other, 0)
-    (swaps,) = _swaps(len(y), 60, 3, "kendall")
+    (swaps,) = _swaps(len(y), 60, 3, 10_000)
     expected = [
         MEASURES[name](np.where(keep, a, b), y) - MEASURES[name](np.where(keep, b, a), y)
         for keep in swaps.astype(bool)
@@ -59,7 +60,7 @@ def test_bootstrap_by_hand():
     x, other, y = three(n=30, ties=True)
     order = sorted(range(30), key=lambda row: (y[row], x[row], other[row]))
     x, other, y = x[order], other[order], y[order]
-    drawn = np.concatenate(list(_draws(30, 200, 5, "pearson"))).astype(int)
+    drawn = np.concatenate(list(draws_of_queries(30, 200, 5))).astype(int)
     rows = [np.repeat(np.arange(30), counts) for counts in drawn]
     measure = MEASURES["pearson"]
     differences = np.array([measure(x[row], y[row]) - measure(other[row], y[row]) for row in rows])
@@ -83,14 +84,14 @@ def test_the_order_of_the_queries_does_not_matter(test, name, ties):
 
 def test_more_queries_than_a_block():
     x, other, y = three(n=1300, ties=True)
-    (weights,) = _draws(len(y), 3, 1, "kendall")
+    (weights,) = draws_of_queries(len(y), 3, 1)
     rows = [np.repeat(np.arange(len(y)), weight.astype(int)) for weight in weights]
     expected = [scipy.stats.kendalltau(x[row], y[row]).statistic for row in rows]
     np.testing.assert_allclose(
         _resampled.OF_RESAMPLES["kendall"](weights, x, y), expected, atol=1e-12
     )
     a, b = _swapped.prepared("kendall", x, other, 0)
-    (swaps,) = _swaps(len(y), 2, 1, "kendall")
+    (swaps,) = _swaps(len(y), 2, 1, 10_000)
     keep = swaps.astype(bool)
     expected = [
         MEASURES["kendall"](np.where(k, a, b), y) - MEASURES["kendall"](np.where(k, b, a), y)
@@ -127,7 +128,7 @@ def test_the_interval_holds_the_difference_and_the_same_predictor_differs_by_not
 def test_the_bootstrap_says_and_holds_the_least_number_of_queries():
     """Of two equally good predictors it told 48 to 72 % apart at n = 2, with p = .0004."""
     for n in (2, 29):
-        words = f"{n} queries were given; a bootstrap needs at least 30: use paired_permutation"
+        words = rf"shape \({n},\); a bootstrap needs at least 30: use paired_permutation"
         with pytest.raises(MetricInputError, match=words):
             paired_bootstrap(*three(n))
     assert paired_bootstrap(*three(30), resamples=20)["n"] == 30

@@ -403,7 +403,7 @@ def test_sauc_of_tensors():
     ("inputs", "words"),
     [
         (([[[1, 2]]], [[[1, 0]]]), "holds one map"),
-        (([[1, 2]], [[1, 0]]), r"shape \(2,\); give \(images, height, width\)"),
+        (([[1, 2]], [[1, 0]]), r"shape \(2,\); it must have 2 dimension"),
         (([[[1, 2]], [[1]]], [[[1, 0]], [[1, 0]]]), "shapes differ"),
         (([[[1, 2]], [[1, 3]]], [[[1, 0]]]), "2 `predictions` and 1 `references`"),
         (([[[1, 2]], [[1, 3]]], [[[1, 0]], [[-1, 0]]]), "`references` holds -1"),

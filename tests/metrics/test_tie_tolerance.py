@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pqpp_metrics import functional as F
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._statistics import merge_ties
+from pqpp_metrics.functional._pairs import merge_ties
 
 NOISY = 0.1 + 0.2  # 0.30000000000000004
 # Five queries, two of them equal but for noise on one side: as Kendall sees them with ties,

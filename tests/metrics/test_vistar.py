@@ -14,7 +14,7 @@ from pqpp_metrics.functional import (
     scene_composition,
     text_rendering,
 )
-from pqpp_metrics.functional.text_rendering import _levenshtein
+from pqpp_metrics.functional.vistar import _levenshtein
 
 GOOD = {
     "positive": [[1, 1, 0], [1, 1, 1], [0, 0, 1]],
@@ -63,11 +63,11 @@ def test_even_answers():
     ("changed", "words"),
     [
         ({"positive": [[1, 2, 0]] * 3}, "holds 2"),
-        ({"positive": [[1, 1, 0]]}, "1 `positive`, 3 `negative`"),
+        ({"positive": [[1, 1, 0]]}, "1 `positive` and 3 `negative`"),
         ({"levels": [1, 1, 5]}, "holds 5"),
         ({"levels": [1, 1, 1.5]}, "holds 1.5"),
         ({"level_weights": [0.5, 0.6, 0, 0]}, "sum to 1.1"),
-        ({"level_weights": [1, 0, 0]}, "3 weights"),
+        ({"level_weights": [1, 0, 0]}, r"shape \(3,\); give 4"),
         ({"level_weights": [0.4, 0.1, 0.5, 0]}, "level 2 has weight but no facts"),
         ({"question_weights": [0.5, 0.75, 1]}, "level 1 sum to 1.25"),
         ({"question_weights": [-0.5, 1.5, 1]}, "-0.5"),

@@ -1,13 +1,15 @@
 """What the tests of the predictors share."""
 
 import csv
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from models.made_up import made_up
 
+from pqpp_backbones.encoder.normaliser import normalise
 from pqpp_models import TARGETS
-from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.predictor import RidgePredictor
 
@@ -45,6 +47,18 @@ def read_split(real_data):
     return read
 
 
+@pytest.fixture(scope="session")
+def real_studies(real_data, tmp_path_factory):
+    """The studies of `alignment` as published."""
+    import datasets
+
+    from pqpp_models.text.training.studies import read_sources
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path_factory.mktemp("studies"))
+        return read_sources(str(real_data))
+
+
 @pytest.fixture
 def nltk_data(real_data, monkeypatch):
     """Let NLTK find its data in the folder of real data."""
@@ -58,27 +72,30 @@ def nltk_data(real_data, monkeypatch):
 def ensemble(tmp_path_factory):
     """A text ensemble of a tiny encoder, with 60 labelled and 50 further captions."""
     pytest.importorskip("transformers")
-    from support.tiny_models import load_script, save_text_encoder
-    from transformers import AutoModel, AutoTokenizer
+    from support.tiny_models import save_text_encoder
 
-    from pqpp_models.encoder.encoding import layer_means
+    from pqpp_backbones.encoder.encoding import layer_means
+    from pqpp_backbones.encoder.pretrained import load_encoder
+    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+    from pqpp_models.text.training.builds import train_ensemble
     from pqpp_models.text.training.collection_model import FitSettings
+    from pqpp_models.text.training.recipe import EnsembleRecipe
+    from pqpp_models.text.training.teacher import TunedSettings
     from pqpp_models.training.data import Rows
 
     folder = save_text_encoder(tmp_path_factory.mktemp("encoder"))
-    script = load_script("train_text_ensemble")
     prompts, scores = made_up(60)
     prompts = [normalise(f"{prompt} {number}") for number, prompt in enumerate(prompts)]
     captions = [f"{prompt} and more {i}" for i, prompt in enumerate(made_up(50, seed=1)[0])]
     captions = [normalise(caption) for caption in captions]
-    recipe = script.EnsembleRecipe(
+    recipe = EnsembleRecipe(
         model=str(folder),
         dataset="made up",
         targets=list(TARGETS),
         captions=__file__,
         layers=[0, 1, 2],
         fit=FitSettings(kernel_layers=(2, 1), networks=2, hidden_size=8, epochs=2),
-        tuned=script.TunedSettings(
+        tuned=TunedSettings(
             targets=["mean_hbpp", "glide_hbpp"],
             share=0.3,
             epochs=1,
@@ -87,11 +104,13 @@ def ensemble(tmp_path_factory):
             max_length=48,
         ),
     )
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    encoder = AutoModel.from_pretrained(folder).eval()
-    encoded = layer_means(encoder, tokenizer, [*prompts, *captions], recipe.layers)
-    rows = Rows(prompts, scores, None)
-    read = script.Read(rows, scores, captions, encoder, tokenizer, encoded)
-    predictor = script.train_ensemble(recipe, read, np.arange(60))
-    predictor.details |= script.describe(recipe, read)
-    return predictor
+    encoder, tokenizer = load_encoder(str(folder))
+    texts = [*prompts, *captions]
+    encoded = layer_means(encoder, tokenizer, texts, recipe.layers)
+    data = SimpleNamespace(
+        **{"train": Rows(prompts, scores, None), "goals": scores, "captions": captions},
+        **{"new_model": partial(BertForPerformancePrediction.from_backbone, str(folder))},
+        **{"encoder": encoder, "tokenizer": tokenizer, "texts": texts},
+        states=lambda rows: {layer: states[rows] for layer, states in encoded.items()},
+    )
+    return train_ensemble(recipe, data, np.arange(60))

@@ -12,21 +12,21 @@ from support.processes import run_python  # noqa: E402
 from support.spellings import TYPED, ten_thousand_prompts, typed_otherwise  # noqa: E402
 from support.tiny_models import REPOSITORY, save_text_encoder, save_vit  # noqa: E402
 
+from pqpp_backbones.encoder.encoding import as_batch  # noqa: E402
+from pqpp_backbones.encoder.normaliser import CURRENT  # noqa: E402
+from pqpp_backbones.encoder.pretrained import load_encoder, longest_input  # noqa: E402
+from pqpp_backbones.encoder.tokens import length_sorted  # noqa: E402
+from pqpp_backbones.errors import ModelError  # noqa: E402
 from pqpp_models import (  # noqa: E402
     TARGETS,
     CheckpointError,
     Predictor,
-    PredictorError,
     UnknownPredictorError,
     list_predictors,
 )
 from pqpp_models.bert.configuration_bert_predictor import BertPredictorConfig  # noqa: E402
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction  # noqa: E402
 from pqpp_models.bert.predictor import BertPredictor  # noqa: E402
-from pqpp_models.encoder.encoding import as_batch  # noqa: E402
-from pqpp_models.encoder.normaliser import CURRENT  # noqa: E402
-from pqpp_models.encoder.pretrained import load_encoder, longest_input  # noqa: E402
-from pqpp_models.encoder.tokens import length_sorted  # noqa: E402
 
 PROMPTS = ["a cat", "?", "a man riding a wave on a surfboard", "zebra " * 90, "été 猫", "a cat"]
 
@@ -256,7 +256,7 @@ def test_a_default_length_is_lowered_and_one_asked_for_is_refused(tmp_path):
     kept = BertForPerformancePrediction.from_backbone(str(tmp_path / "short"), max_length=40)
     assert kept.config.max_length == 40
     for length in (41, 128):
-        with pytest.raises(PredictorError, match=f"`max_length` is {length}, .* takes 40 tokens"):
+        with pytest.raises(ModelError, match=f"`max_length` is {length}, .* takes 40 tokens"):
             BertForPerformancePrediction.from_backbone(str(tmp_path / "short"), max_length=length)
 
 

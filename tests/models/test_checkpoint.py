@@ -11,8 +11,9 @@ import pytest
 from models.made_up import made_up
 from safetensors.numpy import load_file, save_file
 
+from pqpp_backbones.checkpoint import FORMAT_VERSION, write_checkpoint
+from pqpp_backbones.errors import ModelError
 from pqpp_models import TARGETS, CheckpointError, Predictor, PredictorError
-from pqpp_models.checkpoint import FORMAT_VERSION, write_checkpoint
 from pqpp_models.measures.predictor import MeasurePredictor
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.predictor import RidgePredictor
@@ -244,8 +245,8 @@ def test_weights_that_do_not_fit(saved, change, said):
     refused(saved, "model.safetensors", said)
 
 
-def test_every_error_is_a_predictor_error():
-    assert issubclass(CheckpointError, PredictorError)
+def test_every_error_is_a_model_error():
+    assert issubclass(CheckpointError, ModelError) and issubclass(PredictorError, ModelError)
 
 
 def test_what_is_no_number_is_not_saved(tmp_path):

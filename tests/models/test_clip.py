@@ -12,6 +12,7 @@ Image = pytest.importorskip("PIL.Image", reason="the CLIP predictor needs pillow
 
 from support.tiny_models import load_script, save_clip, save_text_encoder  # noqa: E402
 
+from pqpp_backbones.errors import ModelError  # noqa: E402
 from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
 from pqpp_models.images.pairs import performance, read_pairs  # noqa: E402
 
@@ -99,7 +100,7 @@ def test_images_of_every_form_are_the_same(backbone, tmp_path):
 
 def test_an_unreadable_image_is_refused(backbone, tmp_path):
     (tmp_path / "no.png").write_text("no image")
-    with pytest.raises(PredictorError, match="could not be read"):
+    with pytest.raises(ModelError, match="could not be read"):
         new_predictor(backbone).predict([{"prompt": "a", "images": [tmp_path / "no.png"]}])
 
 
@@ -123,7 +124,7 @@ def test_a_configuration_with_another_task_is_refused(backbone, tmp_path):
 
 
 def test_pairs_score_the_same_by_forward_alone(backbone):
-    from pqpp_models.images.embedding import score_pairs, score_pairs_whole
+    from pqpp_models.images.scoring import score_pairs, score_pairs_whole
 
     predictor = new_predictor(backbone)
     rows = [{"prompt": p, "images": [picture(b) for b in (0, 90, 250)]} for p in ("a", "a cat")]
@@ -220,8 +221,8 @@ def test_a_model_of_another_kind_is_told(tmp_path):
 
 
 def test_training_without_images_says_where_they_are(tmp_path):
+    from pqpp_files.options.option import RecipeError
     from pqpp_models.training.data import image_options
-    from pqpp_models.training.options import RecipeError
 
     recipe = SimpleNamespace(dataset="pqpp", subset=None, image_dir=None)
     with pytest.raises(RecipeError, match=r"pqpp comes without images; .*33\.5 GB, .*https://"):

@@ -87,7 +87,7 @@ def test_saved_predictor_predicts_the_same(tmp_path):
 
 
 def test_weights_of_another_network_are_refused(tmp_path):
-    from pqpp_models.checkpoint import read_config, read_tensors
+    from pqpp_backbones.checkpoint import read_config, read_tensors
 
     small = new_predictor().save_pretrained(tmp_path / "small")
     config = read_config(small)

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pqpp_backbones.checkpoint import write_checkpoint
+from pqpp_backbones.foreign import check_foreign
 from pqpp_models import CheckpointError, Predictor
-from pqpp_models.checkpoint import write_checkpoint
-from pqpp_models.foreign import check_foreign
 from pqpp_models.measures.pre_retrieval.statistics import CaptionStatistics
 
 OLDER = Path(__file__).parent / "older_checkpoints"
@@ -50,7 +50,7 @@ HOSTILE = {
     "more depth": (lambda f: put(f, "a.json", b"[" * 10**6), "is nested too deeply"),
     "header": (
         lambda f: put(f, "a.safetensors", (10**8).to_bytes(8, "little") + b" " * (10**8 + 9)),
-        "tells more of itself",
+        "is larger",
     ),
     "index": (
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),

@@ -14,9 +14,9 @@ pytest.importorskip("torch", reason="the predictor needs torch")
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
+    from pqpp_backbones.pretrained import load_tokenizer
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.bert.predictor import BertPredictor
-    from pqpp_models.pretrained import load_tokenizer
 
     folder = tmp_path_factory.mktemp("sound")
     encoder = str(save_text_encoder(folder / "encoder"))
@@ -89,9 +89,9 @@ def test_each_is_refused_in_a_line_two_seconds_and_half_a_gigabyte(sound, tmp_pa
 
 
 def test_transformers_own_loading_is_bounded_too(sound, tmp_path):
+    from pqpp_backbones.encoder.pretrained import pretrained_encoder
+    from pqpp_backbones.images.embedding import load_backbone
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.encoder.pretrained import pretrained_encoder
-    from pqpp_models.images.backbone import load_backbone
 
     layers = made_hostile(sound, tmp_path / "bert", HOSTILE["layers"])
     with pytest.raises(CheckpointError, match=r"'num_hidden_layers' is 1e\+07, but there are"):

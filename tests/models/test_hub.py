@@ -8,15 +8,16 @@ from support import local_hub
 from support.processes import run_python
 
 import pqpp_models
-from pqpp_models.hub import is_repository_id
+from pqpp_hub import is_repository_id
 
 LOAD = """
 import json
-from pqpp_models import Predictor, PredictorError
+from pqpp_files.errors import PqppError
+from pqpp_models import Predictor
 try:
     predictor = Predictor.from_pretrained(REPOSITORY, **OPTIONS)
     print(json.dumps(predictor.predict(["a man near a wave"], "mean_rr").tolist()))
-except PredictorError as error:
+except PqppError as error:
     print(json.dumps([type(error).__name__, str(error)]))
 """
 

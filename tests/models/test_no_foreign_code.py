@@ -76,9 +76,9 @@ FOREIGN = {"AutoTokenizer": ["someone/else--tokenizer.Theirs", None]}
 @pytest.fixture
 def bert(tmp_path):
     pytest.importorskip("torch", reason="the predictor needs torch")
+    from pqpp_backbones.pretrained import load_tokenizer
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.bert.predictor import BertPredictor
-    from pqpp_models.pretrained import load_tokenizer
 
     encoder = str(save_text_encoder(tmp_path / "encoder"))
     model = BertForPerformancePrediction.from_backbone(encoder, targets=["mean_rr"])
@@ -121,8 +121,8 @@ def test_a_checkpoint_that_names_code_is_refused_before_anything_is_built(
 
 def test_a_backbone_that_names_code_is_refused(tmp_path):
     pytest.importorskip("torch", reason="models need torch")
-    from pqpp_models.images.backbone import load_backbone
-    from pqpp_models.pretrained import load_processor
+    from pqpp_backbones.images.embedding import load_backbone
+    from pqpp_backbones.pretrained import load_processor
 
     folder = save_clip(tmp_path / "clip")
     load_backbone(str(folder))

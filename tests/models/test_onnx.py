@@ -9,13 +9,13 @@ for needed in ("transformers", "onnx", "onnxruntime", "onnxscript"):
 
 from support.tiny_models import save_text_encoder  # noqa: E402
 
+from pqpp_backbones.encoder.normaliser import CURRENT  # noqa: E402
 from pqpp_models import CheckpointError, Predictor  # noqa: E402
 from pqpp_models.bert.modeling_bert_predictor import (  # noqa: E402
     BertForPerformancePrediction,
 )
 from pqpp_models.bert.onnx_predictor import OnnxBertPredictor, quantize_graph  # noqa: E402
 from pqpp_models.bert.predictor import BertPredictor  # noqa: E402
-from pqpp_models.encoder.normaliser import CURRENT  # noqa: E402
 
 PROMPTS = ["a cat", "?", "a man riding a wave on a surfboard", "zebra " * 90]
 

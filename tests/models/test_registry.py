@@ -38,7 +38,7 @@ def test_the_default_comes_first_and_the_eight_features_follow():
 
 @pytest.mark.parametrize("group", ["ego_network", "pre_retrieval", "post_retrieval"])
 def test_the_unsupervised_families_are_groups(group):
-    module = importlib.import_module(f"pqpp_models.measures.{group}")
+    module = importlib.import_module(f"pqpp_models.measures.{group}.measures")
     assert expand_predictors(group) == tuple(module.MEASURES)
 
 

@@ -11,9 +11,11 @@ pytest.importorskip("transformers", reason="the models need transformers")
 from safetensors.torch import load_file, save_file  # noqa: E402
 from support.tiny_models import save_clip, save_text_encoder  # noqa: E402
 
+from pqpp_backbones import registration as shared_registration  # noqa: E402
+from pqpp_backbones.errors import ModelError  # noqa: E402
+from pqpp_backbones.pretrained import StrictLoading  # noqa: E402
 from pqpp_feedback import registration as feedback_registration  # noqa: E402
-from pqpp_models import CheckpointError, PredictorError, registration  # noqa: E402
-from pqpp_models.pretrained import StrictLoading  # noqa: E402
+from pqpp_models import CheckpointError, registration  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -105,10 +107,10 @@ def test_the_options_of_transformers_stay(saved, tmp_path):
 
 
 def test_every_model_of_ours_is_strict():
-    for package in (registration, feedback_registration):
-        assert package._ours.models
-        for _, path in package._ours.models.values():
-            assert issubclass(registration._load(path), StrictLoading)
+    for ours in (registration._PREDICTORS, feedback_registration._FEEDBACK):
+        assert ours.models
+        for _, path in ours.models.values():
+            assert issubclass(shared_registration._load(path), StrictLoading)
 
 
 def test_a_pipeline_without_its_tokenizer_says_so(saved, tmp_path):
@@ -145,5 +147,5 @@ def test_a_pipeline_without_a_model_says_what_to_give(package):
     from transformers import pipeline
 
     package.register()
-    with pytest.raises(PredictorError, match="has no default model; give model=, a folder"):
+    with pytest.raises(ModelError, match="has no default model; give model=, a folder"):
         pipeline(package.TASK)

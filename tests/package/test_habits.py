@@ -10,7 +10,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from pqpp_cli.main import build_parser
+from pqpp_cli.commands import named
 
 ROOT = Path(__file__).parents[2]
 FORMS = [
@@ -133,4 +133,4 @@ def test_the_commands_of_a_release_are_there():
     ours = [line.split()[1:] for line in release_commands() if line.startswith(".venv/bin/pqpp ")]
     assert len(ours) == 4
     for words in ours:
-        build_parser().parse_args(words)
+        named(words)

@@ -139,7 +139,7 @@ def test_the_site_is_built_without_a_warning_and_asks_nothing_from_outside(site)
 
 @pytest.mark.slow
 def test_every_public_name_and_command_is_on_the_site(site, parts):
-    from pqpp_cli.main import _COMMANDS
+    from pqpp_cli.commands import names_in
 
     reference = parts("reference")
     listed = (site / VERSION / "genindex.html").read_text("utf-8")
@@ -147,7 +147,7 @@ def test_every_public_name_and_command_is_on_the_site(site, parts):
         for module in modules:
             for name in reference.public_names(module):
                 assert f"#{module}.{name}" in listed, f"{module}.{name}"
-    for command in _COMMANDS:
+    for command in names_in():
         assert (site / VERSION / f"made/commands/{command}.html").is_file()
 
 

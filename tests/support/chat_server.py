@@ -16,7 +16,8 @@ class ChatServer:
         answer: Called with the body of a request; returns the text of the reply, or all of it as a
             dict where the endpoint is of another kind.
         faults: One a request, used up in order: None, a status, a status with what is said, `slow`,
-            `cut`, `nonsense`, `empty`, `endless`, or `wait N`: status 429 that asks for N seconds.
+            `drip`, `cut`, `nonsense`, `empty`, `endless`, or `wait N`: status 429 that asks for N
+            seconds.
         asked: The bodies that came.
         keys: The Authorization headers that came.
     """
@@ -49,6 +50,12 @@ def serve_chat():
                 return self._send(429, {}, {"Retry-After": fault.split()[1]})
             if fault == "slow":
                 over.wait(5)
+            if fault == "drip":  # headers that do not end, a byte at a time
+                with contextlib.suppress(OSError):
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+                    while not over.wait(0.02):
+                        self.wfile.write(b"x")
+                return None
             if fault == "nonsense":
                 return self._send(200, [1, 2])
             if fault == "cut":

@@ -4,6 +4,7 @@ import csv
 
 from PIL import Image, ImageDraw
 
+from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.study import make_study
 
 PROMPT = 'A red cube on a "blue" ball, beside a cat.'
@@ -64,7 +65,7 @@ def kind_study(
 
 def values(served):
     """What was said, in the order in which it came."""
-    votes = sorted(served.store.answers.votes(), key=lambda vote: vote.created)
+    votes = sorted(current_votes(served.store), key=lambda vote: vote.created)
     return [vote.value for vote in votes]
 
 

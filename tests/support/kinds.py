@@ -2,8 +2,6 @@
 
 import csv
 
-import jsonschema
-
 from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds import ShownImage, ShownItem, Vote
 
@@ -21,13 +19,11 @@ def vote(image, annotator, value, prompt_id="1", prompt="A cat.", model="sdxl", 
 
 
 def answer_error(kind, value, item, task):
-    """What is wrong with a value, by its schema or its kind; None if nothing is."""
-    settings = kind.check_study(task)
+    """What is wrong with a value; None if nothing is."""
     try:
-        jsonschema.validate(value, kind.schema_of(settings))
-        kind.check(value, item, settings)
-    except (AnswerError, jsonschema.ValidationError) as error:
-        return str(error).splitlines()[0]
+        kind.check(value, item, kind.check_study(task))
+    except AnswerError as error:
+        return str(error)
     return None
 
 

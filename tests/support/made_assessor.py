@@ -6,9 +6,9 @@ import signal
 import numpy as np
 from PIL import Image
 
+from pqpp_backbones.pretrained import Model
 from pqpp_feedback.assess.assessor import Assessor, Verdict, random_for
-from pqpp_feedback.assess.errors import ImageError
-from pqpp_models.pretrained import Model
+from pqpp_feedback.errors import ImageError
 
 
 class Redness(Assessor):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_NAMED = re.compile(r"(?:#|\{#|<!--) ([\w./-]+/[\w.-]+)(, at its end)?(?: #\}| -->)?")
+_NAMED = re.compile(r"(?:#|//|\{#|<!--) ([\w./-]+/[\w.-]+)(, at its end)?(?: #\}| -->)?")
 
 
 def copy_of_the_checkout(folder: Path) -> Path:
@@ -19,6 +19,13 @@ def copy_of_the_checkout(folder: Path) -> Path:
             shutil.copy(path, place)
     shutil.copy(ROOT / "pyproject.toml", folder)
     return folder
+
+
+def copy_of_everything(folder: Path) -> Path:
+    """Copy all but what is made here: environments, caches, builds."""
+    made = (".git", ".venv*", "build", "_build", "made", "dist", "*.egg-info", "__pycache__")
+    caches = (".*_cache", ".hypothesis")
+    return shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*made, *caches))
 
 
 def follow(heading: str, folder: Path) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import uvicorn
 
 from pqpp_annotation.store.database import open_store
+from pqpp_annotation.store.invitations import make_links
 from pqpp_annotation.web.app import create_app
 
 SECRET = "a secret of the tests, long enough to sign"
@@ -32,12 +33,12 @@ class Served:
 
     def link(self, role: str = "annotator", **how) -> str:
         """Return a new invitation's link."""
-        [(token, _)] = self.store.invitations.create(1, role=role, **how)
+        [(token, _)] = make_links(self.store, 1, role=role, **how)
         return f"{self.url}/join/{token}"
 
     def start(self) -> None:
         """Start the server, again at the same port after `stop`."""
-        app = create_app(self.store, self.study, secret=SECRET)
+        app = create_app(self.store, secret=SECRET)
         config = uvicorn.Config(
             app,
             host="127.0.0.1",

@@ -68,8 +68,8 @@ def _serve() -> None:
 def _run(case: dict) -> dict:
     import datasets
 
+    from pqpp_backbones.training.script import or_exit
     from pqpp_cli.main import main
-    from pqpp_models.training.script import or_exit
     from support.tiny_models import load_script
 
     datasets.config.HF_DATASETS_CACHE = Path(case["cache"])

@@ -22,7 +22,7 @@ def typed_otherwise(prompts):
 def ten_thousand_prompts(folder):
     """Return prompts of all sources of `alignment` and of PQPP's splits, 10,000."""
     from pqpp_datasets.load import load_benchmark
-    from pqpp_models.alignment.sources import read_sources
+    from pqpp_models.text.training.studies import read_sources
 
     prompts = [one for study in read_sources(str(folder)).values() for one in study.prompts]
     for split in ("train", "validation"):

@@ -5,8 +5,11 @@ import itertools
 import uuid
 
 from PIL import Image
+from sqlalchemy import select
 
+from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import open_store
+from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import make_study
 
 VALUES = {"relevance": {"label": 2}, "rating": {"label": 4}, "match": {"label": 1}}
@@ -54,13 +57,19 @@ def small_store(folder, **settings):
     return open_store(small_study(folder, **settings))
 
 
+def rows(store, table):
+    """All rows of a table."""
+    with store.reading() as db:
+        return db.execute(select(*table.__table__.c).order_by(*table.__table__.primary_key)).all()
+
+
 def answer(store, person_id, shown, value=None):
     """Answer all of an item as one person; return what each save said."""
     study = store.study
     value = VALUES[study.kind.name] if value is None else value
     images = [image.id for image in shown.images] if study.kind.about_image else [None]
     return [
-        store.answers.save(person_id, shown.assignment, image, value, str(uuid.uuid4()), 1.5)
+        save_answer(store, person_id, shown.assignment, image, value, str(uuid.uuid4()), 1.5)
         for image in images
     ]
 
@@ -69,7 +78,7 @@ def do_all(store, person_id, value=None, most=1000):
     """Let a person do all that is given; return what was shown."""
     found = []
     for _ in itertools.repeat(None, most):
-        shown = store.work.next(person_id)
+        shown = next_item(store, person_id)
         if shown is None:
             break
         answer(store, person_id, shown, value)

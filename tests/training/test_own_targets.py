@@ -13,9 +13,10 @@ from support.tiny_models import load_script, save_text_encoder  # noqa: E402
 
 from pqpp_datasets.export.parquet_folder import write_split  # noqa: E402
 from pqpp_datasets.target_columns import targets_for, with_targets  # noqa: E402
+from pqpp_files.options.option import RecipeError  # noqa: E402
+from pqpp_files.options.recipe import parse_recipe  # noqa: E402
 from pqpp_models import Predictor  # noqa: E402
-from pqpp_models.training.arguments import parse_recipe  # noqa: E402
-from pqpp_models.training.options import PredictorRecipe, RecipeError  # noqa: E402
+from pqpp_models.training.recipe import PredictorRecipe  # noqa: E402
 
 TOLD = [*targets_for(["flux", "mini-dalle"], "hbpp"), *targets_for(["flux"], "rating", (1, 5))[:1]]
 

@@ -8,10 +8,10 @@ import pytest
 from datasets import Dataset, DatasetDict, load_dataset
 from models.made_up import made_up
 
+from pqpp_files.options.option import RecipeError
 from pqpp_models import TARGETS, CheckpointError, Predictor
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.training.recipe import TextRecipe
-from pqpp_models.training.options import RecipeError
 
 SCORES = {"validation": {"mean": [0.4, 0.3]}, "coverage_validation": 0.9}
 
@@ -156,12 +156,14 @@ def test_the_card_shows_the_figures_of_the_other_build():
 
 @pytest.mark.realdata
 def test_the_relevant_images_of_both_splits_are_counted(files, real_data, cache):
+    from pqpp_models.text.training.data import fitted_values
+
     folder = str(real_data / "pqpp" / "v1.0")
     one = recipe(
         dataset="pqpp-v1.0", data_dir=folder, targets=["mean_rr"], train_split="train+validation"
     )
     train = one.read(one.train_split)
-    counts = np.exp(one.goals(train)[:, -1])
+    counts = np.exp(fitted_values(one, train)[:, -1])
     relevance = load_dataset("pqpp", "pqpp-relevance", data_dir=folder, split="validation")
     expected = [max(len(row["image_ids"]), 1) for row in relevance]
     assert counts[6000:].round().tolist() == expected and max(expected) > 1

@@ -21,13 +21,14 @@ from support.tiny_models import (  # noqa: E402
 )
 
 import pqpp_hub  # noqa: E402
-from pqpp_models import CheckpointError, MissingResourceError, Predictor  # noqa: E402
-from pqpp_models.encoder.tokens import length_sorted  # noqa: E402
+from pqpp_backbones.encoder.tokens import length_sorted  # noqa: E402
+from pqpp_backbones.training import loop  # noqa: E402
+from pqpp_backbones.training.batches import in_order  # noqa: E402
+from pqpp_files.errors import MissingExtraError  # noqa: E402
+from pqpp_files.options.option import RecipeError  # noqa: E402
+from pqpp_models import CheckpointError, Predictor  # noqa: E402
 from pqpp_models.errors import HubError  # noqa: E402
-from pqpp_models.training import loop  # noqa: E402
-from pqpp_models.training.batches import in_order  # noqa: E402
 from pqpp_models.training.grid import grid_search  # noqa: E402
-from pqpp_models.training.options import RecipeError  # noqa: E402
 
 
 @pytest.fixture
@@ -143,8 +144,8 @@ def test_trackers_that_are_not_there_are_told_before_the_training(script, recipe
 
     monkeypatch.setattr("accelerate.tracking.get_available_trackers", lambda: [LoggerType.WANDB])
     for names, kind, message in (
-        (["wandb", "tensorboard"], MissingResourceError, r"'tensorboard'.*\[trackers\]"),
-        (["all", "trackio"], MissingResourceError, "'trackio'.* the package of trackio"),
+        (["wandb", "tensorboard"], MissingExtraError, r"'tensorboard'.*\[trackers\]"),
+        (["all", "trackio"], MissingExtraError, "'trackio'.* the package of trackio"),
         (["nope"], RecipeError, "names 'nope'; choose among all, .*tensorboard"),
     ):
         recipe.report_to = names
@@ -191,9 +192,7 @@ def test_it_is_pushed_when_that_is_wanted(script, recipe, monkeypatch, capsys):
         there = ("https://hub/me/mine", True, False, ("x",), (), (), ())
         return pqpp_hub.PushReport(name, "main", *there, "c0ffee", False)
 
-    hub = types.ModuleType("pqpp_models.hub")
-    hub.push_to_hub = push
-    monkeypatch.setitem(sys.modules, "pqpp_models.hub", hub)
+    monkeypatch.setattr("pqpp_models.training.trainer.push_to_hub", push)
     monkeypatch.setattr(pqpp_hub, "push_files", lambda *a, **k: asked.append((a, k, list(pushed))))
     recipe.push_to_hub, recipe.hub_model_id, recipe.hub_private = True, "me/mine", True
     run(script, recipe)
@@ -319,8 +318,8 @@ def test_a_split_that_is_not_there_is_told_by_its_option(script, recipe, tmp_pat
 def test_a_defect_of_a_benchmarks_reader_stays_visible():
     from datasets.exceptions import DatasetGenerationError
 
+    from pqpp_backbones.training.reading import reading
     from pqpp_datasets.errors import OptionError
-    from pqpp_models.training.data import reading
 
     with pytest.raises(DatasetGenerationError), reading("pqpp", "look"):
         raise DatasetGenerationError("ours") from IndexError("of ours")
@@ -400,15 +399,9 @@ def test_a_finished_text_predictor_is_not_replaced_unasked(script_name, tmp_path
     flags = ["--captions", __file__, "--output", out]
     assert run_in_main(script_name, *flags) == 2
     assert capsys.readouterr().err == (
-        f"error: {out} holds a finished model; add --overwrite to replace it, or name another "
-        "--output\n"
+        f"error: {out} holds a finished model; add `overwrite` to replace it, or name another "
+        "`output_dir`\n"
     )
-
-
-def test_the_retired_training_names_what_came_in_its_place(tmp_path, capsys):
-    assert run_in_main("train_lexical", "--config", "nope", "--output", tmp_path / "out") == 2
-    said = capsys.readouterr().err
-    assert "retired" in said and "pqpp fit" in said and said.count("\n") == 1
 
 
 def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys):

@@ -17,7 +17,7 @@ pytest.importorskip("accelerate", reason="training needs accelerate")
 from safetensors.torch import load_file  # noqa: E402
 from support.tiny_models import REPOSITORY, load_script, save_text_encoder  # noqa: E402
 
-from pqpp_models.training.options import RecipeError  # noqa: E402
+from pqpp_files.options.option import RecipeError  # noqa: E402
 
 
 @pytest.fixture

@@ -11,9 +11,10 @@ pytest.importorskip("yaml", reason="recipes are YAML")
 
 from support.tiny_models import REPOSITORY
 
-from pqpp_models.training.options import OptimisationOptions, RecipeError, RunOptions
-from pqpp_models.training.publish import check_model_folder, refuse_finished
-from pqpp_models.training.script import or_exit
+from pqpp_backbones.training.options import OptimisationOptions, RunOptions
+from pqpp_backbones.training.publish import check_model_folder, refuse_finished
+from pqpp_backbones.training.script import or_exit
+from pqpp_files.options.option import RecipeError
 
 LAUNCHED = ("train_bert", "train_clip", "train_correlation_cnn")
 LAUNCHED += ("train_rahf", "train_rahf_baselines", "finetune_t2i")
@@ -87,7 +88,7 @@ def test_a_finished_model_is_not_replaced_unasked(tmp_path):
     check_model_folder(RunOptions(output_dir=str(tmp_path)), "bert")
     (folder / "config.json").write_text('{"predictor_type": "bert"}')
     for options in (RunOptions, OptimisationOptions):
-        with pytest.raises(RecipeError, match=r"model holds a finished model; add --overwrite"):
+        with pytest.raises(RecipeError, match=r"model holds a finished model; add `overwrite`"):
             check_model_folder(options(output_dir=str(tmp_path)), "bert")
         check_model_folder(options(output_dir=str(tmp_path), overwrite=True), "bert")
     refuse_finished(folder, OptimisationOptions(resume=True))

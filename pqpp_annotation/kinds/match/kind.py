@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 from pqpp_annotation.kinds.kind import Vote
 from pqpp_annotation.kinds.labels import LabelKind, judgments
-from pqpp_annotation.kinds.settings import with_defaults
 
 _LINKED = ("linked_prompts", "Linked_prompts")
 # Columns of GIMBRR's prompt directory, which its annotations repeat.
@@ -32,16 +31,13 @@ class Match(LabelKind):
     name = "match"
     scale = "yes-no"
     level = "nominal"
+    settings: ClassVar[Mapping[str, Any]] = {"question": "Does this image match the prompt?"}
     partial_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "prompt_id": ("Prompt_no", "prompt_id"),
         "image": ("File_name", "image"),
         "model": ("Algorithm", "model"),
         "answer": ("Score", "annotation", "label"),
     }
-
-    def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Take `question`."""
-        return with_defaults(self.name, settings, {"question": "Does this image match the prompt?"})
 
     def detail(
         self,
@@ -55,36 +51,35 @@ class Match(LabelKind):
         not in the study are left out, as in GIMBRR's own tool.
         """
         cells = (rows[0].get(name) or "" for name in _LINKED)
-        ids = [one.strip() for one in next(filter(None, cells), "").split(",")]
+        prompt_ids = map(str.strip, next(filter(None, cells), "").split(","))
         models = {row.get("model", "") for row in rows}
         linked = [
             {
-                "prompt": table[one][0]["prompt"],
+                "prompt": table[prompt_id][0]["prompt"],
                 "images": [
                     sha256_of[row["image"]]
-                    for row in table[one]
+                    for row in table[prompt_id]
                     if row.get("model", "") in models and row["image"] in sha256_of
                 ],
             }
-            for one in ids
-            if table.get(one)
+            for prompt_id in prompt_ids
+            if table.get(prompt_id)
         ]
         columns = ("File_name", "Task_backup", "Dashboard_version", *_DIRECTORY)
         kept = {row["image"]: {n: row[n] for n in columns if row.get(n)} for row in rows}
-        return {"linked": linked, "columns": {image: own for image, own in kept.items() if own}}
+        return {"linked": linked, "columns": {name: cells for name, cells in kept.items() if cells}}
 
     def shown_detail(self, detail: Mapping[str, Any]) -> dict[str, Any]:
         """Show the linked prompts."""
         return {"linked": detail.get("linked", [])}
 
-    def export(self, votes: Iterable[Vote], settings: Mapping) -> dict[str, Iterable[dict]]:
+    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `judgments` for `pqpp build`, and `gimbrr` with that study's columns."""
-        kept = list(votes)
-        return {"judgments": judgments(kept), "gimbrr": gimbrr_rows(kept)}
+        return {"judgments": judgments(votes), "gimbrr": gimbrr_rows(votes)}
 
 
 def gimbrr_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Turn votes into the columns of GIMBRR's annotations, a row a vote; training is left out.
+    """Turn votes into the columns of GIMBRR's annotations, a row a vote.
 
     `Score` is what GIMBRR's own tool calls the answer in the files that it continues from;
     `annotator` is ours.
@@ -97,23 +92,21 @@ def gimbrr_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         ('p1701.png', 'True', 'Single object', '')
     """
     for vote in votes:
-        if vote.purpose == "training":
-            continue
-        own = vote.detail.get("columns", {}).get(vote.image, {})
+        cells = vote.detail.get("columns", {}).get(vote.image, {})
         answer = str(bool(vote.value["label"]))
         yield {
-            "File_name": own.get("File_name") or PurePosixPath(vote.image).name,
+            "File_name": cells.get("File_name") or PurePosixPath(vote.image).name,
             "Prompt_no": vote.prompt_id,
-            "Task_backup": own.get("Task_backup") or own.get("Task", ""),
+            "Task_backup": cells.get("Task_backup") or cells.get("Task", ""),
             "annotation": answer,
-            "Dashboard_version": own.get("Dashboard_version", ""),
+            "Dashboard_version": cells.get("Dashboard_version", ""),
             "Algorithm": vote.model,
             "ID": vote.prompt_id,
             "Prompt": vote.prompt,
-            **{name: own.get(name, "") for name in _DIRECTORY},
+            **{name: cells.get(name, "") for name in _DIRECTORY},
             "Score": answer,
             "annotator": vote.annotator,
         }
 
 
-KIND = Match()
+TASK_KIND = Match()

@@ -5,8 +5,7 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
-from pqpp_annotation.kinds.settings import with_defaults
+from pqpp_annotation.kinds.kind import TaskKind, Vote
 
 _NUMBERS = {"a": 1.0, "tie": 0.0, "b": -1.0}
 
@@ -17,31 +16,23 @@ class Preference(TaskKind):
     name = "preference"
     about_image = False
     level = "nominal"
-    schema: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "properties": {
-            "choice": {"enum": ["a", "b", "tie"]},
-            # Which of them stood on the left, or above.
-            "left": {"enum": ["a", "b"]},
-        },
-        "required": ["choice"],
-        "additionalProperties": False,
+    settings: ClassVar[Mapping[str, Any]] = {
+        "question": "Which image shows the prompt better?",
+        "tie": True,  # whether neither may be better
     }
-
-    def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Take `question` and `tie` (whether neither may be better)."""
-        return with_defaults(
-            self.name,
-            settings,
-            {"question": "Which image shows the prompt better?", "tie": True},
-        )
 
     def schema_of(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the schema, without a tie where the study offers none."""
-        choices = [one for one in _NUMBERS if one != "tie" or settings.get("tie", True)]
+        choices = [choice for choice in _NUMBERS if choice != "tie" or settings.get("tie", True)]
         return {
-            **self.schema,
-            "properties": {**self.schema["properties"], "choice": {"enum": choices}},
+            "type": "object",
+            "properties": {
+                "choice": {"enum": choices},
+                # Which of them stood on the left, or above.
+                "left": {"enum": ["a", "b"]},
+            },
+            "required": ["choice"],
+            "additionalProperties": False,
         }
 
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
@@ -62,11 +53,6 @@ class Preference(TaskKind):
             )
         return pairs
 
-    def check(
-        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
-    ) -> None:
-        """Take whatever the schema does."""
-
     def label(self, value: Mapping[str, Any]) -> float | None:
         """Return 1 for the image with the lower id, -1 for the other, 0 for a tie."""
         return _NUMBERS[value["choice"]]
@@ -79,13 +65,13 @@ class Preference(TaskKind):
             raise StudyError(f"the answer is {cell!r:.60}; {', '.join(allowed)} is allowed")
         return {"choice": choice}
 
-    def export(self, votes: Iterable[Vote], settings: Mapping) -> dict[str, Iterable[dict]]:
+    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `preferences`, what `pqpp build --preferences` reads."""
         return {"preferences": preferences(votes)}
 
 
 def preferences(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Turn votes into the rows that `pqpp build --preferences` reads; training is left out.
+    """Turn votes into the rows that `pqpp build --preferences` reads.
 
     Example:
         >>> vote = Vote("7", "A cat.", "", "", "anna", False, {"choice": "b", "left": "b"}, 2.0, 0,
@@ -95,12 +81,10 @@ def preferences(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         ('glide', 'sdxl', 'b', 'b')
     """
     for vote in votes:
-        if vote.purpose == "training":
-            continue
-        (image_a, model_a, _), (image_b, model_b, _) = sorted(vote.images, key=lambda one: one[2])
+        images = sorted(vote.images, key=lambda image: image[2])
+        (image_a, model_a, _), (image_b, model_b, _) = images
         yield {
-            "prompt_id": vote.prompt_id,
-            "prompt": vote.prompt,
+            **vote.columns("prompt_id", "prompt"),
             "model_a": model_a,
             "model_b": model_b,
             "choice": vote.value["choice"],
@@ -113,4 +97,4 @@ def preferences(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         }
 
 
-KIND = Preference()
+TASK_KIND = Preference()

@@ -7,12 +7,11 @@ a batch 5 are controls, which in a study file is `control: {every: 10}`.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from pqpp_annotation.errors import AnswerError, StudyError
-from pqpp_annotation.kinds.kind import ShownItem, Vote
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds.kind import Vote
 from pqpp_annotation.kinds.labels import LabelKind, judgments
-from pqpp_annotation.kinds.settings import with_defaults
 
 _UNSURE = "unsure"
 _NAMES = {1: "relevant", 0: "not_relevant", None: _UNSURE}
@@ -24,42 +23,26 @@ class Ranking(LabelKind):
 
     name = "ranking"
     level = "nominal"
+    settings: ClassVar[Mapping[str, Any]] = {
+        "question": "Is this image relevant?",
+        "unsure": True,  # whether one may be
+        "images_per_page": 50,
+    }
 
     def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Take `question`, `unsure` (whether one may be) and `images_per_page`."""
-        found = with_defaults(
-            self.name,
-            settings,
-            {"question": "Is this image relevant?", "unsure": True, "images_per_page": 50},
-        )
-        if not 1 <= found["images_per_page"] <= _MOST_IMAGES:
-            raise StudyError(
-                f"task: images_per_page is {found['images_per_page']}; 1 to {_MOST_IMAGES} is "
-                "allowed"
-            )
-        return found
+        """Refuse pages without an image, and endless ones."""
+        checked = super().check_study(settings)
+        if not 1 <= (images := checked["images_per_page"]) <= _MOST_IMAGES:
+            raise StudyError(f"task: images_per_page is {images}; 1 to {_MOST_IMAGES} is allowed")
+        return checked
 
     def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
         """Return the answers that may be given."""
         return (1, 0, None) if settings.get("unsure", True) else (1, 0)
 
-    def check(
-        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
-    ) -> None:
-        """Refuse an answer that the study does not offer."""
-        if value["label"] not in self.labels(settings):
-            allowed = ", ".join(
-                "null" if one is None else str(one) for one in self.labels(settings)
-            )
-            raise AnswerError(f"label is {value['label']!r:.60}; {allowed} is allowed")
-
-    def label(self, value: Mapping[str, Any]) -> float | None:
-        """Return 1 or 0; unsure is no number."""
-        return None if value["label"] is None else float(value["label"])
-
     def expected(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer that a cell stands for: relevant or not, in words or 1 and 0."""
-        from pqpp_datasets.own_benchmark.retrieval import RELEVANCE
+        from pqpp_datasets.own_benchmark.generation import RELEVANCE
 
         words: dict[str, int | None] = {**RELEVANCE, "not relevant": 0, "not_relevant": 0}
         if settings.get("unsure", True):
@@ -75,26 +58,25 @@ class Ranking(LabelKind):
         They are dealt in turn, so that the first ranks of a retriever do not all meet on one page.
         Images that are controls get pages of their own, as an item is a control or is none.
         """
-        from pqpp_datasets.own_benchmark.votes.read import FLAGS
+        from pqpp_datasets.own_benchmark.forms import FLAGS
 
         flags = [FLAGS.get(row.get("control", "").strip().lower(), 0) for row in rows]
         pages = []
         for is_control in (0, 1):
-            own = [row for row, flag in zip(rows, flags, strict=True) if flag == is_control]
-            number = -(-len(own) // settings["images_per_page"])
-            pages += [own[page::number] for page in range(number)]
+            images = [row for row, flag in zip(rows, flags, strict=True) if flag == is_control]
+            number = -(-len(images) // settings["images_per_page"])
+            pages += [images[page::number] for page in range(number)]
         return pages
 
-    def export(self, votes: Iterable[Vote], settings: Mapping) -> dict[str, Iterable[dict]]:
+    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `relevance` for `pqpp build --relevance`, `triples` as ConQA's, and all `votes`.
 
         Unsure ones are counted in `triples` and stand in `votes`; `relevance` knows none.
         """
-        kept = [vote for vote in votes if vote.purpose != "training"]
         return {
-            "relevance": relevance_rows(kept),
-            "triples": triples(kept),
-            "votes": ({**row, "label": _NAMES[row["label"]]} for row in judgments(kept)),
+            "relevance": relevance_rows(votes),
+            "triples": triples(votes),
+            "votes": ({**row, "label": _NAMES[row["label"]]} for row in judgments(votes)),
         }
 
 
@@ -108,13 +90,8 @@ def relevance_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """
     for vote in votes:
         if vote.value["label"] is not None:
-            yield {
-                "prompt_id": vote.prompt_id,
-                "prompt": vote.prompt,
-                "image": vote.image,
-                "annotator": vote.annotator,
-                "label": vote.value["label"],
-            }
+            about = vote.columns("prompt_id", "prompt", "image", "annotator")
+            yield {**about, "label": vote.value["label"]}
 
 
 def triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
@@ -139,4 +116,4 @@ def triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         yield {"prompt_id": prompt_id, "prompt": prompt, "image": image, **known}
 
 
-KIND = Ranking()
+TASK_KIND = Ranking()

@@ -1,11 +1,10 @@
 """Rating: each image on a scale of whole numbers, with words at its steps."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds.labels import LabelKind
-from pqpp_annotation.kinds.settings import with_defaults
 
 _MOST_STEPS = 11  # each has a key of its own
 _WORDS = ("Not at all", "A little", "Partly", "Mostly", "Completely")
@@ -16,30 +15,32 @@ class Rating(LabelKind):
 
     name = "rating"
     scale = "likert5"
+    settings: ClassVar[Mapping[str, Any]] = {
+        "question": "Does this image show the prompt?",
+        "low": 1,
+        "high": 5,
+        "labels": {},  # a map of steps to words
+    }
 
     def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Take `question`, `low`, `high` and `labels`, a map of steps to words."""
-        found = with_defaults(
-            self.name,
-            settings,
-            {"question": "Does this image show the prompt?", "low": 1, "high": 5, "labels": {}},
-        )
-        low, high = found["low"], found["high"]
+        """Refuse scales without steps, and words of steps that there are not."""
+        checked = super().check_study(settings)
+        low, high = checked["low"], checked["high"]
         if not 1 <= high - low < _MOST_STEPS:
             raise StudyError(
                 f"task: low is {low} and high {high}; 2 to {_MOST_STEPS} steps are allowed"
             )
-        steps = [str(step) for step in self.labels(found)]
+        steps = [str(step) for step in self.labels(checked)]
         if "labels" not in settings and (low, high) == (1, 5):
-            found["labels"] = dict(zip(steps, _WORDS, strict=True))
+            checked["labels"] = dict(zip(steps, _WORDS, strict=True))
         # A step is a number in YAML and a text in JSON.
-        found["labels"] = words = {str(step): word for step, word in found["labels"].items()}
+        checked["labels"] = words = {str(step): word for step, word in checked["labels"].items()}
         for step, word in words.items():
             if step not in steps:
                 raise StudyError(f"task: labels has {step!r:.60}; {', '.join(steps)} is allowed")
             if not isinstance(word, str):
                 raise StudyError(f"task: labels of {step} is {word!r:.60}; a text is allowed")
-        return found
+        return checked
 
     def scale_of(self, settings: Mapping[str, Any]) -> str:
         """Return `likert5`, or the range."""
@@ -47,4 +48,4 @@ class Rating(LabelKind):
         return "likert5" if (low, high) == (1, 5) else f"{low}..{high}"
 
 
-KIND = Rating()
+TASK_KIND = Rating()

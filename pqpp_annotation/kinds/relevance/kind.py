@@ -6,10 +6,9 @@ artifacts, whatever else is there; -1).
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pqpp_annotation.kinds.labels import LabelKind
-from pqpp_annotation.kinds.settings import with_defaults
 
 
 class Relevance(LabelKind):
@@ -17,12 +16,9 @@ class Relevance(LabelKind):
 
     name = "relevance"
     scale = "pqpp"
-
-    def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Take `question`."""
-        return with_defaults(
-            self.name, settings, {"question": "How well does this image show the prompt?"}
-        )
+    settings: ClassVar[Mapping[str, Any]] = {
+        "question": "How well does this image show the prompt?"
+    }
 
 
-KIND = Relevance()
+TASK_KIND = Relevance()

@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 
 from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
-from pqpp_annotation.kinds.settings import with_defaults
+from pqpp_metrics.functional import prompt_tokens, richhf_consolidation
 
-SCORES = ("plausibility", "alignment", "aesthetics", "overall")
-REGIONS = ("implausible", "misaligned")
+RICH_SCORES = ("plausibility", "alignment", "aesthetics", "overall")
+RICH_REGIONS = ("implausible", "misaligned")
 _MOST_POINTS = 500
+_SCORE = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
 _FRACTION = {"type": "number", "minimum": 0, "maximum": 1}
 _POINTS = {
     "type": "array",
@@ -32,10 +33,11 @@ class Rich(TaskKind):
     """
 
     name = "rich"
+    settings: ClassVar[Mapping[str, Any]] = {"inappropriate": True}  # whether one may be flagged
     schema: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {
-            **{name: _POINTS for name in REGIONS},
+            **dict.fromkeys(RICH_REGIONS, _POINTS),
             "words": {
                 "type": "array",
                 "uniqueItems": True,
@@ -43,18 +45,14 @@ class Rich(TaskKind):
             },
             "scores": {
                 "type": "object",
-                "properties": {n: {"type": "integer", "enum": [1, 2, 3, 4, 5]} for n in SCORES},
+                "properties": dict.fromkeys(RICH_SCORES, _SCORE),
                 "additionalProperties": False,
             },
             "inappropriate": {"type": "boolean"},
         },
-        "required": [*REGIONS, "words", "scores", "inappropriate"],
+        "required": [*RICH_REGIONS, "words", "scores", "inappropriate"],
         "additionalProperties": False,
     }
-
-    def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Take `inappropriate`, whether an image may be flagged."""
-        return with_defaults(self.name, settings, {"inappropriate": True})
 
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Show each image by itself."""
@@ -64,8 +62,7 @@ class Rich(TaskKind):
         self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
     ) -> None:
         """Refuse missing scores, words that the prompt has not, and a flag that is not offered."""
-        from pqpp_metrics.functional import prompt_tokens
-
+        super().check(value, shown, settings)
         tokens = len(prompt_tokens(shown.prompt))
         if value["words"] and max(value["words"]) >= tokens:
             raise AnswerError(
@@ -74,51 +71,41 @@ class Rich(TaskKind):
         if value["inappropriate"]:
             if not settings.get("inappropriate", True):
                 raise AnswerError("inappropriate is true; this study has no such flag")
-        elif missing := [name for name in SCORES if name not in value["scores"]]:
+        elif missing := [name for name in RICH_SCORES if name not in value["scores"]]:
             raise AnswerError(f"scores has no {', '.join(missing)}; give each of them, from 1 to 5")
 
     def label(self, value: Mapping[str, Any]) -> float | None:
         """Return the overall score, None for an inappropriate image."""
         return None if value["inappropriate"] else float(value["scores"]["overall"])
 
-    def export(self, votes: Iterable[Vote], settings: Mapping) -> dict[str, Iterable[dict]]:
+    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `feedback`, a row a vote, and `consolidated`, a row an image."""
         rows = list(feedback(votes))
         return {"feedback": rows, "consolidated": consolidated(rows)}
 
 
 def feedback(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Turn votes into the form that `richhf_consolidation` takes; training is left out.
+    """Turn votes into the form that `richhf_consolidation` takes.
 
     Points are [row, column] in pixels whose centres have whole coordinates, `keyword_labels` are 0
     for a misaligned word and 1 for the others, scores are None where none was given.
 
     Example:
         >>> value = {"implausible": [[0.5, 0.5]], "misaligned": [], "words": [1],
-        ...          "scores": dict.fromkeys(SCORES, 4), "inappropriate": False}
+        ...          "scores": dict.fromkeys(RICH_SCORES, 4), "inappropriate": False}
         >>> vote = Vote("7", "A red cat.", "7/1.png", "sdxl", "anna", False, value, 9.0, 0,
         ...             "work", {}, width=100, height=50)
         >>> [row] = feedback([vote])
         >>> row["implausible_points"], row["keyword_labels"], row["scores"]
         ([[24.5, 49.5]], [1, 0, 1], [4, 4, 4, 4])
     """
-    from pqpp_metrics.functional import prompt_tokens
-
     for vote in votes:
-        if vote.purpose == "training":
-            continue
         tokens, marked = prompt_tokens(vote.prompt), set(vote.value["words"])
         yield {
-            "prompt_id": vote.prompt_id,
-            "prompt": vote.prompt,
-            "image": vote.image,
-            "model": vote.model,
-            "annotator": vote.annotator,
-            "height": vote.height,
-            "width": vote.width,
-            **{f"{name}_points": _pixels(vote.value[name], vote) for name in REGIONS},
+            **vote.columns("prompt_id", "prompt", "image", "model", "annotator", "height", "width"),
+            **{f"{name}_points": _pixels(vote.value[name], vote) for name in RICH_REGIONS},
             "keyword_labels": [int(number not in marked) for number in range(len(tokens))],
-            "scores": [vote.value["scores"].get(name) for name in SCORES],
+            "scores": [vote.value["scores"].get(name) for name in RICH_SCORES],
             "inappropriate": vote.value["inappropriate"],
             "control": vote.is_control,
             "seconds": round(vote.seconds, 3),
@@ -157,35 +144,30 @@ def consolidated(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         >>> found["implausible_points"]
         [[[3, 4]], [[3, 4]]]
     """
-    from pqpp_metrics.functional import richhf_consolidation
-
+    names = ("prompt_id", "prompt", "image", "model", "annotators", "height", "width")
     images: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         images.setdefault((row["prompt_id"], row["image"], row["model"]), []).append(row)
-    for (prompt_id, image, model), own in images.items():
-        if any(row["inappropriate"] for row in own):
+    for opinions in images.values():
+        if any(row["inappropriate"] for row in opinions):
             continue
-        points = {f"{name}_points": [row[f"{name}_points"] for row in own] for name in REGIONS}
-        labels = [row["keyword_labels"] for row in own]
-        found = richhf_consolidation(
-            [row["scores"] for row in own],
-            labels if labels[0] else [[1] for _ in own],  # a prompt may be of signs alone
-            [[] for _ in own],  # heatmaps are made of the points when they are wanted,
+        labels = [row["keyword_labels"] for row in opinions]
+        has_words = bool(labels[0])  # a prompt may be of signs alone
+        together = richhf_consolidation(
+            [row["scores"] for row in opinions],
+            labels if has_words else [[1] for _ in opinions],
+            [[] for _ in opinions],  # heatmaps are made of the points when they are wanted,
             height=1,  # so this one may be small
             width=1,
         )
+        points = [f"{name}_points" for name in RICH_REGIONS]
+        about = {**opinions[0], "annotators": len(opinions)}
         yield {
-            "prompt_id": prompt_id,
-            "prompt": own[0]["prompt"],
-            "image": image,
-            "model": model,
-            "annotators": len(own),
-            "height": own[0]["height"],
-            "width": own[0]["width"],
-            **dict(zip(SCORES, found["scores"].tolist(), strict=True)),
-            "keyword_labels": found["keyword_labels"].tolist() if labels[0] else [],
-            **points,
+            **{name: about[name] for name in names},
+            **dict(zip(RICH_SCORES, together["scores"].tolist(), strict=True)),
+            "keyword_labels": together["keyword_labels"].tolist() if has_words else [],
+            **{name: [row[name] for row in opinions] for name in points},
         }
 
 
-KIND = Rich()
+TASK_KIND = Rich()

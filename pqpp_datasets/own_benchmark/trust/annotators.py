@@ -5,16 +5,26 @@ random, or always alike, agrees with them by 0; the usual agreement of a study i
 annotators'. Half-way between the two lies the bound: who is below it is flagged, where the votes
 are enough to tell (the standard error is a quarter of the usual agreement at most, so that both
 mistakes stay near 2 %). With fewer votes, nobody is flagged and `undecided` says so.
+
+A vote on a pair says which of two images is preferred, or neither. It is compared with the others'
+on the same two images, whichever stood first, by kappa with quadratic weights, a tie half-way; who
+agrees by less than half of the usual is flagged likewise. A voter who nearly always takes the same
+side is flagged beside that, if the others do not: it needs nobody else on the same pairs.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from pqpp_datasets.own_benchmark.votes.votes import Votes
+
 _LEAST_SHARED = 20  # fewer votes beside others' have no say in what is usual
 _MANY_LABELS = 25  # a scale with more is compared by correlation
 _ONE_LABEL = 0.95  # a share of one label that is told as the reason
 _CELLS = 2_000_000
+_ONE_SIDE = 0.95
+_LEAST_DECIDED = 20
+_CHANCE = 0.01  # of flagging anybody for the side, over all voters
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,25 @@ class Agreements:
     usual: float
     undecided: np.ndarray
     reasons: list[str]
+
+
+def agreements_of(votes: Votes) -> Agreements | None:
+    """Compare each annotator with the others; None where nothing says who voted.
+
+    Reference images are left out: that people agree on these tells little.
+    """
+    if not votes.has_annotators or votes.reference.all():
+        return None
+    rows = slice(None) if not votes.reference.any() else np.flatnonzero(~votes.reference)
+    return agreements(
+        votes.annotator[rows],
+        votes.item[rows],
+        votes.prompt[rows],
+        votes.value[rows],
+        votes.scale.level,
+        len(votes.annotator_names),
+        None if votes.seconds is None else votes.seconds[rows],
+    )
 
 
 def agreements(
@@ -237,23 +266,105 @@ def _commonest(annotator, code, labels: int, annotators: int):
     """Return the label that each annotator gave most often, and its share."""
     best = np.zeros(annotators, np.int64)
     most = np.zeros(annotators, np.int64)
-    if labels * annotators <= 2 * len(code) + 1000:
-        counts = np.bincount(annotator * labels + code, minlength=annotators * labels)
-        counts = counts.reshape(annotators, labels)
-        best, most = counts.argmax(axis=1), counts.max(axis=1)
-    else:  # scores of many digits: only the labels that an annotator gave
-        cells, counts = np.unique(annotator * np.int64(labels) + code, return_counts=True)
-        order = np.lexsort((-cells, counts))  # the most frequent one comes last
-        best[cells[order] // labels] = cells[order] % labels
-        most[cells[order] // labels] = counts[order]
+    cells, counts = np.unique(annotator * np.int64(labels) + code, return_counts=True)
+    order = np.lexsort((-cells, counts))  # the most frequent one comes last
+    best[cells[order] // labels] = cells[order] % labels
+    most[cells[order] // labels] = counts[order]
     total = np.bincount(annotator, minlength=annotators)
     return best, most / np.maximum(total, 1)
 
 
 def _medians(annotator: np.ndarray, seconds: np.ndarray, annotators: int) -> np.ndarray:
-    known = np.flatnonzero(np.isfinite(seconds))
-    small = np.uint16 if annotators <= 2**16 else np.int64  # sorted in one pass
-    order = known[np.argsort(annotator[known].astype(small), kind="stable")]
-    ends = np.cumsum(np.bincount(annotator[order], minlength=annotators))[:-1]
-    parts = np.split(seconds[order], ends)
-    return np.array([np.median(part) if len(part) else np.nan for part in parts])
+    import pandas as pd
+
+    return pd.Series(seconds).groupby(annotator).median().reindex(range(annotators)).to_numpy()
+
+
+@dataclass(frozen=True)
+class PairAgreements:
+    """What the choices say of each voter, a place in each array one voter.
+
+    Attributes:
+        shared: Agreement with the others, as of ratings; its `label` and `share` are not used.
+        majority: float64, of the votes beside a majority of others the share that are as it is; NaN
+            where there is none.
+        first: float64, the share of decided votes for the image that stood first.
+        ties: float64, the share of ties.
+        reasons: Why somebody is flagged; empty for all others.
+    """
+
+    shared: Agreements
+    majority: np.ndarray
+    first: np.ndarray
+    ties: np.ndarray
+    reasons: list[str]
+
+
+def pair_agreements(
+    annotator: np.ndarray,
+    item: np.ndarray,
+    prompt: np.ndarray,
+    value: np.ndarray,
+    turned: np.ndarray,
+    annotators: int,
+    seconds: np.ndarray | None = None,
+) -> PairAgreements:
+    """Compare each voter on pairs with the others.
+
+    Args:
+        annotator: Whole numbers from 0 (votes,).
+        item: The pair of images of each vote, whole numbers from 0, whichever stands first.
+        prompt: The prompt of each vote, likewise.
+        value: float64 (votes,), 1 for one of the two, the same for all votes on a pair, -1 for the
+            other, 0 for a tie.
+        turned: bool (votes,), whether the one that 1 stands for stood second.
+        annotators: How many there are.
+        seconds: float64 (votes,), how long a vote took, NaN where unknown.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> truth, turned = rng.choice([-1.0, 1.0], 200), rng.random((4, 200)) < 0.5
+        >>> left = np.where(turned[3], -1.0, 1.0)  # always the first
+        >>> value = np.concatenate([truth, truth, truth, left])
+        >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
+        >>> found = pair_agreements(who, item, item, value, turned.ravel(), 4)
+        >>> [reason[:36] for reason in found.reasons]
+        ['', '', '', 'took the first in 100% of 200 decide']
+    """
+    shared = agreements(annotator, item, prompt, value, "ordinal", annotators, seconds)
+    votes = np.bincount(annotator, minlength=annotators)
+    decided = value != 0
+    firsts = np.where(turned, -value, value) > 0
+    sides = np.bincount(annotator[decided], minlength=annotators)
+    taken = np.bincount(annotator[firsts], minlength=annotators)
+    others = np.bincount(item, value)[item] - value
+    beside = others != 0
+    alike = np.bincount(
+        annotator[beside & (np.sign(others) == np.sign(value))], minlength=annotators
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first, ties = taken / sides, 1 - sides / votes
+        majority = alike / np.bincount(annotator[beside], minlength=annotators)
+    reasons = []
+    for place, reason in enumerate(shared.reasons):
+        side = _side(int(taken[place]), int(sides[place]), taken.sum(), sides.sum(), annotators)
+        reason = reason.partition("; ")[2] or reason  # the commonest label is that of no side
+        reasons.append("; ".join(filter(None, (side, reason))))
+    return PairAgreements(shared, majority, first, ties, reasons)
+
+
+def _side(taken: int, decided: int, all_taken: int, all_decided: int, annotators: int) -> str:
+    """Say that a voter takes one side where the others do not; empty if that is not so."""
+    from scipy import stats
+
+    which = "first" if 2 * taken >= decided else "second"
+    taken = taken if which == "first" else decided - taken
+    rest = all_decided - decided
+    usual: float = all_taken if which == "first" else all_decided - all_taken
+    usual = (usual - taken + 1) / (rest + 2)  # of the others, never quite 0 or 1
+    if decided < _LEAST_DECIDED or taken < _ONE_SIDE * decided:
+        return ""
+    if stats.binom.sf(taken - 1, decided, usual) > _CHANCE / annotators:
+        return ""
+    share = taken / decided
+    return f"took the {which} in {share:.0%} of {decided} decided votes, the others in {usual:.0%}"

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pqpp_datasets.own_benchmark.votes.votes import Votes
+
 WANTED = 0.8
 CONFIDENCE = 0.95
 _SPLITS = 100
@@ -35,6 +37,44 @@ class Reliability:
     votes_needed: int | None
 
 
+@dataclass(frozen=True)
+class Trust:
+    """How far the votes that count agree.
+
+    Attributes:
+        level: Of measurement, of the scale: "nominal", "ordinal" or "interval".
+        alpha: Krippendorff's, NaN where no image has two votes.
+        fleiss: Fleiss' kappa, each label apart from each other by as much, over the images with
+            the commonest number of votes; NaN on an interval scale, and where none has two votes.
+        fleiss_images: How many images these are.
+        reliability: Of a prompt's mean vote.
+    """
+
+    level: str
+    alpha: float
+    fleiss: float
+    fleiss_images: int
+    reliability: Reliability
+
+
+def trust_in(votes: Votes, counted: np.ndarray, seed: int = 0) -> Trust:
+    """Say how far the votes that count agree.
+
+    Args:
+        votes: All votes.
+        counted: The numbers of those that count.
+        seed: Of the halves that annotators are dealt out to.
+    """
+    item, value = votes.item[counted], votes.value[counted]
+    level = votes.scale.level
+    kappa, images = (float("nan"), 0) if level == "interval" else fleiss(item, value)
+    who = votes.annotator[counted]
+    if not votes.has_annotators and not votes.is_ready:
+        who = np.arange(len(counted))  # each vote may be another's
+    found = split_half(votes.prompt[counted], votes.model[counted], item, who, value, seed)
+    return Trust(level, alpha(item, value, level), kappa, images, found)
+
+
 def alpha(item: np.ndarray, value: np.ndarray, level: str) -> float:
     """Return Krippendorff's alpha of votes, NaN where no image has two.
 
@@ -48,7 +88,7 @@ def alpha(item: np.ndarray, value: np.ndarray, level: str) -> float:
         >>> round(alpha(item, value, "nominal"), 4)
         0.0
     """
-    from pqpp_metrics.functional._disagreement import alpha_of
+    from pqpp_metrics.functional._votes import alpha_of
 
     kept = np.flatnonzero(np.bincount(item)[item] > 1)
     if not len(kept):

@@ -7,27 +7,18 @@ is the share of the model's comparisons on that prompt that it won, ties half. T
 the models, which would be one half wherever all were compared alike.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.own_benchmark.judgment_files import (
-    Coded,
-    Columns,
-    pairs_of,
-    read_columns,
-    refuse_empty,
-)
+from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable, texts_of
 from pqpp_datasets.own_benchmark.options import BuildOptions
-from pqpp_datasets.own_benchmark.prompts import COLUMNS, Prompts
-from pqpp_datasets.own_benchmark.trust.pairwise import PairAgreements, pair_agreements
+from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, pair_agreements
 from pqpp_datasets.own_benchmark.trust.reliability import alpha
-from pqpp_datasets.own_benchmark.votes.joined import concatenated, join_known, read_prompt_texts
-from pqpp_datasets.own_benchmark.votes.scales import Scale, key_of, scale_of_map
-from pqpp_datasets.own_benchmark.votes.values import label_values, once, optional_numbers
+from pqpp_datasets.own_benchmark.votes.scales import Scale, key_of, label_values, scale_of_map
+from pqpp_datasets.own_benchmark.votes.votes import number_items, once
 
 _A = dict.fromkeys(("a", "model_a", "left", "1", "first"), 1.0)
 _B = dict.fromkeys(("b", "model_b", "right", "2", "second"), -1.0)
@@ -40,7 +31,6 @@ class Choices:
     """What was chosen, a place in each array one choice.
 
     Attributes:
-        prompts: The prompts.
         prompt: int64 (choices,), of which prompt.
         models: int64 (choices,) each, the model that stood first, and the one that stood second.
         model_names: The models.
@@ -53,7 +43,6 @@ class Choices:
         seconds: float64 (choices,), how long it took, NaN where unknown; None without that column.
     """
 
-    prompts: Prompts
     prompt: np.ndarray
     models: tuple[np.ndarray, np.ndarray]
     model_names: list[str]
@@ -112,7 +101,7 @@ class Preferences:
     def ranked(self) -> list[tuple[str, float, float, float, int, float]]:
         """Return model, strength, its interval, comparisons and share of wins, strongest first."""
         columns = (self.strength, self.low, self.high, self.comparisons, self.win_share)
-        rows = zip(self.models, *(one.tolist() for one in columns), strict=True)
+        rows = zip(self.models, *(column.tolist() for column in columns), strict=True)
         return sorted(rows, key=lambda row: -row[1])
 
     def lines(self) -> list[str]:
@@ -124,71 +113,42 @@ class Preferences:
         ]
 
 
-def read_preferences(files: Sequence[tuple[str | None, Path]], options: BuildOptions) -> Columns:
-    """Read files of preferences, a row a comparison.
-
-    Their columns are `prompt` (or `prompt_id`, with a file of prompts), `model_a`, `model_b` and
-    `choice`: a, b or tie, other words for them, or the chosen model's name; and, if wanted,
-    `image_a` and `image_b`, `annotator`, `seconds`, `source`, `prompt_id`, `category`.
-    `options.columns` says what the files call them.
-    """
-    text = "prompt_id" if options.prompts else "prompt"
-    extra = ("prompt", "image_a", "image_b", "annotator", "seconds", *COLUMNS)
-    optional = [role for role in extra if role != text]
-    needed = (text, "model_a", "model_b", "choice")
-    how = {"blank": ["choice"], **options.reading("preferences")}
-    parts = [read_columns(path, needed, optional, **how) for _, path in files]
-    columns = concatenated(parts)
-    if "prompt_id" in columns:
-        columns.notes = join_known(columns, read_prompt_texts(options), "prompt_id")
-    for role in ("annotator", "image_a", "image_b"):
-        if role in columns:
-            refuse_empty(columns, role)
-    if ("image_a" in columns) != ("image_b" in columns):
-        raise DataFileError(
-            f"{columns.places.name}: only one of the columns image_a and image_b is there; name "
-            "both, or leave both out"
-        )
-    return columns
-
-
-def score_preferences(columns: Columns, prompts: Prompts, options: BuildOptions) -> Preferences:
+def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> Preferences:
     """Compute the strength of each model, and its share of wins on each prompt.
 
     Args:
-        columns: As `read_preferences` gives them.
-        prompts: The prompts so far; those of the file are taken in.
+        table: Of preferences, the prompts numbered.
+        prompts: How many prompts there are.
         options: What labels mean, and what blank and repeated ones do; `prior_wins`.
 
     Raises:
         DataFileError: A choice is none, a model is compared with itself, or somebody chose twice.
         OptionError: The comparisons allow no strengths.
     """
-    choices, item, agreements, notes = _choices_of(columns, prompts, options)
+    choices, item, agreements = _choices_of(table, options)
     first, second = (side[choices.counts] for side in choices.models)
-    turned = first > second
-    low, high = np.where(turned, second, first), np.where(turned, first, second)
+    # From the side of the model that came first in the file, whichever stood first.
+    low, high = np.minimum(first, second), np.maximum(first, second)
     value = choices.value[choices.counts]
-    value = np.where(turned, -value, value)
-    won = (value + 1) / 2
-    models, size = choices.model_names, len(choices.model_names)
+    value = np.where(first > second, -value, value)
+    won, models, size = (value + 1) / 2, choices.model_names, len(choices.model_names)
     wins = np.bincount(low * size + high, won, size * size)
     wins += np.bincount(high * size + low, 1 - won, size * size)
     wins = wins.reshape(size, size)
-    found = _strengths(columns, models, wins, options.prior_wins)
+    fit = _strengths(table, models, wins, options.prior_wins)
     compared = (wins + wins.T).sum(axis=1)
     prompt = choices.prompt[choices.counts]
     return Preferences(
         models=models,
-        strength=found["strength"],
-        low=found["low"],
-        high=found["high"],
+        strength=fit["strength"],
+        low=fit["low"],
+        high=fit["high"],
         comparisons=compared.astype(np.int64),
         win_share=wins.sum(axis=1) / compared,
-        scores=_shares(prompt, low, high, won, models, len(prompts.keys)),
-        rows=int(choices.counts.sum()),
+        scores=_shares(prompt, low, high, won, models, prompts),
+        rows=len(won),
         ties=int((won == 0.5).sum()),
-        notes=(*columns.notes, *notes, "choices: a tie counts half a win for each model"),
+        notes=(*table.notes, "choices: a tie counts half a win for each model"),
         choices=choices,
         agreements=agreements,
         alpha=alpha(item[choices.counts], value, "ordinal"),
@@ -196,170 +156,142 @@ def score_preferences(columns: Columns, prompts: Prompts, options: BuildOptions)
 
 
 def _choices_of(
-    columns: Columns, prompts: Prompts, options: BuildOptions
-) -> tuple[Choices, np.ndarray, PairAgreements | None, list[str]]:
-    """Return what was chosen, the pair of images of each choice, and what is said of the voters."""
-    prompt = prompts.number(columns)
-    models, first, second = _models(columns)
-    scale = _choices(options)
-    columns["choice"] = _without_names(columns, scale)
-    value, notes = label_values(columns, "choice", scale, options.blank)
-    rows = np.flatnonzero(~np.isnan(value))
-    if not len(rows):
-        raise DataFileError(f"{columns.places.name}: no choice is left ({'; '.join(notes)})")
-    # Which of two comes first does not matter to whether somebody chose twice.
+    table: LongTable, options: BuildOptions
+) -> tuple[Choices, np.ndarray, PairAgreements | None]:
+    """Return what was chosen, the pair of images of each choice, and how the voters agree.
+
+    A pair is the prompt, the two models and, where columns name them, the two images; which of the
+    two stands first does not tell pairs apart, nor whether somebody chose twice.
+    """
+    import pandas as pd
+
+    if ("image_a" in table.rows) != ("image_b" in table.rows):
+        raise DataFileError(
+            f"{table.name}: only one of the columns image_a and image_b is there; name both, or "
+            "leave both out"
+        )
+    names, first, second = _sides(table.rows, "model")
+    if (same := first == second).any():
+        table.refuse("model_b", int(same.argmax()), "as model_a; two models are compared")
+    scale = _scale_of_choices(options)
+    table.rows["choice"] = _without_names(table.rows, scale)
+    value = label_values(table, "choice", scale, options.blank)
     turned = first > second
-    value = np.where(turned, -value, value)
-    pair, images, image_names = _pairs(columns, prompts, prompt, models, (first, second), turned)
-    known = "annotator" in columns
+    pair = [
+        pd.Categorical.from_codes(np.minimum(first, second), names),
+        pd.Categorical.from_codes(np.maximum(first, second), names),
+    ]
+    images, image_names = None, np.array([], dtype=object)
+    if "image_a" in table.rows:
+        image_names, left, right = _sides(table.rows, "image")
+        images = left, right
+        for side in (np.where(turned, right, left), np.where(turned, left, right)):
+            pair.append(pd.Categorical.from_codes(side, image_names))
+    keys = [NUMBER, *(f"side {place}" for place in range(len(pair)))]
+    rows = table.rows.assign(
+        value=np.where(turned, -value, value), **dict(zip(keys[1:], pair, strict=True))
+    ).dropna(subset="value")
+    known = "annotator" in rows
     if known:
-        what = (*pair, columns["annotator"])
-        rows, value, said = once(columns.places, "this choice", what, rows, value, options.repeats)
-        notes += said
-    prompt, turned, value = prompt[rows], turned[rows], value[rows]
-    seconds = optional_numbers(columns, "seconds", rows)
-    item = pairs_of(*(one.at(rows) for one in pair))[0]
-    names = columns["annotator"].names if known else []
-    annotator = columns["annotator"].codes[rows] if known else None
-    agreements, counts = None, np.ones(len(rows), bool)
-    if annotator is not None:
-        agreements = pair_agreements(annotator, item, prompt, value, turned, len(names), seconds)
+        rows = once(table, rows, [*keys, "annotator"], "this choice", options.repeats)
+    kept, value, prompt = rows.index, rows["value"].to_numpy(), rows[NUMBER].to_numpy()
+    item, _ = number_items(prompt, *(rows[key].cat.codes.to_numpy() for key in keys[1:]))
+    annotator, people, agreements = None, [], None
+    seconds = rows["seconds"].to_numpy() if "seconds" in rows else None
+    counts = np.ones(len(rows), bool)
+    if known:
+        annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
+        people = rows["annotator"].cat.categories.tolist()
+        agreements = pair_agreements(
+            annotator, item, prompt, value, turned[kept], len(people), seconds
+        )
         if options.exclude == "flagged":
             counts = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
     else:
-        notes.append("no annotators came: whom to trust cannot be checked")
+        table.notes.append("no annotators came: whom to trust cannot be checked")
     if not counts.any():
         raise DataFileError(
-            f"{columns.places.name}: all who chose are flagged, and --exclude flagged leaves "
-            "nobody; leave it out"
+            f"{table.name}: all who chose are flagged, and `exclude` flagged leaves nobody; leave "
+            "it out"
         )
     choices = Choices(
-        prompts,
-        prompt,
-        (first[rows], second[rows]),
-        models,
-        images and (images[0][rows], images[1][rows]),
-        image_names,
-        annotator,
-        names,
-        np.where(turned, -value, value),
-        counts,
-        seconds,
+        prompt=prompt,
+        models=(first[kept], second[kept]),
+        model_names=names.tolist(),
+        images=images and (images[0][kept], images[1][kept]),
+        image_names=image_names.tolist(),
+        annotator=annotator,
+        annotator_names=people,
+        value=np.where(turned[kept], -value, value),
+        counts=counts,
+        seconds=seconds,
     )
-    return choices, item, agreements, notes
+    return choices, item, agreements
 
 
-def _pairs(
-    columns: Columns,
-    prompts: Prompts,
-    prompt: np.ndarray,
-    models: list[str],
-    sides: tuple[np.ndarray, np.ndarray],
-    turned: np.ndarray,
-) -> tuple[list[Coded], tuple[np.ndarray, np.ndarray] | None, list[str]]:
-    """Return what tells one pair of images from another, and the images by number.
+def _sides(rows: Any, role: str) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return the models, or images, of both sides, and which stood first and which second."""
+    import pandas as pd
 
-    A pair is the prompt, the two models and, where columns name them, the two images; which of the
-    two stands first does not tell pairs apart.
-    """
-    first, second = sides
-    low, high = np.where(turned, second, first), np.where(turned, first, second)
-    pair = [
-        Coded(prompt, [text for _, text in prompts.keys]),
-        Coded(low, models),
-        Coded(high, models),
-    ]
-    if "image_a" not in columns:
-        return pair, None, []
-    names: dict[str, int] = {}
-    images = []
-    for side in (columns["image_a"], columns["image_b"]):
-        places = [names.setdefault(name, len(names)) for name in side.names]
-        images.append(np.array(places, np.int64)[side.codes])
-    own = list(names)
-    pair += [
-        Coded(np.where(turned, images[1], images[0]), own),
-        Coded(np.where(turned, images[0], images[1]), own),
-    ]
-    return pair, (images[0], images[1]), own
+    both = pd.api.types.union_categoricals([rows[f"{role}_a"], rows[f"{role}_b"]])
+    return both.categories, *both.codes.astype(np.int64).reshape(2, -1)
 
 
-def _models(columns: Columns) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the models, and the two of each row by number."""
-    a, b = columns["model_a"], columns["model_b"]
-    names: dict[str, int] = {}
-    sides = []
-    for side in (a, b):
-        places = [names.setdefault(name, len(names)) for name in side.names]
-        sides.append(np.array(places, np.int64)[side.codes])
-    same = np.flatnonzero(sides[0] == sides[1])
-    if len(same):
-        columns.refuse("model_b", int(b.codes[same[0]]), "as model_a; two models are compared")
-    return list(names), *sides
-
-
-def _choices(options: BuildOptions) -> Scale:
+def _scale_of_choices(options: BuildOptions) -> Scale:
     """Return what stands for which choice."""
     scale = scale_of_map(options.labels) if options.labels else CHOICES
     unknown = set(scale.words.values()) - {-1.0, 0.0, 1.0}
     if unknown:
         raise OptionError(
-            f"--labels {options.labels}: the value {unknown.pop():g} came; of choices 1 is the "
+            f"`labels` {options.labels}: the value {unknown.pop():g} came; of choices 1 is the "
             "first model, -1 the second and 0 a tie"
         )
     return replace(scale, missing=scale.missing | frozenset(map(key_of, options.missing)))
 
 
-def _without_names(columns: Columns, scale: Scale) -> Coded:
+def _without_names(rows: Any, scale: Scale) -> Any:
     """Return the choices with a word of the scale where the name of the row's model stands.
 
     A name that is itself a word of the scale, like `a`, stays that word.
     """
-    choice, words = columns["choice"], {value: word for word, value in scale.words.items()}
-    names, codes = list(choice.names), choice.codes.copy()
-    known: dict[str, int] = {}
-    keys = [name.strip() for name in names]
-    alike = np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
-    meant = {k for k in keys if key_of(k) in scale.missing or not np.isnan(scale.value_of(k))}
+    import pandas as pd
+
+    def has_meaning(text: str) -> bool:
+        return key_of(text) in scale.missing or not np.isnan(scale.value_of(text))
+
+    words = {value: word for word, value in scale.words.items()}
+    choice = rows["choice"].astype(object)
+    names = rows["choice"].map(str.strip).astype(object)
+    is_name = ~rows["choice"].map(has_meaning).astype(bool)
     for role, value in (("model_a", 1.0), ("model_b", -1.0)):
-        side = columns[role]
-        stripped = [name.strip() for name in side.names]
-        named = np.array([-1 if n in meant else known.get(n, -1) for n in stripped], np.int64)
-        chosen = named[side.codes] == alike[choice.codes]
-        if value in words and chosen.any():
-            codes[chosen] = len(names)
-            names.append(words[value])
-    return Coded(codes, names)
+        if value in words:
+            chosen = is_name & (names == rows[role].map(str.strip).astype(object))
+            choice = choice.mask(chosen, words[value])
+    return texts_of(*pd.factorize(choice))
 
 
-def _strengths(columns: Columns, models: list[str], wins: np.ndarray, prior: float) -> dict:
+def _strengths(table: LongTable, models: list[str], wins: np.ndarray, prior: float) -> dict:
     from pqpp_metrics.errors import MetricInputError
     from pqpp_metrics.functional import bradley_terry
 
     try:
         return bradley_terry(wins, prior)
     except MetricInputError:
-        lost = wins.sum(axis=0) == 0
-        won = wins.sum(axis=1) == 0
-        named = [
-            *(f"{name} never lost" for name, one in zip(models, lost, strict=True) if one),
-            *(f"{name} never won" for name, one in zip(models, won, strict=True) if one),
-        ]
-        why = ", ".join(named[:3]) or "some models never lost to the others, or never met them"
+        lost, won = wins.sum(axis=0), wins.sum(axis=1)
+        odd = [f"{model} never lost" for model, n in zip(models, lost, strict=True) if not n]
+        odd += [f"{model} never won" for model, n in zip(models, won, strict=True) if not n]
+        why = ", ".join(odd[:3]) or "some models never lost to the others, or never met them"
         raise OptionError(
-            f"{columns.places.name}: no strengths are most likely ({why}); give further "
-            "comparisons, or --prior-wins 0.5, which gives each model so many wins over each other"
+            f"{table.name}: no strengths are most likely ({why}); give further comparisons, or "
+            "`prior_wins` 0.5, which gives each model so many wins over each other"
         ) from None
 
 
 def _shares(prompt, low, high, won, models, prompts) -> dict[str, np.ndarray]:
     """Return the share of wins of each model on each prompt."""
-    found = {}
-    for number, name in enumerate(models):
-        as_low, as_high = low == number, high == number
-        wins = np.bincount(prompt[as_low], won[as_low], prompts)
-        wins = wins + np.bincount(prompt[as_high], 1 - won[as_high], prompts)
-        count = np.bincount(prompt[as_low | as_high], minlength=prompts)
-        with np.errstate(invalid="ignore"):
-            found[name] = np.round(wins / count, 12)
-    return found
+    size = prompts * len(models)
+    sides = [prompt * len(models) + side for side in (low, high)]
+    wins = np.bincount(sides[0], won, size) + np.bincount(sides[1], 1 - won, size)
+    with np.errstate(invalid="ignore"):
+        shares = wins / np.bincount(np.concatenate(sides), minlength=size)
+    return dict(zip(models, np.round(shares, 12).reshape(prompts, -1).T, strict=True))

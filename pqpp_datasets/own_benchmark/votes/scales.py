@@ -2,16 +2,18 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.own_benchmark.long_table import LongTable
+from pqpp_datasets.own_benchmark.options import BuildOptions
+from pqpp_datasets.tables import refuse_other_form
+from pqpp_files.names import how_many
 
-AGGREGATES = ("majority", "mean", "median", "mos", "positive")
 _RANGE = re.compile(r"(-?[0-9]*\.?[0-9]+)\.\.(-?[0-9]*\.?[0-9]+)")
 _YES = dict.fromkeys(("yes", "true", "y", "t", "1"), 1.0)
 _NO = dict.fromkeys(("no", "false", "n", "f", "0"), 0.0)
@@ -137,8 +139,8 @@ def named_scale(name: str) -> Scale:
     ends = _RANGE.fullmatch(name)
     if not ends or not float(ends[1]) < float(ends[2]):
         raise OptionError(
-            f"--scale {name}: one of {', '.join(SCALES)} or LOW..HIGH, like 1..7, is allowed; "
-            "--labels FILE maps labels of your own"
+            f"`scale` {name}: one of {', '.join(SCALES)} or LOW..HIGH, like 1..7, is allowed; "
+            "`labels` FILE maps labels of your own"
         )
     return Scale(name, float(ends[1]), float(ends[2]), "interval", "mean", {}, "any")
 
@@ -167,102 +169,93 @@ def scale_of_map(path: str | Path) -> Scale:
         found = yaml.load(Path(path).read_text("utf-8"), yaml.BaseLoader)  # all stays text
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise DataFileError(f"{path}: not readable as YAML ({error!s:.150}); correct it") from None
-    what = "`labels`, label to value, is needed; `positive`, `missing` and `level` are allowed"
-    known = {"labels", "positive", "missing", "level"}
-    if not isinstance(found, dict) or not found.keys() <= known or not found.get("labels"):
-        raise DataFileError(f"{path}: {str(found)!r:.60} came; {what}")
-    words = _numbers_of(path, found["labels"])
+    refuse_other_form(found, "labels", str(path), "correct it")
+    words = {key_of(label): float(value) for label, value in found["labels"].items()}
     values = sorted(set(words.values()))
     if len(values) < 2:
         raise DataFileError(f"{path}: all labels have one value; two or more are needed")
-    lists = {}
-    for name in ("positive", "missing"):
-        lists[name] = own = found.get(name, [])
-        if not isinstance(own, list) or not all(isinstance(label, str) for label in own):
-            raise DataFileError(f"{path}: {name} is {str(own)!r:.60}; give a list of labels")
-    unknown = [label for label in lists["positive"] if key_of(label) not in words]
-    if unknown:
+    positive = list(map(key_of, found.get("positive", ())))
+    if unknown := [label for label in positive if label not in words]:
         raise DataFileError(f"{path}: positive has {unknown[0]!r:.60}, which is not in labels")
-    level = found.get("level", "ordinal")
-    if level not in ("nominal", "ordinal", "interval"):
-        raise DataFileError(f"{path}: level is {level!r:.60}; nominal, ordinal or interval")
-    positives = frozenset(words[key_of(label)] for label in lists["positive"])
     return Scale(
         Path(path).name,
         values[0],
         values[-1],
-        level,
+        found.get("level", "ordinal"),
         "mean",
         words,
-        positives=positives or None,
-        missing=frozenset(map(key_of, lists["missing"])),
+        positives=frozenset(words[label] for label in positive) or None,
+        missing=frozenset(map(key_of, found.get("missing", ()))),
     )
 
 
-def _numbers_of(path: str | Path, labels: Any) -> dict[str, float]:
-    try:
-        words = {key_of(label): float(value) for label, value in labels.items()}
-        if all(map(math.isfinite, words.values())):
-            return words
-    except (AttributeError, TypeError, ValueError):
-        pass
-    raise DataFileError(f"{path}: labels is {str(labels)!r:.60}; give each label a number")
+def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
+    """Return the scale of the labels of a table; how it is known is noted first.
+
+    Raises:
+        DataFileError: No scale has all labels, or several have them, and none was named.
+        OptionError: Ready scores came without a scale.
+    """
+    marks = frozenset(map(key_of, options.missing))
+    if options.labels:
+        scale = scale_of_map(options.labels)
+        said = f"labels: as {options.labels} maps them"
+    elif options.scale:
+        scale = named_scale(options.scale)
+        said = f"labels: on the scale {scale.name}"
+    elif options.is_ready:
+        raise OptionError(
+            "`columns` score=...: ready scores came, whose range no file tells; give `scale` "
+            "LOW..HIGH, like 0..5"
+        )
+    else:
+        used = table.rows["label"].cat.remove_unused_categories().cat.categories
+        labels = [label for label in used if key_of(label) not in {"", *marks}]
+        scale = _guessed(table, labels)
+        shown = ", ".join(sorted({label.strip() for label in labels})[:8])
+        said = f"labels: read as {scale.name}, which alone has {shown}; `scale` says otherwise"
+    if options.is_ready:  # means of labels are numbers between them
+        scale = replace(scale, numbers="any", words={})
+    table.notes.insert(0, said)
+    return replace(scale, missing=scale.missing | marks)
 
 
-def guessed_scale(
-    path: str | Path, labels: Iterable[str], row_of: Callable[[str], str] | None = None
-) -> Scale:
-    """Guess the scale from the labels of a file, where only one is possible.
+def _guessed(table: LongTable, labels: Sequence[str]) -> Scale:
+    """Guess the scale from the distinct labels, where only one is possible.
 
     A scale is possible that has all the labels. `likert5` and `0-10`, which have many, are so only
     where their ends are used or they are written in words; the labels -1, 0 and 1 are also those
-    of yes and no with -1 for no answer.
-
-    Args:
-        path: Of the file, for the error.
-        labels: The distinct labels, in order of first appearance.
-        row_of: Says where a label stands first, for the error.
-
-    Raises:
-        DataFileError: None or several are possible. Where one label alone is to blame, its row is
-            named.
-
-    Example:
-        >>> guessed_scale("votes.csv", ["True", "False"]).name
-        'yes-no'
-        >>> guessed_scale("votes.csv", ["1", "2"])
-        Traceback (most recent call last):
-        pqpp_datasets.errors.DataFileError: votes.csv: the labels 1, 2 fit pqpp and likert5; ...
+    of yes and no with -1 for no answer. Where one label alone is to blame, its row is named.
     """
-    labels = list(labels)
     keys = {key_of(label) for label in labels}
-    fitting = [s for s in SCALES.values() if all(not math.isnan(s.value_of(k)) for k in keys)]
-    fitting = [s for s in fitting if s.name != "0-10" or {"0", "10"} <= keys]
-    names = [s.name for s in fitting]
+    lacking = {
+        scale.name: [label for label in labels if math.isnan(scale.value_of(label))]
+        for scale in SCALES.values()
+    }
+    names = [name for name, labels in lacking.items() if not labels]
+    if "0-10" in names and not {"0", "10"} <= keys:
+        names.remove("0-10")
+    if len(names) == 1:
+        fitting = SCALES[names[0]]
     if keys == {"-1", "0", "1"}:
-        names.append("yes-no with --missing=-1")
+        names.append("yes-no with `missing`=-1")
     if names == ["likert5"] and not {"1", "5"} <= keys and keys <= set("12345"):
         names.append("LOW..HIGH")
     if len(names) == 1:
-        return fitting[0]
+        return fitting
     shown = ", ".join(sorted(keys, key=_in_order)[:8]) + (", ..." if len(keys) > 8 else "")
     if names:
         raise DataFileError(
-            f"{path}: the labels {shown} fit {' and '.join(names)}; say which by --scale"
+            f"{table.name}: the labels {shown} fit {' and '.join(names)}; say which by `scale`"
         )
-    where = f"{path}: the labels"
-    if row_of is not None:
-        where = f"{row_of(_odd_one(labels))}; the labels"
+    # The first that the scale with most of the labels does not have.
+    odd = min(filter(None, lacking.values()), key=len)[0]
+    row = int((table.rows["label"] == odd).to_numpy().argmax())
     raise DataFileError(
-        f"{where} {shown} fit none of {', '.join(SCALES)}; give --scale LOW..HIGH, "
-        "--labels FILE (label to value), or --missing MARK for what stands for no vote"
+        f"{table.place(row)}: {table.said('label', row)} is {odd!r:.60}; the labels {shown} fit "
+        f"none of {', '.join(SCALES)}; give `scale` LOW..HIGH, `labels` FILE (label to value), or "
+        "`missing` MARK for what stands for no vote"
     )
-
-
-def _odd_one(labels: Sequence[str]) -> str:
-    """Return the first label that the scale with most of the labels does not have."""
-    without = [[one for one in labels if math.isnan(s.value_of(one))] for s in SCALES.values()]
-    return min(filter(None, without), key=len)[0]
 
 
 def _in_order(label: str) -> tuple:
@@ -270,3 +263,45 @@ def _in_order(label: str) -> tuple:
         return (0, float(label), label)
     except ValueError:
         return (1, 0.0, label)
+
+
+def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
+    """Return the value of each row, NaN where there is no vote; how many these are is noted.
+
+    Args:
+        table: With the labels.
+        role: Their column.
+        scale: What they mean.
+        blank: What an empty one does, "refuse" or "drop".
+
+    Raises:
+        DataFileError: A label is not on the scale, or empty, and the row and what helps are named;
+            or no vote is left.
+    """
+    texts, codes = table.rows[role].cat.categories, table.rows[role].cat.codes.to_numpy()
+    keys = np.array([key_of(text) for text in texts], dtype=object)
+    is_marked = np.array([key in scale.missing for key in keys])
+    is_blank = (keys == "") & ~is_marked
+    values = np.array([scale.value_of(text) for text in texts])
+    row = table.first_row(role, np.isnan(values) & ~is_marked & ~is_blank)
+    if row is not None:
+        label = table.rows[role].iloc[row].strip()
+        table.refuse(
+            role,
+            row,
+            f"{scale.allowed} is allowed on the scale {scale.name}; choose `scale` or `labels`, or "
+            f"`missing`={label} leaves such votes out",
+        )
+    values[is_marked | is_blank] = np.nan
+    if blank == "refuse" and is_blank.any():
+        table.require_filled(role, "fill it, or `blank` drop leaves such votes out")
+    blanks, marked = int(is_blank[codes].sum()), int(is_marked[codes].sum())
+    notes = [f"{how_many(blanks, 'blank vote')} left out"] if blanks else []
+    if marked:
+        marks = ", ".join(sorted(scale.missing))
+        notes.append(f"{how_many(marked, 'vote')} marked as missing ({marks}) left out")
+    table.notes += notes
+    if np.isnan(values[codes]).all():
+        noun = "vote" if role == "label" else role
+        raise DataFileError(f"{table.name}: no {noun} is left ({'; '.join(notes)})")
+    return values[codes]

@@ -1,11 +1,13 @@
 """The one table of votes that everything about a benchmark of one's own is computed from."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pqpp_datasets.own_benchmark.judgment_files import Places
-from pqpp_datasets.own_benchmark.prompts import Prompts
+from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
+from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import Scale
 
 
@@ -18,8 +20,7 @@ class Votes:
     vote on one image, unless there are no ids of annotators.
 
     Attributes:
-        prompt: int64 (votes,), the prompt: a position in `prompts.keys` (source and text) and in
-            the columns of `prompts.identities()` (`prompt_id`, ...).
+        prompt: int64 (votes,), a position in the prompts.
         model: int32 (votes,), a position in `model_names`.
         image: int32 (votes,), a position in `image_names`.
         annotator: int32 (votes,), a position in `annotator_names`. Without ids of annotators
@@ -30,14 +31,10 @@ class Votes:
             models is two items.
         first: int64 (items,), a row of each item, to look its prompt, model and image up.
         value: float64 (votes,), the vote on `scale`; never NaN.
-        positive: bool (votes,), whether the scale calls that value positive.
         control: bool (votes,), whether a member of the control group voted.
         reference: bool (votes,), whether the image is a reference image and no generated one.
         seconds: float64 (votes,), how long the vote took, NaN where it is not known; None where
             the file has no such column.
-        row: int64 (votes,), the row that came with it; `places.of(row)` is "votes.csv, row 12".
-        places: Where the rows stand.
-        prompts: The prompts, which have ids, sources, texts and categories.
         model_names: The models, as the user writes them.
         image_names: The images, likewise.
         annotator_names: The annotators, likewise.
@@ -46,6 +43,7 @@ class Votes:
         is_ready: Whether the values are ready scores of images, made of votes that did not come.
         deviation: float64 (votes,), the standard deviation that came with a ready score, NaN where
             it is not known; None where the file has no such column.
+        notes: What is to be said of how they were read, a line each.
     """
 
     prompt: np.ndarray
@@ -55,13 +53,9 @@ class Votes:
     item: np.ndarray
     first: np.ndarray
     value: np.ndarray
-    positive: np.ndarray
     control: np.ndarray
     reference: np.ndarray
     seconds: np.ndarray | None
-    row: np.ndarray
-    places: Places
-    prompts: Prompts
     model_names: list[str]
     image_names: list[str]
     annotator_names: list[str]
@@ -69,18 +63,151 @@ class Votes:
     scale: Scale
     is_ready: bool = False
     deviation: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.value)
 
 
-def depths(groups: np.ndarray) -> np.ndarray:
-    """Count 0, 1, 2, ... in each run of equal values.
+def number_items(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number the distinct combinations of some columns of whole numbers from 0, in their order.
+
+    Returns:
+        int64 (rows,), the combination of each row, and the first row of each combination.
 
     Example:
-        >>> depths(np.array([7, 7, 3, 7])).tolist()
-        [0, 1, 0, 0]
+        >>> number_items(np.array([1, 0, 1]), np.array([0, 5, 0]))
+        (array([1, 0, 1]), array([1, 0]))
     """
-    changes = np.r_[True, groups[1:] != groups[:-1]] if len(groups) else np.array([], bool)
-    starts = np.flatnonzero(changes)
-    return np.arange(len(groups)) - np.repeat(starts, np.diff(np.r_[starts, len(groups)]))
+    import pandas as pd
+
+    rows = pd.DataFrame(dict(enumerate(columns)))
+    item = rows.groupby(list(rows)).ngroup().to_numpy()
+    return item, np.unique(item, return_index=True)[1]
+
+
+def votes_of(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOptions) -> Votes:
+    """Make the table of votes.
+
+    Args:
+        table: Of judgments, the prompts numbered.
+        scale: Of its labels.
+        value: float64 (rows,), what they stand for, NaN where there is no vote.
+        options: What repeated votes do.
+
+    Raises:
+        DataFileError: Someone voted twice on one image, or in two roles; names the row.
+    """
+    rows = table.rows.assign(value=value).dropna(subset="value")
+    known = "annotator" in rows
+    if known:
+        keys = [NUMBER, "model", "image", "annotator"]
+        rows = once(table, rows, keys, "this judgment", options.repeats)
+        _refuse_two_roles(table, rows)
+    roles = [role for role in ("model", "image", "annotator") if role in rows]
+    codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}
+    names = {role: rows[role].cat.categories.tolist() for role in roles}
+    columns = {name: rows[name].to_numpy() for name in rows if name not in roles}
+    item, first = number_items(columns[NUMBER], codes["model"], codes["image"])
+    return Votes(
+        prompt=columns[NUMBER],
+        model=codes["model"],
+        image=codes["image"],
+        annotator=codes["annotator"] if known else rows.groupby(item).cumcount().to_numpy(np.int32),
+        item=item,
+        first=first,
+        value=columns["value"],
+        control=columns["control"],
+        reference=(rows["model"] == options.reference_model).to_numpy(),
+        seconds=columns.get("seconds"),
+        model_names=names["model"],
+        image_names=names["image"],
+        annotator_names=names.get("annotator", []),
+        has_annotators=known,
+        scale=scale,
+        is_ready=options.is_ready,
+        deviation=columns.get("deviation"),
+        notes=(*table.notes, *_unknown(rows, options)),
+    )
+
+
+def require_once(table: LongTable, keys: Any, what: str, remedy: str = "keep one of them") -> None:
+    """Refuse a combination that stands in two rows; names both.
+
+    Args:
+        table: What the rows are of.
+        keys: Some of the rows: the number of the prompt, and further columns.
+        what: Stands in a row, for the error.
+        remedy: What to do.
+
+    Raises:
+        DataFileError: A combination stands twice.
+    """
+    again = keys.duplicated().to_numpy()
+    if not again.any():
+        return
+    row, cells = keys.index[again.argmax()], keys.iloc[again.argmax()]
+    first = keys.index[(keys == cells).all(axis=1).argmax()]
+    values = (table.rows["prompt"].iloc[row], *cells[1:])
+    same_file = f"{table.place(row).rpartition(', ')[0]}, "
+    raise DataFileError(
+        f"{table.place(row)}: {what} ({', '.join(repr(value)[:60] for value in values)}) also "
+        f"stands in {table.place(first).removeprefix(same_file)}; {remedy}"
+    )
+
+
+def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
+    """Return the rows that are left when each person votes once; how many came again is noted.
+
+    Args:
+        table: What the rows are of.
+        rows: Those with a vote, which is their `value`.
+        keys: The columns that tell who voted on what; the first is the number of the prompt.
+        what: Stands in a row, for the error.
+        repeats: What a second vote does, as in `BuildOptions`.
+    """
+    if repeats == "refuse":
+        remedy = "keep one of them, or choose by `repeats` first, last or mean"
+        require_once(table, rows[keys], what, remedy)
+        return rows
+    again = int(rows.duplicated(keys).sum())
+    if not again:
+        return rows
+    counts = "their mean counts" if repeats == "mean" else f"the {repeats} counts"
+    table.notes.append(f"{again} repeated votes of one person on one image: {counts}")
+    if repeats == "mean":
+        group = rows.groupby(keys, observed=True).ngroup().to_numpy()
+        means = np.bincount(group, rows["value"]) / np.bincount(group)
+        rows = rows.assign(value=means[group])
+    return rows.drop_duplicates(keys, keep="last" if repeats == "last" else "first")
+
+
+def _refuse_two_roles(table: LongTable, rows: Any) -> None:
+    who, control = rows["annotator"], rows["control"]
+    both = np.intersect1d(who[control].cat.codes, who[~control].cat.codes)
+    if len(both):
+        row = rows.index[((who.cat.codes == both[0]) & ~control).argmax()]
+        raise DataFileError(
+            f"{table.place(row)}: {who[row]!r:.60} is in the control group in other rows and not "
+            "here; set control in all rows of a member"
+        )
+
+
+def _unknown(rows: Any, options: BuildOptions) -> list[str]:
+    """Say what can't be known of who voted."""
+    if options.is_ready:
+        return [
+            "scores: ready ones of images, not votes; who voted, how far annotators agree and whom "
+            "to trust cannot be checked"
+        ]
+    if "annotator" not in rows:
+        return [
+            "no annotators came: whether anyone voted twice, how far annotators agree and whom to "
+            "trust cannot be checked (`columns` annotator=COLUMN names them)"
+        ]
+    if options.annotators:
+        # Not by name: what is said here stands in the report, too.
+        return [f"annotators: {len(options.annotators)} columns, each taken as one person"]
+    if rows["annotator"].nunique() == 1:
+        return ["one annotator only: agreement with others cannot be checked"]
+    return []

@@ -1,28 +1,18 @@
-"""The routines: each turns what was seen, and conditions, into a verdict.
-
-A new routine is a class with `name` and `judge` in a file, and a line here.
-"""
+"""The routines, each a module of this folder found by its name: what was seen becomes a verdict."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Sequence
-from typing import Any, Protocol
+import abc
+import sys
+from typing import Any
 
 from pqpp_feedback.assess.assessor import Verdict
-from pqpp_feedback.assess.errors import AssessError
-from pqpp_feedback.gimbrr.conditions import Condition
+from pqpp_feedback.assess.by_name import class_of
+from pqpp_feedback.gimbrr.conditions import Conditions
 from pqpp_feedback.gimbrr.seen import Seen
-from pqpp_files.names import did_you_mean
-
-ROUTINES = {
-    "published": "pqpp_feedback.gimbrr.routines.published:Published",
-    "calibrated": "pqpp_feedback.gimbrr.routines.calibrated:Calibrated",
-}
-"""Routine to where its class is, as `module:class`."""
 
 
-class Routine(Protocol):
+class Routine(abc.ABC):
     """What a routine is.
 
     Attributes:
@@ -33,9 +23,8 @@ class Routine(Protocol):
     name: str
     settings: dict[str, Any]
 
-    def judge(
-        self, seen: Seen, conditions: Sequence[Condition], image_id: str, task: str
-    ) -> Verdict:
+    @abc.abstractmethod
+    def judge(self, seen: Seen, conditions: Conditions, image_id: str, task: str) -> Verdict:
         """Return the verdict; all eyes that the conditions need have looked."""
 
 
@@ -43,7 +32,6 @@ def open_routine(name: str, *arguments: Any) -> Routine:
     """Return a routine by its name.
 
     Args:
-        name: One of `ROUTINES`.
         *arguments: Of its class.
 
     Raises:
@@ -53,7 +41,5 @@ def open_routine(name: str, *arguments: Any) -> Routine:
         >>> open_routine("published").name
         'gimbrr-published'
     """
-    if name not in ROUTINES:
-        raise AssessError(f"routine {name!r:.40} is unknown; {did_you_mean(name, ROUTINES)}")
-    place, _, kind = ROUTINES[name].partition(":")
-    return getattr(importlib.import_module(place), kind)(*arguments)
+    kind: type[Routine] = class_of(sys.modules[__name__], name, Routine)  # type: ignore[type-abstract]
+    return kind(*arguments)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pqpp_feedback.assess.assessor import Verdict
-from pqpp_feedback.gimbrr.conditions import Condition
-from pqpp_feedback.gimbrr.margins import margins_of
-from pqpp_feedback.gimbrr.seen import Seen
+from pqpp_feedback.gimbrr.conditions import Conditions
+from pqpp_feedback.gimbrr.routines import Routine
+from pqpp_feedback.gimbrr.seen import Seen, margins_of
 
 
-class Calibrated:
+class Calibrated(Routine):
     """As fitted by `pqpp_feedback.gimbrr.calibration`.
 
     Args:
@@ -29,22 +29,18 @@ class Calibrated:
 
     def __init__(self, tasks: Mapping[str, Mapping[str, Any]]) -> None:
         self._tasks = tasks
-        self.settings: dict[str, Any] = {"tasks": {key: dict(one) for key, one in tasks.items()}}
+        self.settings = {"tasks": {task: dict(fitted) for task, fitted in tasks.items()}}
 
-    def judge(
-        self, seen: Seen, conditions: Sequence[Condition], image_id: str, task: str
-    ) -> Verdict:
+    def judge(self, seen: Seen, conditions: Conditions, image_id: str, task: str) -> Verdict:
         """Return whether people would say that the image matches, and with what probability."""
         fitted = self._tasks.get(task) or self._tasks.get(kinds_word(conditions))
         if fitted is None:
             return Verdict(None, None, f"the calibration has seen no image of the task {task!r}")
         margins = margins_of(seen, conditions, fitted["template"], fitted["box_threshold"])
         likely = probability(fitted, {kind: margin for kind, (margin, _) in margins.items()})
-        reasons = "; ".join(reason for _, reason in margins.values())
-        said = f"{reasons}: people would agree with probability {likely:.2f}"
-        return Verdict(
-            likely >= fitted["threshold"], likely, f"{said}, {fitted['threshold']:.2f} is needed"
-        )
+        reasons, needed = "; ".join(reason for _, reason in margins.values()), fitted["threshold"]
+        reason = f"{reasons}: people would agree with probability {likely:.2f}"
+        return Verdict(likely >= needed, likely, f"{reason}, {needed:.2f} is needed")
 
 
 def probability(fitted: Mapping[str, Any], margins: Mapping[str, float]) -> float:
@@ -58,11 +54,12 @@ def probability(fitted: Mapping[str, Any], margins: Mapping[str, float]) -> floa
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
 
 
-def kinds_word(conditions: Sequence[Condition]) -> str:
+def kinds_word(conditions: Conditions) -> str:
     """Return the kinds of some conditions in one word.
 
     Example:
+        >>> from pqpp_feedback.gimbrr.conditions import Condition
         >>> kinds_word([Condition("shows", "cat"), Condition("lacks", "dog")])
         'lacks+shows'
     """
-    return "+".join(sorted({one.kind for one in conditions}))
+    return "+".join(sorted({condition.kind for condition in conditions}))

@@ -8,19 +8,17 @@ run; here they depend on the image, so that a verdict stays.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 from pqpp_feedback.assess.assessor import Verdict, random_for
-from pqpp_feedback.gimbrr.asked import VOCABULARY
-from pqpp_feedback.gimbrr.conditions import Condition
-from pqpp_feedback.gimbrr.seen import Seen
+from pqpp_feedback.gimbrr.conditions import Condition, Conditions
+from pqpp_feedback.gimbrr.routines import Routine
+from pqpp_feedback.gimbrr.seen import VOCABULARY, Seen
 
 RIVALS = {"shows": 5, "lacks": 9}
 THRESHOLD = 0.5
 
 
-class Published:
+class Published(Routine):
     """As the paper's release.
 
     Args:
@@ -38,49 +36,45 @@ class Published:
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
-        self.settings: dict[str, Any] = {"seed": seed}
+        self.settings = {"seed": seed}
 
-    def judge(
-        self, seen: Seen, conditions: Sequence[Condition], image_id: str, task: str
-    ) -> Verdict:
+    def judge(self, seen: Seen, conditions: Conditions, image_id: str, task: str) -> Verdict:
         """Return whether all conditions hold, and the lowest of their scores in 0 .. 1.
 
         The score of an object is its softmax among the rivals (one less that, if it shall be
         absent), that of a count the share of the smaller in the larger number.
         """
-        holds, scores, reasons = [], [], []
-        for one in conditions:
-            judged = self._counted(seen, one) if one.kind == "counts" else None
-            judged = judged or self._named(seen, one, image_id)
-            holds.append(judged[0])
-            scores.append(judged[1])
-            reasons.append(judged[2])
+        judged = [
+            _counted(seen, condition)
+            if condition.kind == "counts"
+            else self._named(seen, condition, image_id)
+            for condition in conditions
+        ]
+        holds, scores, reasons = zip(*judged, strict=True)
         return Verdict(all(holds), min(scores), "; ".join(reasons))
 
-    def _named(self, seen: Seen, one: Condition, image_id: str) -> tuple[bool, float, str]:
-        pool = [name for name in VOCABULARY if name not in (one.name, *one.beside)]
-        draw = random_for(image_id, self._seed, one.kind, one.name)
-        number = RIVALS[one.kind]
-        rivals = [pool[at] for at in draw.choice(len(pool), number, replace=False)]
-        names = [one.name, *rivals]
-        similar = [seen.similarity(name, "bare") for name in names]
+    def _named(self, seen: Seen, condition: Condition, image_id: str) -> tuple[bool, float, str]:
+        kind, name = condition.kind, condition.name
+        pool = [other for other in VOCABULARY if other not in (name, *condition.beside)]
+        draw = random_for(image_id, self._seed, kind, name)
+        rivals = [pool[at] for at in draw.choice(len(pool), RIVALS[kind], replace=False)]
+        names = [name, *rivals]
+        similar = [seen.similarity(other, "bare") for other in names]
         top = max(similar)
         weights = [math.exp(seen.scale * (value - top)) for value in similar]
         share = weights[0] / sum(weights)
-        wins = similar[0] >= top
-        best = names[similar.index(top)]
-        said = f"{one.name} wins against" if wins else f"{one.name} loses to {best} among"
-        reason = f"{said} {', '.join(rivals)} ({share:.2f})"
-        if one.kind == "lacks":
+        wins, best = similar[0] >= top, names[similar.index(top)]
+        outcome = f"{name} wins against" if wins else f"{name} loses to {best} among"
+        reason = f"{outcome} {', '.join(rivals)} ({share:.2f})"
+        if kind == "lacks":
             return not wins, 1 - share, f"to be absent: {reason}"
         return wins, share, reason
 
-    def _counted(self, seen: Seen, one: Condition) -> tuple[bool, float, str]:
-        found = sum(score > THRESHOLD for score in seen.scores_of(one.name))
-        larger = max(found, one.count)
-        share = min(found, one.count) / larger if larger else 1.0
-        return (
-            found == one.count,
-            share,
-            f"{one.count} {one.name} asked, {found} found above {THRESHOLD}",
-        )
+
+def _counted(seen: Seen, condition: Condition) -> tuple[bool, float, str]:
+    count = condition.count
+    found = sum(score > THRESHOLD for score in seen.scores_of(condition.name))
+    larger = max(found, count)
+    share = min(found, count) / larger if larger else 1.0
+    reason = f"{count} {condition.name} asked, {found} found above {THRESHOLD}"
+    return found == count, share, reason

@@ -19,20 +19,25 @@ from torch import nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoProcessor
 
+from pqpp_backbones.checkpoint import CARD, EXTRA_FILES, WEIGHTS
+from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.images.embedding import (
+    feature_size,
+    load_backbone,
+    pixels_of,
+    pooled,
+    tokens_of,
+)
+from pqpp_backbones.pretrained import load_processor, loading
 from pqpp_feedback.rahf.bench.evaluation import PredictedSplit
 from pqpp_feedback.rahf.examples import Examples
 from pqpp_feedback.rahf.modeling_rahf import RahfOutput, squared_error
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
-from pqpp_files.check_output import check_output_folder
+from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import whole_folder
-from pqpp_models.checkpoint import CARD, EXTRA_FILES, WEIGHTS
-from pqpp_models.errors import CheckpointError
-from pqpp_models.images.backbone import feature_size, pooled
-from pqpp_models.images.embedding import pixels_of, tokens_of
-from pqpp_models.pretrained import loading
 
 DESCRIPTION = "baseline.json"
-FILES = (DESCRIPTION, WEIGHTS, CARD, *EXTRA_FILES)
+BASELINE_FILES = (DESCRIPTION, WEIGHTS, CARD, *EXTRA_FILES)
 BASELINES = ("resnet", "clip")
 
 
@@ -57,25 +62,24 @@ class ResnetBaseline(nn.Module):
     ) -> None:
         super().__init__()
         self.backbone_config = config
-        pair = backbones or [
+        self.score_backbone, self.heatmap_backbone = backbones or [
             AutoModel.from_config(config, trust_remote_code=False) for _ in range(2)
         ]
-        self.score_backbone, self.heatmap_backbone = pair
-        width = config.hidden_sizes[-1]
-        self.score_head = _dense_layers([width, *dense_sizes])
+        sizes = [config.hidden_sizes[-1], *deconv_sizes]
+        self.score_head = _dense_layers([sizes[0], *dense_sizes])
         blocks: list[nn.Module] = []
-        for wide, narrow in itertools.pairwise([width, *deconv_sizes]):
+        for wide, narrow in itertools.pairwise(sizes):
             up = nn.ConvTranspose2d(wide, narrow, 3, 2, padding=1, output_padding=1)
             blocks += [up, nn.BatchNorm2d(narrow), nn.ReLU()]
-        last = nn.Conv2d([width, *deconv_sizes][-1], len(HEATMAPS), 3, padding=1)
+        last = nn.Conv2d(sizes[-1], len(HEATMAPS), 3, padding=1)
         nn.init.constant_(last.bias, -3.0)  # most pixels are unmarked
         self.heatmap_head = nn.Sequential(*blocks, last)
 
     def forward(
         self,
         pixel_values: torch.Tensor,
-        heatmap_labels: torch.Tensor | None = None,
-        score_labels: torch.Tensor | None = None,
+        heatmap_labels: torch.Tensor,
+        score_labels: torch.Tensor,
         **_: Any,
     ) -> RahfOutput:
         """Predict scores and heatmaps; the prompt, which RAHF takes too, is not looked at.
@@ -89,14 +93,11 @@ class ResnetBaseline(nn.Module):
         found = RahfOutput(scores=torch.sigmoid(self.score_head(features).float()))
         features = self.heatmap_backbone(pixel_values).last_hidden_state
         found.heatmaps = torch.sigmoid(self.heatmap_head(features).float())
-        if heatmap_labels is not None:
-            size = heatmap_labels.shape[-2:]
-            scaled = functional.interpolate(found.heatmaps, size, mode="bilinear")
-            found.heatmap_loss = squared_error(scaled, heatmap_labels)
-        if score_labels is not None:
-            found.score_loss = squared_error(found.scores, score_labels)
-        parts = [part for part in (found.heatmap_loss, found.score_loss) if part is not None]
-        found.loss = torch.stack(parts).sum() if parts else None
+        size = heatmap_labels.shape[-2:]
+        scaled = functional.interpolate(found.heatmaps, size, mode="bilinear")
+        found.heatmap_loss = squared_error(scaled, heatmap_labels)
+        found.score_loss = squared_error(found.scores, score_labels)
+        found.loss = found.heatmap_loss + found.score_loss
         return found
 
 
@@ -112,17 +113,15 @@ class ClipBaseline(nn.Module):
         self,
         pixel_values: torch.Tensor,
         input_ids: torch.Tensor,
+        score_labels: torch.Tensor,
         attention_mask: torch.Tensor | None = None,
-        score_labels: torch.Tensor | None = None,
         **_: Any,
     ) -> RahfOutput:
         """Predict scores from what the model's own processor gives; labels are `(batch, 4)`."""
         tokens = {"input_ids": input_ids, "attention_mask": attention_mask}
         features = torch.cat(_unit_features(self.clip, tokens, pixel_values), dim=-1)
-        found = RahfOutput(scores=torch.sigmoid(self.score_head(features).float()))
-        if score_labels is not None:
-            found.score_loss = found.loss = squared_error(found.scores, score_labels)
-        return found
+        scores = torch.sigmoid(self.score_head(features).float())
+        return RahfOutput(loss=squared_error(scores, score_labels), scores=scores)
 
 
 def _dense_layers(sizes: Sequence[int]) -> nn.Sequential:
@@ -199,6 +198,9 @@ class TrainedBaseline:
         Raises:
             CheckpointError: There is no such backbone.
         """
+        if kind == "clip":
+            clip = ClipBaseline(load_backbone(name_or_path))
+            return cls(kind, clip, load_processor(name_or_path), heatmap_size)
         what, remedy = f"{name_or_path} holds no usable backbone", f"name one for `{kind}`"
         with loading(what, remedy, name_or_path):
             # The paper tunes two ResNets, so each has weights of its own.
@@ -206,13 +208,14 @@ class TrainedBaseline:
                 AutoModel.from_pretrained(
                     name_or_path, use_safetensors=True, trust_remote_code=False
                 )
-                for _ in range(2 if kind == "resnet" else 1)
+                for _ in range(2)
             ]
             processor = _processor_of(kind, name_or_path)
-            _check_backbone(kind, backbones[0])
-        if kind == "clip":
-            return cls(kind, ClipBaseline(backbones[0]), processor, heatmap_size)
-        return cls(kind, ResnetBaseline(backbones[0].config, backbones), processor, heatmap_size)
+            config = backbones[0].config
+            if not hasattr(config, "hidden_sizes"):
+                kind = type(backbones[0]).__name__
+                raise CheckpointError(f"{kind} is no network of stages like ResNet")
+        return cls(kind, ResnetBaseline(config, backbones), processor, heatmap_size)
 
     @staticmethod
     def is_saved_in(folder: str | Path) -> bool:
@@ -227,16 +230,13 @@ class TrainedBaseline:
         """
         from safetensors.torch import save_file
 
-        folder = Path(folder).expanduser()
+        folder = expanded(folder)
         self.refuse_other_folder(folder)
         weights = self.model.state_dict()
         own = {k: v.detach().cpu().clone().contiguous() for k, v in weights.items()}
-        described = {
-            "kind": self.kind,
-            "heatmap_size": self.heatmap_size,
-            "backbone": _described(self.model.backbone_config),
-        }
-        with whole_folder(folder, FILES) as beside:
+        backbone = _described(self.model.backbone_config)
+        described = {"kind": self.kind, "heatmap_size": self.heatmap_size, "backbone": backbone}
+        with whole_folder(folder, BASELINE_FILES) as beside:
             save_file(own, beside / WEIGHTS)
             self.processor.save_pretrained(beside)
             text = json.dumps(described, indent=1) + "\n"
@@ -248,7 +248,7 @@ class TrainedBaseline:
     @classmethod
     def refuse_other_folder(cls, folder: str | Path) -> None:
         """Refuse a folder in which something else than a baseline is saved."""
-        check_output_folder(folder, FILES if cls.is_saved_in(folder) else ())
+        check_output_folder(folder, BASELINE_FILES if cls.is_saved_in(folder) else ())
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> Self:
@@ -265,7 +265,10 @@ class TrainedBaseline:
             described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
             kind, fields = described["kind"], dict(described["backbone"])
             config = AutoConfig.for_model(fields.pop("model_type"), **fields)
-            model = _new_clip(config) if kind == "clip" else ResnetBaseline(config)
+            if kind == "clip":
+                model = ClipBaseline(AutoModel.from_config(config, trust_remote_code=False))
+            else:
+                model = ResnetBaseline(config)
             model.load_state_dict(load_file(folder / WEIGHTS))
             size = int(described["heatmap_size"])
             return cls(kind, model.eval(), _processor_of(kind, folder), size)
@@ -290,35 +293,23 @@ class TrainedBaseline:
     @torch.inference_mode()
     def predict(self, examples: Examples, batch_size: int) -> PredictedSplit:
         """Return what the baseline says about a split, whatever mode its model is in."""
-        was_training = self.model.training
+        was_training, device = self.model.training, next(self.model.parameters()).device
+        scores, maps = [], []
         self.model.eval()
         try:
-            found = [
-                self._predict_batch(examples, range(at, min(at + batch_size, len(examples))))
-                for at in range(0, len(examples), batch_size)
-            ]
+            for start in range(0, len(examples), batch_size):
+                rows = range(start, min(start + batch_size, len(examples)))
+                batch = examples.collate([examples[row] for row in rows])
+                found = self.model(**{name: value.to(device) for name, value in batch.items()})
+                scores.append(found.scores.double().cpu().numpy())
+                if found.heatmaps is not None:
+                    size = (self.heatmap_size,) * 2
+                    scaled = functional.interpolate(found.heatmaps, size, mode="bilinear")
+                    maps.append(scaled.float().cpu().numpy())
         finally:
             self.model.train(was_training)
-        scores, maps = zip(*found, strict=True)
-        if maps[0] is None:
-            return PredictedSplit(scores=np.concatenate(scores))
-        named = zip(HEATMAPS, np.concatenate(maps).swapaxes(0, 1), strict=True)
+        named = zip(HEATMAPS, np.concatenate(maps).swapaxes(0, 1) if maps else (), strict=False)
         return PredictedSplit(scores=np.concatenate(scores), **dict(named))
-
-    def _predict_batch(self, examples: Examples, rows: range) -> tuple[Any, Any]:
-        device = next(self.model.parameters()).device
-        batch = examples.collate([examples[row] for row in rows])
-        found = self.model(**{name: value.to(device) for name, value in batch.items()})
-        scores = found.scores.double().cpu().numpy()
-        if found.heatmaps is None:
-            return scores, None
-        size = (self.heatmap_size,) * 2
-        scaled = functional.interpolate(found.heatmaps, size, mode="bilinear")
-        return scores, scaled.float().cpu().numpy()
-
-
-def _new_clip(config: Any) -> ClipBaseline:
-    return ClipBaseline(AutoModel.from_config(config, trust_remote_code=False))
 
 
 def _processor_of(kind: str, name_or_path: str | Path) -> Any:
@@ -326,17 +317,9 @@ def _processor_of(kind: str, name_or_path: str | Path) -> Any:
     return reader.from_pretrained(name_or_path, trust_remote_code=False)
 
 
-def _check_backbone(kind: str, backbone: Any) -> None:
-    fits = hasattr(backbone, "get_image_features") and hasattr(backbone, "get_text_features")
-    wanted = "model like CLIP"
-    if kind == "resnet":
-        fits, wanted = hasattr(backbone.config, "hidden_sizes"), "network of stages like ResNet"
-    if not fits:
-        raise CheckpointError(f"{type(backbone).__name__} is no {wanted}")
-
-
 def _described(config: Any) -> dict[str, Any]:
-    found = config.to_dict()
-    for one in (found, *(value for value in found.values() if isinstance(value, Mapping))):
-        one.pop("_name_or_path", None)  # what is published tells no local path
-    return found
+    described = config.to_dict()
+    for part in (described, *described.values()):
+        if isinstance(part, dict):
+            part.pop("_name_or_path", None)  # what is published tells no local path
+    return described

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_feedback.rahf.examples import map_array
+from pqpp_feedback.rahf.examples import Examples, map_array
+from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 
 HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd")
@@ -61,7 +61,7 @@ def feedback_figures(predictions: PredictedSplit, truth: Truth) -> dict[str, dic
         `misalignment_heatmap` with `HEATMAP_COLUMNS`; `keywords` with precision, recall and F1 in
         percent. A table that cannot be computed is not there.
     """
-    from pqpp_metrics.functional.saliency_report import richhf_heatmap
+    from pqpp_metrics.functional.saliency import richhf_heatmap
 
     found: dict[str, dict[str, float]] = {}
     if predictions.scores is not None:
@@ -80,14 +80,13 @@ def score_figures(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> 
     """Return PLCC and SRCC of each score that is predicted; NaN for one that is constant."""
     from pqpp_metrics.functional.qpp_report import qpp_values
 
-    told = np.flatnonzero(~np.isnan(predicted).all(axis=0))
-    values = qpp_values(predicted[:, told], true[:, told], ("pearson", "spearman"))
-    pairs = zip(values["pearson"], values["spearman"], strict=True)
-    found = {}
-    for column, (plcc, srcc) in zip(told, pairs, strict=True):
-        found[f"{SCORES[column]}_plcc"] = float(plcc)
-        found[f"{SCORES[column]}_srcc"] = float(srcc)
-    return found
+    columns = np.flatnonzero(~np.isnan(predicted).all(axis=0))
+    values = qpp_values(predicted[:, columns], true[:, columns], ("pearson", "spearman"))
+    figures = {}
+    for column, *pair in zip(columns, values["pearson"], values["spearman"], strict=True):
+        for name, value in zip(("plcc", "srcc"), pair, strict=True):
+            figures[f"{SCORES[column]}_{name}"] = float(value)
+    return figures
 
 
 def keyword_figures(
@@ -101,65 +100,46 @@ def keyword_figures(
     """
     from pqpp_metrics.functional.keywords import keyword_f1
 
-    pairs = [(marks, one) for marks, one in zip(misaligned, labels, strict=True) if one is not None]
-    found = keyword_f1(
-        [[int(not mark) for mark in marks] for marks, _ in pairs], [list(one) for _, one in pairs]
-    )
+    known = [pair for pair in zip(misaligned, labels, strict=True) if pair[1] is not None]
+    predicted = [[int(not mark) for mark in marks] for marks, _ in known]
+    found = keyword_f1(predicted, [list(own or ()) for _, own in known])
     names = {"precision": "precision", "recall": "recall", "f1": "keyword_f1"}
     return {column: 100 * float(found[name]) for column, name in names.items()}
 
 
 def predict_rows(
-    model: Any, examples: Any, rows: Sequence[int], batch_size: int = 32
-) -> list[dict[str, Any]]:
-    """Judge some rows of a split.
-
-    Args:
-        model: A `FeedbackModel`.
-        examples: `Examples` without augmentation.
-        rows: Their numbers.
-        batch_size: Images at once.
-
-    Returns:
-        One mapping a row with the fields of `PredictedSplit`, for `join`.
-    """
-    found = []
+    model: FeedbackModel, examples: Examples, rows: Sequence[int], batch_size: int = 32
+) -> list[Feedback]:
+    """Judge some rows of a split, by their numbers; the examples are not augmented."""
+    judged: list[Feedback] = []
     for start in range(0, len(rows), batch_size):
         some = rows[start : start + batch_size]
         images = [examples.decoded(row)[0] for row in some]
-        judged = model.judge(images, [examples.prompts[row] for row in some], batch_size)
-        found += [
-            {"scores": list(one.scores.values()), "misaligned": one.misaligned, **one.heatmaps}
-            for one in judged
-        ]
-    return found
+        judged += model.judge(images, [examples.prompts[row] for row in some], batch_size)
+    return judged
 
 
-def join(parts: Sequence[tuple[Sequence[int], Sequence[Mapping[str, Any]]]]) -> PredictedSplit:
+def join_parts(parts: Sequence[tuple[Sequence[int], Sequence[Feedback]]]) -> PredictedSplit:
     """Put rows that were judged in parts in order: their numbers, and what `predict_rows` gave."""
-    by_row = {row: one for rows, found in parts for row, one in zip(rows, found, strict=True)}
+    by_row = {row: one for rows, judged in parts for row, one in zip(rows, judged, strict=True)}
     ordered = [by_row[row] for row in sorted(by_row)]
     return PredictedSplit(
-        scores=np.array([one["scores"] for one in ordered]),
-        **{name: np.stack([one[name] for one in ordered]) for name in HEATMAPS},
-        misaligned=[one["misaligned"] for one in ordered],
+        scores=np.array([list(judged.scores.values()) for judged in ordered]),
+        **{name: np.stack([judged.heatmaps[name] for judged in ordered]) for name in HEATMAPS},
+        misaligned=[judged.misaligned for judged in ordered],
     )
 
 
-def predict_split(model: Any, examples: Any, batch_size: int = 32) -> PredictedSplit:
+def predict_split(model: FeedbackModel, examples: Examples, batch_size: int = 32) -> PredictedSplit:
     """Judge the rows of a split; see `predict_rows`."""
     rows = range(len(examples))
-    return join([(rows, predict_rows(model, examples, rows, batch_size))])
+    return join_parts([(rows, predict_rows(model, examples, rows, batch_size))])
 
 
-def truth_of(examples: Any) -> Truth:
+def truth_of(examples: Examples) -> Truth:
     """Return what people said about the rows of a split, heatmaps at the examples' size."""
-    maps = np.array(
-        [
-            [map_array(one, examples.heatmap_size) for one in examples.decoded(row)[1:]]
-            for row in range(len(examples))
-        ]
-    )
+    rows, size = range(len(examples)), examples.heatmap_size
+    maps = np.array([[map_array(m, size) for m in examples.decoded(row)[1:]] for row in rows])
     scores = examples.scores.astype(np.float64)
     return Truth(scores, maps[:, 0], maps[:, 1], examples.labels)
 
@@ -177,9 +157,8 @@ def summary(found: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
         for column in ("cc", "auc_judd", "mse_all")
     }
     keywords = {f"keyword_{name}": value / 100 for name, value in found["keywords"].items()}
-    known = {
-        name: float(np.nan_to_num(value)) for name, value in (plcc | heatmaps | keywords).items()
-    }
-    cc = [f"{name}_cc" for name in HEATMAPS]
-    parts = [float(np.mean([known[name] for name in names])) for names in (plcc, cc)]
-    return {"mean": float(np.mean([*parts, known["keyword_f1"]])), **known}
+    figures = {**plcc, **heatmaps, **keywords}
+    figures = {name: float(np.nan_to_num(value)) for name, value in figures.items()}
+    groups = list(plcc), [f"{name}_cc" for name in HEATMAPS], ["keyword_f1"]
+    means = [np.mean([figures[name] for name in names]) for names in groups]
+    return {"mean": float(np.mean(means)), **figures}

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pqpp_feedback.rahf.bench.evaluation import (
-    PredictedSplit,
-    Truth,
-    feedback_figures,
-    predict_split,
-    score_figures,
-    truth_of,
-)
-from pqpp_feedback.rahf.bench.tables import tables
+from pqpp_backbones.images.open_image import open_image
+from pqpp_backbones.pretrained import load_processor, usual_device
+from pqpp_feedback.assess.tables import FIGURE_STYLES, Figures, csv_text, figures_text
+from pqpp_feedback.checks import check_choice, check_count
+from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.rahf.bench import evaluation
 from pqpp_feedback.rahf.examples import Examples, counted, is_published, load_split, map_array
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import SCORES
-from pqpp_models.errors import CheckpointError, PredictorError
-from pqpp_models.images.pairs import open_image
-from pqpp_models.pretrained import loading
 
 
 def bench_richhf(
@@ -49,18 +46,17 @@ def bench_richhf(
         with_published: Whether the published figures stand beside.
 
     Returns:
-        The four tables as `tables.tables` gives them, with the split and its number of images as
-        `data`; `tables.format_tables` prints them.
+        The four tables as `tables` gives them, with the split and its number of images as
+        `data`; `format_tables` prints them.
 
     Raises:
-        PredictorError: Nothing is to be evaluated, a number is not above 0, or the data are not
+        FeedbackError: Nothing is to be evaluated, a number is not above 0, or the data are not
             there.
     """
     if not models and clip is None:
-        raise PredictorError("no model was named; give a RAHF model's folder or repository")
-    for name, value in (("limit", limit), ("batch_size", batch_size)):
-        if value is not None and value < 1:
-            raise PredictorError(f"`{name}` is {value}; it must be 1 or more")
+        raise FeedbackError("no model was named; give a RAHF model's folder or repository")
+    check_count("limit", 1 if limit is None else limit)
+    check_count("batch_size", batch_size)
     table = load_split(split, data_dir, pickapic_dir, limit=limit)
     images = counted(len(table), is_published(split, data_dir))
     found = {name: figures_of(name, table, batch_size) for name in models}
@@ -75,18 +71,14 @@ def figures_of(name: str, table: Any, batch_size: int = 16) -> dict[str, dict[st
 
     if TrainedBaseline.is_saved_in(name):
         baseline = TrainedBaseline.from_pretrained(name)
-        baseline.model.to(_device())
+        baseline.model.to(usual_device())
         examples = baseline.examples(table)
-        return feedback_figures(baseline.predict(examples, batch_size), truth_of(examples))
-    model = FeedbackModel.from_pretrained(name)
-    examples = Examples(table, model.processor, model.model.config.heatmap_size)
-    return feedback_figures(predict_split(model, examples, batch_size), truth_of(examples))
-
-
-def _device() -> str:
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
+        predicted = baseline.predict(examples, batch_size)
+    else:
+        model = FeedbackModel.from_pretrained(name)
+        examples = Examples(table, model.processor, model.model.config.heatmap_size)
+        predicted = evaluation.predict_split(model, examples, batch_size)
+    return evaluation.feedback_figures(predicted, evaluation.truth_of(examples))
 
 
 def clip_baselines(
@@ -100,36 +92,122 @@ def clip_baselines(
         batch_size: Images at once.
         size: Pixels along a side of the heatmaps.
     """
+    from pqpp_backbones.images.embedding import load_backbone
     from pqpp_feedback.rahf.bench.baselines import clip_gradient_heatmaps, clip_similarity
 
-    clip, processor = _loaded_clip(name)
+    clip = load_backbone(name).eval().to(usual_device())
+    processor = load_processor(name)
     scores = np.full((len(table), len(SCORES)), np.nan)
     predicted, true = [], []
     for start in range(0, len(table), batch_size):
         rows = table[start : start + batch_size]
-        images = [open_image(image) for image in rows["image"]]
-        some = slice(start, start + len(images))
-        similarity = clip_similarity(clip, processor, images, rows["prompt"])
-        scores[some, SCORES.index("alignment")] = similarity
-        predicted.append(clip_gradient_heatmaps(clip, processor, images, rows["prompt"], size))
+        some = clip, processor, [open_image(image) for image in rows["image"]], rows["prompt"]
+        similarity = clip_similarity(*some)
+        scores[start : start + len(similarity), SCORES.index("alignment")] = similarity
+        predicted.append(clip_gradient_heatmaps(*some, size))
         true += [map_array(open_image(m).convert("L"), size) for m in rows["misalignment_map"]]
     people = np.array([table[column][:] for column in SCORES], dtype=np.float64).T
     # Only the misalignment heatmap is judged: the other map and the words are never looked at.
-    truth = Truth(people, np.stack(true), np.stack(true), [None] * len(true))
-    gradient = PredictedSplit(misalignment=np.concatenate(predicted))
+    truth = evaluation.Truth(people, np.stack(true), np.stack(true), [None] * len(true))
+    gradient = evaluation.PredictedSplit(misalignment=np.concatenate(predicted))
     return {
-        f"CLIP similarity ({name})": {"scores": score_figures(scores, people)},
-        f"CLIP gradient ({name})": feedback_figures(gradient, truth),
+        f"CLIP similarity ({name})": {"scores": evaluation.score_figures(scores, people)},
+        f"CLIP gradient ({name})": evaluation.feedback_figures(gradient, truth),
     }
 
 
-def _loaded_clip(name: str) -> tuple[Any, Any]:
-    from transformers import AutoModel, AutoProcessor
+def published() -> dict[str, Any]:
+    """Return the published figures: their source, and each table with its columns and rows.
 
-    remedy = "give a folder or OWNER/REPOSITORY"
-    with loading(f"{name} holds no usable CLIP-like model", remedy, name):
-        clip = AutoModel.from_pretrained(name, use_safetensors=True, trust_remote_code=False)
-        processor = AutoProcessor.from_pretrained(name, trust_remote_code=False)
-    if not hasattr(clip, "get_image_features"):
-        raise CheckpointError(f"{name} is a {type(clip).__name__}; give a CLIP-like model")
-    return clip.eval().to(_device()), processor
+    Example:
+        >>> published()["tables"]["keywords"]["columns"]
+        ['precision', 'recall', 'f1']
+    """
+    return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
+
+
+def tables(
+    found: Mapping[str, Mapping[str, Mapping[str, float]]],
+    with_published: bool = True,
+    data: str | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Put measured figures beside the published ones.
+
+    Args:
+        found: Name of a model to what `evaluation.feedback_figures` returned for it.
+        with_published: Whether the published rows are wanted.
+        data: What the figures were measured on.
+
+    Returns:
+        A table by its name: `title`, `columns`, and `rows`, each with `name`,
+        `published` and `values` (None where there is no figure); also `data` where it is told.
+    """
+    result = {}
+    for name, known in published()["tables"].items():
+        columns = known["columns"]
+        rows = [{**row, "published": True} for row in known["rows"] if with_published]
+        for model, figures in found.items():
+            if name in figures:
+                found_values = (figures[name].get(column, math.nan) for column in columns)
+                values = [None if math.isnan(value) else value for value in found_values]
+                rows.append({"name": model, "values": values, "published": False})
+        told = {} if data is None else {"data": data}
+        result[name] = {"title": known["title"], "columns": columns, "rows": rows, **told}
+    return result
+
+
+def format_tables(style: str, result: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the four tables as text.
+
+    Args:
+        style: One of `FIGURE_STYLES`.
+        result: From `tables`.
+
+    Raises:
+        FeedbackError: The style is none of these.
+
+    Example:
+        >>> print(format_tables("markdown", tables({})).splitlines()[0])
+        ### Scores: Pearson (PLCC) and Spearman (SRCC)
+    """
+    check_choice("style", style, FIGURE_STYLES)
+    if style == "json":
+        return json.dumps({"source": published()["source"], "tables": result}, indent=1) + "\n"
+    if style == "csv":
+        return _csv(result)
+    # In a terminal the two correlations of a score share a column, which keeps the lines short.
+    figures = [_figures(name, table, style == "table") for name, table in result.items()]
+    return figures_text(style, figures) + "\n"
+
+
+def _figures(name: str, table: Mapping[str, Any], is_paired: bool) -> Figures:
+    shown: dict[str, list[int]] = {}
+    for number, column in enumerate(table["columns"]):
+        column = column.removesuffix("_plcc").removesuffix("_srcc") if is_paired else column
+        shown.setdefault(column, []).append(number)
+    rows = []
+    for row in table["rows"]:
+        texts = [_number(value) for value in row["values"]]
+        cells = {
+            column: " ".join(texts[number] for number in numbers).strip()
+            for column, numbers in shown.items()
+        }
+        rows.append({"model": row["name"] + " (published)" * row["published"], **cells})
+    return Figures(name, table["title"], ["model", *shown], rows)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    text = f"{value:.4g}"
+    return f"{value:.5f}" if "e" in text else text
+
+
+def _csv(result: Mapping[str, Mapping[str, Any]]) -> str:
+    cells = [
+        (name, row["name"], row["published"], column, value)
+        for name, table in result.items()
+        for row in table["rows"]
+        for column, value in zip(table["columns"], row["values"], strict=True)
+    ]
+    return csv_text(("table", "model", "published", "figure", "value"), cells)

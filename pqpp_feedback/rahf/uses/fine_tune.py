@@ -12,16 +12,16 @@ from torch import nn
 from torch.nn import functional
 from transformers.utils import ModelOutput
 
+from pqpp_backbones.checkpoint import CARD
+from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.images.open_image import open_image
+from pqpp_backbones.pretrained import loading
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_files.extras import needing
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import whole_folder
-from pqpp_models.checkpoint import CARD
-from pqpp_models.errors import CheckpointError
-from pqpp_models.images.pairs import open_image
-from pqpp_models.pretrained import loading
 
-FILES = ("pytorch_lora_weights.safetensors", CARD)
+LORA_FILES = ("pytorch_lora_weights.safetensors", CARD)
 """What a folder of adapters holds."""
 
 _ATTENTION = ["to_q", "to_k", "to_v", "to_out.0"]
@@ -47,19 +47,16 @@ def load_pipeline(name_or_path: str) -> Any:
         pipe = DiffusionPipeline.from_pretrained(
             name_or_path, use_safetensors=True, trust_remote_code=False
         )
-    second = getattr(pipe, "text_encoder_2", None) is not None
-    for part in (*_PARTS, *(("tokenizer_2",) if second else ())):
-        if getattr(pipe, part, None) is None:
-            raise CheckpointError(
-                f"{name_or_path} is a {type(pipe).__name__} without {part}; give a pipeline of the "
-                "Stable Diffusion or Stable Diffusion XL kind"
-            )
+    has_second = getattr(pipe, "text_encoder_2", None) is not None
+    parts = *_PARTS, *["tokenizer_2"] * has_second
+    fault = next((f"without {one}" for one in parts if getattr(pipe, one, None) is None), "")
     # A network that also takes a mask or an image has more channels than the latents.
-    taken, latents = pipe.unet.config.in_channels, pipe.vae.config.latent_channels
-    if taken != latents:
+    if not fault and pipe.unet.config.in_channels != pipe.vae.config.latent_channels:
+        fault = f"whose network takes {pipe.unet.config.in_channels} channels"
+    if fault:
         raise CheckpointError(
-            f"{name_or_path} is a {type(pipe).__name__} whose network takes {taken} channels, not "
-            f"the {latents} of the latents; give one that makes images from text alone"
+            f"{name_or_path} is a {type(pipe).__name__} {fault}; give a pipeline of the Stable "
+            "Diffusion or Stable Diffusion XL kind that makes images from text alone"
         )
     return pipe
 
@@ -102,13 +99,14 @@ class DenoisingModel(nn.Module):
             latents = self.vae.encode(pixel_values).latent_dist.sample()
             latents = latents * self.vae.config.scaling_factor
             states, added = self.encode_prompts(input_ids, input_ids_2, time_ids)
-        noise = torch.randn_like(latents)
-        steps = self.noising.config.num_train_timesteps
-        times = torch.randint(steps, (len(latents),), device=latents.device)
+        noise, config = torch.randn_like(latents), self.noising.config
+        times = torch.randint(config.num_train_timesteps, (len(latents),), device=latents.device)
         noisy = self.noising.add_noise(latents, noise, times)
         given = {"encoder_hidden_states": states, "added_cond_kwargs": added or None}
         predicted = self.unet(noisy, times, **given).sample
-        wanted = self.wanted(latents, noise, times)
+        wanted = latents if config.prediction_type == "sample" else noise
+        if config.prediction_type == "v_prediction":
+            wanted = self.noising.get_velocity(latents, noise, times)
         return ModelOutput(loss=functional.mse_loss(predicted.float(), wanted.float()))
 
     def encode_prompts(
@@ -130,15 +128,6 @@ class DenoisingModel(nn.Module):
         states = torch.cat([one.hidden_states[-2] for one in both], dim=-1)
         return states, {"text_embeds": both[1][0], "time_ids": time_ids.to(states.dtype)}
 
-    def wanted(
-        self, latents: torch.Tensor, noise: torch.Tensor, times: torch.Tensor
-    ) -> torch.Tensor:
-        """Return what the network is to predict: the noise, the velocity or the image."""
-        kind = self.noising.config.prediction_type
-        if kind == "v_prediction":
-            return self.noising.get_velocity(latents, noise, times)
-        return latents if kind == "sample" else noise
-
     def save_adapters(self, folder: Path, card: str) -> Path:
         """Write the adapters as `load_lora_weights` of the pipeline reads them, and their card.
 
@@ -150,10 +139,9 @@ class DenoisingModel(nn.Module):
         from peft.utils import get_peft_model_state_dict
 
         layers = get_peft_model_state_dict(self.unet)
-        with whole_folder(folder, FILES) as beside:
-            self.pipe_class.save_lora_weights(
-                beside, unet_lora_layers=layers, safe_serialization=True
-            )
+        with whole_folder(folder, LORA_FILES) as beside:
+            options = {"unet_lora_layers": layers, "safe_serialization": True}
+            self.pipe_class.save_lora_weights(beside, **options)
             (beside / CARD).write_text(card, encoding="utf-8")
         return folder
 
@@ -169,8 +157,8 @@ class Images:
 
     def __init__(self, pictures: Sequence[Picture], pipe: Any, resolution: int) -> None:
         self.pictures, self.resolution = pictures, resolution
-        second = getattr(pipe, "tokenizer_2", None)
-        self.tokenizers = [pipe.tokenizer, *([second] if second is not None else [])]
+        both = pipe.tokenizer, getattr(pipe, "tokenizer_2", None)
+        self.tokenizers = [tokenizer for tokenizer in both if tokenizer is not None]
 
     def __len__(self) -> int:
         return len(self.pictures)
@@ -187,22 +175,18 @@ class Images:
 
         size = (self.resolution, self.resolution)
         chosen = [self.pictures[number] for number in numbers]
-        opened = [open_image(one.path) for one in chosen]
-        pixels = [np.asarray(ImageOps.fit(image, size)) for image in opened]
-        stacked = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2)
-        found = {"pixel_values": stacked / 127.5 - 1}
+        opened = [open_image(picture.path) for picture in chosen]
+        pixels = np.stack([np.asarray(ImageOps.fit(image, size)) for image in opened])
+        batch = {"pixel_values": torch.from_numpy(pixels).permute(0, 3, 1, 2) / 127.5 - 1}
         if len(self.tokenizers) > 1:
             sizes = [time_ids_of(image.size, self.resolution) for image in opened]
-            found["time_ids"] = torch.tensor(sizes)
+            batch["time_ids"] = torch.tensor(sizes)
+        prompts = [picture.prompt for picture in chosen]
+        options = {"padding": "max_length", "truncation": True, "return_tensors": "pt"}
         for name, tokenizer in zip(("input_ids", "input_ids_2"), self.tokenizers, strict=False):
-            found[name] = tokenizer(
-                [one.prompt for one in chosen],
-                padding="max_length",
-                max_length=tokenizer.model_max_length,
-                truncation=True,
-                return_tensors="pt",
-            )["input_ids"]
-        return found
+            most = tokenizer.model_max_length
+            batch[name] = tokenizer(prompts, max_length=most, **options)["input_ids"]
+        return batch
 
 
 def time_ids_of(size: tuple[int, int], resolution: int) -> list[int]:
@@ -231,13 +215,11 @@ def held_out_loss(
     model: DenoisingModel, images: Images, numbers: Sequence[int], batch_size: int, seed: int
 ) -> float:
     """Return the mean loss over some images, with the same noise each time."""
-    state = torch.get_rng_state()
-    torch.manual_seed(seed)
-    device = next(model.unet.parameters()).device
-    total = 0.0
-    for start in range(0, len(numbers), batch_size):
-        some = numbers[start : start + batch_size]
-        batch = {name: value.to(device) for name, value in images.collate(some).items()}
-        total += float(model(**batch).loss) * len(some)
-    torch.set_rng_state(state)
+    device, total = next(model.unet.parameters()).device, 0.0
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        for start in range(0, len(numbers), batch_size):
+            some = numbers[start : start + batch_size]
+            batch = {name: value.to(device) for name, value in images.collate(some).items()}
+            total += float(model(**batch).loss) * len(some)
     return total / len(numbers)

@@ -17,9 +17,10 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from pqpp_feedback.checks import check_choice
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.outputs import SCORES, check_choice
-from pqpp_models.errors import PredictorError
+from pqpp_feedback.rahf.outputs import SCORES
 
 Decode = Callable[[torch.Tensor], torch.Tensor]
 
@@ -48,7 +49,7 @@ def guided(
         The pipeline.
 
     Raises:
-        PredictorError: The score is unknown, or the scale is no number from 0 on.
+        FeedbackError: The score is unknown, or the scale is no number from 0 on.
 
     Example:
         >>> with guided(pipe, feedback, "a cat"):  # doctest: +SKIP
@@ -56,7 +57,7 @@ def guided(
     """
     check_choice("score", score, SCORES)
     if not 0 <= scale < math.inf:
-        raise PredictorError(f"`scale` is {scale}; it must be 0 or more")
+        raise FeedbackError(f"`scale` is {scale}; it must be 0 or more")
     judge = ScoreGradient(feedback, prompt, score, decode or functools.partial(decoded, pipe))
     scheduler, step = pipe.scheduler, pipe.scheduler.step
 
@@ -108,9 +109,8 @@ class ScoreGradient:
 
 def moved(samples: torch.Tensor, direction: torch.Tensor, scale: float) -> torch.Tensor:
     """Return samples moved along a direction by a part of their own length."""
-    rest = tuple(range(1, samples.ndim))
     length, own = (
-        torch.linalg.vector_norm(one.float(), dim=rest, keepdim=True)
+        torch.linalg.vector_norm(one.float().flatten(1), dim=1).reshape(-1, *[1] * (one.ndim - 1))
         for one in (direction, samples)
     )
     return samples + (scale * own / length.clamp(min=1e-12) * direction).to(samples.dtype)

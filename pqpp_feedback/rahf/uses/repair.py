@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from PIL import Image
+from scipy import ndimage
 
+from pqpp_backbones.images.open_image import open_image
+from pqpp_feedback.checks import check_choice, check_count
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES, check_choice
-from pqpp_models.errors import PredictorError
-from pqpp_models.images.pairs import open_image
+from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 
-_OWN_OPTIONS = {"generator": "give `seed` instead", "mask_image": "the heatmap becomes the mask"}
+_ALLOWED = {"generator": (), "mask_image": (), "output_type": ("pil",), "return_dict": (True,)}
+"""Options for the pipeline that are set here, or that must give images to choose among."""
 
 
 @dataclass(frozen=True)
@@ -68,29 +73,29 @@ def inpaint(
         **options: For the pipeline, like `num_inference_steps`.
 
     Raises:
-        PredictorError: A name is unknown, no candidate is asked for, or an option for the
+        FeedbackError: A name is unknown, no candidate is asked for, or an option for the
             pipeline is set here or makes it return something else than images.
     """
-    if candidates < 1:
-        raise PredictorError(f"`candidates` is {candidates}; it must be 1 or more")
+    check_count("candidates", candidates)
     check_choice("heatmap", heatmap, HEATMAPS)
     check_choice("score", score, SCORES)
     _check_options(options)
     original = open_image(image)
     judged = feedback.judge([original], [prompt])[0]
     mask = heatmap_to_mask(judged.heatmaps[heatmap], original.size, threshold, dilation)
-    before = judged.scores[score]
-    if not np.asarray(mask).any():
-        return Inpainted(original, mask, [], [], before, -1)
-    painted = [
-        paste(original, _paint(pipe, original, mask, prompt, seed + n, options), mask)
-        for n in range(candidates)
-    ]
-    scores = [one.scores[score] for one in feedback.judge(painted, [prompt] * candidates)]
-    best = int(np.argmax(scores))
-    if keep_original and scores[best] <= before:
-        return Inpainted(original, mask, painted, scores, before, -1)
-    return Inpainted(painted[best], mask, painted, scores, before, best)
+    painted, scores, best = [], [], -1
+    if np.asarray(mask).any():
+        for n in range(candidates):
+            # On the CPU, so that a seed paints the same on every device.
+            generator = torch.Generator().manual_seed(seed + n)
+            given = {"prompt": prompt, "image": original, "mask_image": mask, **options}
+            painted.append(paste(original, pipe(generator=generator, **given).images[0], mask))
+        scores = [one.scores[score] for one in feedback.judge(painted, [prompt] * candidates)]
+        best = int(np.argmax(scores))
+        if keep_original and scores[best] <= judged.scores[score]:
+            best = -1
+    image = original if best < 0 else painted[best]
+    return Inpainted(image, mask, painted, scores, judged.scores[score], best)
 
 
 def heatmap_to_mask(
@@ -111,26 +116,18 @@ def heatmap_to_mask(
         A grey image of PIL: 255 where masked, 0 elsewhere.
 
     Raises:
-        PredictorError: The threshold or the rim is out of its range.
+        FeedbackError: The threshold or the rim is out of its range.
     """
-    from PIL import Image, ImageFilter
-
     if not 0 < threshold <= 1:
-        raise PredictorError(f"`threshold` is {threshold}; it must be above 0 and at most 1")
+        raise FeedbackError(f"`threshold` is {threshold}; it must be above 0 and at most 1")
     if not 0 <= dilation < 1:
-        raise PredictorError(f"`dilation` is {dilation}; it must be from 0 up to 1")
+        raise FeedbackError(f"`dilation` is {dilation}; it must be from 0 up to 1")
     values = Image.fromarray(np.clip(heatmap, 0, 1).astype(np.float32))
     values = np.asarray(values.resize(size, Image.Resampling.BILINEAR), dtype=np.float64)
     # Resizing rounds in single precision: what is at the threshold stays at it.
     marked = values >= threshold * (1 - 1e-6)
-    mask = Image.fromarray(np.where(marked, 255, 0).astype(np.uint8))
-    rim = round(dilation * max(size))
-    # A square of growing side, a few pixels at a time: large filters of PIL are slow.
-    while rim > 0:
-        step = min(rim, 4)
-        mask = mask.filter(ImageFilter.MaxFilter(2 * step + 1))
-        rim -= step
-    return mask
+    mask = np.where(marked, 255, 0).astype(np.uint8)
+    return Image.fromarray(ndimage.maximum_filter(mask, 2 * round(dilation * max(size)) + 1))
 
 
 def paste(original: Any, painted: Any, mask: Any) -> Any:
@@ -138,27 +135,11 @@ def paste(original: Any, painted: Any, mask: Any) -> Any:
 
     A pipeline's own output differs outside the mask too: its autoencoder changes every pixel.
     """
-    from PIL import Image
-
     painted = painted.convert("RGB").resize(original.size, Image.Resampling.LANCZOS)
     return Image.composite(painted, original, mask)
 
 
-def _paint(pipe: Any, image: Any, mask: Any, prompt: str, seed: int, options: Any) -> Any:
-    import torch
-
-    # On the CPU, so that a seed paints the same on every device.
-    generator = torch.Generator().manual_seed(seed)
-    found = pipe(prompt=prompt, image=image, mask_image=mask, generator=generator, **options)
-    return found.images[0]
-
-
 def _check_options(options: dict[str, Any]) -> None:
-    for name, remedy in _OWN_OPTIONS.items():
-        if name in options:
-            raise PredictorError(f"`{name}` is set by inpaint itself; leave it out ({remedy})")
-    for name, only in (("output_type", "pil"), ("return_dict", True)):
-        if options.get(name, only) != only:
-            raise PredictorError(
-                f"`{name}` is {options[name]!r}; only {only!r} gives images to choose among"
-            )
+    for name, allowed in _ALLOWED.items():
+        if name in options and options[name] not in allowed:
+            raise FeedbackError(f"`{name}` is set by inpaint itself; leave it out")

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pqpp_backbones.images.open_image import open_image
+from pqpp_feedback.assess.pictures import METADATA
+from pqpp_feedback.checks import check_choice
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.outputs import SCORES, check_choice
+from pqpp_feedback.rahf.outputs import SCORES
 from pqpp_files.write_beside import whole_folder
-from pqpp_models.errors import PredictorError
-from pqpp_models.images.pairs import open_image
-
-METADATA = "metadata.jsonl"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def generate_candidates(
 
     for prompt in prompts:
         generators = [torch.Generator().manual_seed(seed + i) for i in range(n)]
-        yield prompt, [pipe(prompt, generator=one, **options).images[0] for one in generators]
+        yield prompt, [pipe(prompt, generator=g, **options).images[0] for g in generators]
 
 
 def select_best(
@@ -61,12 +61,12 @@ def select_best(
         threshold: An image is kept from this score on.
 
     Raises:
-        PredictorError: The score is unknown, or a prompt comes without images.
+        FeedbackError: The score is unknown, or a prompt comes without images.
     """
     check_choice("score", score, SCORES)
     for prompt, images in candidates:
         if not len(images):
-            raise PredictorError(f"the prompt {prompt!r:.80} comes without images")
+            raise FeedbackError(f"the prompt {prompt!r:.80} comes without images")
         judged = feedback.judge(list(images), [prompt] * len(images))
         best = max(range(len(images)), key=lambda n: judged[n].scores[score])
         if judged[best].scores[score] >= threshold:
@@ -80,19 +80,19 @@ def write_finetuning_set(selected: Iterable[Selected], folder: str | Path) -> Pa
     when it is complete.
 
     Raises:
-        PredictorError: The folder exists, nothing was selected, or an image cannot be read.
+        FeedbackError: The folder exists, nothing was selected, or an image cannot be read.
     """
     folder = Path(folder)
     if folder.exists():
-        raise PredictorError(f"{folder} exists; name a new folder")
+        raise FeedbackError(f"{folder} exists; name a new folder")
     with whole_folder(folder, ()) as beside:
         lines = []
-        for number, one in enumerate(selected):
+        for number, chosen in enumerate(selected):
             name = f"{number:06d}.png"
             # Whatever form it came in, and in RGB: PNG knows no CMYK.
-            open_image(one.image).save(beside / name)
-            lines.append(json.dumps({"file_name": name, "prompt": one.prompt, **one.scores}))
+            open_image(chosen.image).save(beside / name)
+            lines.append(json.dumps({"file_name": name, "prompt": chosen.prompt, **chosen.scores}))
         if not lines:
-            raise PredictorError("no image reaches the threshold; lower it, or generate more")
-        (beside / METADATA).write_text("\n".join(lines) + "\n", encoding="utf-8")
+            raise FeedbackError("no image reaches the threshold; lower it, or generate more")
+        (beside / METADATA[0]).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pqpp_backbones.chat.chat import Chat, Request, json_of
 from pqpp_feedback.assess.assessor import random_for
 from pqpp_feedback.vistar.choices import choices
 from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.paths import expanded
 from pqpp_files.write_beside import write_whole
-from pqpp_models.chat.chat import Chat, Request, json_of
 
 SIDES = ("positive", "negative")
 SYSTEM = (
@@ -33,7 +34,7 @@ class Answers:
 
     def __init__(self, chat: Chat, votes: int = 3, cache: str | Path | None = None) -> None:
         self.chat, self.votes = chat, votes
-        self.cache = Path(cache).expanduser() if cache else None
+        self.cache = expanded(cache) if cache else None
 
     def of(self, image: Any, questions: dict[str, list]) -> dict[str, Any]:
         """Return `positive` and `negative`: of each question its votes, None where unreadable.
@@ -46,13 +47,13 @@ class Answers:
             ChatError: The model does not reply.
         """
         pixels = hashlib.sha256(f"{image.size}".encode() + image.tobytes()).hexdigest()
-        found: dict[str, Any] = {}
+        answers: dict[str, Any] = {}
         for side in SIDES:
             votes = [
                 self._vote(image, pixels, side, questions[side], seed) for seed in range(self.votes)
             ]
-            found[side] = [list(one) for one in zip(*votes, strict=True)]
-        return found
+            answers[side] = [list(vote) for vote in zip(*votes, strict=True)]
+        return answers
 
     def _vote(
         self, image: Any, pixels: str, side: str, questions: Sequence[str], seed: int
@@ -64,12 +65,10 @@ class Answers:
             if isinstance(kept, list) and len(kept) == len(questions):
                 return kept
         # Shuffled, so that the first question is not always the same one.
-        order = random_for(pixels, side, seed).permutation(len(questions))
+        order = random_for(pixels, side, seed).permutation(len(questions)).tolist()
         request = request_of(image, [questions[n] for n in order], seed)
-        told = parsed(self.chat.ask(request).text, len(questions))
-        votes: list[bool | None] = [None] * len(questions)
-        for place, number in enumerate(order):
-            votes[number] = told[place]
+        answers = dict(zip(order, parsed(self.chat.ask(request).text, len(order)), strict=True))
+        votes = [answers[n] for n in range(len(order))]
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, json.dumps(votes))
@@ -83,24 +82,16 @@ def request_of(image: Any, questions: Sequence[str], seed: int) -> Request:
         >>> request_of(None, ["A cat?", "A dog?"], 0).text
         'q1: A cat?\nq2: A dog?'
     """
-    chosen = choices("hwpq")
-    names = [f"q{number}" for number in range(1, len(questions) + 1)]
+    chosen, names = choices("hwpq"), [f"q{number}" for number in range(1, len(questions) + 1)]
     schema = {
         "type": "object",
         "properties": {name: {"type": "boolean"} for name in names},
         "required": names,
         "additionalProperties": False,
     }
-    text = "\n".join(f"{name}: {one}" for name, one in zip(names, questions, strict=True))
-    return Request(
-        text,
-        SYSTEM,
-        image,
-        schema,
-        seed,
-        chosen["temperature"],
-        most_tokens=64 + chosen["tokens_an_answer"] * len(names),
-    )
+    text = "\n".join(map(": ".join, zip(names, questions, strict=True)))
+    most_tokens = 64 + chosen["tokens_an_answer"] * len(names)
+    return Request(text, SYSTEM, image, schema, seed, chosen["temperature"], most_tokens)
 
 
 def parsed(text: str, number: int) -> list[bool | None]:
@@ -111,9 +102,9 @@ def parsed(text: str, number: int) -> list[bool | None]:
         ([True, None, None], [None])
     """
     try:
-        found = json_of(text)
+        reply = json_of(text)
     except ValueError:
-        found = None
-    found = found if isinstance(found, dict) else {}
-    told = [found.get(f"q{place}") for place in range(1, number + 1)]
-    return [one if isinstance(one, bool) else None for one in told]
+        reply = None
+    reply = reply if isinstance(reply, dict) else {}
+    answers = [reply.get(f"q{place}") for place in range(1, number + 1)]
+    return [answer if isinstance(answer, bool) else None for answer in answers]

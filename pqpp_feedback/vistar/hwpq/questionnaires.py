@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pqpp_backbones.chat.chat import Chat, Request, json_of
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.vistar.vistar import LEVELS, validate_questionnaire
-from pqpp_feedback.assess.errors import AssessError, ImageError
+from pqpp_feedback.errors import AssessError, ImageError
 from pqpp_feedback.vistar.choices import choices
 from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.paths import expanded
 from pqpp_files.write_beside import write_whole
-from pqpp_models.chat.chat import Chat, Request, json_of
 
 INSTRUCTION = Path(__file__).with_name("instruction.txt")
 SCHEMA = Path(__file__).parents[3] / "pqpp_datasets" / "vistar" / "questionnaire.schema.json"
@@ -46,7 +46,7 @@ class Questionnaires:
     """
 
     def __init__(self, folder: str | Path, writer: Chat | None = None) -> None:
-        self.folder, self.writer = Path(folder).expanduser(), writer
+        self.folder, self.writer = expanded(folder), writer
 
     def path(self, prompt: str) -> Path:
         """Return the file of a prompt."""
@@ -87,11 +87,9 @@ def _kept(path: Path, prompt: str) -> dict[str, Any]:
     try:
         entry = json.loads(path.read_text("utf-8"))
         if entry["prompt"] != prompt:
-            raise AssessError(f"{path} is another prompt's; move it away to have a new one")
+            raise ValueError("it is another prompt's")
         validate_questionnaire(entry["questionnaire"])
     except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, AssessError):
-            raise
         raise AssessError(
             f"{path}: no usable questionnaire ({str(error)[:120]}); move it away to have a new one"
         ) from None
@@ -117,24 +115,18 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
         >>> questionnaire["L1"]["questions"][0]["node"], tries
         ('cat', 1)
     """
-    schema = json.loads(SCHEMA.read_text("utf-8"))
-    chosen, wrong = choices("hwpq"), ""
-    for attempt in range(chosen["questionnaire_tries"]):
-        text = f"The prompt:\n{prompt}"
-        if wrong:
-            text += f"\n\nYour last reply could not be used: {wrong}. Reply again."
-        request = Request(
-            text, INSTRUCTION.read_text("utf-8"), schema=schema, seed=attempt, most_tokens=4096
-        )
-        reply = writer.ask(request)
+    schema, instruction = json.loads(SCHEMA.read_text("utf-8")), INSTRUCTION.read_text("utf-8")
+    tries, text = choices("hwpq")["questionnaire_tries"], f"The prompt:\n{prompt}"
+    wrong = more = ""
+    for seed in range(tries):
+        request = Request(text + more, instruction, schema=schema, seed=seed, most_tokens=4096)
+        reply = writer.ask(request).text
         try:
-            return checked_questionnaire(json_of(reply.text)), attempt + 1
+            return checked_questionnaire(json_of(reply)), seed + 1
         except ValueError as error:
             wrong = " ".join(str(error).split())[:300]
-    raise ImageError(
-        f"{writer.name} wrote no usable questionnaire in {chosen['questionnaire_tries']} tries "
-        f"({wrong})"
-    )
+            more = f"\n\nYour last reply could not be used: {wrong}. Reply again."
+    raise ImageError(f"{writer.name} wrote no usable questionnaire in {tries} tries ({wrong})")
 
 
 def checked_questionnaire(questionnaire: Any) -> dict[str, Any]:
@@ -150,27 +142,21 @@ def checked_questionnaire(questionnaire: Any) -> dict[str, Any]:
         >>> found["L1"]["questions"][0]["question_weight"]
         1.0
     """
-    if not isinstance(questionnaire, Mapping) or set(questionnaire) != set(LEVELS):
-        raise DataFileError(f"an object with {', '.join(LEVELS)} is needed")
+    levels = []
     try:
-        scaled = {
-            name: {
-                **questionnaire[name],
-                "questions": _scaled(questionnaire[name]["questions"], "question_weight", name),
-            }
-            for name in LEVELS
-        }
-        levels = _scaled([scaled[name] for name in LEVELS], "level_weight", "the four levels")
+        for name in LEVELS:
+            questions = _scaled(questionnaire[name]["questions"], "question_weight", name)
+            levels.append({**questionnaire[name], "questions": questions})
+        levels = _scaled(levels, "level_weight", "the four levels")
     except (TypeError, KeyError) as error:
         raise DataFileError(f"not of the form that is asked for ({error!r:.60})") from None
-    found = dict(zip(LEVELS, levels, strict=True))
-    validate_questionnaire(found)
-    return found
+    checked = {**questionnaire, **dict(zip(LEVELS, levels, strict=True))}
+    validate_questionnaire(checked)
+    return checked
 
 
 def _scaled(entries: Any, name: str, where: str) -> list[dict[str, Any]]:
     total = math.fsum(entry[name] for entry in entries)
-    tolerance = choices("hwpq")["weight_tolerance"]
-    if not abs(total - 1) <= tolerance:
+    if not abs(total - 1) <= choices("hwpq")["weight_tolerance"]:
         raise DataFileError(f"{name} of {where} sums to {total:g}; it must sum to 1")
     return [{**entry, name: entry[name] / total} for entry in entries]

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pqpp_feedback.assess.errors import AssessError
+from pqpp_feedback.assess.pictures import Row
 from pqpp_feedback.assess.tables import Figures
 from pqpp_feedback.assess.verdicts import read_verdicts
+from pqpp_feedback.errors import AssessError
 from pqpp_feedback.vistar.roles.ranking import read_roles, role_ranking, separation
 from pqpp_feedback.vistar.score import ANGLES
+from pqpp_feedback.vistar.scores import score_class, score_names
 from pqpp_files.read_table import read_table
+from pqpp_metrics.functional.agreement import pairwise_accuracy
 from pqpp_metrics.functional.match_rate import match_rate
-from pqpp_metrics.functional.pairwise import pairwise_accuracy
 
 _CHOICES = {"a": 1, "b": -1, "tie": 0}
-_ANGLE_OF = {
-    "after-vistar-text_rendering": "TR",
-    "after-vistar-light": "LI",
-    "after-vistar-composed_scene": "CSE",
-    "after-vistar-characters": "CPA",
-    "after-vistar-geometry": "GC",
-}
+_COLUMNS = (
+    *("score", "angle", "accuracy", "ties half", "pairs", "equal scores"),
+    *("no preference", "published"),
+)
 _BAR = 0.75
 
 
 @cache
-def figures_of_the_paper() -> Mapping[str, Any]:
+def figures_of_the_paper() -> Row:
     """Return the paper's figures of tables 2 and 3.
 
     Example:
@@ -58,62 +58,43 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
         >>> [(row["image"], row["score"]) for row in read_scores(path)]
         [('a.png', 0.5)]
     """
+    rows = None
     if str(path).endswith(".parquet"):
-        try:
-            rows = [_of_verdict(row) for row in read_verdicts(path)]
-        except AssessError:
-            rows = _of_table(path)
-    else:
-        rows = _of_table(path)
+        with contextlib.suppress(AssessError):  # another table, perhaps with scores
+            rows = _of_verdicts(path)
+    rows = _of_table(path) if rows is None else rows
     if not any(row["score"] is not None for row in rows):
         raise AssessError(f"{path}: no row has a score; name a table with scores of images")
     return rows
 
 
-def _of_verdict(row: Mapping[str, Any]) -> dict[str, Any]:
-    asked = json.loads(row["asked"] or "{}")
-    angle = _ANGLE_OF.get(row["routine"]) or asked.get("angle")
-    if row["routine"].startswith("after-vistar-penetration"):
-        angle = "PSC"
-    known = {name: row[name] for name in ("image", "prompt_id", "generator", "score")}
-    return {**known, "name": row["routine"], "angle": angle}
+def _of_verdicts(path: str | Path) -> list[dict[str, Any]]:
+    classes = [score_class(name) for name in score_names()]
+    angles = {f"after-vistar-{one.section}": one.angle for one in classes if not one.angles}
+    rows = []
+    for row in read_verdicts(path):
+        known = {name: row[name] for name in ("image", "prompt_id", "generator", "score")}
+        # The routine of penetration ends with its weighting.
+        names = row["routine"], row["routine"].rpartition("-")[0]
+        angle = next((angles[name] for name in names if name in angles), None)
+        angle = angle or json.loads(row["asked"] or "{}").get("angle")
+        rows.append({**known, "name": row["routine"], "angle": angle})
+    return rows
 
 
 def _of_table(path: str | Path) -> list[dict[str, Any]]:
     table = read_table(path, remedy="each row needs `image` and `score`")
-    images, cells = table.texts("image"), table["score"]
-    known = [cell for cell in cells if cell not in (None, "")]
-    numbers = iter(_numbers(table, known, cells))
-    scores = [None if cell in (None, "") else next(numbers) for cell in cells]
+    images, nothing = table.texts("image"), [None] * len(table)
 
     def column(*names: str) -> Sequence[Any]:
-        return next((table[name] for name in names if name in table), [None] * len(images))
+        return next((table[name] for name in names if name in table), nothing)
 
-    names, angles = column("routine", "assessor", "metric"), column("angle")
+    scores = [None if np.isnan(score) else score for score in table.numbers("score")]
+    names = [str(name or "score") for name in column("routine", "assessor", "metric")]
     generators, prompts = column("generator", "model"), column("prompt_id")
-    return [
-        {
-            **{"image": image, "score": score, "name": str(name or "score")},
-            **{"angle": angle, "generator": generator, "prompt_id": prompt},
-        }
-        for image, score, name, angle, generator, prompt in zip(
-            images, scores, names, angles, generators, prompts, strict=True
-        )
-    ]
-
-
-def _numbers(table: Any, known: Sequence[Any], cells: Sequence[Any]) -> list[float]:
-    found = []
-    for cell in known:
-        try:
-            number = float(cell)
-        except (TypeError, ValueError):
-            number = float("nan")
-        if not np.isfinite(number):
-            place = table.place_of(list(cells).index(cell))
-            raise AssessError(f"{place}: score is {cell!r:.40}; a number is needed, or nothing")
-        found.append(number)
-    return found
+    columns = ("image", "score", "name", "angle", "generator", "prompt_id")
+    cells = zip(images, scores, names, column("angle"), generators, prompts, strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in cells]
 
 
 def read_choices(path: str | Path) -> list[dict[str, Any]]:
@@ -134,25 +115,21 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
         -1
     """
     table = read_table(path, remedy="each row needs `image_a`, `image_b` and `choice`")
-    first, second, said = (table.texts(name) for name in ("image_a", "image_b", "choice"))
-    nothing = [None] * len(first)
+    pairs = zip(table.texts("image_a"), table.texts("image_b"), strict=True)
+    nothing = [None] * len(table)
     angles, controls = (table.columns.get(name, nothing) for name in ("angle", "control"))
-    found = []
-    for row, (one, other, choice, angle) in enumerate(
-        zip(first, second, said, angles, strict=True)
-    ):
+    choices = []
+    for row, (images, choice) in enumerate(zip(pairs, table.texts("choice"), strict=True)):
         if str(controls[row]).lower() == "true":
             continue
-        if choice.strip().lower() not in _CHOICES:
+        preferred = _CHOICES.get(choice.strip().lower())
+        if preferred is None:
             raise AssessError(f"{table.place_of(row)}: choice is {choice!r:.40}; write a, b or tie")
-        preferred = _CHOICES[choice.strip().lower()]
-        found.append({"images": (one, other), "preferred": preferred, "angle": angle})
-    return found
+        choices.append({"images": images, "preferred": preferred, "angle": angles[row]})
+    return choices
 
 
-def preference_agreement(
-    rows: Iterable[Mapping[str, Any]], chosen: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def preference_agreement(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[str, Any]]:
     """Return how often each score prefers the image that people prefer.
 
     Choices that name an angle count for scores of that angle alone.
@@ -176,41 +153,35 @@ def preference_agreement(
     scores: dict[tuple[str, str], dict[str, float]] = {}
     for row in rows:
         if row["score"] is not None:
-            key = row["name"], row["angle"] or ""
-            scores.setdefault(key, {})[row["image"]] = row["score"]
-    found = []
+            scores.setdefault((row["name"], row["angle"] or ""), {})[row["image"]] = row["score"]
+    lines = []
     for (name, angle), own in sorted(scores.items()):
         pairs = [
-            one
-            for one in chosen
-            if all(image in own for image in one["images"])
-            and not (one["angle"] and angle and one["angle"] != angle)
+            choice
+            for choice in chosen
+            if own.keys() >= set(choice["images"]) and angle in ("", choice["angle"] or angle)
         ]
-        values = [[own[image] for image in one["images"]] for one in pairs]
-        line = {"score": name, "angle": angle, **_accuracy(values, pairs)}
-        line["published"] = figures_of_the_paper()["pairwise_accuracy"].get(angle)
-        found.append(line)
-    return found
+        values = [[own[image] for image in choice["images"]] for choice in pairs]
+        accuracy = _accuracy(values, [choice["preferred"] for choice in pairs])
+        published = figures_of_the_paper()["pairwise_accuracy"].get(angle)
+        lines.append({"score": name, "angle": angle, **accuracy, "published": published})
+    return lines
 
 
-def _accuracy(values: Sequence[Sequence[float]], pairs: Sequence[Mapping]) -> dict[str, Any]:
-    if not pairs:
+def _accuracy(values: Sequence[Sequence[float]], preferred: Sequence[int]) -> dict[str, Any]:
+    if not values:
         return {"pairs": 0, "equal scores": 0, "no preference": 0}
-    preferred = [one["preferred"] for one in pairs]
     strict, half = (
         pairwise_accuracy(values, preferred, score_ties=ties) for ties in ("wrong", "half")
     )
-    counts = {
-        "pairs": strict["n"],
-        "equal scores": strict["n_score_ties"],
-        "no preference": strict["n_ties"],
-    }
+    names = {"pairs": "n", "equal scores": "n_score_ties", "no preference": "n_ties"}
+    counts = {column: strict[name] for column, name in names.items()}
     if not strict["n"]:
         return counts
     right = round(strict["pairwise_accuracy"] * strict["n"])
-    told = match_rate([1] * right + [0] * (int(strict["n"]) - right))
-    rate = tuple(told[name] for name in ("match_rate", "ci_low", "ci_high"))
-    return {"accuracy": rate, "ties half": half["pairwise_accuracy"], **counts}
+    rate = match_rate([1] * right + [0] * (int(strict["n"]) - right))
+    accuracy = (rate["match_rate"], rate["ci_low"], rate["ci_high"])
+    return {"accuracy": accuracy, "ties half": half["pairwise_accuracy"], **counts}
 
 
 def bench_vistar(
@@ -236,18 +207,14 @@ def bench_vistar(
     rows = [row for path in verdicts for row in read_scores(path)]
     tables, notes = [], []
     if people:
-        columns: tuple[str, ...]
-        columns = ("score", "angle", "accuracy", "ties half", "pairs", "equal scores")
         lines = preference_agreement(rows, read_choices(people))
         if not any(line["pairs"] for line in lines):
             raise AssessError(
                 f"{people}: no pair of images with a preference has scores in {verdicts[0]}; check "
                 "that both call images alike"
             )
-        columns = (*columns, "no preference", "published")
-        tables.append(
-            Figures("agreement", "Pairs where the score prefers as people", columns, lines)
-        )
+        title = "Pairs where the score prefers as people"
+        tables.append(Figures("agreement", title, _COLUMNS, lines))
         notes.append(f"published: {figures_of_the_paper()['source']}; its bar is {_BAR:.0%}")
     ranked = [row for row in rows if row["generator"] and row["angle"] in ANGLES]
     if len({row["generator"] for row in ranked}) > 1:
@@ -261,7 +228,7 @@ def bench_vistar(
             notes.append(f"{role}: angles {used}; {separation(lines)}")
     if not tables:
         raise AssessError(
-            "nothing to compare: give --people FILE with choices, or scores of several generators "
+            "nothing to compare: give `people` FILE with choices, or scores of several generators "
             "by angle"
         )
     return tables, notes

@@ -11,10 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_feedback.assess.errors import AssessError
+from pqpp_feedback.assess.pictures import Row
+from pqpp_feedback.errors import AssessError
 from pqpp_feedback.vistar.score import ANGLES
 from pqpp_files.extras import needing
+from pqpp_files.paths import expanded
+from pqpp_files.read_yaml import read_yaml
 
+Weights = Mapping[str, float]
 ROLES_FILE = Path(__file__).with_name("roles.yaml")
 
 
@@ -32,34 +36,26 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
         >>> sorted(read_roles())
         ['graphic_designer', 'marketing_specialist', 'storyboard_artist']
     """
+    file = expanded(path) if path else ROLES_FILE
     with needing("roles", "assess"):
-        import yaml
-    file = Path(path).expanduser() if path else ROLES_FILE
-    try:
-        found = yaml.safe_load(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise AssessError(f"{file} cannot be read as YAML ({type(error).__name__})") from None
-    if not isinstance(found, dict) or not found:
-        raise AssessError(f"{file} holds no roles; write `role: {{TR: 1, LI: 0.5}}` a line")
-    for role, weights in found.items():
-        _check(f"{file}: {role}", weights)
-    return {str(role): {a: float(w) for a, w in one.items()} for role, one in found.items()}
+        roles = read_yaml(file, "roles", "; write `role: {TR: 1, LI: 0.5}` a line", "", AssessError)
+    return {str(role): _weights(f"{file}: {role}", given) for role, given in roles.items()}
 
 
-def _check(where: str, weights: Any) -> None:
+def _weights(where: str, weights: Any) -> dict[str, float]:
     if not isinstance(weights, dict) or not set(weights) <= set(ANGLES):
         raise AssessError(f"{where}: angles with weights are needed, of {', '.join(ANGLES)}")
     for angle, weight in weights.items():
-        real = isinstance(weight, int | float) and not isinstance(weight, bool)
-        if not real or not math.isfinite(weight) or weight < 0:
+        if type(weight) not in (int, float) or not 0 <= weight < math.inf:
             raise AssessError(f"{where}: the weight of {angle} is {weight!r:.40}; write 0 or more")
     if not any(weights.values()):
         raise AssessError(f"{where}: no angle has a weight above 0")
+    return {angle: float(weight) for angle, weight in weights.items()}
 
 
 def role_ranking(
-    rows: Iterable[Mapping[str, Any]],
-    weights: Mapping[str, float],
+    rows: Iterable[Row],
+    weights: Weights,
     resamples: int = 10_000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -87,74 +83,65 @@ def role_ranking(
         >>> [(one["generator"], one["separable"]) for one in role_ranking(rows, {"TR": 1}, 200)]
         [('b', True), ('a', None)]
     """
-    generators, tables, prompts = _tables(rows, weights)
+    generators, tables = _tables(rows, weights)
     if not tables:
         return []
     total = sum(weights[angle] for angle in tables)
     share = {angle: weights[angle] / total for angle in tables}
-    value = sum(share[a] * np.nanmean(table, axis=1) for a, table in tables.items())
-    drawn = _drawn(tables, share, prompts, resamples, seed)
+    value = sum(share[angle] * np.nanmean(table, axis=1) for angle, table in tables.items())
+    drawn = _drawn(tables, share, resamples, seed)
     order = sorted(range(len(generators)), key=lambda n: (-value[n], generators[n]))
     tail = (1 - confidence) / 2
-    found = []
-    for rank, own in enumerate(order, 1):
+    ranking: list[dict[str, Any]] = []
+    for rank, (own, worse) in enumerate(itertools.zip_longest(order, order[1:]), 1):
         low, high = np.nanquantile(drawn[:, own], [tail, 1 - tail])
-        separable = None
-        if rank < len(order):
-            apart = np.nanquantile(drawn[:, own] - drawn[:, order[rank]], tail)
-            separable = bool(apart > 0)
-        found.append(
-            {
-                **{"rank": rank, "generator": generators[own], "score": float(value[own])},
-                **{"ci_low": float(low), "ci_high": float(high)},
-                **{"angles": list(tables), "separable": separable},
-            }
-        )
-    return found
+        row = {"rank": rank, "generator": generators[own], "score": float(value[own])}
+        row |= {"ci_low": float(low), "ci_high": float(high), "angles": list(tables)}
+        row["separable"] = None
+        if worse is not None:
+            apart = np.nanquantile(drawn[:, own] - drawn[:, worse], tail)
+            row["separable"] = bool(apart > 0)
+        ranking.append(row)
+    return ranking
 
 
 def _tables(
-    rows: Iterable[Mapping[str, Any]], weights: Mapping[str, float]
-) -> tuple[list[str], dict[str, NDArray[np.float64]], int]:
-    """Return generators, of each angle the scores (generators, prompts), and how many prompts."""
+    rows: Iterable[Row], weights: Weights
+) -> tuple[list[str], dict[str, NDArray[np.float64]]]:
+    """Return generators, and of each angle that all have the scores, (generators, prompts)."""
     cells: dict[tuple[str, str, str], list[float]] = {}
     for row in rows:
         if row["score"] is not None and weights.get(row["angle"], 0) > 0:
             key = (row["angle"], str(row["generator"]), str(row["prompt_id"]))
             cells.setdefault(key, []).append(float(row["score"]))
-    generators = sorted({key[1] for key in cells})
-    prompts = sorted({key[2] for key in cells})
-    row_of, column_of = ({one: n for n, one in enumerate(some)} for some in (generators, prompts))
-    shape = len(generators), len(prompts)
-    tables = {angle: np.full(shape, np.nan) for angle in ANGLES if weights.get(angle, 0) > 0}
+    generators, prompts = (sorted({key[n] for key in cells}) for n in (1, 2))
+    row_of, column_of = ({key: n for n, key in enumerate(some)} for some in (generators, prompts))
+    tables = {angle: np.full((len(row_of), len(column_of)), np.nan) for angle in ANGLES}
     for (angle, generator, prompt), scores in cells.items():
         tables[angle][row_of[generator], column_of[prompt]] = np.mean(scores)
-    whole = {
-        angle: table
-        for angle, table in tables.items()
-        if generators and (~np.isnan(table)).any(axis=1).all()
-    }
-    return generators, whole, len(prompts)
+    has_all = {angle: (~np.isnan(table)).any(axis=1).all() for angle, table in tables.items()}
+    return generators, {a: table for a, table in tables.items() if generators and has_all[a]}
 
 
 def _drawn(
-    tables: Mapping[str, NDArray], share: Mapping[str, float], prompts: int, times: int, seed: int
+    tables: Mapping[str, NDArray], share: Weights, times: int, seed: int
 ) -> NDArray[np.float64]:
     """Return the scores (resamples, generators) of prompts drawn with replacement."""
     random, parts = np.random.default_rng(seed), []
+    generators, prompts = next(iter(tables.values())).shape
     for start in range(0, times, 500):
         number = min(500, times - start)
         counts = random.multinomial(prompts, np.full(prompts, 1 / prompts), number).astype(float)
-        one = np.zeros((number, len(next(iter(tables.values())))))
+        scores = np.zeros((number, generators))
         for angle, table in tables.items():
             there = ~np.isnan(table)
             with np.errstate(invalid="ignore"):  # an angle whose prompts were not drawn
-                one += share[angle] * (counts @ np.nan_to_num(table).T) / (counts @ there.T)
-        parts.append(one)
+                scores += share[angle] * (counts @ np.nan_to_num(table).T) / (counts @ there.T)
+        parts.append(scores)
     return np.concatenate(parts)
 
 
-def separation(rows: Sequence[Mapping[str, Any]]) -> str:
+def separation(rows: Sequence[Row]) -> str:
     """Return in words which neighbours of a ranking cannot be told apart.
 
     Example:
@@ -163,8 +150,8 @@ def separation(rows: Sequence[Mapping[str, Any]]) -> str:
         'not separable: a and b'
     """
     pairs = [
-        f"{one['generator']} and {other['generator']}"
-        for one, other in itertools.pairwise(rows)
-        if one["separable"] is False
+        f"{better['generator']} and {worse['generator']}"
+        for better, worse in itertools.pairwise(rows)
+        if better["separable"] is False
     ]
     return f"not separable: {', '.join(pairs)}" if pairs else "all neighbours are separable"

@@ -1,66 +1,49 @@
-"""What goes into a ranking metric: checked scores and grades, and the rules that a caller chose."""
+"""What goes into a ranking metric: the rules that a caller chose, and checked scores and grades."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from types import ModuleType
+from typing import Any
 
 import array_api_compat
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._containers import to_numpy, unwrapped
-from pqpp_metrics.functional._inputs import (
-    as_array,
-    as_finite,
-    as_numbers,
-    brief,
-    require_between,
-    require_choice,
-    require_finite,
-    require_same_shape,
-    require_tolerance,
-    same_library,
-)
-from pqpp_metrics.functional._rankings.documents import by_document, lengths_of_rows
-from pqpp_metrics.functional._rankings.gain_order import LARGEST_PACKED, PackedGrades, as_integers
-from pqpp_metrics.functional._rankings.ranked import below, count
-from pqpp_metrics.functional._types import Array, Integers, Values
+from pqpp_metrics.functional import _inputs
+from pqpp_metrics.functional._categories import integers
+from pqpp_metrics.functional._containers import Array, Integers, Values, to_numpy, unwrapped
+from pqpp_metrics.functional._inputs import as_array, as_numbers
+from pqpp_metrics.functional._rankings.order import PackedOrder, below, count, packed_order
 
 # Entries of a block of queries and documents, few enough for the cache.
 _ENTRIES_AT_ONCE = 131_072
 
-TIES = ("expected", "optimistic", "pessimistic", "order", "docno")
+RANKING_TIES = ("expected", "optimistic", "pessimistic", "order", "docno")
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What a caller chose that every ranking metric has, see `ranking`."""
+    """What every ranking metric has beside scores and relevance, see `ranking`.
+
+    Attributes:
+        unjudged: What NaN and -1 among the grades are: to "refuse", "zero", or to "keep" as NaN and
+            -1 for metrics that tell them apart.
+        sizes: How many documents each query has, where arrays come filled up.
+    """
 
     ties: str = "expected"
     tie_tolerance: float = 0.0
     relevance_level: float | None = None
     judged_only: bool = False
     document_ids: Values | None = None
-
-    def checked(self) -> Rules:
-        """Return them, or raise for one that is not allowed."""
-        require_choice("ties", self.ties, TIES)
-        require_tolerance("tie_tolerance", self.tie_tolerance)
-        if self.relevance_level is not None:
-            require_between("relevance_level", self.relevance_level, 0, np.inf)
-        if not isinstance(self.judged_only, (bool, np.bool_)):
-            raise MetricInputError(
-                f"`judged_only` is {brief(self.judged_only)}; it is True or False"
-            )
-        if self.ties == "docno" and self.document_ids is None:
-            raise MetricInputError(
-                "ties='docno' needs `document_ids`, the name of each document; give them or choose "
-                "another rule"
-            )
-        return self
+    unretrieved: Values | None = None
+    unjudged: str = "refuse"
+    sizes: Integers | None = None
 
 
 @dataclass(frozen=True)
@@ -73,10 +56,11 @@ class RankingInputs:
         relevance: Grades, same shape. Where documents without a judgment are told apart, NaN is one
             and -1 one of the pool.
         missing: Grades of relevant documents that were not retrieved, (queries, any number).
-        ties: How kernels order equal scores; "order" where document numbers decided.
-        level: The least grade of a relevant document; None: any above 0.
+        ties: How equal scores are ordered; "order" where document numbers decided.
+        relevant: Which grades, of any library, are those of a relevant document.
         sizes: How many documents each query has, where rows are filled up; else None.
-        is_shared: Whether several metrics are computed of this block.
+        order: The grades by rank, if they were sorted already.
+        is_shared: Whether several metrics are computed of these, which are sorted for all, or not.
     """
 
     xp: ModuleType
@@ -84,159 +68,164 @@ class RankingInputs:
     relevance: Array
     missing: Array
     ties: str
-    level: float | None = None
-
-    sizes: np.ndarray | None = None
+    relevant: Callable[[Array], Array]
+    sizes: Integers | None = None
+    order: PackedOrder | None = None
     is_shared: bool = False
 
-    def of(self, rows: slice | Integers, is_shared: bool = False) -> RankingInputs:
+    def rows(
+        self, rows: slice | Integers, sort: bool = False, is_shared: bool = False
+    ) -> RankingInputs:
         """The same of some queries, a slice or indices, in numpy."""
-        parts = self.scores[rows], self.relevance[rows], self.missing[rows]
-        sizes = None if self.sizes is None else self.sizes[rows]
-        return RankingInputs(self.xp, *parts, self.ties, self.level, sizes, is_shared)
-
-    def relevant(self, grades: Array) -> Array:
-        """Which grades, of any library, are those of a relevant document."""
-        if array_api_compat.array_namespace(grades).isdtype(grades.dtype, "bool"):
-            return grades if self.level is None or self.level <= 1 else grades & ~grades
-        return grades > 0 if self.level is None else grades >= self.level
-
-    @functools.cached_property
-    def marks(self) -> Array:
-        """Which retrieved documents are relevant."""
-        return self.relevant(self.relevance)
+        scores, relevance = self.scores[rows], self.relevance[rows]
+        return replace(
+            self,
+            scores=scores,
+            relevance=relevance,
+            missing=self.missing[rows],
+            sizes=None if self.sizes is None else self.sizes[rows],
+            order=packed_order(scores, relevance) if sort else None,
+            is_shared=is_shared,
+        )
 
     @functools.cached_property
     def number_relevant(self) -> Array:
         """How many relevant documents each query has, retrieved or not."""
         # Bytes that are sorted already are counted sooner.
-        packed = self.__dict__.get("packed")
-        number = count(self.xp, self.marks if packed is None else self.relevant(packed.ordered))
+        grades = self.order.grades if self.order else self.relevance
+        number = count(self.xp, self.relevant(grades))
         if self.missing.shape[1]:
             number = number + count(self.xp, self.relevant(self.missing))
         return number
 
-    @functools.cached_property
-    def packed(self) -> PackedGrades | None:
-        """The `PackedGrades`, one sort for all who ask; None where grades can't be packed."""
-        is_numpy = array_api_compat.is_numpy_namespace(self.xp)
-        if not is_numpy or self.scores.dtype.itemsize > 8:
-            return None
-        grades = as_integers(self.relevance)
-        if grades.dtype.kind == "f" or int(grades.max()) > LARGEST_PACKED:
-            return None
-        return PackedGrades(self.scores.astype(np.float64, copy=False), grades)
-
-    def blocks(self, are_shared: bool = False) -> list[RankingInputs]:
+    def blocks(self, sort: bool, are_shared: bool = False) -> list[RankingInputs]:
         """Some queries at a time, so that what is worked on stays in the cache; numpy only."""
+        if self.is_shared or not array_api_compat.is_numpy_namespace(self.xp):
+            return [self]
         step = max(1, _ENTRIES_AT_ONCE // self.scores.shape[1])
-        if not array_api_compat.is_numpy_namespace(self.xp):
-            return [self]
-        if len(self.scores) <= step and self.is_shared >= are_shared:
-            return [self]
         starts = range(0, len(self.scores), step)
-        return [self.of(slice(i, i + step), are_shared) for i in starts]
+        return [self.rows(slice(i, i + step), sort, are_shared) for i in starts]
 
-    def by_blocks(self, function: Callable[[RankingInputs], Array]) -> Array:
-        """Apply a function from `RankingInputs` to values (queries,), to some queries at a time."""
-        found = [function(block) for block in self.blocks()]
-        return found[0] if len(found) == 1 else self.xp.concat(found)
-
-    def in_order(
+    def by_blocks(
         self,
-        of_order: Callable[[RankingInputs], Array],
-        of_scores: Callable[[RankingInputs], Array],
+        metric: Callable[[RankingInputs], Array],
+        sort: bool = False,
+        reduced: Callable[[RankingInputs, Array], Array] | None = None,
     ) -> Array:
-        """Values by the packed grades where the order is certain, by the scores elsewhere."""
-        if self.packed is None:
-            return of_scores(self)
-        values, unclear = of_order(self), self.packed.unclear
-        if len(unclear):
-            values[unclear] = of_scores(self.of(unclear))
-        return values
+        """Apply a function from `RankingInputs` to values, a row a query, to some at a time.
 
-    def in_shared_order(
-        self,
-        of_order: Callable[[RankingInputs], Array],
-        of_scores: Callable[[RankingInputs], Array],
-    ) -> Array:
-        """As `in_order` where others share the sort; alone, scores give the value sooner."""
-        return self.in_order(of_order, of_scores) if self.is_shared else of_scores(self)
+        Args:
+            metric: Applied once more, by their scores, to queries whose order is unclear.
+            sort: Whether it finds the grades in order, if they are such as sort fast.
+            reduced: From a block and its rows to values (queries,).
+        """
+        is_large = len(self.scores) * self.scores.shape[1] > _ENTRIES_AT_ONCE
+        parts = []
+        for block in self.blocks(sort) if sort or is_large else [self]:
+            values = metric(block)
+            if block.order is not None and len(block.order.unclear):
+                values[block.order.unclear] = metric(block.rows(block.order.unclear))
+            parts.append(values if reduced is None else reduced(block, values))
+        return parts[0] if len(parts) == 1 else self.xp.concat(parts)
 
 
-def ranking_inputs(
-    scores: Values | RankingInputs,
-    relevance: Values | None,
-    rules: Rules,
-    unretrieved: Values | None = None,
-    unjudged: str = "refuse",
-    sizes: Integers | None = None,
-) -> RankingInputs:
+def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     """Check scores and relevance and bring them into one library, as float scores and grades.
 
     Args:
         scores: (queries, documents), sequences of rows of any lengths, or `RankingInputs`.
         relevance: As `scores`.
-        rules: The options that all metrics share.
-        unretrieved: Grades of documents that were not retrieved, as `ranking` says.
-        unjudged: What NaN and -1 among the grades are: to "refuse", "zero", or to "keep" as NaN and
-            -1 for metrics that tell them apart.
-        sizes: How many documents each query has, where arrays come filled up.
-
-    Returns:
-        `RankingInputs`, the tie rules of `rules` carried out as far as they only need the scores.
+        rules: Those that need only the scores are carried out here.
     """
     if isinstance(scores, RankingInputs):
         return scores
-    rules, is_kept = rules.checked(), unjudged == "keep"
-    allowed = unjudged != "refuse" or rules.judged_only
+    _inputs.require_choice("ties", rules.ties, RANKING_TIES)
+    _inputs.require_between("tie_tolerance", rules.tie_tolerance, 0, 1, from_low=True)
+    relevant: Callable[[Array], Array] = functools.partial(operator.lt, 0)
+    if rules.relevance_level is not None:
+        level = _inputs.require_between("relevance_level", rules.relevance_level, 0, np.inf)
+        relevant = functools.partial(operator.le, level)
+    if not isinstance(rules.judged_only, (bool, np.bool_)):
+        raise _inputs.not_allowed("judged_only", rules.judged_only, "it is True or False")
     scores, relevance = unwrapped("scores", scores), unwrapped("relevance", relevance)
-    scores, relevance, own_sizes = _padded(scores, relevance, np.nan if allowed else 0)
-    xp, (scores, relevance) = same_library(
-        scores=as_array("scores", scores), relevance=as_array("relevance", relevance)
-    )
-    scores = as_finite("scores", scores, ndim=2)
-    relevance = as_numbers("relevance", relevance, ndim=2)
-    require_same_shape(scores=scores, relevance=relevance)
-    require_grades(xp, "relevance", relevance, allowed)
-    missing = unretrieved_grades(xp, unretrieved, relevance, unjudged != "refuse")
-    if is_kept:
-        relevance, missing = xp.astype(relevance, xp.float64), xp.astype(missing, xp.float64)
+    lengths = row_lengths(scores), row_lengths(relevance)
+    sizes, may_be_unjudged = rules.sizes, rules.unjudged != "refuse" or rules.judged_only
+    if any(of_rows and len(set(of_rows)) > 1 for of_rows in lengths):
+        scores, relevance = _filled_up(scores, relevance, lengths, may_be_unjudged)
+        sizes = np.array(lengths[0]) if sizes is None else sizes
+    scores = _inputs.as_numbers("scores", scores, ndim=2, finite=True)
+    relevance = _inputs.as_numbers("relevance", relevance, ndim=2)
+    xp = _inputs.require_alike(scores=scores, relevance=relevance)
     if rules.judged_only:
-        scores = _judged_before(xp, scores, relevance)
-        relevance = _judged_alone(xp, relevance, is_kept)
-    elif unjudged == "zero":
-        relevance = _judged_alone(xp, relevance, False)
-    if unjudged == "zero":
-        missing = _judged_alone(xp, missing, False)
+        scores = _judged_first(xp, scores, relevance)
+    are_grades = float(xp.min(relevance)) >= 0 and float(xp.max(relevance)) < np.inf  # no NaN then
+    if rules.unjudged == "keep" or not are_grades:
+        relevance = _checked_grades(xp, "relevance", relevance, rules, may_be_unjudged)
+    missing = relevance[:, :0]
+    if rules.unretrieved is not None:
+        missing = _unretrieved_grades(xp, relevance, rules)
     if rules.tie_tolerance:
         scores = _with_ties_merged(xp, scores, float(rules.tie_tolerance))
-    ties, level = rules.ties, rules.relevance_level
+    ties = rules.ties
     if ties == "docno":
         scores, ties = by_document(xp, scores, rules.document_ids), "order"
-    sizes = own_sizes if sizes is None else sizes
-    return RankingInputs(xp, scores, relevance, missing, ties, level, sizes)
+    return RankingInputs(xp, scores, relevance, missing, ties, relevant, sizes)
 
 
-def _judged_before(xp, scores, relevance):
+def _filled_up(scores, relevance, lengths, may_be_unjudged):
+    """Rows of different lengths filled up: the places at the end hold documents of no interest."""
+    if lengths[0] is None or lengths[0] != lengths[1]:
+        shown = [repr(of_rows)[:40] if of_rows else "one for all" for of_rows in lengths]
+        came = f"lengths of rows: `scores` has {shown[0]}, `relevance` {shown[1]}"
+        raise MetricInputError(f"{came}; give a score and a grade for each document")
+    rows = [_inputs.as_numbers("scores", row, ndim=1) if len(row) else row for row in scores]
+    # Below all scores of the query; grades of 0 behind all others change no metric.
+    ends = [below(float(np.min(row)), float(np.max(row))) if len(row) else 0.0 for row in rows]
+    unknown = np.nan if may_be_unjudged else 0
+    return filled("scores", rows, ends), filled("relevance", relevance, unknown)
+
+
+def _judged_first(xp, scores, relevance):
     """Scores by which documents without a judgment stand behind all others."""
     scores = xp.astype(scores, xp.float64)
     ends = to_numpy(xp.min(scores, axis=1)), to_numpy(xp.max(scores, axis=1))
     behind = xp.asarray(below(*ends), device=array_api_compat.device(scores))[:, None]
-    return xp.where(_is_judged(xp, relevance), scores, behind)
+    return xp.where(relevance >= 0, scores, behind)
 
 
-def _judged_alone(xp, grades, is_kept):
-    """Grades where only judged documents have any; NaN is one that was not, if that is kept."""
-    if not grades.shape[1] or float(xp.min(grades)) >= 0:
-        return grades
-    judged = _is_judged(xp, grades)
-    return xp.where(judged, grades, xp.full_like(grades, xp.nan if is_kept else 0))
+def _checked_grades(xp, name, grades, rules, may_be_unjudged):
+    """Raise for what is no grade; what has no judgment is 0, or NaN and -1 if these are kept."""
+    if rules.unjudged == "keep":
+        grades = xp.astype(grades, xp.float64)
+    known = grades
+    if may_be_unjudged:
+        known = xp.where((grades != grades) | (grades == -1), xp.zeros_like(grades), grades)
+    _inputs.require_finite(name, known)
+    if (lowest := float(xp.min(known))) < 0:
+        meant = f"0 means not relevant{', -1 and NaN not judged' * may_be_unjudged}"
+        raise MetricInputError(f"`{name}` holds {lowest:g}; relevance is 0 or above ({meant})")
+    if rules.unjudged != "keep":
+        return known
+    return xp.where(grades >= 0, grades, xp.nan) if rules.judged_only else grades
 
 
-def _is_judged(xp, grades):
-    """Which grades are 0 or above; those of NaN are not."""
-    return xp.ones_like(grades) if xp.isdtype(grades.dtype, "bool") else grades >= 0
+def _unretrieved_grades(xp, relevance, rules):
+    """The checked grades of documents that were not retrieved, (queries, any number).
+
+    Where a metric tells judged documents from others, NaN fills up rows, else 0.
+    """
+    may_be_unjudged = rules.unjudged != "refuse"
+    grades = unwrapped("unretrieved", rules.unretrieved)
+    lengths = row_lengths(grades)
+    if lengths and len(set(lengths)) > 1:
+        grades = filled("unretrieved", grades, np.nan if may_be_unjudged else 0)
+    grades = _inputs.as_array("unretrieved", grades)
+    _inputs.require_alike(same_shape=False, relevance=relevance, unretrieved=grades)
+    if grades.ndim == 2 and grades.shape == (relevance.shape[0], 0):
+        return relevance[:, :0]
+    grades = _inputs.as_numbers("unretrieved", grades, ndim=2)
+    _inputs.require_as_many("a row for each query", unretrieved=grades, relevance=relevance)
+    return _checked_grades(xp, "unretrieved", grades, rules, may_be_unjudged)
 
 
 def _with_ties_merged(xp, scores, tie_tolerance):
@@ -254,83 +243,75 @@ def _with_ties_merged(xp, scores, tie_tolerance):
     return xp.take_along_axis(merged, xp.argsort(order, axis=1, stable=True), axis=1)
 
 
-def _padded(scores, relevance, unjudged):
-    """Fill up rows of different lengths: the places at the end hold documents of no interest."""
-    lengths = lengths_of_rows(scores), lengths_of_rows(relevance)
-    if all(length is None or len(set(length)) < 2 for length in lengths):
-        return scores, relevance, None
-    if lengths[0] is None or lengths[0] != lengths[1]:
-        shown = [repr(length)[:40] if length else "one for all" for length in lengths]
-        raise MetricInputError(
-            f"lengths of rows: `scores` has {shown[0]}, `relevance` {shown[1]}; give a score and a "
-            "grade for each document of a query"
-        )
-    rows = [as_numbers("scores", row, ndim=1) if len(row) else np.empty(0) for row in scores]
-    width = max(lengths[0])
-    # Below all scores of the query; grades of 0 behind all others change no metric.
-    ends = [below(float(np.min(row)), float(np.max(row))) if len(row) else 0.0 for row in rows]
-    filled = np.array(ends)[:, None].repeat(width, axis=1)
-    for place, row in zip(filled, rows, strict=True):
-        place[: len(row)] = row
-    return filled, _filled("relevance", relevance, width, unjudged), np.array(lengths[0])
+def row_lengths(value: Any) -> list[int] | None:
+    """The lengths of rows that are sequences or arrays of their own; None for anything else."""
+    if array_api_compat.is_array_api_obj(value) and str(value.dtype) != "object":
+        return None
+    try:
+        return [len(row) for row in value]
+    except TypeError:
+        return None
 
 
-def _filled(name, rows, width, by):
+def filled(name: str, rows: Sequence[Any], fill: ArrayLike) -> NDArray[Any]:
+    """Rows of numbers of different lengths as a table, filled up by one value, or one a row."""
     arrays = [as_numbers(name, row, ndim=1) if len(row) else np.empty(0) for row in rows]
-    filled = np.full((len(arrays), width), by, np.result_type(*arrays, *[np.float64] * (by != by)))
-    for place, row in zip(filled, arrays, strict=True):
+    dtype = np.result_type(*arrays, *[np.float64] * bool(np.any(np.not_equal(fill, 0))))
+    table = np.empty((len(arrays), max(map(len, arrays))), dtype)
+    table[:] = np.reshape(fill, (-1, 1))
+    for place, row in zip(table, arrays, strict=True):
         place[: len(row)] = row
-    return filled
+    return table
 
 
-def unretrieved_grades(
-    xp: ModuleType, unretrieved: Values | None, relevance: Array, may_be_unjudged: bool = False
-) -> Array:
-    """Check the grades of documents that were not retrieved, (queries, any number).
+def by_document(xp: ModuleType, scores: Array, document_ids: Values | None) -> Array:
+    """Scores without ties: of equals the document with the higher number is the higher.
 
-    None becomes no columns. `relevance` are the checked grades of the retrieved documents. Where a
-    metric tells judged documents from others, NaN fills up rows, else 0.
-
-    Raises:
-        MetricInputError: another number of queries, or what `relevance` may not hold.
+    Text is compared byte by byte, as trec_eval does, integers as numbers.
     """
-    if unretrieved is None:
-        return relevance[:, :0]
-    unretrieved = unwrapped("unretrieved", unretrieved)
-    lengths = lengths_of_rows(unretrieved)
-    if lengths and len(set(lengths)) > 1:
-        by = np.nan if may_be_unjudged else 0
-        unretrieved = _filled("unretrieved", unretrieved, max(lengths), by)
-    _, (_, grades) = same_library(
-        relevance=relevance, unretrieved=as_array("unretrieved", unretrieved)
-    )
-    if grades.ndim == 2 and grades.shape == (relevance.shape[0], 0):
-        return relevance[:, :0]
-    grades = as_numbers("unretrieved", grades, ndim=2)
-    if grades.shape[0] != relevance.shape[0]:
-        raise MetricInputError(
-            f"`unretrieved` has {grades.shape[0]} queries and `relevance` {relevance.shape[0]}; "
-            "give a row for each query"
-        )
-    require_grades(xp, "unretrieved", grades, may_be_unjudged)
-    return grades
+    if document_ids is None:
+        raise MetricInputError("ties='docno' needs `document_ids`, the name of each document")
+    plain = to_numpy(scores).astype(np.float64)
+    ids = _checked_ids(document_ids, plain.shape)
+    ordered = np.sort(plain, axis=1)
+    rows = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    if not len(rows):
+        return scores
+    # UTF-8 bytes sort as the characters that they stand for.
+    numbers = np.unique(ids[rows], return_inverse=True)[1].reshape(len(rows), -1)
+    order = np.lexsort((numbers, plain[rows]), axis=1)
+    _refuse_repeated(ids[rows], numbers, plain[rows], order)
+    plain[rows] = np.argsort(order, axis=1, kind="stable")
+    return xp.asarray(plain, device=array_api_compat.device(scores))
 
 
-def require_grades(xp: ModuleType, name: str, grades: Array, has_unjudged: bool = False) -> None:
-    """Raise unless grades are finite and 0 or above; or NaN or -1 where there may be no grade."""
-    if xp.isdtype(grades.dtype, "bool"):
-        return
-    if float(xp.min(grades)) >= 0 and float(xp.max(grades)) < np.inf:  # no NaN then
-        return
-    if xp.isdtype(grades.dtype, "real floating"):
-        known = ~xp.isnan(grades) if has_unjudged else grades == grades
-        require_finite(name, xp.where(known, grades, 0.0) if has_unjudged else grades)
-        if has_unjudged:
-            grades = xp.where(known, grades, 0.0)
-    if has_unjudged:
-        grades = xp.where(grades == -1, xp.zeros_like(grades), grades)
-    if (lowest := float(xp.min(grades))) < 0:
-        unknown = ", -1 and NaN not judged" if has_unjudged else ""
-        raise MetricInputError(
-            f"`{name}` holds {lowest:g}; relevance is 0 or above (0 means not relevant{unknown})"
-        )
+def _refuse_repeated(ids, numbers, scores, order):
+    """Raise for a name that two documents of equal scores have; rows are filled up with blanks."""
+    same = np.ones_like(order[:, 1:], dtype=bool)
+    for key in (numbers, scores):
+        ordered = np.take_along_axis(key, order, axis=1)
+        same &= ordered[:, 1:] == ordered[:, :-1]
+    again = np.take_along_axis(ids, order, axis=1)[:, 1:][same]
+    if again.astype(bool).any():
+        name = again[again.astype(bool)][0].item()
+        raise MetricInputError(f"`document_ids` holds {name!r} twice in a query; keep one")
+
+
+def _checked_ids(ids, shape):
+    """Names of documents as a numpy array of text or integers, in the shape of the scores."""
+    ids = unwrapped("document_ids", ids)
+    if lengths := row_lengths(ids):
+        blank = type(next((row[0] for row in ids if len(row)), ""))()
+        ids = [[*row, *[blank] * (max(lengths) - len(row))] for row in ids]
+        ids = np.array(ids, dtype=object)  # text and numbers stay apart
+    ids = to_numpy(as_array("document_ids", ids))
+    if ids.dtype == object:
+        if all(isinstance(name, str) for name in ids.flat):
+            ids = ids.astype(str)
+        elif all(isinstance(name, (int, np.integer)) for name in ids.flat):
+            ids = integers(ids.ravel().tolist()).reshape(ids.shape)
+    if ids.dtype.kind not in "Uiu":
+        raise MetricInputError("`document_ids` must be all text or all integers of 64 bits")
+    if ids.shape != shape:
+        raise _inputs.wrong_shape("document_ids", ids, f"name every document, {shape}")
+    return ids

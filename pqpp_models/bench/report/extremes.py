@@ -22,6 +22,7 @@ def extreme_prompts(
     one: Predictions,
     references: Mapping[str, Sequence[float | None]],
     prompts: Sequence[str],
+    titles: Mapping[str, str],
     predictor: Predictor | None = None,
     count: int = 5,
 ) -> dict:
@@ -34,12 +35,13 @@ def extreme_prompts(
         one: The predictions of one predictor; its first target that has references is used.
         references: Target to one true value a prompt, None where there is none.
         prompts: The prompts.
+        titles: Column to what it is called.
         predictor: The predictor itself; if it is one of texts, the prompts come as HTML with
             coloured words.
         count: How many of each.
 
     Returns:
-        `predictor`, `target`, `note`, and `easiest` and `hardest`: lists of (prompt, predicted,
+        `predictor`, `title`, `note`, and `easiest` and `hardest`: lists of (prompt, predicted,
         true).
     """
     target = next(name for name in one.targets if name in references)
@@ -57,8 +59,8 @@ def extreme_prompts(
         shown = {i: coloured_words(it, scale) for i, it in zip(shown, found, strict=True)}
     rows = [(shown[i], f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order if i in shown]
     return {
-        "predictor": one.predictor,
-        "target": target,
+        "predictor": visible(one.predictor),
+        "title": titles.get(target, target),
         "note": _DIRECTIONS[one.higher],
         "easiest": rows[:count],
         "hardest": rows[::-1][:count],

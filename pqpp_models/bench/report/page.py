@@ -84,7 +84,17 @@ def render_report(
         ],
         style=STYLE,
         caution=NOTE if explain else "",
-        extremes=_extremes(run, titles, explain),
+        extremes=[
+            extreme_prompts(
+                one,
+                run.references,
+                split.prompts,
+                titles,
+                run.predictors.get(one.predictor) if explain else None,
+            )
+            for one in run.predictions
+            if set(one.targets) & set(run.references)
+        ],
     )
 
 
@@ -102,27 +112,6 @@ def _panels(run: Run, one: Any, titles: Mapping[str, str]) -> list[dict[str, Any
         )
         for result in run.results
         if result.predictor == one.predictor
-    ]
-
-
-def _extremes(run: Run, titles: Mapping[str, str], explain: bool) -> list[dict[str, Any]]:
-    found = [
-        extreme_prompts(
-            one,
-            run.references,
-            run.split.prompts,
-            run.predictors.get(one.predictor) if explain else None,
-        )
-        for one in run.predictions
-        if set(one.targets) & set(run.references)
-    ]
-    return [
-        {
-            **one,
-            "predictor": visible(one["predictor"]),
-            "title": titles.get(one["target"], one["target"]),
-        }
-        for one in found
     ]
 
 

@@ -50,7 +50,7 @@ def ranked_rows(
     theirs = [one for one in comparable(results, published) if one.label == label]
     both: list[Figure] = [*ours, *theirs]
     known = [one for one in both if not math.isnan(one.pearson)]
-    ends = [end for one in known for end in (one.pearson, *_interval(one)) if end == end]
+    ends = [end for one in known for end in (one.pearson, *(_interval(one) or ()))]
     axis = Axis.around([0.0, *ends], 2.0, 98.0)
     known.sort(key=lambda one: -one.pearson)
     return {
@@ -61,24 +61,22 @@ def ranked_rows(
     }
 
 
-def _interval(one: Figure) -> tuple[float, float]:
-    return (
-        getattr(one, "pearson_ci_low", math.nan),
-        getattr(one, "pearson_ci_high", math.nan),
-    )
+def _interval(one: Figure) -> tuple[float, float] | None:
+    """Return the ends of an interval, None where there is none."""
+    low, high = (getattr(one, f"pearson_ci_{end}", math.nan) for end in ("low", "high"))
+    return None if math.isnan(low) or math.isnan(high) else (low, high)
 
 
 def _row(one: Figure, axis: Axis) -> dict[str, Any]:
-    low, high = _interval(one)
-    has_interval = not (math.isnan(low) or math.isnan(high))
-    is_ours = isinstance(one, Result)
+    is_ours, interval = isinstance(one, Result), _interval(one)
+    low, high = map(axis.at, interval) if interval else (None, None)
     return {
         "name": visible(one.predictor) if isinstance(one, Result) else one.title,
         "ours": is_ours,
         "where": "" if is_ours else f"published, {one.split}",
         "value": one.pearson,
-        "interval": (low, high) if has_interval else None,
-        "x": float(axis.at(one.pearson)),
-        "low": float(axis.at(low)) if has_interval else None,
-        "high": float(axis.at(high)) if has_interval else None,
+        "interval": interval,
+        "x": axis.at(one.pearson),
+        "low": low,
+        "high": high,
     }

@@ -18,8 +18,8 @@ name                       value for the ego
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from pqpp_models.errors import PredictorError
 from pqpp_models.measures import nltk_resources
 from pqpp_models.measures.ego_network.network import EgoNetworks
-from pqpp_models.measures.ego_network.vectors import VARIABLE, WordVectors, named_word_vectors
-from pqpp_models.measures.measure import Evidence, Measure, chosen
+from pqpp_models.measures.ego_network.vectors import load_word_vectors
+from pqpp_models.measures.measure import Evidence, measures_of
 
 
 def _inverse_edge_frequency(graph: Any, ego: str) -> float:
@@ -55,26 +55,22 @@ def _pagerank(graph: Any, ego: str) -> float:
     return pagerank(graph, weight="weight")[ego]
 
 
-AGGREGATIONS: Mapping[str, Callable[[NDArray[np.float64]], Any]] = {
-    "mean": np.mean,
-    "max": np.max,
-    "min": np.min,
-    "sum": np.sum,
-    "std": np.std,
-}
+AGGREGATIONS = ("mean", "max", "min", "sum", "std")
 """From the words of a prompt to the prompt; the PQPP authors take the mean, std is population."""
 
 
 # The seven measures are usually asked one after the other over one embedding.
 @lru_cache(maxsize=2)
-def _networks(vectors: WordVectors) -> EgoNetworks:
-    return EgoNetworks(vectors)
+def _networks(path: str) -> EgoNetworks:
+    return EgoNetworks(load_word_vectors(path))
 
 
 EVIDENCE = Evidence(
     what="word vectors",
-    variable=VARIABLE,
-    named=lambda: _networks(named_word_vectors()),
+    variable="PQPP_WORD_VECTORS",
+    form="a file of them (word2vec .bin or .vec, .npy or .safetensors with its words in a .txt "
+    "beside it)",
+    opened=_networks,
     state=EgoNetworks.state,
     load=EgoNetworks.from_state,
     told=lambda networks: (
@@ -83,37 +79,30 @@ EVIDENCE = Evidence(
     ),
     licence="other",
 )
-_SOURCE = "Arabzadeh et al., ECIR 2020; PQPP, appendix 12"
 
 
-def _measure(compute: Callable[[Any, str], float], about: str) -> Measure:
-    return Measure(
-        compute,
-        "easier",
-        about,
-        _SOURCE,
-        nltk=("punkt_tab", "stopwords"),
-        evidence=EVIDENCE,
-        options={"aggregation": "mean"},
-    )
+def _of_prompts(
+    measure: Callable[[Any, str], float], prompts: Iterable[str], networks: Any, **options: str
+) -> NDArray[np.float64]:
+    return ego_network_values(measure, map(network_words, prompts), networks, **options)
 
 
-MEASURES: dict[str, Measure] = {
-    "edge_count": _measure(
-        lambda graph, ego: graph.number_of_edges(), "edges among the neighbours of a word"
-    ),
-    "edge_weight_sum": _measure(
-        lambda graph, ego: graph.size(weight="weight"), "summed similarity of a word's neighbours"
-    ),
-    "inverse_edge_frequency": _measure(
-        _inverse_edge_frequency, "how few edges of a word's network are its own"
-    ),
-    "degree_centrality": _measure(lambda graph, ego: graph.degree(ego), "neighbours of a word"),
-    "closeness_centrality": _measure(_closeness, "how near a word is to all of its network"),
-    "betweenness_centrality": _measure(_betweenness, "how often a word lies between others"),
-    "pagerank": _measure(_pagerank, "PageRank of a word in its network"),
+_GRAPHS: dict[str, Callable[[Any, str], float]] = {
+    "edge_count": lambda graph, ego: graph.number_of_edges(),
+    "edge_weight_sum": lambda graph, ego: graph.size(weight="weight"),
+    "inverse_edge_frequency": _inverse_edge_frequency,
+    "degree_centrality": lambda graph, ego: graph.degree(ego),
+    "closeness_centrality": _closeness,
+    "betweenness_centrality": _betweenness,
+    "pagerank": _pagerank,
 }
-"""The measures; each takes a network and its ego."""
+MEASURES = measures_of(
+    {name: partial(_of_prompts, one) for name, one in _GRAPHS.items()},
+    nltk=("punkt_tab", "stopwords"),
+    evidence=EVIDENCE,
+    options={"aggregation": "mean"},
+)
+"""The measures; each takes prompts and the networks of an embedding."""
 
 
 def network_words(prompt: str) -> list[str]:
@@ -130,45 +119,39 @@ def network_words(prompt: str) -> list[str]:
 
 
 def ego_network_values(
+    measure: Callable[[Any, str], float],
     words: Iterable[Sequence[str]],
     networks: EgoNetworks,
-    names: Sequence[str] | None = None,
     aggregation: str = "mean",
 ) -> NDArray[np.float64]:
-    """Compute ego-network measures of some prompts.
+    """Compute an ego-network measure of some prompts.
 
     Args:
+        measure: of a network and its ego.
         words: the words of each prompt; one that comes twice counts twice. A word without a vector
             stands alone in its network and counts with the values of the table above.
         networks: of an embedding.
-        names: names of ``MEASURES``; all seven if left out.
         aggregation: a name of ``AGGREGATIONS``.
 
     Returns:
-        A float64 array of shape ``(prompts, names)``; 0.0 for a prompt without words.
+        A float64 array of shape ``(prompts,)``; 0.0 for a prompt without words.
 
     Raises:
-        UnknownPredictorError: a measure is not known.
         PredictorError: the aggregation is not known.
 
+    >>> from pqpp_models.measures.ego_network.vectors import WordVectors
     >>> vectors = WordVectors(["cat", "dog", "car"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
     >>> networks = EgoNetworks(vectors, alpha=0, beta=0.5)
-    >>> ego_network_values([["cat", "dog"], []], networks, ["edge_count"]).tolist()
-    [[1.5], [0.0]]
+    >>> edges = lambda graph, ego: graph.number_of_edges()
+    >>> ego_network_values(edges, [["cat", "dog"], []], networks).tolist()
+    [1.5, 0.0]
     """
-    picked = chosen(names, MEASURES)
     if aggregation not in AGGREGATIONS:
         raise PredictorError(
             f"`aggregation` is {aggregation!r}; it must be one of {', '.join(AGGREGATIONS)}"
         )
-    aggregate = AGGREGATIONS[aggregation]
+    aggregate = getattr(np, aggregation)
     rows = [list(row) for row in words]
     networks.prepare({word for row in rows for word in row})
-    table = np.zeros((len(rows), len(picked)))
-    for at, row in enumerate(rows):
-        for column, name in enumerate(picked):
-            if row:
-                compute = MEASURES[name].compute
-                found = np.array([networks.value(word, compute) for word in row])
-                table[at, column] = aggregate(found)
-    return table
+    values = (np.array([networks.value(word, measure) for word in row]) for row in rows)
+    return np.array([aggregate(one) if len(one) else 0.0 for one in values], np.float64)

@@ -31,6 +31,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.extras import needing
 from pqpp_models.errors import PredictorError
 from pqpp_models.measures.ego_network.vectors import WordVectors
 
@@ -133,7 +134,8 @@ class EgoNetworks:
 
     def build(self, word: str) -> Any:
         """Return the network around a word, a ``networkx.Graph``."""
-        from networkx import Graph
+        with needing("an ego network", "ego-networks"):
+            from networkx import Graph
 
         graph = Graph()
         graph.add_node(word)

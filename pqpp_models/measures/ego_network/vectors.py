@@ -1,21 +1,20 @@
-"""Word embeddings of any source: a mapping, a word2vec file, or an array with its words."""
+"""Word embeddings of any source: a word2vec file, or an array with its words."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pqpp_backbones.errors import ModelError
 from pqpp_files.arrays import load_array
-from pqpp_models.errors import MissingResourceError, PredictorError
-
-VARIABLE = "PQPP_WORD_VECTORS"
-"""The environment variable that names the embeddings of the predictors asked for by name."""
+from pqpp_files.paths import expanded
+from pqpp_models.errors import PredictorError
 
 _BLOCK = 1 << 24
 """So many similarities are computed at a time: 64 MB of float32."""
@@ -57,15 +56,6 @@ class WordVectors:
             array, length, out=np.zeros_like(array), where=length > 0
         )
 
-    @classmethod
-    def from_mapping(cls, vectors: Mapping[str, ArrayLike]) -> Self:
-        """Take vectors from a mapping of words."""
-        try:
-            array = np.array([np.asarray(vectors[word]) for word in vectors], dtype=np.float32)
-        except ValueError:
-            raise PredictorError("the vectors of `vectors` differ in their dimensions") from None
-        return cls(list(vectors), array)
-
     @cached_property
     def _index(self) -> dict[str, int]:
         return {word: place for place, word in enumerate(self.words)}
@@ -101,45 +91,24 @@ def load_word_vectors(
             ending ``.txt`` if left out.
         limit: read only the first so many; such files have the frequent words first.
     """
-    place = Path(path).expanduser()
+    place = expanded(path)
     readers = {".bin": _read_binary, ".npy": _read_array, ".safetensors": _read_array}
     read: Any = readers.get(place.suffix.lower(), _read_text)
     try:
         if read is _read_array:
-            return _read_array(place, Path(words or place.with_suffix(".txt")).expanduser(), limit)
+            return _read_array(place, expanded(words or place.with_suffix(".txt")), limit)
         return read(place, limit)
     except OSError as error:
         raise PredictorError(
             f"word vectors cannot be read from {place} ({error.strerror or 'unreadable'})"
         ) from None
     except (ValueError, EOFError) as error:
-        if isinstance(error, PredictorError):
+        if isinstance(error, ModelError):
             raise PredictorError(f"{place}: {error}") from None
         raise PredictorError(
             f"{place} is not a file of word vectors in the form of its ending "
             f"({type(error).__name__}); use .bin, .vec, .txt, .npy or .safetensors"
         ) from None
-
-
-@lru_cache(maxsize=2)
-def _named(path: str) -> WordVectors:
-    return load_word_vectors(path)
-
-
-def named_word_vectors() -> WordVectors:
-    """Return the word vectors that ``PQPP_WORD_VECTORS`` names.
-
-    Raises:
-        MissingResourceError: the variable is not set.
-        PredictorError: what it names cannot be read.
-    """
-    path = os.environ.get(VARIABLE)
-    if not path:
-        raise MissingResourceError(
-            "this predictor needs word vectors; set PQPP_WORD_VECTORS to a file of them (word2vec "
-            ".bin or .vec, .npy or .safetensors with its words in a .txt beside it)"
-        )
-    return _named(path)
 
 
 def _read_text(path: Path, limit: int | None) -> WordVectors:

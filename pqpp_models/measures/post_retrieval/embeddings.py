@@ -7,6 +7,8 @@ has a wrong shape, is not finite or out of its range.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -42,12 +44,8 @@ def autocorrelation(
     >>> autocorrelation([[0.9, 0.8, 0.2, 0.1]], vectors, neighbours=1).round(2).tolist()
     [0.96]
     """
-    values = checked(scores)
-    vectors = _vectors(embeddings, values)
-    found = np.full(len(values), np.nan)
-    for at, order in _tops(values, depth(k)):
-        found[at] = _alike(values[at, order], vectors[at, order], depth(neighbours, "neighbours"))
-    return found
+    near = depth(neighbours, "neighbours")
+    return _of_tops(scores, embeddings, k, lambda values, vectors: _alike(values, vectors, near))
 
 
 def coherence(scores: ArrayLike, embeddings: ArrayLike, k: int = 10) -> Scores:
@@ -67,12 +65,7 @@ def coherence(scores: ArrayLike, embeddings: ArrayLike, k: int = 10) -> Scores:
     >>> coherence([[2.0, 1.0, 0.0]], [[[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]], k=2).tolist()
     [0.0]
     """
-    values = checked(scores)
-    vectors = _vectors(embeddings, values)
-    found = np.full(len(values), np.nan)
-    for at, order in _tops(values, depth(k)):
-        found[at] = _mean_cosine(vectors[at, order])
-    return found
+    return _of_tops(scores, embeddings, k, lambda _, vectors: _mean_cosine(vectors))
 
 
 def pair_ratio(
@@ -101,15 +94,12 @@ def pair_ratio(
     """
     if not depth(top, "top") <= depth(bottom, "bottom") < depth(k):
         raise PredictorError(f"ranks are out of order: top {top} <= bottom {bottom} < k {k}")
-    values = checked(scores)
-    vectors = _vectors(embeddings, values)
-    found = np.full(len(values), np.nan)
-    for at, order in _tops(values, depth(k)):
-        upper = _mean_cosine(vectors[at, order[:top]])
-        lower = _mean_cosine(vectors[at, order[bottom:]])
-        if lower != 0:
-            found[at] = upper / lower
-    return found
+
+    def ratio(_: Scores, vectors: Vectors) -> float:
+        lower = _mean_cosine(vectors[bottom:])
+        return _mean_cosine(vectors[:top]) / lower if lower != 0 else np.nan
+
+    return _of_tops(scores, embeddings, k, ratio)
 
 
 def dense_qpp(
@@ -170,12 +160,21 @@ def _best(scores: Vectors, k: int) -> NDArray[np.int64]:
     return np.argsort(-scores, axis=1, kind="stable")[:, :k]
 
 
-def _tops(scores: Scores, k: int):
-    """Yield each query with a document, and the places of its best documents in order."""
-    order = np.argsort(-scores, axis=1, kind="stable")
-    for at, count in enumerate((~np.isnan(scores)).sum(axis=1)):
+def _of_tops(
+    scores: ArrayLike,
+    embeddings: ArrayLike,
+    k: int,
+    value: Callable[[Scores, Vectors], float],
+) -> Scores:
+    """Return a value of each query's best k documents in their order, NaN for an empty list."""
+    values = checked(scores)
+    vectors, most = _vectors(embeddings, values), depth(k)
+    found = np.full(len(values), np.nan)
+    for at, places in enumerate(_best(values, most)):
+        count = int((~np.isnan(values[at])).sum())
         if count:
-            yield at, order[at, : min(k, int(count))]
+            found[at] = value(values[at, places[:count]], vectors[at, places[:count]])
+    return found
 
 
 def _alike(scores: Scores, vectors: Vectors, neighbours: int) -> float:

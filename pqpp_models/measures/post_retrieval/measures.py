@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_models.measures.measure import Measure
+from pqpp_models.measures.measure import measures_of
 from pqpp_models.measures.post_retrieval import embeddings, rankings, scores
 from pqpp_models.measures.post_retrieval.arrays import Scores, pad
 from pqpp_models.measures.post_retrieval.captions import clarity
@@ -20,9 +20,6 @@ from pqpp_models.measures.pre_retrieval.measures import COUNTS
 from pqpp_models.measures.pre_retrieval.statistics import CaptionStatistics, terms_of
 
 _Row = Mapping[str, Any]
-_SHTOK = "Shtok et al., ACM TOIS 2012"
-_AUTHORS = "the PQPP authors' repository"
-_VLACHOU = "Vlachou and Macdonald 2023"
 
 
 def _on_scores(function: Callable[..., Scores], collection: bool = False, length: bool = False):
@@ -51,83 +48,21 @@ def _clarity(rows: list[_Row], statistics: CaptionStatistics, **options: Any) ->
     return np.array(found, float)
 
 
-def _of_scores(compute, about: str, source: str, **options: Any) -> Measure:
-    return Measure(compute, "easier", about, source, columns=("scores",), options=options)
+def _on_vectors(function: Callable[..., Scores]):
+    return _on_lists(function, "scores", "embeddings")
 
 
-def _of_vectors(function, about: str, source: str, **options: Any) -> Measure:
-    columns = ("scores", "embeddings")
-    compute = _on_lists(function, *columns)
-    return Measure(compute, "easier", about, source, columns=columns, options=options)
-
-
-MEASURES: dict[str, Measure] = {
-    "nqc": _of_scores(
-        _on_scores(scores.nqc, collection=True),
-        "spread of the top scores over the collection's score",
-        _SHTOK,
-        k=100,
-    ),
-    "wig": _of_scores(
-        _on_scores(scores.wig, collection=True, length=True),
-        "how far the top scores lie above the collection's",
-        "Zhou and Croft, SIGIR 2007",
-        k=5,
-    ),
-    "smv": _of_scores(
-        _on_scores(scores.smv, collection=True),
-        "magnitude and spread of the top scores",
-        "Tao and Wu, CIKM 2014",
-        k=100,
-    ),
-    "sigma_max": _of_scores(
-        _on_scores(scores.sigma_max),
-        "largest spread of any beginning of the list",
-        "Pérez-Iglesias and Araujo, SPIRE 2010",
-    ),
-    "n_sigma": _of_scores(
-        _on_scores(scores.n_sigma, length=True),
-        "spread of the scores near the best one",
-        "Cummins, Jose and O'Riordan, SIGIR 2011",
-        share=0.5,
-    ),
-    "score_variation": _of_scores(
-        _on_scores(scores.score_variation), "variance of the top scores", _AUTHORS, k=100
-    ),
-    "autocorrelation": _of_vectors(
-        embeddings.autocorrelation,
-        "whether results that resemble each other score alike",
-        "Diaz, SIGIR 2007",
-        k=75,
-        neighbours=5,
-    ),
-    "coherence": _of_vectors(
-        embeddings.coherence, "how close together the best results lie", _VLACHOU, k=10
-    ),
-    "pair_ratio": _of_vectors(
-        embeddings.pair_ratio,
-        "how much closer the best results lie than later ones",
-        _VLACHOU,
-        top=10,
-        bottom=50,
-        k=100,
-    ),
-    "query_drift": Measure(
-        _on_lists(rankings.query_drift, "results", "perturbed"),
-        "easier",
-        "how much of the results a perturbed query keeps",
-        _AUTHORS,
-        columns=("results", "perturbed"),
-        options={"k": 100},
-    ),
-    "clarity": Measure(
-        _clarity,
-        "easier",
-        "how far the results' captions are from the collection",
-        "Cronen-Townsend, Zhou and Croft, SIGIR 2002",
-        columns=("scores", "captions"),
-        evidence=COUNTS,
-        options={"k": 100, "smoothing": 0.6},
-    ),
+_COMPUTES: dict[str, Callable[..., Scores]] = {
+    "nqc": _on_scores(scores.nqc, collection=True),
+    "wig": _on_scores(scores.wig, collection=True, length=True),
+    "smv": _on_scores(scores.smv, collection=True),
+    "sigma_max": _on_scores(scores.sigma_max),
+    "n_sigma": _on_scores(scores.n_sigma, length=True),
+    "score_variation": _on_scores(scores.score_variation),
+    "autocorrelation": _on_vectors(embeddings.autocorrelation),
+    "coherence": _on_vectors(embeddings.coherence),
+    "pair_ratio": _on_vectors(embeddings.pair_ratio),
+    "query_drift": _on_lists(rankings.query_drift, "results", "perturbed"),
 }
+MEASURES = {**measures_of(_COMPUTES), **measures_of({"clarity": _clarity}, evidence=COUNTS)}
 """The measures; each takes rows, the evidence and its options."""

@@ -6,6 +6,8 @@ document twice.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -37,16 +39,13 @@ def query_drift(results: ArrayLike, perturbed: ArrayLike, k: int = 100) -> Score
     >>> query_drift([[1, 2, 3, 4]], [[2, 1, 9, 8]], k=3).tolist()
     [0.5]
     """
-    first, second = _pair(results, perturbed)
     top = depth(k)
-    found = np.full(len(first), np.nan)
-    for at, (left, right) in enumerate(zip(first, second, strict=True)):
-        one, other = _listed(left, at)[:top], _listed(right, at)[:top]
-        common = len(np.intersect1d(one, other, assume_unique=True))
-        either = len(one) + len(other) - common
-        if either:
-            found[at] = common / either
-    return found
+
+    def kept(one: Ids, other: Ids) -> float:
+        common = len(np.intersect1d(one[:top], other[:top], assume_unique=True))
+        return common / (len(one[:top]) + len(other[:top]) - common)
+
+    return _of_pairs(results, perturbed, kept)
 
 
 def rank_biased_overlap(results: ArrayLike, other: ArrayLike, p: float = 0.9) -> Scores:
@@ -72,15 +71,7 @@ def rank_biased_overlap(results: ArrayLike, other: ArrayLike, p: float = 0.9) ->
     """
     if not 0 < p < 1:
         raise PredictorError(f"`p` is {p!r}; it must be above 0 and below 1")
-    first, second = _pair(results, other)
-    found = np.full(len(first), np.nan)
-    for at, (left, right) in enumerate(zip(first, second, strict=True)):
-        one, two = _listed(left, at), _listed(right, at)
-        if len(one) and len(two):
-            found[at] = _overlap(one, two, p)
-        elif len(one) or len(two):
-            found[at] = 0.0
-    return found
+    return _of_pairs(results, other, lambda one, two: _overlap(one, two, p))
 
 
 def _overlap(one: Ids, two: Ids, p: float) -> float:
@@ -97,13 +88,19 @@ def _overlap(one: Ids, two: Ids, p: float) -> float:
     return float(agreement[-1] * weights[-1] + (1 - p) / p * np.sum(agreement * weights))
 
 
-def _pair(results: ArrayLike, other: ArrayLike) -> tuple[Ids, Ids]:
+def _of_pairs(results: ArrayLike, other: ArrayLike, value: Callable[[Ids, Ids], float]) -> Scores:
+    """Return a value of each query's two lists, 0.0 where one is empty, NaN where both are."""
     first, second = _ids(results, "results"), _ids(other, "the other results")
     if len(first) != len(second):
         raise PredictorError(
             f"there are {len(first)} lists on one side, {len(second)} on the other"
         )
-    return first, second
+    found = np.full(len(first), np.nan)
+    for at, (left, right) in enumerate(zip(first, second, strict=True)):
+        one, two = _listed(left, at), _listed(right, at)
+        if len(one) or len(two):
+            found[at] = value(one, two) if len(one) and len(two) else 0.0
+    return found
 
 
 def _ids(values: ArrayLike, name: str) -> Ids:

@@ -4,7 +4,4 @@
 of those counts.
 """
 
-from pqpp_models.measures.pre_retrieval.measures import MEASURES, pre_retrieval_values
-from pqpp_models.measures.pre_retrieval.statistics import CaptionStatistics
-
-__all__ = ["MEASURES", "CaptionStatistics", "pre_retrieval_values"]
+from pqpp_models.measures.pre_retrieval.statistics import CaptionStatistics as CaptionStatistics

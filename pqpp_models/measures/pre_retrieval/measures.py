@@ -34,17 +34,17 @@ pair that meets) the value is 0.0. A term counts once however often the prompt h
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.measures.measure import Evidence, Measure, chosen
+from pqpp_models.measures.measure import Evidence, measures_of
 from pqpp_models.measures.pre_retrieval.statistics import (
-    VARIABLE,
     CaptionStatistics,
-    named_statistics,
+    open_statistics,
     terms_of,
 )
 
@@ -151,8 +151,10 @@ def _over(aggregate: Callable[[Values], float], values: Callable[[QueryTerms], V
 def _evidence(postings: bool) -> Evidence:
     return Evidence(
         what="a collection of captions",
-        variable=VARIABLE,
-        named=named_statistics,
+        variable="PQPP_COLLECTION",
+        form="a text file with one caption a line, or to a folder written by "
+        "CaptionStatistics.save",
+        opened=open_statistics,
         state=lambda statistics: statistics.state(postings),
         load=CaptionStatistics.from_state,
         told=lambda statistics: (
@@ -165,69 +167,44 @@ def _evidence(postings: bool) -> Evidence:
 COUNTS, POSTINGS = _evidence(postings=False), _evidence(postings=True)
 """A collection's counts of terms, without and with which caption holds which terms."""
 
-_SIGIR = "Cronen-Townsend, Zhou and Croft, SIGIR 2002"
-_SCHOLER = "Scholer, Williams and Turpin, JASIST 2004"
-_HE = "He and Ounis, SPIRE 2004"
-_ZHAO = "Zhao, Scholer and Tsegay, ECIR 2008"
-_HAUFF = "Hauff 2010"
 
-
-def _measure(compute, higher: str, about: str, source: str, evidence: Evidence = COUNTS) -> Measure:
-    return Measure(compute, higher, about, source, evidence=evidence)
-
-
-MEASURES: dict[str, Measure] = {
-    "avg_idf": _measure(_over(np.mean, idf), "unknown", "mean rarity of the words", _SIGIR),
-    "max_idf": _measure(_over(np.max, idf), "harder", "rarity of the rarest word", _SCHOLER),
-    "sum_idf": _measure(_over(np.sum, idf), "harder", "summed rarity of the words", _SIGIR),
-    "std_idf": _measure(_over(np.std, idf), "unknown", "deviation of the words' rarity", _HE),
-    "avg_ictf": _measure(_over(np.mean, ictf), "unknown", "mean rarity by occurrences", _HE),
-    "avg_scq": _measure(_over(np.mean, scq), "unknown", "mean similarity to captions", _ZHAO),
-    "max_scq": _measure(_over(np.max, scq), "unknown", "largest similarity to captions", _ZHAO),
-    "sum_scq": _measure(_over(np.sum, scq), "harder", "summed similarity to captions", _ZHAO),
-    "avg_var": _measure(_over(np.mean, var), "unknown", "mean variability of the words", _ZHAO),
-    "max_var": _measure(_over(np.max, var), "harder", "largest variability of a word", _ZHAO),
-    "sum_var": _measure(_over(np.sum, var), "harder", "summed variability of the words", _ZHAO),
-    "scs": _measure(scs, "unknown", "simplified clarity: how far from the collection", _HE),
-    "query_scope": _measure(
-        query_scope, "unknown", "how few captions hold any of the words", _HE, POSTINGS
-    ),
-    "avg_pmi": _measure(
-        _over(np.mean, pmi), "easier", "how often words meet, mean of pairs", _HAUFF, POSTINGS
-    ),
-    "max_pmi": _measure(
-        _over(np.max, pmi), "unknown", "how often words meet, best pair", _HAUFF, POSTINGS
-    ),
-}
-"""The measures; each takes the known terms of a prompt, at least one of them."""
-
-
-def pre_retrieval_values(
-    prompts: Iterable[str],
-    statistics: CaptionStatistics,
-    names: Sequence[str] | None = None,
-) -> NDArray[np.float64]:
-    """Compute pre-retrieval predictors of some prompts.
-
-    Args:
-        prompts: any strings.
-        statistics: of the collection that is searched, or of one like it.
-        names: names of ``MEASURES``; all if left out.
-
-    Returns:
-        A float64 array of shape ``(prompts, names)``; 0.0 for a prompt without a known term.
+def of_prompts(
+    measure: Callable[[QueryTerms], float], prompts: Iterable[str], statistics: CaptionStatistics
+) -> Values:
+    """Return a measure of the known terms of each prompt, 0.0 for one without any.
 
     Raises:
-        UnknownPredictorError: a name is not known.
-        MissingResourceError: a measure needs postings that were not kept.
+        MissingResourceError: the measure needs postings that were not kept.
 
     >>> statistics = CaptionStatistics.from_texts(["a cat", "a dog", "a red dog"])
-    >>> pre_retrieval_values(["a cat", "..."], statistics, ["max_idf"]).round(3).tolist()
-    [[1.099], [0.0]]
+    >>> MEASURES["max_idf"].compute(["a cat", "..."], statistics).round(3).tolist()
+    [1.099, 0.0]
     """
-    measures = [MEASURES[name].compute for name in chosen(names, MEASURES)]
-    queries = [query_terms(prompt, statistics) for prompt in prompts]
-    found = [
-        [measure(query) if len(query.places) else 0.0 for measure in measures] for query in queries
-    ]
-    return np.array(found, dtype=np.float64).reshape(len(queries), len(measures))
+    queries = (query_terms(prompt, statistics) for prompt in prompts)
+    return np.array([measure(one) if len(one.places) else 0.0 for one in queries], np.float64)
+
+
+_OF_COUNTS: dict[str, Callable[[QueryTerms], float]] = {
+    "avg_idf": _over(np.mean, idf),
+    "max_idf": _over(np.max, idf),
+    "sum_idf": _over(np.sum, idf),
+    "std_idf": _over(np.std, idf),
+    "avg_ictf": _over(np.mean, ictf),
+    "avg_scq": _over(np.mean, scq),
+    "max_scq": _over(np.max, scq),
+    "sum_scq": _over(np.sum, scq),
+    "avg_var": _over(np.mean, var),
+    "max_var": _over(np.max, var),
+    "sum_var": _over(np.sum, var),
+    "scs": scs,
+}
+_OF_POSTINGS: dict[str, Callable[[QueryTerms], float]] = {
+    "query_scope": query_scope,
+    "avg_pmi": _over(np.mean, pmi),
+    "max_pmi": _over(np.max, pmi),
+}
+MEASURES = {
+    **measures_of({n: partial(of_prompts, m) for n, m in _OF_COUNTS.items()}, evidence=COUNTS),
+    **measures_of({n: partial(of_prompts, m) for n, m in _OF_POSTINGS.items()}, evidence=POSTINGS),
+}
+"""The measures; each takes prompts and the statistics of the collection that is searched."""

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.checkpoint import (
+from pqpp_backbones.checkpoint import (
     CONFIG,
     WEIGHTS,
     Tensors,
@@ -24,14 +24,15 @@ from pqpp_models.checkpoint import (
     read_tensors,
     write_checkpoint,
 )
-from pqpp_models.errors import CheckpointError, MissingResourceError, PredictorError
+from pqpp_backbones.errors import CheckpointError, ModelError
+from pqpp_files.paths import expanded
+from pqpp_models.errors import MissingResourceError, PredictorError
 
 KIND = "caption_statistics"
-VARIABLE = "PQPP_COLLECTION"
-"""The environment variable that names the collection of the predictors asked for by name."""
 
 _TERM = re.compile(r"\w+(?:'\w+)?")
 _LONGEST_TEXT = 2000
+_FREQUENCIES = ("document_frequency", "collection_frequency")
 _CARD = """# Term statistics of a caption collection
 
 Counts per term: in how many captions it occurs, how often in all, and the deviation of its weight.
@@ -126,7 +127,7 @@ class CaptionStatistics:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], **options: Any) -> Self:
         """Count the terms of a UTF-8 text file, a caption a line; options as ``from_texts``."""
-        return cls.from_texts(_lines(Path(path).expanduser()), **options)
+        return cls.from_texts(_lines(expanded(path)), **options)
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -161,7 +162,7 @@ class CaptionStatistics:
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
         """Read statistics written by ``save``."""
-        place = Path(folder).expanduser()
+        place = expanded(folder)
         config = read_config(place)
         if config["predictor_type"] != KIND:
             raise CheckpointError(
@@ -185,21 +186,19 @@ class CaptionStatistics:
     @classmethod
     def from_state(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Return the statistics that ``state`` described."""
-        n = config.get("n_terms")
-        n_documents = config.get("n_documents")
+        n, n_documents = config.get("n_terms"), config.get("n_documents")
         if not isinstance(n, int) or not isinstance(n_documents, int):
             raise CheckpointError(f"{folder / CONFIG} lacks 'n_terms' or 'n_documents'; save again")
-        shapes = {"document_frequency": "int64", "collection_frequency": "int64"}
-        shapes["log_deviation"] = "float64"
-        check_tensors(folder, tensors, {name: (kind, (n,)) for name, kind in shapes.items()})
+        kinds = {**dict.fromkeys(_FREQUENCIES, "int64"), "log_deviation": "float64"}
+        check_tensors(folder, tensors, {name: (kind, (n,)) for name, kind in kinds.items()})
         postings = None
         if "posting_starts" in tensors and "posting_documents" in tensors:
             postings = (tensors["posting_starts"], tensors["posting_documents"])
         try:
             terms = bytes(tensors["terms"]).decode().split("\n")
-            arrays = {name: tensors[name] for name in shapes}
+            arrays = {name: tensors[name] for name in kinds}
             return cls(terms, n_documents=n_documents, postings=postings, **arrays)
-        except (KeyError, UnicodeDecodeError, PredictorError):
+        except (KeyError, UnicodeDecodeError, ModelError):
             raise CheckpointError(
                 f"{folder / WEIGHTS}: the terms do not fit their counts; save again"
             ) from None
@@ -263,29 +262,16 @@ class _Counts:
 
 
 @lru_cache(maxsize=4)
-def _named(path: str) -> CaptionStatistics:
-    place = Path(path).expanduser()
+def open_statistics(path: str) -> CaptionStatistics:
+    """Return the statistics of a folder written by `save`, or of a text, one caption a line.
+
+    Raises:
+        PredictorError: it cannot be read.
+    """
+    place = expanded(path)
     if place.is_dir():
         return CaptionStatistics.load(place)
     return CaptionStatistics.from_file(place, postings=True)
-
-
-def named_statistics() -> CaptionStatistics:
-    """Return the statistics of the collection that ``PQPP_COLLECTION`` names.
-
-    It is a folder written by ``CaptionStatistics.save``, or a text file with one caption a line.
-
-    Raises:
-        MissingResourceError: the variable is not set.
-        PredictorError: what it names cannot be read.
-    """
-    path = os.environ.get(VARIABLE)
-    if not path:
-        raise MissingResourceError(
-            "this predictor needs a collection of captions; set PQPP_COLLECTION to a text file "
-            "with one caption a line, or to a folder written by CaptionStatistics.save"
-        )
-    return _named(path)
 
 
 def _lines(path: Path) -> Iterator[str]:

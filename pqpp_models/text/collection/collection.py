@@ -3,30 +3,153 @@
 Retrieval for a query is easier, the more of the collection is like it. A collection keeps one unit
 vector a caption and layer of a text encoder, and hashes of its words, never its text. The first
 captions of a collection may be labelled: those of the training prompts.
+
+Query scope counts the captions that hold a query's words (He and Ounis, 2004).
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from pqpp_models.text.arrays import Arrays, Singles, chunks, prefixed, unit
 from pqpp_models.text.calibration import SAME
 from pqpp_models.text.collection import neighbours
-from pqpp_models.text.collection.neighbours import Floats, unit
-from pqpp_models.text.collection.postings import Postings
-from pqpp_models.text.words import WordTables, difficulty_features
+from pqpp_models.text.reading.words import WordTables, content_words, difficulty_features, words_of
 
-Arrays = dict[str, NDArray[Any]]
-_CHUNK = 512
+SCOPE_SHARES = (0.8, 0.6, 0.4)
+SCOPE_RANKS = (1, 5, 10, 20, 50)
+_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
+@dataclass(eq=False)
+class Postings:
+    """Which captions hold which hashed word.
+
+    Attributes:
+        words: the distinct hashes of content words, sorted.
+        starts: where each word's captions begin in ``captions``; one more for the end.
+        captions: numbers of captions, a run a word.
+        keys: one hash a caption of all its words in order, by which a prompt knows itself.
+
+    >>> postings = Postings.build(["a red cat", "two cats on a mat", "a dog"])
+    >>> np.expm1(postings.scope(["A cat on a red mat"])[0, :3]).round().tolist()
+    [0.0, 2.0, 2.0]
+    """
+
+    words: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    captions: NDArray[np.uint32]
+    keys: NDArray[np.uint32]
+
+    def __post_init__(self) -> None:
+        """Check that the arrays fit each other."""
+        if len(self.starts) != len(self.words) + 1 or self.starts[-1] != len(self.captions):
+            raise ValueError("the postings' arrays do not fit each other")
+        if len(self.captions) and self.captions.max() >= len(self.keys):
+            raise ValueError("the postings name a caption that is not there")
+
+    @classmethod
+    def build(cls, captions: Sequence[str]) -> Postings:
+        """Note the content words of some captions."""
+        spoken = [words_of(caption) for caption in captions]
+        pairs = {
+            (zlib.crc32(word.encode()), number)
+            for number, words in enumerate(spoken)
+            for word in content_words(words)
+        }
+        keys = np.array([_key(words) for words in spoken], dtype=np.uint32)
+        return cls._of_pairs(np.array(sorted(pairs), dtype=np.uint32).reshape(-1, 2), keys)
+
+    @classmethod
+    def _of_pairs(cls, pairs: NDArray[np.uint32], keys: NDArray[np.uint32]) -> Postings:
+        """Return the postings of sorted pairs of a word and a caption."""
+        words, counts = np.unique(pairs[:, 0], return_counts=True)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return cls(words, starts, pairs[:, 1].copy(), keys)
+
+    def replaced(self, kept: int, others: Postings) -> Postings:
+        """Return the postings of the first captions, with those of others behind them."""
+        first, second = self._pairs(), others._pairs()
+        second[:, 1] += np.uint32(kept)
+        pairs = np.concatenate([first[first[:, 1] < kept], second])
+        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+        return self._of_pairs(pairs, np.concatenate([self.keys[:kept], others.keys]))
+
+    def _pairs(self) -> NDArray[np.uint32]:
+        return np.column_stack([np.repeat(self.words, np.diff(self.starts)), self.captions])
+
+    def scope(self, prompts: Sequence[str]) -> Singles:
+        """Return how many captions hold all, nearly all or most of each prompt's content words.
+
+        Log counts of captions with all content words, with all but one and but two; with a share
+        of at least `SCOPE_SHARES` of their inverse document frequency; the share that the captions
+        of `SCOPE_RANKS` have; the sum and the mean of the words' inverse document frequencies. A
+        caption that is the prompt itself is left out of all, a prompt without content words has
+        nothing in common with any caption.
+        """
+        rows = [self._scope(words_of(prompt)) for prompt in prompts]
+        width = len(SCOPE_SHARES) + len(SCOPE_RANKS) + 5
+        return np.array(rows, dtype=np.float32).reshape(len(prompts), width)
+
+    def _scope(self, words: list[str]) -> list[float]:
+        content = content_words(words)
+        same = np.flatnonzero(self.keys == _key(words))
+        hits = np.zeros(len(self.keys), dtype=np.int16)
+        weight = np.zeros(len(self.keys))
+        total = 0.0
+        hashes = np.array([zlib.crc32(word.encode()) for word in content], dtype=np.uint32)
+        starts, ends = (self.starts[np.searchsorted(self.words, hashes, at)] for at in _SIDES)
+        for start, end in zip(starts, ends, strict=True):
+            holding = self.captions[start:end]
+            own = np.isin(same, holding).sum() if len(same) else 0
+            rarity = np.log((len(self.keys) - len(same) + 1) / (len(holding) - own + 1))
+            hits[holding] += 1
+            weight[holding] += rarity
+            total += rarity
+        hits[same], weight[same] = -1, 0
+        share = weight / max(total, 1e-6)
+        most = min(max(SCOPE_RANKS), len(share))
+        top = np.zeros(max(SCOPE_RANKS))
+        top[:most] = np.sort(np.partition(share, -most)[-most:])[::-1] if most else 0
+        wanted = [max(len(content) - missing, 1) for missing in range(3)]
+        return [
+            *(np.log1p((hits >= least).sum()) for least in wanted),
+            *(np.log1p((share > least).sum()) for least in SCOPE_SHARES),
+            *(top[rank - 1] for rank in SCOPE_RANKS),
+            *(total, total / max(len(content), 1)),
+        ]
+
+    def tensors(self) -> Arrays:
+        """Return the postings as named arrays."""
+        return prefixed("postings.", vars(self))
+
+    @classmethod
+    def from_tensors(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings | None:
+        """Return the postings among named arrays, if they are there.
+
+        Raises:
+            KeyError, ValueError: some are missing, or they do not fit each other.
+        """
+        if "postings.words" not in arrays:
+            return None
+        return cls(*(arrays[f"postings.{field.name}"] for field in fields(cls)))
+
+
+def _key(words: Sequence[str]) -> int:
+    return zlib.crc32(" ".join(words).encode())
+
+
+@dataclass(eq=False)
 class Collection:
     """Captions as unit vectors, one matrix a layer, with the counts of their words.
 
-    Args:
+    Attributes:
         vectors: by layer, an array of shape ``(captions, size)``.
         means: by layer, what was taken off the encoder's output before scaling to length one.
         labelled: how many captions, from the first on, have labels.
@@ -35,22 +158,21 @@ class Collection:
             there are no such features.
     """
 
-    def __init__(
-        self,
-        vectors: Mapping[int, Floats],
-        means: Mapping[int, Floats],
-        labelled: int,
-        tables: WordTables,
-        postings: Postings | None = None,
-    ) -> None:
-        self.vectors = {layer: np.asarray(array, np.float32) for layer, array in vectors.items()}
-        self.means = {layer: np.asarray(array, np.float32) for layer, array in means.items()}
-        self.labelled, self.tables, self.postings = labelled, tables, postings
+    vectors: Mapping[int, NDArray[Any]]
+    means: Mapping[int, NDArray[Any]]
+    labelled: int
+    tables: WordTables
+    postings: Postings | None = None
+
+    def __post_init__(self) -> None:
+        """Compute in 32 bits, whatever a file has."""
+        self.vectors = {layer: np.asarray(rows, np.float32) for layer, rows in self.vectors.items()}
+        self.means = {layer: np.asarray(mean, np.float32) for layer, mean in self.means.items()}
 
     @classmethod
     def build(
         cls,
-        encoded: Mapping[int, ArrayLike],
+        encoded: Mapping[int, NDArray[Any]],
         labelled: int,
         tables: WordTables,
         postings: Postings | None = None,
@@ -64,11 +186,11 @@ class Collection:
         >>> collection.vectors[6].round(2).tolist()[0]
         [1.0, 0.0]
         """
-        arrays = {layer: np.asarray(array, np.float32) for layer, array in encoded.items()}
-        means = {layer: array.mean(0) for layer, array in arrays.items()}
+        states = {layer: np.asarray(rows, np.float32) for layer, rows in encoded.items()}
+        means = {layer: rows.mean(0) for layer, rows in states.items()}
         means[max(means)] = np.zeros_like(means[max(means)])
         collection = cls({}, means, labelled, tables, postings)
-        collection.vectors = collection.project(arrays)
+        collection.vectors = collection.project(states)
         return collection
 
     def __len__(self) -> int:
@@ -80,22 +202,22 @@ class Collection:
         return max(self.vectors)
 
     @property
-    def references(self) -> Floats:
+    def references(self) -> Singles:
         """The last layer's vectors of the labelled captions, one a column."""
         return np.ascontiguousarray(self.vectors[self.last][: self.labelled].T)
 
-    def project(self, encoded: Mapping[int, Floats]) -> dict[int, Floats]:
+    def project(self, encoded: Mapping[int, Singles]) -> dict[int, Singles]:
         """Return an encoder's outputs as unit vectors around the collection's means."""
-        return {layer: unit(array - self.means[layer]) for layer, array in encoded.items()}
+        return {layer: unit(rows - self.means[layer]) for layer, rows in encoded.items()}
 
     def features(
         self,
         prompts: Sequence[str],
-        vectors: Mapping[int, Floats],
-        labels: Floats,
+        vectors: Mapping[int, Singles],
+        labels: Singles,
         layers: Sequence[int],
         own: bool = False,
-    ) -> Floats:
+    ) -> Singles:
         """Return what the collection says of some prompts.
 
         In every layer, how densely the captions lie around a prompt; in some, the labels of the
@@ -109,18 +231,18 @@ class Collection:
             layers: where the nearest labelled captions are looked up.
             own: whether the prompts are captions of the collection.
         """
-        parts = [
-            self.density_features(vectors),
-            self.neighbour_labels(vectors, labels, layers),
-            difficulty_features(prompts, self.tables, own),
-        ]
+        blocks = [self.density_features(vectors)]
+        for layer in layers:
+            known = self.vectors[layer][: self.labelled]
+            blocks.append(neighbours.neighbour_labels(vectors[layer], known, labels))
+        blocks.append(difficulty_features(prompts, self.tables, own))
         if self.postings is not None:
-            parts.append(self.postings.scope(prompts))
-            known = self.vectors[self.last]
-            parts.append(neighbours.coherence_features(vectors[self.last], known))
-        return np.concatenate(parts, axis=1)
+            blocks.append(self.postings.scope(prompts))
+            last = vectors[self.last], self.vectors[self.last]
+            blocks.append(neighbours.coherence_features(*last))
+        return np.concatenate(blocks, axis=1)
 
-    def density_features(self, vectors: Mapping[int, Floats]) -> Floats:
+    def density_features(self, vectors: Mapping[int, Singles]) -> Singles:
         """Return how densely the labelled captions, and all, lie around prompts in each layer."""
         blocks = [
             neighbours.density_features(vectors[layer], known, self.labelled)
@@ -128,20 +250,8 @@ class Collection:
         ]
         return np.concatenate(blocks, axis=1)
 
-    def neighbour_labels(
-        self, vectors: Mapping[int, Floats], labels: Floats, layers: Sequence[int]
-    ) -> Floats:
-        """Return the labels of the labelled captions nearest to some prompts, averaged."""
-        blocks = [
-            neighbours.neighbour_labels(
-                vectors[layer], self.vectors[layer][: self.labelled], labels
-            )
-            for layer in layers
-        ]
-        return np.concatenate(blocks, axis=1)
-
     def replaced(
-        self, states: Mapping[int, Floats], tables: WordTables, postings: Postings
+        self, states: Mapping[int, Singles], tables: WordTables, postings: Postings
     ) -> Collection:
         """Return a collection with the labelled captions and others behind them.
 
@@ -153,11 +263,10 @@ class Collection:
             postings: their words.
         """
         count = self.labelled
-        labelled = {layer: array[:count] for layer, array in self.vectors.items()}
+        labelled = {layer: rows[:count] for layer, rows in self.vectors.items()}
         added = self.project({layer: states[layer] for layer in labelled})
         known, rows = labelled[self.last], added[self.last]
-        starts = range(0, len(rows), _CHUNK)
-        new = [(rows[i : i + _CHUNK] @ known.T).max(axis=1, initial=-1) < SAME for i in starts]
+        new = [(part @ known.T).max(axis=1, initial=-1) < SAME for part in chunks(rows)]
         kept = np.concatenate(new)
         vectors = {k: np.concatenate([labelled[k], added[k][kept]]) for k in labelled}
         words = self.postings.replaced(count, postings) if self.postings is not None else None
@@ -170,22 +279,6 @@ class Collection:
             arrays[f"collection.{layer}"] = vectors.astype(np.float16)
             arrays[f"collection.{layer}.mean"] = self.means[layer]
         return arrays
-
-    @classmethod
-    def from_tensors(
-        cls, arrays: Arrays, layers: Sequence[int], labelled: int, captions: int
-    ) -> Collection:
-        """Return the collection that `tensors` gave; ``captions`` is the number of texts counted.
-
-        Raises:
-            KeyError, ValueError: an array is missing, or some do not fit each other.
-        """
-        return cls(
-            {layer: arrays[f"collection.{layer}"] for layer in layers},
-            {layer: arrays[f"collection.{layer}.mean"] for layer in layers},
-            labelled,
-            *words_from_tensors(arrays, captions),
-        )
 
 
 def word_tensors(tables: WordTables, postings: Postings | None) -> Arrays:

@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pqpp_backbones.checkpoint import read_config, read_tensors, write_checkpoint
+from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, read_normaliser
+from pqpp_backbones.errors import CheckpointError
+from pqpp_files.paths import expanded
 from pqpp_hub.card import render_card
-from pqpp_models.checkpoint import Tensors, read_config, read_tensors, write_checkpoint
-from pqpp_models.encoder.normaliser import KEY, NORMALISERS, read_normaliser
-from pqpp_models.errors import CheckpointError, PredictorError
-from pqpp_models.text.collection.collection import Collection, word_tensors, words_from_tensors
-from pqpp_models.text.collection.neighbours import Floats
-from pqpp_models.text.collection.postings import Postings
-from pqpp_models.text.words import WordTables, words_of
+from pqpp_models.errors import PredictorError
+from pqpp_models.text.collection.collection import (
+    Collection,
+    Postings,
+    word_tensors,
+    words_from_tensors,
+)
+from pqpp_models.text.reading.words import WordTables, words_of
 
 if TYPE_CHECKING:
     from pqpp_models.predictor import Predictor
@@ -28,10 +35,11 @@ if TYPE_CHECKING:
 KIND = "collection"
 
 
+@dataclass(eq=False)
 class EncodedCaptions:
     """Captions as mean states of an encoder's layers, and the counts of their words.
 
-    Args:
+    Attributes:
         states: by layer, an array of shape ``(captions, size)``.
         tables: the counts of the captions' words.
         postings: which captions hold which words.
@@ -40,19 +48,16 @@ class EncodedCaptions:
         normaliser: the name of the one that they went through.
     """
 
-    def __init__(
-        self,
-        states: Mapping[int, Floats],
-        tables: WordTables,
-        postings: Postings,
-        encoder: str,
-        encoder_sha256: str,
-        normaliser: str = "as_typed",
-    ) -> None:
-        self.states = {layer: np.asarray(array, np.float32) for layer, array in states.items()}
-        self.tables, self.postings = tables, postings
-        self.encoder, self.encoder_sha256 = encoder, encoder_sha256
-        self.normaliser = normaliser
+    states: Mapping[int, NDArray[Any]]
+    tables: WordTables
+    postings: Postings
+    encoder: str
+    encoder_sha256: str
+    normaliser: str = "as_typed"
+
+    def __post_init__(self) -> None:
+        """Compute in 32 bits, whatever a file has."""
+        self.states = {layer: np.asarray(rows, np.float32) for layer, rows in self.states.items()}
 
     def __len__(self) -> int:
         return len(next(iter(self.states.values())))
@@ -72,8 +77,8 @@ class EncodedCaptions:
         Raises:
             PredictorError: no caption is left, or the encoder has no such layer.
         """
-        from pqpp_models.encoder.encoding import layer_means
-        from pqpp_models.encoder.pretrained import check_layers, weights_sha256
+        from pqpp_backbones.encoder.encoding import layer_means
+        from pqpp_backbones.encoder.pretrained import check_layers, weights_sha256
 
         texts = [NORMALISERS[normaliser](caption) for caption in distinct(captions)]
         check_layers(encoder, layers)
@@ -90,24 +95,16 @@ class EncodedCaptions:
         Raises:
             CheckpointError: the folder holds other things.
         """
-        layers = list(self.states)
+        facts = {"layers": list(self.states), "encoder": self.encoder, KEY: self.normaliser}
         config = {
             "predictor_type": KIND,
             "captions": len(self),
-            "layers": layers,
-            "encoder": self.encoder,
             "encoder_sha256": self.encoder_sha256,
-            KEY: self.normaliser,
+            **facts,
         }
-        tensors: Tensors = word_tensors(self.tables, self.postings)
+        tensors = word_tensors(self.tables, self.postings)
         tensors |= {f"states.{k}": v.astype(np.float16) for k, v in self.states.items()}
-        card = render_card(
-            "predictors/collection",
-            size=f"{len(self):,}",
-            layers=layers,
-            encoder=self.encoder,
-            normaliser=self.normaliser,
-        )
+        card = render_card("predictors/collection", size=f"{len(self):,}", **facts)
         return write_checkpoint(folder, config, tensors, card)
 
     @classmethod
@@ -117,25 +114,24 @@ class EncodedCaptions:
         Raises:
             CheckpointError: the folder holds no collection, or a damaged one.
         """
-        place = Path(folder).expanduser()
+        place = expanded(folder)
         config = read_config(place)
         if config["predictor_type"] != KIND:
             raise CheckpointError(
                 f"{place} holds a predictor of type {config['predictor_type']!r:.60}, not a "
-                "collection; make one by pqpp collection build"
+                "collection; make one by pqpp models collection build"
             )
         normaliser = read_normaliser(place, config)
         tensors = read_tensors(place, config)
         try:
             states = {layer: tensors[f"states.{layer}"] for layer in config["layers"]}
             size = config["captions"]
-            if not states or any(array.shape[:1] != (size,) for array in states.values()):
-                raise ValueError("the numbers of captions differ")
-            if not all(np.isfinite(array).all() for array in states.values()):
-                raise ValueError("some states are not finite")
             tables, postings = words_from_tensors(tensors, size)
-            if postings is None or len(postings.keys) != size:
-                raise ValueError("the words' captions are missing")
+            sizes = {len(getattr(postings, "keys", ())), *map(len, states.values())}
+            if not states or sizes != {size}:
+                raise ValueError("the numbers of captions differ")
+            if not all(np.isfinite(rows).all() for rows in states.values()):
+                raise ValueError("some states are not finite")
             encoder = config["encoder"], config["encoder_sha256"]
             return cls(states, tables, postings, *encoder, normaliser)
         except (KeyError, TypeError, ValueError) as error:
@@ -183,24 +179,26 @@ def with_collection(predictor: Predictor, captions: EncodedCaptions) -> Predicto
             differ.
     """
     encoder, layers = encoder_of(predictor)
-    from pqpp_models.encoder.pretrained import weights_sha256
+    from pqpp_backbones.encoder.pretrained import weights_sha256
 
-    lacking = [f"layer {layer}" for layer in layers if layer not in captions.states]
-    of_another = {
-        "normaliser": captions.normaliser != predictor.normaliser,
-        "encoder's weights": captions.encoder_sha256 != weights_sha256(encoder),
-    }
-    others = [name for name, differs in of_another.items() if differs]
-    if lacking or others:
-        what = f"lacks {lacking[0]}" if lacking else f"is of another {others[0]}"
+    problems = [f"lacks layer {layer}" for layer in layers if layer not in captions.states]
+    if captions.normaliser != predictor.normaliser:
+        problems.append("is of another normaliser")
+    if captions.encoder_sha256 != weights_sha256(encoder):
+        problems.append("is of another encoder's weights")
+    if problems:
         raise PredictorError(
-            f"the collection ({captions.encoder}) {what}; build it with --predictor and this folder"
+            f"the collection ({captions.encoder}) {problems[0]}; build it with --predictor and "
+            "this folder"
         )
     collection = predictor.model.collection.replaced(
         captions.states, captions.tables, captions.postings
     )
-    own = {"captions": len(captions), "encoder": captions.encoder}
-    return predictor.with_collection(collection, own)
+    facts = {"captions": len(captions), "encoder": captions.encoder}
+    model = replace(predictor.model, collection=collection)
+    made = replace(predictor, model=model, details=predictor.details | {"own_collection": facts})
+    made.record = predictor.record
+    return made
 
 
 def encoder_of(predictor: Predictor) -> tuple[Any, list[int]]:

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pqpp_models.errors import CheckpointError
-from pqpp_models.text.collection.collection import Arrays, Collection
-from pqpp_models.text.collection.neighbours import Floats
+from pqpp_models.text.arrays import Arrays, Floats, Singles, prefixed
+from pqpp_models.text.collection.collection import Collection, words_from_tensors
 
-Layers = list[tuple[Floats, Floats]]
+Layers = list[tuple[Singles, Singles]]
 """The weights and biases of a network's linear layers."""
 _LIMIT = 5.0
 _CHUNK = 2048
@@ -26,15 +24,15 @@ _CHUNK = 2048
 class Scaling:
     """Shifts and scales columns, and cuts what lies far outside of what was seen."""
 
-    mean: Floats
-    deviation: Floats
+    mean: Singles
+    deviation: Singles
 
     @classmethod
-    def fit(cls, rows: Floats) -> Scaling:
+    def fit(cls, rows: Singles) -> Scaling:
         """Return the scaling after which the columns of some rows have mean 0, deviation 1."""
         return cls(rows.mean(axis=0), rows.std(axis=0) + 1e-6)
 
-    def __call__(self, rows: Floats) -> Floats:
+    def __call__(self, rows: Singles) -> Singles:
         """Return the rows, scaled and cut."""
         return np.clip((rows - self.mean) / self.deviation, -_LIMIT, _LIMIT).astype(np.float32)
 
@@ -53,11 +51,11 @@ class KernelRidge:
 
     weights: Mapping[str, float]
     widths: Mapping[str, float]
-    points: Mapping[str, Floats]
-    coefficients: Floats
-    offset: Floats
+    points: Mapping[str, Singles]
+    coefficients: Singles
+    offset: Singles
 
-    def kernel(self, rows: Mapping[str, Floats]) -> Floats:
+    def kernel(self, rows: Mapping[str, Singles]) -> Singles:
         """Return the kernel between some rows and the training rows."""
         total = 0.0
         for name, weight in self.weights.items():
@@ -65,12 +63,12 @@ class KernelRidge:
             total = total + weight * np.exp(-self.widths[name] * distance)
         return np.asarray(total, dtype=np.float32)
 
-    def __call__(self, rows: Mapping[str, Floats]) -> Floats:
+    def __call__(self, rows: Mapping[str, Singles]) -> Singles:
         """Return the predictions for some rows."""
         return self.kernel(rows) @ self.coefficients + self.offset
 
 
-def squared_distances(rows: Floats, points: Floats) -> Floats:
+def squared_distances(rows: Singles, points: Singles) -> Singles:
     """Return the squared Euclidean distances between two sets of rows.
 
     >>> squared_distances(np.array([[0.0, 1.0]]), np.array([[3.0, 5.0]])).tolist()
@@ -80,7 +78,7 @@ def squared_distances(rows: Floats, points: Floats) -> Floats:
     return np.maximum(first[:, None] + second - 2 * rows @ points.T, 0)
 
 
-def network(rows: Floats, layers: Layers) -> Floats:
+def network(rows: Singles, layers: Layers) -> Singles:
     """Run a network of linear layers with ReLU between them.
 
     >>> ones = np.ones((1, 1), np.float32)
@@ -106,13 +104,13 @@ class CollectionModel:
     """
 
     collection: Collection
-    labels: Floats
+    labels: Singles
     features: Scaling
     inputs: Mapping[int, Scaling]
     ridge: KernelRidge
     networks: Sequence[Layers]
 
-    def predict(self, prompts: Sequence[str], encoded: Mapping[int, Floats]) -> NDArray[np.float64]:
+    def predict(self, prompts: Sequence[str], encoded: Mapping[int, Singles]) -> Floats:
         """Return the standardised targets of some prompts, whose mean states are given by layer."""
         parts = []
         for start in range(0, len(prompts), _CHUNK):
@@ -123,7 +121,7 @@ class CollectionModel:
             parts.append((self.ridge(rows) + averaged) / 2)
         return np.concatenate(parts).astype(np.float64)
 
-    def _rows(self, prompts: Sequence[str], encoded: Mapping[int, Floats]) -> dict[str, Floats]:
+    def _rows(self, prompts: Sequence[str], encoded: Mapping[int, Singles]) -> dict[str, Singles]:
         vectors = self.collection.project(encoded)
         features = self.collection.features(prompts, vectors, self.labels, list(self.inputs))
         return model_rows(vectors, self.features(features), self.inputs)
@@ -135,19 +133,16 @@ class CollectionModel:
         """
         arrays = self.collection.tensors() | {
             "labels": self.labels,
-            "features.mean": self.features.mean,
-            "features.deviation": self.features.deviation,
             "ridge.points": self.ridge.points["features"].astype(np.float16),
             "ridge.coefficients": self.ridge.coefficients,
             "ridge.offset": self.ridge.offset,
+            **prefixed("features.", vars(self.features)),
         }
         for layer, scaling in self.inputs.items():
-            arrays[f"inputs.{layer}.mean"] = scaling.mean
-            arrays[f"inputs.{layer}.deviation"] = scaling.deviation
+            arrays |= prefixed(f"inputs.{layer}.", vars(scaling))
         for number, layers in enumerate(self.networks):
             for depth, (weight, bias) in enumerate(layers):
-                arrays[f"networks.{number}.{depth}.weight"] = weight
-                arrays[f"networks.{number}.{depth}.bias"] = bias
+                arrays |= prefixed(f"networks.{number}.{depth}.", {"weight": weight, "bias": bias})
         description = {
             "captions": self.collection.tables.size,
             "labelled": self.collection.labelled,
@@ -161,69 +156,47 @@ class CollectionModel:
         return description, arrays
 
     @classmethod
-    def from_tensors(
-        cls, where: str, description: Mapping[str, Any], arrays: Arrays
-    ) -> CollectionModel:
-        """Return the model that `tensors` gave; ``where`` is the folder, for the message.
+    def from_tensors(cls, description: Mapping[str, Any], arrays: Arrays) -> CollectionModel:
+        """Return the model that `tensors` gave.
 
         Raises:
-            CheckpointError: something is missing or does not fit.
+            KeyError, TypeError, ValueError: something is missing or does not fit.
         """
-        try:
-            model = cls._unpacked(description, arrays)
-            width = model.ridge.points["features"].shape[1]
-            labelled = len(model.labels) == model.collection.labelled
-            fits = len(model.features.mean) == width and labelled
-            finite = all(np.isfinite(one).all() for one in arrays.values() if one.dtype.kind == "f")
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            raise CheckpointError(
-                f"{where} holds no usable collection model ({type(error).__name__}: {error}); save "
-                "or download the predictor again"
-            ) from None
-        if not fits or not finite:
-            raise CheckpointError(
-                f"{where} holds arrays that do not fit each other or are not finite; save or "
-                "download the predictor again"
-            )
-        return model
 
-    @classmethod
-    def _unpacked(cls, description: Mapping[str, Any], arrays: Arrays) -> CollectionModel:
+        def pair(name: str, first: str, second: str) -> tuple[Singles, Singles]:
+            return arrays[f"{name}.{first}"], arrays[f"{name}.{second}"]
+
         labelled, inputs = description["labelled"], description["input_layers"]
-        collection = Collection.from_tensors(
-            arrays, description["layers"], labelled, description["captions"]
+        layers, depth = description["layers"], description["depth"]
+        collection = Collection(
+            {layer: arrays[f"collection.{layer}"] for layer in layers},
+            {layer: arrays[f"collection.{layer}.mean"] for layer in layers},
+            labelled,
+            *words_from_tensors(arrays, description["captions"]),
         )
         points = {str(layer): collection.vectors[layer][:labelled] for layer in inputs}
         points["features"] = arrays["ridge.points"].astype(np.float32)
-
-        def scaling(name: str) -> Scaling:
-            return Scaling(arrays[f"{name}.mean"], arrays[f"{name}.deviation"])
-
-        def linear(name: str) -> tuple[Floats, Floats]:
-            return arrays[f"{name}.weight"], arrays[f"{name}.bias"]
-
+        sizes = len(arrays["features.mean"]), len(arrays["labels"])
+        finite = (np.isfinite(array).all() for array in arrays.values() if array.dtype.kind == "f")
+        if sizes != (points["features"].shape[1], labelled) or not all(finite):
+            raise ValueError("the collection's arrays do not fit each other or are not finite")
+        kernels = description["kernel_weights"], description["kernel_widths"]
         return cls(
             collection,
             arrays["labels"],
-            scaling("features"),
-            {layer: scaling(f"inputs.{layer}") for layer in inputs},
-            KernelRidge(
-                description["kernel_weights"],
-                description["kernel_widths"],
-                points,
-                arrays["ridge.coefficients"],
-                arrays["ridge.offset"],
-            ),
+            Scaling(*pair("features", "mean", "deviation")),
+            {layer: Scaling(*pair(f"inputs.{layer}", "mean", "deviation")) for layer in inputs},
+            KernelRidge(*kernels, points, *pair("ridge", "coefficients", "offset")),
             [
-                [linear(f"networks.{number}.{depth}") for depth in range(description["depth"])]
+                [pair(f"networks.{number}.{at}", "weight", "bias") for at in range(depth)]
                 for number in range(description["networks"])
             ],
         )
 
 
 def model_rows(
-    vectors: Mapping[int, Floats], features: Floats, inputs: Mapping[int, Scaling]
-) -> dict[str, Floats]:
+    vectors: Mapping[int, Singles], features: Singles, inputs: Mapping[int, Scaling]
+) -> dict[str, Singles]:
     """Name the inputs of the parts; the kernel has features divided by the root of their number."""
     scaled = [scaling(vectors[layer]) for layer, scaling in inputs.items()]
     return {

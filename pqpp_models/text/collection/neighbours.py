@@ -7,14 +7,12 @@ other (He et al., 2008).
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from pqpp_models.text.arrays import Singles, chunks
 from pqpp_models.text.calibration import SAME
-
-Floats = NDArray[np.float32]
 
 NEIGHBOURS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500)
 THRESHOLDS = (0.3, 0.36, 0.42, 0.48, 0.54, 0.6, 0.66, 0.72, 0.78)
@@ -28,21 +26,10 @@ LARGE = 40_000
 """From so many captions on, faiss finds the nearest ones faster than numpy, in less memory."""
 
 _CENTRE_NEIGHBOURS = 20
-_CHUNK = 512
 _SPARE = 24
 
 
-def unit(array: ArrayLike) -> Floats:
-    """Scale rows to length one; a row of zeros stays.
-
-    >>> unit([[0.0, 4.0], [0.0, 0.0]]).tolist()
-    [[0.0, 1.0], [0.0, 0.0]]
-    """
-    values = np.asarray(array, dtype=np.float32)
-    return values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-12)
-
-
-def similarities(rows: Floats, known: Floats) -> Floats:
+def similarities(rows: Singles, known: Singles) -> Singles:
     """Return cosines of unit vectors; -1 where a known vector is the row itself."""
     similarity = rows @ known.T
     similarity[similarity >= SAME] = -1
@@ -58,7 +45,7 @@ def uses_faiss(size: int) -> bool:
     return size >= LARGE and importlib.util.find_spec("faiss") is not None
 
 
-def nearest_by_faiss(rows: Floats, known: Floats, most: int) -> Floats:
+def nearest_by_faiss(rows: Singles, known: Singles, most: int) -> Singles:
     """Return the similarities of at most so many nearest captions, the largest first.
 
     A caption that is the prompt itself counts as -1 and comes last, as in `similarities`.
@@ -70,34 +57,30 @@ def nearest_by_faiss(rows: Floats, known: Floats, most: int) -> Floats:
         return np.empty((0, most), np.float32)
     wanted = min(size, most + _SPARE)
     while True:
-        found, _ = faiss.knn(
+        near, _ = faiss.knn(
             np.ascontiguousarray(rows), known, wanted, metric=faiss.METRIC_INNER_PRODUCT
         )
-        same = found >= SAME
+        same = near >= SAME
         # Where more captions say just the same, those behind them have to be seen too.
         if wanted == size or (same.sum(axis=1) <= wanted - most).all():
             break
         wanted = min(size, 2 * wanted)
-    found[same] = -1
-    return -np.sort(-found, axis=1)[:, :most]
+    near[same] = -1
+    return -np.sort(-near, axis=1)[:, :most]
 
 
-def density_features(rows: Floats, known: Floats, labelled: int) -> Floats:
+def density_features(rows: Singles, known: Singles, labelled: int) -> Singles:
     """Return `density` of the labelled captions, which come first, and of all, side by side."""
-    return np.concatenate([_density(part, known, labelled) for part in _chunks(rows)])
+    large, blocks = uses_faiss(len(known)), []
+    for part in chunks(rows):
+        similarity = similarities(part, known[:labelled] if large else known)
+        of_all = summarise(nearest_by_faiss(part, known, COUNTED)) if large else density(similarity)
+        groups = [density(similarity[:, :labelled]), of_all] if labelled else [of_all]
+        blocks.append(np.concatenate(groups, axis=1))
+    return np.concatenate(blocks)
 
 
-def _density(rows: Floats, known: Floats, labelled: int) -> Floats:
-    if uses_faiss(len(known)):
-        own = similarities(rows, known[:labelled])
-        summary = summarise(nearest_by_faiss(rows, known, COUNTED))
-    else:
-        similarity = similarities(rows, known)
-        own, summary = similarity[:, :labelled], density(similarity)
-    return np.concatenate([density(own), summary], axis=1) if labelled else summary
-
-
-def density(similarity: Floats) -> Floats:
+def density(similarity: Singles) -> Singles:
     """Summarise similarities, one row a prompt, by those of the nearest captions.
 
     >>> density(np.array([[1.0, 0.5, -1.0]], np.float32))[0, :3].tolist()
@@ -107,7 +90,7 @@ def density(similarity: Floats) -> Floats:
     return summarise(-np.partition(-similarity, most - 1, axis=1)[:, :most])
 
 
-def summarise(near: Floats) -> Floats:
+def summarise(near: Singles) -> Singles:
     """Summarise the similarities of the nearest captions, one row a prompt, in any order.
 
     The mean similarity of the `NEIGHBOURS` nearest, log counts above `THRESHOLDS`, and logs of
@@ -123,21 +106,21 @@ def summarise(near: Floats) -> Floats:
     return np.stack(columns, axis=1).astype(np.float32)
 
 
-def neighbour_labels(rows: Floats, known: Floats, labels: Floats) -> Floats:
+def neighbour_labels(rows: Singles, known: Singles, labels: Singles) -> Singles:
     """Return the labels, of shape ``(captions, targets)``, of the nearest captions, averaged."""
     blocks = []
-    for part in _chunks(rows):
+    for part in chunks(rows):
         index, values = _nearest(part, known, max(LABEL_NEIGHBOURS))
         means = []
         for k in LABEL_NEIGHBOURS:
             weights = np.exp((values[:, :k] - values[:, :1]) / LABEL_WIDTH)
             weights /= weights.sum(axis=1, keepdims=True)
             means.append(np.einsum("nk,nkt->nt", weights, labels[index[:, :k]]))
-        blocks.append(np.concatenate(means, axis=1).astype(np.float32))
-    return np.concatenate(blocks)
+        blocks.append(np.concatenate(means, axis=1))
+    return np.concatenate(blocks).astype(np.float32)
 
 
-def coherence_features(rows: Floats, known: Floats) -> Floats:
+def coherence_features(rows: Singles, known: Singles) -> Singles:
     """Return how alike the captions nearest to some prompts are to each other.
 
     For each of `COHERENCE_NEIGHBOURS`, the mean cosine between two of them and the deviation of
@@ -145,36 +128,32 @@ def coherence_features(rows: Floats, known: Floats) -> Floats:
     prompt itself are left out.
 
     >>> known = np.eye(3, dtype=np.float32)[[0, 0, 1]]
-    >>> found = coherence_features(np.array([[0.6, 0.8, 0.0]], np.float32), known)
-    >>> round(3 * float(found[0, 0]), 4)
+    >>> features = coherence_features(np.array([[0.6, 0.8, 0.0]], np.float32), known)
+    >>> round(3 * float(features[0, 0]), 4)
     1.0
     """
     blocks = []
-    for part in _chunks(rows, 256):
+    for part in chunks(rows, 256):
         index, values = _nearest(part, known, max(COHERENCE_NEIGHBOURS))
-        blocks.append(_agreement(known[index], values))
+        # What was left out as the prompt itself has the least value, so it comes last.
+        present = np.maximum((values > -1).sum(axis=1), 1)
+        # The sum over all pairs is the squared length of the sum of the vectors.
+        sums, each = np.cumsum(known[index], axis=1), np.arange(len(values))
+        columns = []
+        for k in COHERENCE_NEIGHBOURS:
+            count = np.minimum(k, present)
+            total = sums[each, count - 1]
+            pairs = np.einsum("nd,nd->n", total, total) - count
+            counted = np.arange(values.shape[1]) < count[:, None]
+            deviation = values.std(axis=1, where=counted)
+            columns += [pairs / np.maximum(count * (count - 1), 1), deviation]
+        centre = np.minimum(_CENTRE_NEIGHBOURS, present)
+        columns.append(np.linalg.norm(sums[each, centre - 1] / centre[:, None], axis=1))
+        blocks.append(np.stack(columns, axis=1))
     return np.concatenate(blocks).astype(np.float32)
 
 
-def _agreement(near: Floats, values: Floats) -> Floats:
-    # What was left out as the prompt itself has the least value, so it comes last.
-    present = np.maximum((values > -1).sum(axis=1), 1)
-    rows = np.arange(len(values))
-    # The sum over all pairs is the squared length of the sum of the vectors.
-    sums = np.cumsum(near, axis=1)
-    columns = []
-    for k in COHERENCE_NEIGHBOURS:
-        count = np.minimum(k, present)
-        total = sums[rows, count - 1]
-        pairs = np.einsum("nd,nd->n", total, total) - count
-        counted = np.arange(values.shape[1]) < count[:, None]
-        columns += [pairs / np.maximum(count * (count - 1), 1), values.std(axis=1, where=counted)]
-    centre = np.minimum(_CENTRE_NEIGHBOURS, present)
-    columns.append(np.linalg.norm(sums[rows, centre - 1] / centre[:, None], axis=1))
-    return np.stack(columns, axis=1)
-
-
-def _nearest(rows: Floats, known: Floats, most: int) -> tuple[NDArray[np.int64], Floats]:
+def _nearest(rows: Singles, known: Singles, most: int) -> tuple[NDArray[np.int64], Singles]:
     """Return numbers and similarities of the nearest captions, the most similar first."""
     similarity = similarities(rows, known)
     most = min(most, len(known))
@@ -182,9 +161,3 @@ def _nearest(rows: Floats, known: Floats, most: int) -> tuple[NDArray[np.int64],
     values = np.take_along_axis(similarity, index, axis=1)
     order = np.argsort(-values, axis=1, kind="stable")
     return np.take_along_axis(index, order, axis=1), np.take_along_axis(values, order, axis=1)
-
-
-def _chunks(rows: Floats, size: int = _CHUNK) -> Iterator[Floats]:
-    """Cut rows into parts that fit the memory; no rows are one empty part."""
-    for start in range(0, max(len(rows), 1), size):
-        yield rows[start : start + size]

@@ -1,44 +1,114 @@
 """Fitting a ridge head to anybody's prompts and scores: in closed form, in seconds, without torch.
 
 Rows of one prompt become one row with their mean score. The strength of the ridge is chosen for
-each target by cross-validation over distinct prompts; so are the figures that are reported.
+each target by cross-validation over distinct prompts, many strengths at the price of one; so are
+the figures that are reported.
 """
 
 from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pqpp_backbones.encoder.normaliser import normalise
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.names import how_many
 from pqpp_metrics.functional.qpp_report import qpp_values
-from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, ID, read_prompts
 from pqpp_models.record.record import TrainingRecord
 from pqpp_models.targets import known_range
+from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, chunks
 from pqpp_models.text.calibration import CALIBRATION, distance_to_nearest
 from pqpp_models.text.conformal import calibrate_targets
-from pqpp_models.text.ridge.features import (
-    Floats,
+from pqpp_models.text.ridge.predictor import (
+    ENCODER,
+    RidgePredictor,
     Standardisation,
+    check_names,
     hashed_words,
     measure,
 )
-from pqpp_models.text.ridge.predictor import ENCODER, SCALE, RidgePredictor, check_names
-from pqpp_models.text.ridge.solving import STRENGTHS, cross_validate, solve
 
-FEWEST, MOST = 20, 30_000
+RIDGE_STRENGTHS = tuple(10.0 ** (step / 4) for step in range(-12, 13))
+"""The strengths that are tried: .001 to 1000, four a decade."""
+
+
+def solve(
+    rows: Floats, values: Floats, strengths: Sequence[float] = RIDGE_STRENGTHS
+) -> tuple[Floats, Floats]:
+    """Solve ridge regression with an intercept that is not shrunk.
+
+    Minimises ``|rows @ slopes + intercept - values|² + strength * |slopes|²`` for each strength,
+    by the eigenvectors of the smaller of the two matrices of products.
+
+    Args:
+        rows: shape ``(rows, columns)``.
+        values: shape ``(rows, targets)``.
+
+    Returns:
+        Slopes of shape ``(strengths, columns, targets)``, intercepts ``(strengths, targets)``.
+
+    >>> slopes, intercepts = solve(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]), [2.0])
+    >>> slopes.ravel().tolist(), intercepts.ravel().tolist()
+    ([1.0], [2.0])
+    """
+    mean, level = rows.mean(axis=0), values.mean(axis=0)
+    rows, values = rows - mean, values - level
+    few = rows.shape[0] < rows.shape[1]
+    squares, vectors = np.linalg.eigh(rows @ rows.T if few else rows.T @ rows)
+    projected = vectors.T @ (values if few else rows.T @ values)
+    basis = rows.T @ vectors if few else vectors
+    squares = np.maximum(squares, 0)[:, None]
+    slopes = np.stack([basis @ (projected / (squares + strength)) for strength in strengths])
+    return slopes, level - mean @ slopes
+
+
+def cross_validate(
+    rows: Floats,
+    values: Floats,
+    part: NDArray[np.int64],
+    strengths: Sequence[float] = RIDGE_STRENGTHS,
+    progress: bool = False,
+) -> tuple[NDArray[np.int64], Floats]:
+    """Choose each target's strength, and predict each row from the other parts' rows.
+
+    Args:
+        rows: shape ``(rows, columns)``.
+        values: shape ``(rows, targets)``.
+        part: the part of each row, 0, 1, 2 ...
+        progress: show a bar on standard error.
+
+    Returns:
+        The places in ``strengths`` with the least squared error over all parts, one a target; and
+        the left-out predictions, each by a strength chosen on the other parts alone.
+    """
+    from tqdm.auto import tqdm
+
+    parts = range(int(part.max()) + 1)
+    predicted = np.empty((len(strengths), *values.shape))
+    errors = np.empty((len(strengths), len(parts), values.shape[1]))
+    for number in tqdm(parts, desc="cross-validation", unit="part", disable=not progress):
+        there = part == number
+        slopes, intercepts = solve(rows[~there], values[~there], strengths)
+        predicted[:, there] = rows[there] @ slopes + intercepts[:, None]
+        errors[:, number] = ((predicted[:, there] - values[there]) ** 2).sum(axis=1)
+    total = errors.sum(axis=1)
+    best = (total[:, None] - errors).argmin(axis=0)[part]
+    left_out = np.take_along_axis(predicted, best[None], axis=0)[0]
+    return total.argmin(axis=0), left_out
+
+
+FEWEST_PROMPTS, MOST_PROMPTS = 20, 30_000
 """How many distinct prompts can be fitted to: the upper limit keeps the memory below 2 GB."""
-MARGIN = 0.1
-"""By what share of the observed range predictions may leave it, where a measure has no range."""
 
+_MARGIN = 0.1  # by what share of the observed range predictions may leave it
 _SEED = 0
 _CHUNK = 1024
 
@@ -70,7 +140,6 @@ def fit(
         progress: show bars on standard error.
         ids: the prompts' ids, where they have any; the record of rows tells them apart by these.
         limits: target to its lowest and highest value, where its name does not say.
-
         encoder: the `static` on whose network the head stands: a name or a folder. To measure on
             prompts that the shipped one learned, give a build that was trained without them.
 
@@ -90,31 +159,28 @@ def fit(
     names = check_names([targets] if isinstance(targets, str) else list(targets))
     prompts = read_prompts(prompts)
     texts, values = _one_row_a_prompt(prompts, scores, names)
-    own = limits or {}
-    ranges = [_limits(name, values[:, at], own.get(name)) for at, name in enumerate(names)]
-    if not 2 <= folds <= FEWEST:
-        raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST}")
+    known_limits = limits or {}
+    columns = zip(names, values.T, strict=True)
+    ranges = {name: _limits(name, column, known_limits.get(name)) for name, column in columns}
+    if not 2 <= folds <= FEWEST_PROMPTS:
+        raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST_PROMPTS}")
     network = Predictor.from_pretrained(encoder)
     if network.name != ENCODER:
         raise PredictorError(f"`encoder` is {encoder}, a {network.name}; give a {ENCODER}")
     points, blocks = _measured(network, texts, progress)
     standardisation = Standardisation.of(blocks)
     rows = np.hstack([hashed_words(texts), standardisation(np.hstack(blocks))])
-    distance = _distances(points)
-    head = _Head(len(rows), rows.shape[1], len(names))
-    for known, columns in _patterns(values):
-        head.fit(rows, values, texts, distance, known, columns, folds, progress)
-    told = {"prompts": len(texts), "sha256": _sha256(texts, values), "folds": folds}
+    head = _fit_head(rows, values, texts, _distances(points), folds, progress)
+    training = {"prompts": len(texts), "sha256": _sha256(texts, values), "folds": folds}
     fitted = RidgePredictor(
         network,
         standardisation,
-        head.weights,
-        head.intercept,
-        np.rint(points * SCALE).astype(np.int8),
-        head.calibration,
-        names,
+        head["weights"].astype(np.float32),
+        head["intercept"].astype(np.float32),
+        np.rint(points * INT8_SCALE).astype(np.int8),
         ranges,
-        {"data": data, "training": told | _training(head, values, names)},
+        calibration={name: head[name].astype(np.float32) for name in CALIBRATION},
+        details={"data": data, "training": training | _training(head, values, names)},
     )
     # The head stands on a network that knows them.
     fitted.record = TrainingRecord(rows=network.record.rows)
@@ -122,47 +188,34 @@ def fit(
     return fitted
 
 
-class _Head:
-    """Fitted weights, one column per target; targets known for the same prompts stand together."""
-
-    def __init__(self, rows: int, columns: int, n: int) -> None:
-        self.weights = np.zeros((columns, n), np.float32)
-        self.intercept = np.zeros(n, np.float32)
-        self.strength = np.zeros(n)
-        self.left_out = np.full((rows, n), np.nan)
-        self.calibration = {
-            name: np.zeros((n, *shape), np.float32) for name, shape in CALIBRATION.items()
-        }
-
-    def fit(
-        self,
-        rows: Floats,
-        values: Floats,
-        texts: Sequence[str],
-        distance: Floats,
-        known: NDArray[np.bool_],
-        columns: list[int],
-        folds: int,
-        progress: bool,
-    ) -> None:
-        rows, values, distance = (
-            rows[known],
-            values[np.ix_(known, np.array(columns))],
-            distance[known],
-        )
-        goals = (values - values.mean(axis=0)) / values.std(axis=0)
-        part = np.random.default_rng(_SEED).permutation(len(rows)) % folds
-        best, left_out = cross_validate(rows, goals, part, progress=progress)
-        self.left_out[np.ix_(known, np.array(columns))] = left_out
-        own = [text for text, one in zip(texts, known, strict=True) if one]
-        calibration = calibrate_targets(left_out, values, own, distance)
-        slopes, intercepts = solve(rows, goals)
-        for place, column in enumerate(columns):
-            self.weights[:, column] = slopes[best[place], :, place]
-            self.intercept[column] = intercepts[best[place], place]
-            self.strength[column] = STRENGTHS[best[place]]
-            for name, found in self.calibration.items():
-                found[column] = calibration[name][place]
+def _fit_head(
+    rows: Floats, values: Floats, texts: list[str], distance: Floats, folds: int, progress: bool
+) -> dict[str, NDArray]:
+    """Return weights, intercepts, strengths, left-out scores and calibration of all targets."""
+    targets = values.shape[1]
+    head = {name: np.zeros((targets, *shape)) for name, shape in CALIBRATION.items()}
+    head["weights"] = np.zeros((rows.shape[1], targets))
+    head["intercept"], head["strength"] = np.zeros((2, targets))
+    head["left_out"] = np.full(values.shape, np.nan)
+    # Targets that are known for the same prompts share their matrices.
+    unknown, group = np.unique(np.isnan(values), axis=1, return_inverse=True)
+    for number, known in enumerate(~unknown.T):
+        columns = np.flatnonzero(group.ravel() == number)
+        some, scored = rows[known], values[np.ix_(known, columns)]
+        goals = (scored - scored.mean(axis=0)) / scored.std(axis=0)
+        part = np.random.default_rng(_SEED).permutation(len(some)) % folds
+        best, left_out = cross_validate(some, goals, part, progress=progress)
+        slopes, intercepts = solve(some, goals)
+        each = np.arange(len(columns))
+        head["weights"][:, columns] = slopes[best, :, each].T
+        head["intercept"][columns] = intercepts[best, each]
+        head["strength"][columns] = np.array(RIDGE_STRENGTHS)[best]
+        head["left_out"][np.ix_(known, columns)] = left_out
+        known_texts = [texts[row] for row in np.flatnonzero(known)]
+        calibration = calibrate_targets(left_out, scored, known_texts, distance[known])
+        for name, fitted in calibration.items():
+            head[name][columns] = fitted
+    return head
 
 
 def _one_row_a_prompt(
@@ -183,8 +236,10 @@ def _one_row_a_prompt(
     scored = np.asarray((~np.isnan(values)).any(axis=1))
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
     places = {text: place for place, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
-    if len(places) > MOST:
-        raise PredictorError(f"{len(places)} prompts are too many to fit to; draw {MOST} of them")
+    if len(places) > MOST_PROMPTS:
+        raise PredictorError(
+            f"{len(places)} prompts are too many to fit to; draw {MOST_PROMPTS} of them"
+        )
     at = [places[texts[row]] for row in rows]
     total, count = np.zeros((2, len(places), len(targets)))
     np.add.at(total, at, np.nan_to_num(values[rows]))
@@ -195,10 +250,10 @@ def _one_row_a_prompt(
 def _limits(target: str, values: Floats, told: tuple[float, float] | None) -> tuple[float, float]:
     """Check a target's scores, and return what its predictions are kept within."""
     known = values[~np.isnan(values)]
-    if len(known) < FEWEST:
+    if len(known) < FEWEST_PROMPTS:
         raise PredictorError(
             f"target {target!r} has scores for {how_many(len(known), 'prompt')}; a fit needs "
-            f"{FEWEST} or more"
+            f"{FEWEST_PROMPTS} or more"
         )
     low, high = float(known.min()), float(known.max())
     if low == high:
@@ -207,7 +262,7 @@ def _limits(target: str, values: Floats, told: tuple[float, float] | None) -> tu
         )
     limits = told or known_range(target)
     if limits is None:
-        return low - MARGIN * (high - low), high + MARGIN * (high - low)
+        return low - _MARGIN * (high - low), high + _MARGIN * (high - low)
     if low < limits[0] or high > limits[1]:
         raise PredictorError(
             f"target {target!r} has scores from {low:g} to {high:g}, but its range is "
@@ -216,45 +271,38 @@ def _limits(target: str, values: Floats, told: tuple[float, float] | None) -> tu
     return limits
 
 
-def _measured(encoder: Any, texts: list[str], progress: bool) -> tuple[NDArray, list[NDArray]]:
+def _measured(encoder: Any, texts: list[str], progress: bool) -> tuple[Singles, list[Singles]]:
     from tqdm.auto import tqdm
 
     starts = range(0, len(texts), _CHUNK)
     bar = tqdm(starts, desc="reading prompts", unit=f" x {_CHUNK}", disable=not progress)
-    found = [measure(encoder, texts[start : start + _CHUNK]) for start in bar]
-    points = np.concatenate([one for one, _ in found])
-    return points, [np.concatenate(one) for one in zip(*(b for _, b in found), strict=True)]
+    chunks = [measure(encoder, texts[start : start + _CHUNK]) for start in bar]
+    blocks = zip(*(blocks for _, blocks in chunks), strict=True)
+    return np.concatenate([points for points, _ in chunks]), [np.concatenate(b) for b in blocks]
 
 
-def _distances(points: NDArray[np.float32]) -> Floats:
+def _distances(points: Singles) -> Floats:
     """Return each training prompt's distance to the others."""
-    parts = (points[start : start + _CHUNK] for start in range(0, len(points), _CHUNK))
-    return np.concatenate([distance_to_nearest(part, points.T, own=True) for part in parts])
+    parts = [distance_to_nearest(part, points.T, own=True) for part in chunks(points, _CHUNK)]
+    return np.concatenate(parts)
 
 
-def _patterns(values: Floats) -> Iterator[tuple[NDArray[np.bool_], list[int]]]:
-    """Group the targets that are known for the same prompts: they share their matrices."""
-    groups: dict[bytes, list[int]] = {}
-    for column in range(values.shape[1]):
-        groups.setdefault(np.isnan(values[:, column]).tobytes(), []).append(column)
-    for columns in groups.values():
-        yield ~np.isnan(values[:, columns[0]]), columns
-
-
-def _training(head: _Head, values: Floats, targets: Sequence[str]) -> dict[str, Any]:
+def _training(head: dict[str, NDArray], values: Floats, targets: Sequence[str]) -> dict[str, Any]:
     """Return what the card tells of each target; what is all the same ranks nothing, so 0."""
-    found = qpp_values(head.left_out, values, ("pearson", "kendall", "spearman"))
-    rows = np.nan_to_num(np.column_stack(list(found.values()))).round(4).tolist()
-    figures = [dict(zip(found, row, strict=True)) for row in rows]
+    figures = qpp_values(head["left_out"], values, ("pearson", "kendall", "spearman"))
+    rows = np.nan_to_num(np.column_stack(list(figures.values()))).round(4).tolist()
+    columns = {
+        "scores": np.isfinite(values).sum(axis=0).tolist(),
+        "strength": head["strength"].tolist(),
+        "cross_validation": [dict(zip(figures, row, strict=True)) for row in rows],
+    }
     return {
-        "scores": dict(zip(targets, np.isfinite(values).sum(axis=0).tolist(), strict=True)),
-        "strength": dict(zip(targets, head.strength.tolist(), strict=True)),
-        "cross_validation": dict(zip(targets, figures, strict=True)),
+        **{name: dict(zip(targets, column, strict=True)) for name, column in columns.items()},
         "versions": {"numpy": np.__version__, "python": platform.python_version()},
     }
 
 
 def _sha256(texts: list[str], values: Floats) -> str:
     """Return a hash of prompts and scores, in their order; a missing score is null."""
-    rows = [[None if np.isnan(one) else one for one in row] for row in values.tolist()]
+    rows = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
     return sha256_of_parts([json.dumps([texts, rows])])

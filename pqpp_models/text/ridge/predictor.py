@@ -1,90 +1,155 @@
-"""The ridge predictor: a linear head for anybody's scores on the shipped network."""
+"""The ridge predictor: a linear head for anybody's scores on the shipped network.
+
+It is linear in the network's layers, the features of difficulty, and hashed words.
+"""
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, Tensors, check_tensors
+from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_backbones.errors import CheckpointError
+from pqpp_hub.card import render_card
 from pqpp_models import registry
-from pqpp_models.checkpoint import CONFIG, WEIGHTS, Tensors, check_tensors
-from pqpp_models.encoder.normaliser import normalise
-from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Uncertain
+from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unprefixed
 from pqpp_models.text.calibration import (
     CalibratedPredictor,
     calibration_tensors,
     distance_to_nearest,
-    read_calibration,
+    read_calibrated,
 )
-from pqpp_models.text.ridge.features import (
-    BUCKETS,
-    Floats,
-    Standardisation,
-    hashed_words,
-    measure,
-)
-from pqpp_models.text.words import DIFFICULTY_FEATURES
+from pqpp_models.text.reading.words import DIFFICULTY_FEATURES, difficulty_features
+
+BUCKETS = 1024
+"""How many columns words and pairs of neighbours are hashed into."""
+
+_MOST_DEVIATIONS = 4.0
+_WORD = re.compile(r"\w+(?:'\w+)?")
+
+
+@dataclass(frozen=True)
+class Standardisation:
+    """Makes columns comparable; learned from the training prompts, without their scores.
+
+    Attributes:
+        mean: of each column but the hashed ones.
+        deviation: of each; positive.
+        weight: what each is multiplied by afterwards. The layers keep their columns' relative
+            spreads; the layers as a whole, the difficulty features, and the hashed words weigh the
+            same.
+    """
+
+    mean: Singles
+    deviation: Singles
+    weight: Singles
+
+    @classmethod
+    def of(cls, blocks: Sequence[Singles]) -> Standardisation:
+        """Return that of some prompts, from their blocks as measured."""
+        columns = np.hstack(blocks).astype(np.float64)
+        deviation = columns.std(axis=0)
+        varies = deviation > 1e-6
+        ends = np.cumsum([block.shape[1] for block in blocks])[:-1]
+        *layers, difficulty = np.split(np.where(varies, deviation, 0.0), ends)
+        spreads = (*layers, np.sign(difficulty))
+        # The squared lengths of a block's rows become one on average.
+        weight = [spread / max(np.sqrt((spread**2).sum()), 1e-12) for spread in spreads]
+        parts = (columns.mean(axis=0), np.where(varies, deviation, 1.0), np.concatenate(weight))
+        return cls(*(part.astype(np.float32) for part in parts))
+
+    def __call__(self, columns: Singles) -> Floats:
+        """Return standardised columns, none more than four deviations from its mean."""
+        scaled = (columns.astype(np.float64) - self.mean) / self.deviation
+        return np.clip(scaled, -_MOST_DEVIATIONS, _MOST_DEVIATIONS) * self.weight
+
+
+def hashed_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
+    """Return the words, and the pairs of neighbouring words, of normalised prompts as numbers.
+
+    Each adds or subtracts one in a column that its CRC-32 names; a row has length one, or zero
+    where a prompt has no word.
+
+    >>> row = hashed_words(["a cat"])[0]
+    >>> int((row != 0).sum()), round(float(row @ row), 6)
+    (3, 1.0)
+    """
+    rows = np.zeros((len(prompts), buckets))
+    for row, prompt in zip(rows, prompts, strict=True):
+        words = _WORD.findall(prompt)
+        pairs = map(" ".join, pairwise(words))
+        for text in dict.fromkeys((*words, *pairs)):
+            code = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+            row[code % buckets] += 1 if code >> 31 else -1
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1.0)
+
+
+def measure(encoder: Any, prompts: Sequence[str]) -> tuple[Singles, list[Singles]]:
+    """Return the points of normalised prompts, and the three blocks that are standardised.
+
+    Args:
+        encoder: the predictor `static`, whose network turns prompts into numbers.
+        prompts: the prompts.
+    """
+    points, vectors, hidden = encoder.represent(prompts)
+    return points, [vectors, hidden, difficulty_features(prompts, encoder.tables)]
+
 
 ENCODER = "static"
 """The predictor on whose network the head stands."""
-SCALE = 127.0
-"""What int8 points are divided by."""
 
 _STANDARD = ("mean", "deviation", "weight")
 _REMEDY = "save or download the predictor again"
 
 
+@dataclass(eq=False, repr=False)
 class RidgePredictor(CalibratedPredictor):
     """Predicts any targets by a ridge head, fitted by `pqpp_models.text.ridge.fitting.fit`.
 
     Predictions are in each target's own units and within its limits. How a prompt is typed
     (capitals, blanks, Unicode forms, marks at its end) changes nothing.
 
-    Args:
+    Attributes:
         encoder: gives the layers and the points; saved with the head.
         standardisation: of the columns besides the hashed words.
         weights: shape ``(columns, targets)``, the hashed words' columns first.
         intercept: one a target.
         references: int8 points of the training prompts, for the distance.
-        calibration: as in `CalibratedPredictor`.
-        targets: any names, in the order of the weights.
-        limits: the lowest and highest value of each target.
-        details: what the configuration tells beside: how it was trained and what it scores.
+        limits: the lowest and highest value of each target, in the order of the weights.
     """
+
+    encoder: Any
+    standardisation: Standardisation
+    weights: Singles
+    intercept: Singles
+    references: NDArray[np.int8]
+    limits: Mapping[str, tuple[float, float]]
 
     name = "ridge"
     made_by = "pqpp fit DATASET --targets NAME --output DIR"
-    supervised = True
     chunk_size = 1024
 
-    def __init__(
-        self,
-        encoder: Any,
-        standardisation: Standardisation,
-        weights: NDArray[np.float32],
-        intercept: NDArray[np.float32],
-        references: NDArray[np.int8],
-        calibration: Mapping[str, NDArray[np.float32]],
-        targets: Sequence[str],
-        limits: Sequence[Sequence[float]],
-        details: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.encoder, self.standardisation = encoder, standardisation
-        self.weights, self.intercept, self.references = weights, intercept, references
-        self.calibration, self.tables = dict(calibration), encoder.tables
-        self.known_words = encoder.known_words
-        self.targets = tuple(targets)
-        self.limits = {name: (low, high) for name, (low, high) in zip(targets, limits, strict=True)}
-        self.details = dict(details or {})
-        self._points = references.astype(np.float32).T / SCALE
+    def __post_init__(self) -> None:
+        """Take what the encoder knows of words."""
+        self.targets = tuple(self.limits)
+        self.tables, self.known_words = self.encoder.tables, self.encoder.known_words
+        self._points = self.references.astype(np.float32).T / INT8_SCALE
 
-    def embed(self, rows: Any) -> NDArray[np.float32]:
+    def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in."""
-        return self.encoder.embed([normalise(prompt) for prompt in self._read_rows(rows)])
+        return self.encoder.embed([normalise(prompt) for prompt in self.read_rows(rows)])
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the standardised scores of all targets, and the distances."""
@@ -94,10 +159,10 @@ class RidgePredictor(CalibratedPredictor):
         return rows @ self.weights + self.intercept, distance_to_nearest(points, self._points)
 
     def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
-        found = super()._measure(prompts, targets)
+        uncertain = super()._measure(prompts, targets)
         low, high = self._limits(targets)
         # Nothing between two limits can vary more; far from all prompts the fit would say so.
-        return found._replace(deviations=np.minimum(found.deviations, (high - low) / 2))
+        return uncertain._replace(deviations=np.minimum(uncertain.deviations, (high - low) / 2))
 
     def _limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
         low, high = np.array([self.limits[target] for target in targets]).T
@@ -105,28 +170,22 @@ class RidgePredictor(CalibratedPredictor):
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         encoder, tensors = self.encoder._state()
-        standard = vars(self.standardisation)
+        names = {"predictor_type": self.encoder.name, "targets": list(self.encoder.targets)}
         config = {
             **self.details,
-            "limits": [list(self.limits[target]) for target in self.targets],
-            "encoder": {
-                "predictor_type": self.encoder.name,
-                "targets": list(self.encoder.targets),
-                **encoder,
-            },
+            "limits": [list(pair) for pair in self.limits.values()],
+            "encoder": {**names, **encoder},
         }
         return config, {
             "weights": self.weights,
             "intercept": self.intercept,
             "references": self.references,
-            **{f"standard.{name}": value for name, value in standard.items()},
-            **{f"calibration.{name}": value for name, value in self.calibration.items()},
-            **{f"encoder.{name}": value for name, value in tensors.items()},
+            **prefixed("standard.", vars(self.standardisation)),
+            **prefixed("calibration.", self.calibration),
+            **prefixed("encoder.", tensors),
         }
 
     def _card(self) -> str:
-        from pqpp_hub.card import render_card
-
         limits = [(name, *self.limits[name]) for name in self.targets]
         facts = {name: self.details.get(name) for name in ("data", "training")}
         return render_card("predictors/ridge", limits=limits, **facts)
@@ -138,36 +197,29 @@ class RidgePredictor(CalibratedPredictor):
         Raises:
             CheckpointError: the configuration or the weights are not those of such a predictor.
         """
-        targets, limits = _read_targets(folder, config)
+        limits = _read_limits(folder, config)
         encoder = _read_encoder(folder, config, tensors)
-        sizes = encoder.represent(["a"])
-        point = sizes[0].shape[1]
-        columns = sum(one.shape[1] for one in sizes[1:]) + len(DIFFICULTY_FEATURES)
+        points, *layers = encoder.represent(["a"])
+        columns = sum(layer.shape[1] for layer in layers) + len(DIFFICULTY_FEATURES)
         known = len(tensors["references"]) if "references" in tensors else 0
-        check_tensors(
-            folder,
-            tensors,
-            {
-                "weights": ("float32", (BUCKETS + columns, len(targets))),
-                "intercept": ("float32", (len(targets),)),
-                "references": ("int8", (max(known, 1), point)),
-                **{f"standard.{name}": ("float32", (columns,)) for name in _STANDARD},
-                **calibration_tensors(tensors, len(targets)),
-            },
-        )
+        expected = {
+            "weights": ("float32", (BUCKETS + columns, len(limits))),
+            "intercept": ("float32", (len(limits),)),
+            "references": ("int8", (max(known, 1), points.shape[1])),
+            **{f"standard.{name}": ("float32", (columns,)) for name in _STANDARD},
+            **calibration_tensors(tensors, len(limits)),
+        }
+        check_tensors(folder, tensors, expected)
         if (tensors["standard.deviation"] <= 0).any():
             raise CheckpointError(f"{folder / WEIGHTS} holds impossible deviations; {_REMEDY}")
-        own = ("predictor_type", "format_version", "weights_sha256", "targets", "limits", "encoder")
         return cls(
             encoder,
             Standardisation(*(tensors[f"standard.{name}"] for name in _STANDARD)),
             tensors["weights"],
             tensors["intercept"],
             tensors["references"],
-            read_calibration(tensors),
-            targets,
             limits,
-            {key: value for key, value in config.items() if key not in own},
+            **read_calibrated(config, tensors, "limits", "encoder"),
         )
 
 
@@ -190,27 +242,22 @@ def check_names(targets: Sequence[Any]) -> tuple[str, ...]:
     return tuple(targets)
 
 
-def _read_targets(
-    folder: Path, config: Mapping[str, Any]
-) -> tuple[tuple[str, ...], list[tuple[float, float]]]:
+def _read_limits(folder: Path, config: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     try:
-        targets = check_names(list(config["targets"]))
-        limits = [(float(low), float(high)) for low, high in config["limits"]]
-        if len(limits) != len(targets) or not all(
-            np.isfinite([low, high]).all() and low < high for low, high in limits
-        ):
+        pairs = [(float(low), float(high)) for low, high in config["limits"]]
+        limits = dict(zip(check_names(list(config["targets"])), pairs, strict=True))
+        if not all(np.isfinite(pair).all() and pair[0] < pair[1] for pair in pairs):
             raise ValueError
     except (KeyError, TypeError, ValueError):
         raise CheckpointError(
             f"{folder / CONFIG} has no usable 'targets' and 'limits'; {_REMEDY}"
         ) from None
-    return targets, limits
+    return limits
 
 
 def _read_encoder(folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Any:
-    told = config.get("encoder")
-    if not isinstance(told, Mapping) or told.get("predictor_type") != ENCODER:
+    network = config.get("encoder")
+    if not isinstance(network, Mapping) or network.get("predictor_type") != ENCODER:
         raise CheckpointError(f"{folder / CONFIG} has no encoder of type {ENCODER!r}; {_REMEDY}")
-    prefix = "encoder."
-    own = {name.removeprefix(prefix): tensors[name] for name in tensors if name.startswith(prefix)}
-    return registry.predictor_class(ENCODER).from_checkpoint(folder, told, own)
+    kind = registry.predictor_class(ENCODER)
+    return kind.from_checkpoint(folder, network, unprefixed("encoder.", tensors))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 from scipy.special import ndtri
-from scipy.stats import rankdata
 from torch import nn
 
+from pqpp_models.text.arrays import Floats, Singles
 from pqpp_models.text.collection.collection import Collection
 from pqpp_models.text.collection.model import (
     CollectionModel,
@@ -22,8 +21,7 @@ from pqpp_models.text.collection.model import (
     Scaling,
     model_rows,
 )
-from pqpp_models.text.collection.neighbours import Floats
-from pqpp_models.training.divergence import Divergence
+from pqpp_models.text.training.teacher import descend, relative_ranks, warm_up_and_decay
 
 
 @dataclass(frozen=True)
@@ -70,15 +68,14 @@ class Fitted:
     """
 
     model: CollectionModel
-    left_out: NDArray[np.float64]
-    goals: NDArray[np.float64]
+    left_out: Floats
+    goals: Floats
 
 
 def fit_collection_model(
     collection: Collection,
     prompts: Sequence[str],
-    encoded: dict[int, Floats],
-    targets: NDArray[np.float64],
+    targets: Floats,
     settings: FitSettings,
     seed: int,
 ) -> Fitted:
@@ -87,15 +84,15 @@ def fit_collection_model(
     Args:
         collection: captions, the first of which are the training prompts.
         prompts: the training prompts.
-        encoded: by layer, the encoder's mean states of the training prompts.
         targets: shape ``(prompts, targets)``.
         settings: see there.
         seed: of the networks and of their parts of the rows.
     """
     standard = (targets - targets.mean(axis=0)) / targets.std(axis=0)
-    goals = settings.rank_share * gaussian_ranks(targets) + (1 - settings.rank_share) * standard
+    ranks = ndtri(relative_ranks(targets))
+    goals = settings.rank_share * ranks + (1 - settings.rank_share) * standard
     labels = standard.astype(np.float32)
-    vectors = collection.project(encoded)
+    vectors = {layer: rows[: len(prompts)] for layer, rows in collection.vectors.items()}
     raw = collection.features(prompts, vectors, labels, settings.kernel_layers, own=True)
     features = Scaling.fit(raw)
     inputs = {layer: Scaling.fit(vectors[layer]) for layer in settings.kernel_layers}
@@ -106,19 +103,9 @@ def fit_collection_model(
     return Fitted(model, (ridge_left_out + left_out) / 2, goals)
 
 
-def gaussian_ranks(targets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace the values of each column by the normal quantiles of their ranks.
-
-    >>> gaussian_ranks(np.array([[1.0], [5.0], [9.0]])).round(2).ravel().tolist()
-    [-0.97, 0.0, 0.97]
-    """
-    ranks = rankdata(targets, axis=0)
-    return ndtri((ranks - 0.5) / len(targets))
-
-
 def fit_ridge(
-    rows: dict[str, Floats], goals: NDArray[np.float64], settings: FitSettings
-) -> tuple[KernelRidge, NDArray[np.float64]]:
+    rows: dict[str, Singles], goals: Floats, settings: FitSettings
+) -> tuple[KernelRidge, Floats]:
     """Solve the kernel ridge regression; also return its leave-one-out predictions."""
     layers = [str(layer) for layer in settings.kernel_layers]
     offset = goals.mean(axis=0)
@@ -139,8 +126,8 @@ def fit_ridge(
 
 
 def fit_networks(
-    rows: Floats, goals: NDArray[np.float64], settings: FitSettings, seed: int
-) -> tuple[list[Layers], NDArray[np.float64]]:
+    rows: Singles, goals: Floats, settings: FitSettings, seed: int
+) -> tuple[list[Layers], Floats]:
     """Train the networks; also return, for each row, what the one trained without it says."""
     shuffled = np.random.default_rng(seed).permutation(len(rows))
     fitted, left_out = [], np.zeros_like(goals)
@@ -150,13 +137,11 @@ def fit_networks(
         with torch.inference_mode():
             left_out[part] = trained(torch.from_numpy(rows[part])).numpy()
         linear = [layer for layer in trained if isinstance(layer, nn.Linear)]
-        fitted.append([(one.weight.detach().numpy(), one.bias.detach().numpy()) for one in linear])
+        fitted.append([(la.weight.detach().numpy(), la.bias.detach().numpy()) for la in linear])
     return fitted, left_out
 
 
-def train_network(
-    rows: Floats, goals: NDArray[np.float64], settings: FitSettings, seed: int
-) -> nn.Sequential:
+def train_network(rows: Singles, goals: Floats, settings: FitSettings, seed: int) -> nn.Sequential:
     """Train one network by mean squared error."""
     torch.manual_seed(seed)
     sizes = rows.shape[1], settings.hidden_size, settings.hidden_size // 2
@@ -166,47 +151,15 @@ def train_network(
         *(nn.ReLU(), nn.Dropout(settings.dropout), nn.Linear(sizes[2], goals.shape[1])),
     )
     inputs, wanted = torch.from_numpy(rows), torch.from_numpy(goals.astype(np.float32))
-    optimizer = torch.optim.AdamW(
+    batches = max(1, len(rows) // settings.batch_size)
+    descend(
+        model,
         model.parameters(),
-        lr=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-        fused=True,
+        lambda batch: nn.functional.mse_loss(model(inputs[batch]), wanted[batch]),
+        lambda epoch: torch.randperm(len(rows)).chunk(batches),
+        warm_up_and_decay(settings.epochs * batches),
+        settings,
+        "learning_rate of the networks",
+        largest_gradient=None,
     )
-    per_epoch = max(1, len(rows) // settings.batch_size)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, warm_up_and_decay(settings.epochs * per_epoch)
-    )
-    divergence, step = Divergence("learning_rate of the networks"), 0
-    for _ in range(settings.epochs):
-        for batch in torch.randperm(len(rows)).chunk(per_epoch):
-            loss = nn.functional.mse_loss(model(inputs[batch]), wanted[batch])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            step += 1
-            divergence.note(step, schedule.get_last_lr()[0], loss)
-            schedule.step()
-        divergence.check(model)
-    return model.eval()
-
-
-def warm_up_and_decay(steps: int, share: float = 0.1) -> Callable[[int], float]:
-    """Return a learning rate factor: up over a share of the steps, then down to zero."""
-
-    def factor(step: int) -> float:
-        return min(1.0, (step + 1) / max(1.0, share * steps)) * max(0.0, 1 - step / steps)
-
-    return factor
-
-
-def batches_of_like_length(
-    lengths: NDArray[np.int64], size: int, pool: int, random: np.random.Generator
-) -> list[NDArray[np.int64]]:
-    """Cut shuffled rows into batches, in random order; ``pool`` batches are sorted together."""
-    shuffled = random.permutation(len(lengths))
-    batches = []
-    for start in range(0, len(shuffled), size * pool):
-        part = shuffled[start : start + size * pool]
-        part = part[np.argsort(lengths[part], kind="stable")]
-        batches += [part[i : i + size] for i in range(0, len(part), size)]
-    return [batches[i] for i in random.permutation(len(batches))]
+    return model

@@ -1,22 +1,27 @@
-"""What the trainers of the text predictors have in common: options, data, their description."""
+"""What the text predictors are trained by."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pqpp_models.checkpoint import check_place
-from pqpp_models.encoder.normaliser import normalise
-from pqpp_models.text.training.texts import with_relevant_counts
-from pqpp_models.training.card import versions
+from pqpp_backbones.checkpoint import check_place
+from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_backbones.training.number_format import FORMATS
+from pqpp_backbones.training.options import RunOptions
+from pqpp_backbones.training.publish import refuse_finished, versions
+from pqpp_datasets.target_columns import measure_of
+from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_models.text.training.collection_model import FitSettings
+from pqpp_models.text.training.distillation import DistilSettings
+from pqpp_models.text.training.studies import SOURCES
+from pqpp_models.text.training.teacher import SourceSettings, TunedSettings, TuneSettings
 from pqpp_models.training.data import Rows, load_rows
-from pqpp_models.training.number_format import FORMATS
-from pqpp_models.training.options import RecipeError, RunOptions, TargetOptions, option
-from pqpp_models.training.publish import refuse_finished
+from pqpp_models.training.recipe import TargetOptions
 from pqpp_models.training.refit import RefitOptions, split_in_words
 
 
@@ -29,10 +34,9 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
         "sentence-transformers/all-MiniLM-L6-v2", "the encoder: name or folder", path="name"
     )
     layers: list[int] = option([0, 2, 6], "layers whose states are used; 0 is the first's input")
-    captions: str | None = option(
-        None,
+    captions: str = option(
+        NEEDED,
         "captions of the collection: one on each line, or a table with a column caption",
-        required=True,
         path="file",
     )
     collection_captions: int = option(12000, "how many of them are in the collection", above=0)
@@ -42,7 +46,12 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
         path="folder",
         decides=False,
     )
-    mixed_precision: str = option("no", "number format in which texts are encoded", FORMATS)
+    mixed_precision: str = option(
+        "no",
+        "number format of the encoding, and of a static predictor's training; bf16 wants a "
+        "processor that has it",
+        FORMATS,
+    )
     cache: str | None = option(
         None,
         "folder that keeps the encoder's states for the next run",
@@ -75,15 +84,8 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
         prompts = [normalise(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
-    def goals(self, train: Rows) -> np.ndarray:
-        """Return what is fitted to: targets, and for PQPP the log number of relevant images."""
-        is_pqpp = self.dataset == "pqpp" and self.subset in (None, "pqpp", "pqpp-v1.0")
-        if not is_pqpp or "prompt_id" not in train.table.column_names:
-            return train.targets
-        return with_relevant_counts(train.targets, train.table, self.data_dir, self.train_split)
-
-    def describe(self, train: Rows, captions: int) -> dict[str, Any]:
-        """Return what a configuration and a card tell of every training."""
+    def describe(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
+        """Return what a configuration and a card tell of a training, with groups of settings."""
         is_folder = Path(self.dataset).is_dir()
         dataset = Path(self.dataset).resolve().name if is_folder else self.dataset
         return {
@@ -94,5 +96,90 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
                 "seed": self.seed,
                 "encoder": self.encoder_name,
                 "versions": versions(),
+                **{name: asdict(getattr(self, name)) for name in groups},
             },
         }
+
+
+@dataclass(kw_only=True)
+class StaticRecipe(TextRecipe):
+    """What the static predictor is trained by."""
+
+    output_dir: str = option("runs/static", "folder to write the predictor to")
+    parti: str | None = option(None, "PartiPrompts.tsv, for the student to read", path="file")
+    made_up: int = option(12000, "prompts to make up of words and pieces of captions", least=0)
+    labelled_captions: int = option(
+        8000, "captions that the teacher of `alignment` labels, beside the other texts", least=0
+    )
+    without: list[str] = option(
+        [],
+        "studies of `alignment` that are left out and scored at the end; with leave_one_out each "
+        "of these in turn, all if left out",
+        choices=SOURCES,
+    )
+    leave_one_out: str | None = option(
+        None, "where to write, as JSON, what builds score that leave each study out", decides=False
+    )
+    builds_dir: str | None = option(
+        None,
+        "folder to write those builds to, each as without_STUDY; they are not saved if left out",
+        decides=False,
+        path="output",
+    )
+    beside: str | None = option(
+        None,
+        "another predictor to score in that table: a name or a folder",
+        decides=False,
+        path="name",
+    )
+    card_table: str | None = option(
+        None, "the file that --leave_one_out wrote, for the card", decides=False, path="file"
+    )
+    spread_seeds: list[int] = option(
+        [], "further seeds, trained and scored to tell the spread, not saved", decides=False
+    )
+    teacher: FitSettings = option(FitSettings(), "how the teacher of the targets is fitted")
+    tuned_on_targets: TuneSettings = option(
+        TuneSettings(), "how the teacher of `alignment` is tuned on the targets"
+    )
+    tuned_on_sources: SourceSettings = option(
+        SourceSettings(), "how it is tuned on the studies of `alignment` thereafter"
+    )
+    student: DistilSettings = option(DistilSettings(), "how the network is trained")
+
+    def __post_init__(self) -> None:
+        """Give the number format to each part that names none of its own."""
+        super().__post_init__()
+        for name in ("tuned_on_targets", "tuned_on_sources", "student"):
+            settings = getattr(self, name)
+            if settings.mixed_precision == FORMATS[0]:
+                setattr(self, name, replace(settings, mixed_precision=self.mixed_precision))
+
+
+@dataclass(kw_only=True)
+class EnsembleRecipe(TextRecipe):
+    """What the text ensemble is trained by."""
+
+    output_dir: str = option("runs/text_ensemble", "folder to write the predictor to")
+    collection_captions: int = option(42000)
+    folds: int = option(0, "cross-validate in so many parts", least=0, decides=False)
+    fit: FitSettings = option(FitSettings(networks=8), "how kernel ridge and networks are fitted")
+    tuned: TunedSettings = option(TunedSettings(), "how the encoder is fine-tuned")
+
+    def __post_init__(self) -> None:
+        """Check the number of parts, and that the fine-tuned targets are among the others."""
+        super().__post_init__()
+        if self.folds == 1:
+            raise RecipeError("`folds` is 1; give 0, or 2 and more")
+        layer = next((one for one in self.fit.kernel_layers if one not in self.layers), None)
+        if layer is not None:
+            raise RecipeError(f"`fit.kernel_layers` has {layer}, which is not in `layers`")
+        other = [target for target in self.tuned.targets if target not in self.targets]
+        if self.targets and other:
+            raise RecipeError(f"`tuned.targets` has {other[0]}, which is not in `targets`")
+
+    @property
+    def tuned_targets(self) -> list[str]:
+        """The targets that the fine-tuned encoder has a share in."""
+        generation = [name for name in self.targets if measure_of(name).task == "generation"]
+        return self.tuned.targets or generation or self.targets

@@ -84,7 +84,7 @@ def test_export_has_the_published_rows(real_data, tmp_path):
         value = {"label": int(row["annotation"] == "True")}
         of_image = {"prompt": row["Prompt"], "model": row["Algorithm"], "detail": detail}
         votes.append(vote(row["File_name"], "ann", value, row["Prompt_no"], **of_image))
-    files = KIND.export(votes, SETTINGS)
+    files = KIND.export(votes)
     again = read(write_csv(tmp_path / "gimbrr.csv", files["gimbrr"]))
     assert [{name: row[name] for name in published[0]} for row in again] == published
     assert list(again[0]) == [*published[0], "Score", "annotator"]
@@ -122,6 +122,6 @@ def test_export_is_read_by_build(tmp_path):
     said = (("ann", 1), ("bob", 1), ("cy", 0))
     votes = [vote("1.png", name, {"label": label}) for name, label in said]
     votes.append(vote("1.png", "dan", {"label": 0}, purpose="training"))
-    path = write_csv(tmp_path / "judgments.csv", KIND.export(votes, SETTINGS)["judgments"])
+    path = write_csv(tmp_path / "judgments.csv", KIND.export(votes)["judgments"])
     built = build(path, scale=KIND.scale_of(SETTINGS))
     assert scores(built, "sdxl_rate") == {"A cat.": pytest.approx(2 / 3)}

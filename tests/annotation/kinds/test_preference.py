@@ -52,7 +52,7 @@ def test_export_is_read_by_build(tmp_path):
         for name, choice, both in said
     ]
     votes.append(vote("", "eve", {"choice": "a"}, model="", images=images, purpose="training"))
-    path = write_csv(tmp_path / "preferences.csv", KIND.export(votes, SETTINGS)["preferences"])
+    path = write_csv(tmp_path / "preferences.csv", KIND.export(votes)["preferences"])
     line = path.read_text("utf-8").splitlines()[2]
     assert line == "1,A cat.,sdxl,glide,a,bob,7/1.png,7/2.png,b,false,3.0"
     built = build(preferences=path)

@@ -9,6 +9,7 @@ from support.votes import build, scores
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds import task_kind
+from pqpp_annotation.store.people import add_person
 from pqpp_metrics.functional import conqa_relevance
 
 KIND = task_kind("ranking")
@@ -75,7 +76,7 @@ def test_batches_of_50_queries_with_5_controls(tmp_path):
         tmp_path, kind="ranking", prompts=90, controls=10, control={"every": 10}, people_per_item=2
     )
     for name in ("ann", "bob"):
-        person = store.people.add(name, "annotator")
+        person = add_person(store, name, "annotator")
         given = do_all(store, person.id, {"label": 1}, most=100)
         purposes = [shown.purpose for shown in given]
         assert [purposes[n : n + 50].count("control") for n in (0, 50)] == [5, 5]
@@ -95,7 +96,7 @@ def votes():
 
 
 def test_triples():
-    found = {row["image"]: row for row in KIND.export(votes(), SETTINGS)["triples"]}
+    found = {row["image"]: row for row in KIND.export(votes())["triples"]}
     counts = [
         [row[name] for name in ("relevant", "not_relevant", "unsure")] for row in found.values()
     ]
@@ -115,13 +116,13 @@ def test_published_triples_come_back(real_data):
         for place, count in enumerate(counts)
         for n in range(count)
     ]
-    found = KIND.export(given, SETTINGS)["triples"]
+    found = KIND.export(given)["triples"]
     again = {row["image"]: [row["relevant"], row["not_relevant"], row["unsure"]] for row in found}
     assert again == query
 
 
 def test_all_votes_are_exported():
-    rows = list(KIND.export(votes(), SETTINGS)["votes"])
+    rows = list(KIND.export(votes())["votes"])
     assert len(rows) == 10
     assert [row["label"] for row in rows[:6]] == [
         *("relevant", "relevant", "relevant", "not_relevant", "unsure", "relevant")
@@ -130,7 +131,7 @@ def test_all_votes_are_exported():
 
 def test_export_is_read_by_build(tmp_path):
     """By hand: relevant are 1, 2 and 3; the run shows 4, 2, 1, so P@10 is .2 and RR 1/2."""
-    path = write_csv(tmp_path / "relevance.csv", KIND.export(votes(), SETTINGS)["relevance"])
+    path = write_csv(tmp_path / "relevance.csv", KIND.export(votes())["relevance"])
     assert len(path.read_text("utf-8").splitlines()) == 1 + 7
     run = tmp_path / "run.csv"
     run.write_text(

@@ -75,6 +75,6 @@ def test_export_is_read_by_build(tmp_path, high, mean):
         vote("1.png", "ann", {"label": high}),
         vote("1.png", "bob", {"label": 2 if high == 5 else 4}),
     ]
-    path = write_csv(tmp_path / "judgments.csv", KIND.export(votes, settings)["judgments"])
+    path = write_csv(tmp_path / "judgments.csv", KIND.export(votes)["judgments"])
     built = build(path, scale=KIND.scale_of(settings))
     assert scores(built, "sdxl_rating") == {"A cat.": mean}

@@ -5,18 +5,24 @@ import threading
 import time
 
 import numpy as np
+import pandas
 import pytest
+from sqlalchemy import literal, select
 from support.studies import answer, do_all, small_store
 
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner import overview
 from pqpp_annotation.owner.disputes import disagreements
+from pqpp_annotation.owner.downloads import payment_rows
 from pqpp_annotation.owner.ledger import Ledger
 from pqpp_annotation.owner.overview import DAY, Watch
-from pqpp_annotation.owner.payment import owed, payment_rows
-from pqpp_annotation.protocol.activity import active_seconds
+from pqpp_annotation.owner.people import active_seconds, owed, seconds_at_work
 from pqpp_annotation.protocol.completion import CODE, finish_of
 from pqpp_annotation.simulate import Simulated, simulate, single_choices
+from pqpp_annotation.store.answers import count_answers, current_votes, save_answer
+from pqpp_annotation.store.people import add_person, keep_event, person_by_id, withdraw_person
+from pqpp_annotation.store.tables import Answer, Assignment, Event
+from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study.study import Payment
 
 
@@ -34,8 +40,8 @@ def test_disputed_items_are_told_the_worst_first_without_the_refused(tmp_path):
     store = small_store(tmp_path, prompts=3, controls=6, control={"every": 2})
     said = {"member": [2, 2, 2], "anna": [2, 2, 2], "boris": [2, 1, -1], "random": [-1, -1, -1]}
     for name, labels in said.items():
-        person = store.people.add(name, "control" if name == "member" else "annotator").id
-        while shown := store.work.next(person):
+        person = add_person(store, name, "control" if name == "member" else "annotator").id
+        while shown := next_item(store, person):
             number = int(shown.prompt.split()[-2])
             is_work = shown.purpose == "work"
             # On the control items all say what there is but one.
@@ -45,10 +51,10 @@ def test_disputed_items_are_told_the_worst_first_without_the_refused(tmp_path):
             if name == "random":
                 both = {picture: right if is_work else 1 - right, photo: -1}
             for image, label in both.items():
-                store.answers.save(
-                    person, shown.assignment, image, {"label": label}, f"{name}-{image:06}"
+                save_answer(
+                    store, person, shown.assignment, image, {"label": label}, f"{name}-{image:06}"
                 )
-    found = Watch(store, store.study)
+    found = Watch(store)
     look = found.look()
     states = {row.name: row.state for row in look.people}
     assert (states["anna"], states["random"]) == ("admitted", "refused")
@@ -60,21 +66,52 @@ def test_disputed_items_are_told_the_worst_first_without_the_refused(tmp_path):
     store.close()
 
 
+def active_time(store, person):
+    """By the rows of one person, one after another."""
+    own = Assignment.person_id == person
+    with store.reading() as db:
+        moments = [
+            *db.execute(select(Event.created, Event.kind).where(Event.person_id == person)),
+            *db.execute(select(Assignment.created, literal("given")).where(own)),
+            *db.execute(select(Answer.created, literal("said")).join(Assignment).where(own)),
+        ]
+    gap = store.study.payment.gap_minutes * 60_000
+    passed = 0
+    for (before, kind), (after, _) in itertools.pairwise(sorted(moments)):
+        passed += after - before if kind != "away" and after - before <= gap else 0
+    return passed / 1000
+
+
 def test_active_time_is_that_of_the_store(tmp_path):
-    store = small_store(tmp_path, prompts=5)
+    store = small_store(tmp_path, prompts=5, payment={"gap_minutes": 2.0})
     now = [1_000_000]
     store.clock = lambda: now[0]
     draw = np.random.default_rng(1)
     for name in ("anna", "boris"):
-        person = store.people.add(name, "annotator").id
-        while shown := store.work.next(person):
+        person = add_person(store, name, "annotator").id
+        while shown := next_item(store, person):
             now[0] += int(draw.integers(1, 300)) * 1000
             answer(store, person, shown)
-            store.events.add(person, ("seen", "away", "back")[int(draw.integers(3))])
+            keep_event(store, person, ("seen", "away", "back")[int(draw.integers(3))])
             now[0] += int(draw.integers(1, 300)) * 1000
-    rows = {row.id: row for row in Watch(store, store.study).look().people}
-    wanted = {one: store.events.active_seconds(one, 2.0) for one in rows}
+    rows = {row.id: row for row in Watch(store).look().people}
+    wanted = {one: active_time(store, one) for one in rows}
     assert {one: row.hours * 3600 for one, row in rows.items()} == pytest.approx(wanted)
+    store.close()
+
+
+@pytest.mark.parametrize(("gap", "wanted"), [(2.0, 90), (20.0, 870)])
+def test_active_time_leaves_out_pauses(tmp_path, database, gap, wanted):
+    store = small_store(tmp_path, payment={"gap_minutes": gap}, **database)
+    person = add_person(store, "ann").id
+    start = store.clock()
+    happened = [(0, "seen"), (30, "seen"), (60, "away"), (90, "back"), (120, "seen"), (900, "seen")]
+    for second, kind in happened:
+        store.clock = lambda second=second: start + second * 1000
+        keep_event(store, person, kind)
+    # 0 to 60, not away until 90, 90 to 120, and no pause of 13 minutes.
+    with store.reading() as db:
+        assert seconds_at_work(db, Ledger(store.study).now(db)) == {person: wanted}
     store.close()
 
 
@@ -88,29 +125,27 @@ def test_active_time_by_hand():
 
 def test_the_ledger_is_the_same_read_at_once_or_bit_by_bit(tmp_path, database):
     store = small_store(tmp_path, prompts=6, controls=2, **database)
-    slow, draw = Ledger(store, store.study), np.random.default_rng(0)
+    slow, draw = Ledger(store.study), np.random.default_rng(0)
 
     def same():
         with store.reading() as db:
-            whole, _ = Ledger(store, store.study).now(db)
-            parts, _ = slow.now(db)
-        for one, other in ((whole, parts), (whole.given, parts.given)):
-            for name in vars(one).keys() - {"given"}:
-                np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
+            whole, parts = Ledger(store.study).now(db), slow.now(db)
+        for name, table in vars(whole).items():
+            pandas.testing.assert_frame_equal(table, getattr(parts, name))
 
-    people = [store.people.add(f"p{n}", "annotator").id for n in range(3)]
+    people = [add_person(store, f"p{n}", "annotator").id for n in range(3)]
     for person in people:
         for _ in range(3):
-            shown = store.work.next(person)
+            shown = next_item(store, person)
             for label in (0, 2):  # every answer is changed once
                 if draw.random() < 0.7:
                     same()
                 answer(store, person, shown, {"label": label})
-    store.people.withdraw(people[2], "delete")
+    withdraw_person(store, people[2], "delete")
     same()
     do_all(store, people[0])
     same()
-    store.people.withdraw(people[1], "anonymous")
+    withdraw_person(store, people[1], "anonymous")
     same()
     store.close()
 
@@ -128,12 +163,12 @@ def test_what_it_costs_in_the_end(tmp_path):
     store = small_store(tmp_path, prompts=10, people_per_item=2, payment=rule)
     now = [DAY]
     store.clock = lambda: now[0]
-    person = store.people.add("anna", "annotator").id
+    person = add_person(store, "anna", "annotator").id
     for _ in range(5):
-        shown = store.work.next(person)
+        shown = next_item(store, person)
         now[0] += 60_000
         answer(store, person, shown)
-    money = Watch(store, store.study).look().money
+    money = Watch(store).look().money
     # Nobody shares an image with a control member yet, for there is none: all are admitted who
     # call the photos highly relevant. Five items at .5, and five minutes at 12 an hour.
     assert money.owed == pytest.approx(5 * 0.5 + 1.0)
@@ -143,10 +178,10 @@ def test_what_it_costs_in_the_end(tmp_path):
 
 def test_the_payment_file_has_no_address(tmp_path):
     store = small_store(tmp_path, prompts=3, payment={"per_item": 1.0})
-    person = store.people.add("anna@example.org", "annotator").id
-    store.people.set_outside(person, {"PROLIFIC_PID": "5f", "email": "anna@example.org"})
+    outside = {"PROLIFIC_PID": "5f", "email": "anna@example.org"}
+    person = add_person(store, "anna@example.org", outside=outside).id
     do_all(store, person)
-    rows = list(payment_rows(store.study, Watch(store, store.study).look().people))
+    rows = list(payment_rows(Watch(store)))
     assert "@" not in str(rows)
     assert rows[0]["outside_id"] == "PROLIFIC_PID=5f" and rows[0]["items"] == 3
     store.close()
@@ -157,18 +192,17 @@ def test_a_personal_code_is_kept_and_stands_in_the_payment_file(tmp_path):
     store = small_store(tmp_path, prompts=2, completion=completion)
     codes = set()
     for name in ("anna", "boris"):
-        person = store.people.add(name, "annotator")
-        store.people.set_outside(person.id, {"PROLIFIC_PID": name})
+        person = add_person(store, name, outside={"PROLIFIC_PID": name})
         do_all(store, person.id)
-        before = store.people.get(person.id)
-        found = finish_of(store, store.study, before)
-        at_once = finish_of(store, store.study, before)  # by another page, without the code
-        again = finish_of(store, store.study, store.people.get(person.id))
+        before = person_by_id(store, person.id)
+        found = finish_of(store, before)
+        at_once = finish_of(store, before)  # by another page, without the code
+        again = finish_of(store, person_by_id(store, person.id))
         assert at_once.code == found.code
         assert found == again and found.url.endswith(f"?cc={found.code}&id={name}")
-        assert store.people.get(person.id).outside[CODE] == found.code
+        assert person_by_id(store, person.id).outside[CODE] == found.code
         codes.add(found.code)
-    rows = list(payment_rows(store.study, Watch(store, store.study).look().people))
+    rows = list(payment_rows(Watch(store)))
     assert {row["completion_code"] for row in rows} == codes and len(codes) == 2
     assert all(CODE not in row["outside_id"] for row in rows)
     store.close()
@@ -178,11 +212,11 @@ def test_the_pace_tells_the_time_left(tmp_path):
     store = small_store(tmp_path, prompts=10, people_per_item=1)
     now = [10 * DAY]
     store.clock = lambda: now[0]
-    person = store.people.add("anna", "annotator").id
-    watch = Watch(store, store.study)
+    person = add_person(store, "anna", "annotator").id
+    watch = Watch(store)
     assert watch.look().pace.days_left is None
     for _ in range(4):
-        answer(store, person, store.work.next(person))
+        answer(store, person, next_item(store, person))
         now[0] += DAY // 8
     look = watch.look(fresh=True)
     # Four items in half a day, six are left.
@@ -196,7 +230,7 @@ def test_the_pace_tells_the_time_left(tmp_path):
 
 def test_a_long_look_is_taken_behind_the_last_one(tmp_path, monkeypatch):
     store = small_store(tmp_path, prompts=4)
-    watch = Watch(store, store.study)
+    watch = Watch(store)
     monkeypatch.setattr(overview, "_MANY", 0)
     watch.prepare()
     while watch._behind.locked():
@@ -214,7 +248,7 @@ def test_a_long_look_is_taken_behind_the_last_one(tmp_path, monkeypatch):
         return whole(*given)
 
     monkeypatch.setattr(overview, "overview", slowly)
-    do_all(store, store.people.add("anna", "annotator").id)
+    do_all(store, add_person(store, "anna", "annotator").id)
     watch._next_look = 0.0
     assert watch.look() is first and started.wait(20)
     assert watch.look() is first  # nobody waits, and no second look begins
@@ -231,12 +265,12 @@ def test_withdrawn_people_are_counted_and_their_votes_gone_or_nameless(tmp_path)
     import json
 
     store = small_store(tmp_path, prompts=4)
-    people = {name: store.people.add(name, "annotator").id for name in ("anna", "boris", "cleo")}
+    people = {name: add_person(store, name, "annotator").id for name in ("anna", "boris", "cleo")}
     for person in people.values():
         do_all(store, person)
-    store.people.withdraw(people["anna"], "delete")
-    store.people.withdraw(people["boris"], "anonymous")
-    lines = export_study(store, store.study, tmp_path / "out")
+    withdraw_person(store, people["anna"], "delete")
+    withdraw_person(store, people["boris"], "anonymous")
+    lines = export_study(store, tmp_path / "out")
     facts = json.loads((tmp_path / "out" / "export.json").read_text())
     assert facts["people"]["withdrawn_and_deleted"] == 1
     assert facts["people"]["withdrawn_and_made_anonymous"] == 1
@@ -255,7 +289,7 @@ def test_an_export_takes_no_folder_of_others(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("x")
     with pytest.raises(FileError, match="holds other things"):
-        export_study(store, store.study, tmp_path / "mine")
+        export_study(store, tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "x"
     store.close()
 
@@ -263,12 +297,12 @@ def test_an_export_takes_no_folder_of_others(tmp_path):
 @pytest.mark.parametrize("kind", ["relevance", "rating", "match", "ranking", "preference"])
 def test_people_are_made_up_for_every_kind_of_one_choice(tmp_path, kind):
     store = small_store(tmp_path, kind=kind, prompts=4)
-    saved = simulate(store, store.study, [Simulated(n, noise=0.0) for n in ("anna", "boris")])
-    assert saved == store.answers.count() > 0
+    saved = simulate(store, [Simulated(n, noise=0.0) for n in ("anna", "boris")])
+    assert saved == count_answers(store) > 0
     labels = single_choices(store.study.kind, store.study.task)
     assert len(labels) >= 2
     by_unit = {}
-    for vote in store.answers.votes():
+    for vote in current_votes(store):
         by_unit.setdefault((vote.prompt_id, vote.image), []).append(vote.value)
     assert all(len(values) == 2 and values[0] == values[1] for values in by_unit.values())
     store.close()
@@ -279,7 +313,7 @@ def test_the_same_seed_makes_the_same_people(tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         store = small_store(tmp_path / folder, prompts=4)
-        simulate(store, store.study, [Simulated("anna"), Simulated("random", "random")], seed=3)
-        found.append([(v.annotator, v.image, v.value, v.seconds) for v in store.answers.votes()])
+        simulate(store, [Simulated("anna"), Simulated("random", "random")], seed=3)
+        found.append([(v.annotator, v.image, v.value, v.seconds) for v in current_votes(store)])
         store.close()
     assert found[0] == found[1]

@@ -6,6 +6,8 @@ from support.served import serving
 from support.studies import answer, small_study
 
 from pqpp_annotation.simulate import Simulated, simulate
+from pqpp_annotation.store.people import add_person
+from pqpp_annotation.store.work import next_item
 
 pytestmark = pytest.mark.browser
 expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`").expect
@@ -25,8 +27,8 @@ def served(tmp_path):
     with serving(study) as served:
         people = [Simulated("anna", noise=0.1), Simulated("boris", noise=0.3)]
         people.append(Simulated("random", "random"))
-        simulate(served.store, study, [Simulated("member", role="control")])
-        simulate(served.store, study, people, items=6)
+        simulate(served.store, [Simulated("member", role="control")])
+        simulate(served.store, people, items=6)
         yield served
 
 
@@ -60,8 +62,8 @@ def test_the_overview_is_up_to_date_by_itself(served, visitor):
     page = come(served, visitor)
     before = page.get_attribute("progress", "value")
     page.evaluate("document.querySelector('#people .scroll').focus()")
-    person = served.store.people.add("late", "annotator").id
-    answer(served.store, person, served.store.work.next(person))
+    person = add_person(served.store, "late", "annotator").id
+    answer(served.store, person, next_item(served.store, person))
     expect(page.locator("progress")).not_to_have_attribute("value", before, timeout=30_000)
     # What has the focus stays, and comes when it is left.
     assert page.evaluate("document.activeElement.closest('#people') !== null")

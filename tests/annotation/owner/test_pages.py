@@ -8,11 +8,15 @@ import re
 import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
-from support.studies import do_all, small_store
+from support.studies import do_all, rows, small_store
 
 from pqpp_annotation.export import export_study
 from pqpp_annotation.simulate import Simulated, simulate
-from pqpp_annotation.store.tables import Assignment
+from pqpp_annotation.store.answers import current_votes
+from pqpp_annotation.store.invitations import all_links, make_links
+from pqpp_annotation.store.people import add_person
+from pqpp_annotation.store.tables import Assignment, Invitation, Person
+from pqpp_annotation.store.work import next_item
 from pqpp_annotation.web.app import create_app
 
 SECRET = "a secret of the tests, long enough to sign"
@@ -41,10 +45,9 @@ def store(tmp_path, database):
     store = small_store(
         tmp_path, prompts=6, controls=3, payment={"per_item": 0.5, "per_hour": 12}, **database
     )
-    simulate(store, store.study, [Simulated("member", noise=0.0, role="control")])
+    simulate(store, [Simulated("member", noise=0.0, role="control")])
     simulate(
         store,
-        store.study,
         [
             Simulated("anna", noise=0.0),
             Simulated("random", "random"),
@@ -58,7 +61,7 @@ def store(tmp_path, database):
 @pytest.fixture
 def client(store):
     """Somebody's browser, nobody yet."""
-    app = create_app(store, store.study, secret=SECRET)
+    app = create_app(store, secret=SECRET)
     return TestClient(app, follow_redirects=False)
 
 
@@ -68,7 +71,7 @@ def token_of(page):
 
 def come(client, store, role):
     """Sign in by a new link."""
-    [(token, _)] = store.invitations.create(1, role=role)
+    [(token, _)] = make_links(store, 1, role=role)
     page = client.get(f"/join/{token}")
     client.post(f"/join/{token}", data={"csrf": token_of(page), "agree": "yes"})
     return client
@@ -92,11 +95,11 @@ def test_only_an_owner_sees_any_of_the_pages(client, store):
             assert answered.status_code == 403, (role, path)
             assert "anna" not in answered.text
         for path, form in FORMS.items():
-            before = [len(store.invitations.all()), store.people.all()]
+            before = [rows(store, table) for table in (Invitation, Person)]
             token = token_of(client.get("/history"))
             answered = client.post(f"/owner{path}", data={"csrf": token, **form})
             assert answered.status_code == 403, (role, path)
-            assert [len(store.invitations.all()), store.people.all()] == before
+            assert [rows(store, table) for table in (Invitation, Person)] == before
 
 
 def test_no_annotator_sees_what_another_said(client, store):
@@ -113,12 +116,12 @@ def test_no_annotator_sees_what_another_said(client, store):
 
 def test_every_form_needs_the_token_of_the_session(client, store):
     come(client, store, "owner")
-    before = len(store.invitations.all())
+    before = len(all_links(store))
     for path, form in FORMS.items():
         assert client.post(f"/owner{path}", data={"csrf": "forged", **form}).status_code == 401
         assert client.post(f"/owner{path}", data=form).status_code == 422
-    assert len(store.invitations.all()) == before
-    assert store.invitations.all()[0].revoked is None
+    assert len(all_links(store)) == before
+    assert all_links(store)[0].revoked is None
 
 
 def test_the_overview_tells_progress_people_and_money(client, store):
@@ -142,8 +145,8 @@ def test_what_has_not_changed_is_not_sent_again(client, store):
     assert "<html" not in first.text and 'id="tiles"' in first.text
     same = {"X-Part": "live", "If-None-Match": first.headers["X-Key"]}
     assert client.get("/owner", headers=same).status_code == 304
-    simulate(store, store.study, [Simulated("late")])
-    store.people.add("new", "annotator")
+    simulate(store, [Simulated("late")])
+    add_person(store, "new", "annotator")
     owner_posts(client, "/pause", pause="no")  # a look at once
     again = client.get("/owner", headers=same)
     assert again.status_code == 200 and again.headers["X-Key"] != first.headers["X-Key"]
@@ -155,8 +158,8 @@ def test_each_table_is_a_csv(client, store):
         answered = client.get(f"/owner/{name}.csv")
         assert answered.headers["content-type"].startswith("text/csv"), name
         assert "attachment" in answered.headers["content-disposition"]
-        rows = list(csv.DictReader(io.StringIO(answered.text)))
-        assert rows or name == "disputes", name
+        table = list(csv.DictReader(io.StringIO(answered.text)))
+        assert table or name == "disputes", name
     people = {
         r["annotator"]: r
         for r in csv.DictReader(io.StringIO(client.get("/owner/annotators.csv").text))
@@ -169,15 +172,15 @@ def test_a_pause_gives_nothing_new_and_ends(client, store):
     come(client, store, "owner")
     assert owner_posts(client, "/pause", pause="yes").status_code == 303
     assert "Paused since" in client.get("/owner").text
-    new = store.people.add("new", "annotator").id
-    assert store.work.next(new) is None
+    new = add_person(store, "new", "annotator").id
+    assert next_item(store, new) is None
     owner_posts(client, "/pause", pause="no")
     assert "Paused since" not in client.get("/owner").text
 
 
 def test_a_decision_stands_beside_the_votes(client, store, tmp_path):
     come(client, store, "owner")
-    votes = list(store.answers.votes())
+    votes = list(current_votes(store))
     page = client.get("/owner/items/1")
     image = re.search(r'name="image" value="(\d+)"', page.text)[1]
     for choice, kept in (('{"label": 1}', 1), ('{"label": 0}', 1), ("", 0), ('{"label": 2}', 1)):
@@ -187,8 +190,8 @@ def test_a_decision_stands_beside_the_votes(client, store, tmp_path):
         assert owner_posts(client, "/items/1", **wrong).status_code == 409
     assert owner_posts(client, "/items/1", image=image, choice="[" * 5000).status_code == 409
     assert client.get("/owner/items/99").status_code == 409
-    assert list(store.answers.votes()) == votes
-    export_study(store, store.study, tmp_path / "out")
+    assert list(current_votes(store)) == votes
+    export_study(store, tmp_path / "out")
     [row] = csv.DictReader((tmp_path / "out" / "adjudications.csv").open())
     assert row["label"] == "2" and row["prompt_id"] == "q0"
 
@@ -201,18 +204,15 @@ def test_links_are_made_shown_once_and_revoked(client, store):
     later = client.get("/owner/invitations").text
     assert not any(link in later for link in links)
     assert "&lt;b&gt;me" in later and "<b>me" not in later
-    number = store.invitations.all()[-1].id
+    number = all_links(store)[-1].id
     owner_posts(client, f"/invitations/{number}/revoke")
-    states = [store.invitations.check] and [
-        one.revoked is not None for one in store.invitations.all()
-    ]
-    assert states == [False, False, True]
+    assert [link.revoked is not None for link in all_links(store)] == [False, False, True]
     assert owner_posts(client, "/invitations", count="0").status_code == 403
 
 
 def test_a_study_without_a_vote_has_pages_too(tmp_path):
     store = small_store(tmp_path, prompts=2)
-    client = TestClient(create_app(store, store.study, secret=SECRET), follow_redirects=False)
+    client = TestClient(create_app(store, secret=SECRET), follow_redirects=False)
     come(client, store, "owner")
     for path in PAGES:
         assert client.get(f"/owner{path}").status_code == 200, path
@@ -226,18 +226,18 @@ def test_every_kind_has_the_pages_and_an_export(tmp_path, kind):
 
     store = small_store(tmp_path, kind=kind, prompts=3)
     for name in ("anna", "boris"):
-        person = store.people.add(name, "annotator").id
+        person = add_person(store, name, "annotator").id
         do_all(store, person, VALUES[kind])
-    client = TestClient(create_app(store, store.study, secret=SECRET), follow_redirects=False)
+    client = TestClient(create_app(store, secret=SECRET), follow_redirects=False)
     come(client, store, "owner")
     for path in PAGES:
         assert client.get(f"/owner{path}").status_code == 200, path
     assert "anna" in client.get("/owner/items/1").text
-    export_study(store, store.study, tmp_path / "out")
+    export_study(store, tmp_path / "out")
     facts = json.loads((tmp_path / "out" / "export.json").read_text())
-    assert facts["votes"] == len(list(store.answers.votes()))
-    for name, rows in facts["files"].items():
-        assert len(read_table(tmp_path / "out" / name)) == rows > 0, name
+    assert facts["votes"] == len(list(current_votes(store)))
+    for name, count in facts["files"].items():
+        assert len(read_table(tmp_path / "out" / name)) == count > 0, name
     what = {"preference": "preferences", "ranking": None, "rich": None}.get(kind, "judgments")
     assert (facts["build"] or "--None").split("--")[1].split()[0] == str(what)
     store.close()

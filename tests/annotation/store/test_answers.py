@@ -4,10 +4,13 @@ import collections
 
 import pytest
 from sqlalchemy import select
-from support.studies import answer, do_all, small_store
+from support.studies import answer, do_all, rows, small_store
 
 from pqpp_annotation.errors import AnswerError, NotAllowedError
 from pqpp_annotation.store import tables
+from pqpp_annotation.store.answers import count_answers, current_votes, save_answer
+from pqpp_annotation.store.people import add_person, person_by_id, withdraw_person
+from pqpp_annotation.store.work import next_item, skip_item
 
 
 @pytest.fixture
@@ -19,41 +22,40 @@ def store(tmp_path, database):
 
 
 def test_an_answer_sent_twice_counts_once(store):
-    person = store.people.add("a").id
-    shown = store.work.next(person)
+    person = add_person(store, "a").id
+    shown = next_item(store, person)
     ids = [image.id for image in shown.images]
-    first = store.answers.save(person, shown.assignment, ids[0], {"label": 1}, "client-1", 2)
-    again = store.answers.save(person, shown.assignment, ids[0], {"label": 1}, "client-1", 2)
+    first = save_answer(store, person, shown.assignment, ids[0], {"label": 1}, "client-1", 2)
+    again = save_answer(store, person, shown.assignment, ids[0], {"label": 1}, "client-1", 2)
     assert (first.is_new, first.is_complete, again.is_new) == (True, False, False)
-    last = store.answers.save(person, shown.assignment, ids[1], {"label": 2}, "client-2", 3)
+    last = save_answer(store, person, shown.assignment, ids[1], {"label": 2}, "client-2", 3)
     assert last.is_complete
-    assert store.answers.save(
-        person, shown.assignment, ids[1], {"label": 2}, "client-2"
+    assert save_answer(
+        store, person, shown.assignment, ids[1], {"label": 2}, "client-2"
     ).is_complete
-    assert store.answers.count() == 2
-    other = store.work.next(person)
+    assert count_answers(store) == 2
+    other = next_item(store, person)
     with pytest.raises(AnswerError, match="client_id is that of another answer"):
-        store.answers.save(person, other.assignment, other.images[0].id, {"label": 1}, "client-1")
+        save_answer(store, person, other.assignment, other.images[0].id, {"label": 1}, "client-1")
 
 
 def test_a_changed_answer_stays_in_the_history(store):
-    person = store.people.add("a").id
-    shown = store.work.next(person)
+    person = add_person(store, "a").id
+    shown = next_item(store, person)
     answer(store, person, shown, {"label": 0})
     answer(store, person, shown, {"label": 2})
-    assert [vote.value["label"] for vote in store.answers.of(person)] == [2, 2]
-    every = list(store.answers.votes(current=False))
-    assert sorted(vote.value["label"] for vote in every) == [0, 0, 2, 2]
+    assert [vote.value["label"] for vote in current_votes(store)] == [2, 2]
+    assert sorted(row.value["label"] for row in rows(store, tables.Answer)) == [0, 0, 2, 2]
     with store.reading() as db:
         assert db.scalars(select(tables.Item.done)).all().count(1) == 1
 
 
 def test_votes_say_all_that_an_export_needs(store):
-    person = store.people.add("a").id
-    member = store.people.add("m", "control").id
-    assert store.work.next(member) is None
+    person = add_person(store, "a").id
+    member = add_person(store, "m", "control").id
+    assert next_item(store, member) is None
     shown = do_all(store, person)
-    votes = store.answers.of(person)
+    votes = list(current_votes(store))
     assert len(votes) == 2 * len(shown) == 8
     assert [(vote.prompt_id, vote.image) for vote in votes] == [
         (f"q{number}", f"{number}-{model}.png")
@@ -67,12 +69,12 @@ def test_votes_say_all_that_an_export_needs(store):
 
 
 def test_answers_of_a_skipped_item_are_left_out(store):
-    person = store.people.add("a").id
-    shown = store.work.next(person)
-    store.answers.save(person, shown.assignment, shown.images[0].id, {"label": 1}, "client-1")
-    assert len(store.answers.of(person)) == 1
-    store.work.skip(person, shown.assignment)
-    assert store.answers.of(person) == [] and store.answers.count() == 1
+    person = add_person(store, "a").id
+    shown = next_item(store, person)
+    save_answer(store, person, shown.assignment, shown.images[0].id, {"label": 1}, "client-1")
+    assert len(list(current_votes(store))) == 1
+    skip_item(store, person, shown.assignment)
+    assert list(current_votes(store)) == [] and count_answers(store) == 1
 
 
 NOT_FITTING = {
@@ -94,38 +96,39 @@ NOT_FITTING = {
 @pytest.mark.parametrize("case", NOT_FITTING)
 def test_what_does_not_fit_is_refused_and_nothing_is_kept(store, case):
     value, client, seconds, said = NOT_FITTING[case]
-    person = store.people.add("a").id
-    shown = store.work.next(person)
+    person = add_person(store, "a").id
+    shown = next_item(store, person)
     with pytest.raises(AnswerError, match=said):
-        store.answers.save(person, shown.assignment, shown.images[0].id, value, client, seconds)
-    assert store.answers.count() == 0
+        save_answer(store, person, shown.assignment, shown.images[0].id, value, client, seconds)
+    assert count_answers(store) == 0
 
 
 def test_an_image_of_another_item_is_refused(store):
-    person = store.people.add("a").id
-    shown = store.work.next(person)
+    person = add_person(store, "a").id
+    shown = next_item(store, person)
     others = {1, 2, 3, 4, 5, 6, 7, 8} - {image.id for image in shown.images}
     for image in (*others, None, 999):
         with pytest.raises(AnswerError, match="is not one of this item"):
-            store.answers.save(person, shown.assignment, image, {"label": 1}, "client-1")
+            save_answer(store, person, shown.assignment, image, {"label": 1}, "client-1")
 
 
 def test_a_withdrawn_persons_answers_go_or_lose_their_name(store):
-    first, second = (store.people.add(name).id for name in ("a", "b"))
+    first, second = (add_person(store, name).id for name in ("a", "b"))
     for person in (first, second):
         do_all(store, person)
-    store.people.withdraw(first, "delete")
-    store.people.withdraw(second, "anonymous")
-    names = collections.Counter(vote.annotator for vote in store.answers.votes())
+    withdraw_person(store, first, "delete")
+    withdraw_person(store, second, "anonymous")
+    names = collections.Counter(vote.annotator for vote in current_votes(store))
     assert len(names) == 1 and names.total() == 8
     assert next(iter(names)).startswith("withdrawn-")
-    assert store.people.count_withdrawn() == {"delete": 1, "anonymous": 1}
+    events = [row.detail for row in rows(store, tables.Event) if row.kind == "withdrawn"]
+    assert events == [{"mode": "delete"}, {"mode": "anonymous"}]
     with store.reading() as db:
         assert db.scalars(select(tables.Item.done)).all() == [1] * 4
     for person in (first, second):
-        assert store.people.get(person).session == 1
+        assert person_by_id(store, person).session == 1
         with pytest.raises(NotAllowedError, match="you have left this study"):
-            store.work.next(person)
+            next_item(store, person)
     # The place of the one whose answers were deleted is free again.
-    assert all(len(do_all(store, store.people.add(name).id)) == 4 for name in ("c", "d"))
-    assert do_all(store, store.people.add("e").id) == []
+    assert all(len(do_all(store, add_person(store, name).id)) == 4 for name in ("c", "d"))
+    assert do_all(store, add_person(store, "e").id) == []

@@ -12,15 +12,19 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import select, text
 from support.processes import run_python
 from support.small_disk import can_mount
-from support.studies import answer, do_all, small_store, small_study
+from support.studies import answer, do_all, rows, small_store, small_study
 
 from pqpp_annotation.errors import StoreError, StudyError
 from pqpp_annotation.store import schema, tables
+from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.backup import backup
 from pqpp_annotation.store.database import open_store
+from pqpp_annotation.store.people import add_person, everybody
+from pqpp_annotation.store.work import next_item, past_items
 from pqpp_annotation.study import read_study
 
 TESTS = str(Path(__file__).parents[2])
@@ -35,13 +39,13 @@ def store(tmp_path, database):
 
 
 def test_a_study_is_the_same_after_it_was_closed(store):
-    person = store.people.add("a").id
-    held = store.work.next(person)
+    person = add_person(store, "a").id
+    held = next_item(store, person)
     answer(store, person, held)
     opened = open_store(read_study(store.study.root / "study.yaml"))
-    assert opened.work.history(person)[0].state == "done"
-    assert list(opened.answers.votes()) == list(store.answers.votes())
-    assert opened.work.next(person) == store.work.next(person)
+    assert past_items(opened, person)[0].state == "done"
+    assert list(current_votes(opened)) == list(current_votes(store))
+    assert next_item(opened, person) == next_item(store, person)
     opened.close()
 
 
@@ -49,17 +53,42 @@ def test_all_reads_of_a_transaction_see_one_state(store):
     count = select(tables.Person.id)
     with store.reading() as db:
         before = db.scalars(count).all()
-        store.people.add("a")
+        add_person(store, "a")
         assert db.scalars(count).all() == before == []
     with store.reading() as db:
         assert len(db.scalars(count).all()) == 1
 
 
-def test_the_revisions_make_the_tables_that_the_code_has(store):
+def tables_of(path):
+    """Each table and index as its SQL says it; the order of a table's constraints means nothing."""
+    with closing(sqlite3.connect(path)) as db:
+        rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    found = set()
+    for *names, sql in rows:
+        columns, *constraints = " ".join(str(sql).split()).removesuffix(" )").split(", CONSTRAINT ")
+        found.add((*names, columns, *sorted(constraints)))
+    return found
+
+
+def test_new_tables_are_those_of_the_first_version(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "first.db")) as db:
+        db.executescript(Path(__file__).with_name("first.sql").read_text())
+    store = small_store(tmp_path)
+    assert tables_of(store.name) == tables_of(tmp_path / "first.db")
+    store.close()
+
+
+def test_the_tables_are_those_that_the_code_has(store):
     with store.reading() as db:
-        assert compare_metadata(MigrationContext.configure(db), tables.StudyTable.metadata) == []
-        assert schema.revision_of(db) == schema.NEWEST
-    assert schema._scripts().get_current_head() == schema.NEWEST
+        assert (
+            compare_metadata(
+                MigrationContext.configure(db.connection()), tables.StudyTable.metadata
+            )
+            == []
+        )
+        assert schema.revision_of(db.connection()) == schema.NEWEST_TABLES
+    scripts = ScriptDirectory(schema._FOLDER, version_locations=[schema._FOLDER])
+    assert scripts.get_current_head() == schema.NEWEST_TABLES
 
 
 SECOND = """
@@ -89,14 +118,14 @@ def with_second_revision(tmp_path, monkeypatch):
 
     def switch(is_on):
         monkeypatch.setattr(schema, "_FOLDER", str(folder) if is_on else OWN)
-        monkeypatch.setattr(schema, "NEWEST", "second" if is_on else "first")
+        monkeypatch.setattr(schema, "NEWEST_TABLES", "second" if is_on else "first")
 
     OWN = schema._FOLDER
     return switch
 
 
 def test_a_new_revision_keeps_all_that_is_there(store, with_second_revision):
-    person = store.people.add("a").id
+    person = add_person(store, "a").id
     do_all(store, person)
     with store.reading() as db:
         before = db.execute(select(*tables.Answer.__table__.c)).all()
@@ -106,7 +135,7 @@ def test_a_new_revision_keeps_all_that_is_there(store, with_second_revision):
         after = db.execute(select(*tables.Answer.__table__.c, text("note"))).all()
         assert [tuple(row)[:-1] for row in after] == [tuple(row) for row in before]
         assert {row[-1] for row in after} == {"none"}
-        assert schema.revision_of(db) == "second"
+        assert schema.revision_of(db.connection()) == "second"
     with_second_revision(False)
     with pytest.raises(StoreError, match=r"made by a newer version .*'second'.*install that"):
         open_store(store.study)
@@ -116,13 +145,13 @@ def test_a_new_revision_keeps_all_that_is_there(store, with_second_revision):
 def test_an_upgrade_that_fails_changes_nothing(store, with_second_revision, tmp_path):
     path = tmp_path / "revisions" / "second.py"
     path.write_text(path.read_text().replace('drop_column("outside_key")', 'drop_column("none")'))
-    store.people.add("a")
+    add_person(store, "a")
     with_second_revision(True)
     with pytest.raises(Exception, match="none"):
         open_store(store.study)
     with_second_revision(False)
     opened = open_store(store.study)
-    assert [person.name for person in opened.people.all()] == ["a"]
+    assert [person.name for person in everybody(opened)] == ["a"]
     opened.close()
 
 
@@ -144,10 +173,10 @@ def test_a_study_file_may_change_but_not_what_the_study_is(store):
 
 def test_a_database_opens_without_its_study_file(tmp_path):
     store = small_store(tmp_path)
-    person = store.people.add("a").id
+    person = add_person(store, "a").id
     opened = open_store(store.name)
     assert opened.study == store.study
-    assert opened.work.next(person) is not None
+    assert next_item(opened, person) is not None
     for one in (store, opened):
         one.close()
 
@@ -200,25 +229,25 @@ def test_one_server_at_a_time_has_an_sqlite_file(tmp_path):
         other = run_python(code, tmp_path)
         assert "is served already by another process; stop that one" in other.stderr
         # Other commands go on.
-        assert open_store(store.name).people.add("a").name == "a"
+        assert add_person(open_store(store.name), "a").name == "a"
     assert run_python(code, tmp_path).stdout == "served\n"
 
 
 def test_a_backup_while_people_work_is_whole(store, tmp_path):
-    people = [store.people.add(f"p{number}").id for number in range(3)]
+    people = [add_person(store, f"p{number}").id for number in range(3)]
     threads = [threading.Thread(target=do_all, args=(store, one)) for one in people]
     for thread in threads:
         thread.start()
     first = open_store(backup(store, tmp_path / "first.db"))
     for thread in threads:
         thread.join()
-    for item in first.answers.votes():
-        assert item in list(store.answers.votes())
+    for item in current_votes(first):
+        assert item in list(current_votes(store))
     last = open_store(backup(store, tmp_path / "last.db"))
-    assert list(last.answers.votes()) == list(store.answers.votes())
-    assert last.people.all() == store.people.all()
+    assert list(current_votes(last)) == list(current_votes(store))
+    assert rows(last, tables.Person) == rows(store, tables.Person)
     assert last.study.config() == store.study.config()
-    assert do_all(last, last.people.add("another").id) == []
+    assert do_all(last, add_person(last, "another").id) == []
     for one in (first, last):
         one.close()
     if store.is_sqlite:
@@ -230,14 +259,17 @@ WORK = """
 import sys, uuid
 sys.path.insert(0, {tests!r})
 from support.studies import answer
+from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import open_store
+from pqpp_annotation.store.people import find_person
+from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import read_study
 store = open_store(read_study({path!r}))
-person = store.people.by_name({name!r}).id
-while shown := store.work.next(person):
+person = find_person(store, {name!r}).id
+while shown := next_item(store, person):
     for image in shown.images:
         client = str(uuid.uuid4())
-        store.answers.save(person, shown.assignment, image.id, {{"label": 1}}, client)
+        save_answer(store, person, shown.assignment, image.id, {{"label": 1}}, client)
         print(client, flush=True)
 """
 
@@ -246,7 +278,7 @@ def test_what_was_saved_is_there_after_a_kill(tmp_path, database):
     store = small_store(tmp_path, prompts=60, people_per_item=2, **database)
     said = []
     for number in range(4):
-        store.people.add(f"p{number % 2}-{number}")
+        add_person(store, f"p{number % 2}-{number}")
         code = WORK.format(
             tests=TESTS, path=str(tmp_path / "study.yaml"), name=f"p{number % 2}-{number}"
         )
@@ -270,9 +302,12 @@ from pathlib import Path
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", {disk!r}], check=True)
 sys.path.insert(0, {tests!r})
 from support.studies import answer, small_store
+from pqpp_annotation.store.answers import count_answers, save_answer
+from pqpp_annotation.store.people import add_person
+from pqpp_annotation.store.work import next_item
 store = small_store(Path({disk!r}), prompts=3)
-person = store.people.add("a").id
-shown = store.work.next(person)
+person = add_person(store, "a").id
+shown = next_item(store, person)
 answer(store, person, shown)
 Path({disk!r}, "filler").write_bytes(b"")
 free = 0
@@ -285,18 +320,17 @@ with open(Path({disk!r}, "filler"), "wb", buffering=0) as file:
 saved = 0
 try:
     for _ in range(100_000):
-        store.answers.save(
-            person, shown.assignment, shown.images[0].id, {{"label": 1}}, str(uuid.uuid4())
-        )
+        image, client = shown.images[0].id, str(uuid.uuid4())
+        save_answer(store, person, shown.assignment, image, {{"label": 1}}, client)
         saved += 1
 except OSError as error:
     assert error.errno == errno.ENOSPC, error
     print("full", error)
-before = store.answers.count()
+before = count_answers(store)
 assert before == 2 + saved, (before, saved)
 Path({disk!r}, "filler").unlink()
-answer(store, person, store.work.next(person))
-print("again", store.answers.count() == before + 2)
+answer(store, person, next_item(store, person))
+print("again", count_answers(store) == before + 2)
 """
 
 

@@ -4,9 +4,15 @@ import collections
 import threading
 
 import pytest
-from support.studies import answer, do_all, small_store
+from support.studies import answer, do_all, rows, small_store
 
 from pqpp_annotation.errors import AnswerError, NotAllowedError
+from pqpp_annotation.store.answers import current_votes, save_answer
+from pqpp_annotation.store.assignments import shown_item
+from pqpp_annotation.store.people import add_person, keep_consent, person_by_id
+from pqpp_annotation.store.tables import Answer
+from pqpp_annotation.store.training import training_feedback, training_state
+from pqpp_annotation.store.work import next_item, past_items, progress_of, skip_item
 
 MINUTE = 60_000
 
@@ -26,37 +32,37 @@ def made(tmp_path, database):
 
 
 def people_by_item(store, purpose="work"):
-    votes = store.answers.votes(purpose)
-    found = collections.defaultdict(set)
-    for vote in votes:
-        found[vote.prompt_id].add(vote.annotator)
-    return found
+    people = collections.defaultdict(set)
+    for vote in current_votes(store):
+        if vote.purpose == purpose:
+            people[vote.prompt_id].add(vote.annotator)
+    return people
 
 
 def test_each_item_goes_to_as_many_people_as_the_study_wants(made):
     store = made(prompts=6, people_per_item=2)
-    people = [store.people.add(f"p{number}").id for number in range(4)]
+    people = [add_person(store, f"p{number}").id for number in range(4)]
     done = [len(do_all(store, one)) for one in people]
     assert done == [6, 6, 0, 0]
     assert {len(names) for names in people_by_item(store).values()} == {2}
-    assert store.work.progress(people[2]).left_for_me == 0
-    assert store.work.progress(people[0]).study_done == 6
+    assert progress_of(store, people[2]).left_for_me == 0
+    assert progress_of(store, people[0]).study_done == 6
 
 
 def test_a_reserved_item_is_nobody_elses_until_its_time_is_over(made):
     store = made(prompts=1, people_per_item=1)
     now = store.clock()
     store.clock = lambda: now
-    first, second = (store.people.add(name).id for name in ("a", "b"))
-    held = store.work.next(first)
-    assert store.work.next(second) is None
-    assert store.work.next(first) == held
+    first, second = (add_person(store, name).id for name in ("a", "b"))
+    held = next_item(store, first)
+    assert next_item(store, second) is None
+    assert next_item(store, first) == held
     store.clock = lambda: now + 30 * MINUTE
-    taken = store.work.next(second)
+    taken = next_item(store, second)
     assert taken.prompt == held.prompt
     with pytest.raises(AnswerError, match="the time for this item was over"):
         answer(store, first, held)
-    assert store.work.next(first) is None
+    assert next_item(store, first) is None
     answer(store, second, taken)
     assert people_by_item(store) == {"q0": {"b"}}
 
@@ -64,8 +70,8 @@ def test_a_reserved_item_is_nobody_elses_until_its_time_is_over(made):
 def test_an_answer_after_the_time_is_kept_while_a_place_is_left(made):
     store = made(prompts=1, people_per_item=1)
     now = store.clock()
-    person = store.people.add("a").id
-    held = store.work.next(person)
+    person = add_person(store, "a").id
+    held = next_item(store, person)
     store.clock = lambda: now + 31 * MINUTE
     assert answer(store, person, held)[-1].is_complete
     assert people_by_item(store) == {"q0": {"a"}}
@@ -75,17 +81,17 @@ def test_every_save_puts_the_end_of_a_reservation_off(made):
     store = made(prompts=1, people_per_item=1)
     now = store.clock()
     store.clock = lambda: now
-    first, second = (store.people.add(name).id for name in ("a", "b"))
-    held = store.work.next(first)
+    first, second = (add_person(store, name).id for name in ("a", "b"))
+    held = next_item(store, first)
     store.clock = lambda: now + 29 * MINUTE
-    store.answers.save(first, held.assignment, held.images[0].id, {"label": 1}, "client-1")
+    save_answer(store, first, held.assignment, held.images[0].id, {"label": 1}, "client-1")
     store.clock = lambda: now + 58 * MINUTE
-    assert store.work.next(second) is None
+    assert next_item(store, second) is None
 
 
 def test_people_at_once_never_exceed_the_places(made):
     store = made(prompts=12, people_per_item=3)
-    people = [store.people.add(f"p{number}").id for number in range(8)]
+    people = [add_person(store, f"p{number}").id for number in range(8)]
     faults = []
 
     def work(person):
@@ -106,21 +112,21 @@ def test_people_at_once_never_exceed_the_places(made):
 
 def test_control_items_come_one_in_each_group_and_never_twice(made):
     store = made(prompts=22, controls=4, control={"every": 6})
-    person = store.people.add("a").id
+    person = add_person(store, "a").id
     purposes = [shown.purpose for shown in do_all(store, person)]
     assert purposes.count("work") == 22 and purposes.count("control") == 4
     for length in range(1, 25):
         assert abs(purposes[:length].count("control") - length / 6) < 1
-    assert len({vote.prompt_id for vote in store.answers.votes("control")}) == 4
+    assert len(people_by_item(store, "control")) == 4
 
 
 def test_after_a_skipped_control_item_another_one_comes(made):
     store = made(prompts=20, controls=8, control={"every": 4})
-    person = store.people.add("a").id
+    person = add_person(store, "a").id
     answered, skipped = [], 0
-    while shown := store.work.next(person):
+    while shown := next_item(store, person):
         if shown.purpose == "control" and skipped < 3 and len(answered) > 2:
-            store.work.skip(person, shown.assignment)
+            skip_item(store, person, shown.assignment)
             skipped += 1
             continue
         answer(store, person, shown)
@@ -132,13 +138,13 @@ def test_after_a_skipped_control_item_another_one_comes(made):
 
 def test_control_members_judge_the_control_items_only(made):
     store = made(prompts=5, controls=3, people_per_item=1)
-    members = [store.people.add(name, "control").id for name in ("x", "y")]
+    members = [add_person(store, name, "control").id for name in ("x", "y")]
     for member in members:
         assert [shown.purpose for shown in do_all(store, member)] == ["control"] * 3
-        assert store.work.progress(member).left_for_me == 0
-    owner = store.people.add("o", "owner").id
-    assert store.work.next(owner) is None
-    person = store.people.add("a").id
+        assert progress_of(store, member).left_for_me == 0
+    owner = add_person(store, "o", "owner").id
+    assert next_item(store, owner) is None
+    person = add_person(store, "a").id
     assert len(do_all(store, person)) >= 5
 
 
@@ -148,100 +154,90 @@ def test_orders_are_each_persons_own_and_stay_when_prompts_are_added(made):
     from pqpp_annotation.study import add_prompts
 
     store = made(prompts=12, people_per_item=9)
-    people = [store.people.add(f"p{number}").id for number in range(3)]
-    before = [store.work.next(one).prompt for one in people]
+    people = [add_person(store, f"p{number}").id for number in range(3)]
+    before = [next_item(store, one).prompt for one in people]
     write_table(store.study.root, prompts=20)
     assert add_prompts(store.study, store.study.root / "prompts.csv") == 8
-    assert [store.work.next(one).prompt for one in people] == before
+    assert [next_item(store, one).prompt for one in people] == before
     orders = [tuple(shown.prompt for shown in do_all(store, one)) for one in people]
     assert len(set(orders)) == 3
     assert all(len(order) == 20 for order in orders)
     pictures = [
-        [image.id for image in store.work.shown(person, past.assignment).images]
+        [image.id for image in shown_item(store, person, past.assignment).images]
         for person in people
-        for past in store.work.history(person)
+        for past in past_items(store, person)
     ]
     assert {tuple(one) == tuple(sorted(one)) for one in pictures} == {True, False}
 
 
 def test_training_comes_first_and_may_be_tried_twice(made):
     store = made(prompts=3, training=2, people_per_item=9)
-    good, bad = (store.people.add(name).id for name in ("good", "bad"))
+    good, bad = (add_person(store, name).id for name in ("good", "bad"))
     assert [shown.purpose for shown in do_all(store, good)] == ["training"] * 2 + ["work"] * 3
     for tries_left in (2, 1):
-        state = store.work.training(bad)
+        state = training_state(store, bad)
         assert (state.tries_left, state.total, state.done, state.is_passed) == (
             tries_left, 2, 0, False,
         )  # fmt: skip
         for _ in range(2):
-            shown = store.work.next(bad)
+            shown = next_item(store, bad)
             answer(store, bad, shown, {"label": 0})
-        assert (store.work.training(bad).done, store.work.training(bad).right) == (2, 0)
+        assert (training_state(store, bad).done, training_state(store, bad).right) == (2, 0)
         if tries_left == 2:
-            assert store.work.next(bad).purpose == "training"
+            assert next_item(store, bad).purpose == "training"
     with pytest.raises(NotAllowedError, match="comprehension check was not passed"):
-        store.work.next(bad)
+        next_item(store, bad)
     with pytest.raises(NotAllowedError, match="comprehension check was not passed"):
-        store.work.next(bad)
-    assert store.work.training(bad).tries_left == 0
-    assert store.people.get(bad).training_tries == 2
+        next_item(store, bad)
+    assert training_state(store, bad).tries_left == 0
+    assert person_by_id(store, bad).training_tries == 2
     # The answers of the failed try are kept.
-    votes = list(store.answers.votes("training", current=False, person_id=bad))
-    assert len(votes) == 8
+    ids = [past.assignment for past in past_items(store, bad)]
+    answers = [row for row in rows(store, Answer) if row.assignment_id in ids]
+    assert len(answers) == 8 and {row.current for row in answers} == {False, True}
 
 
 def test_feedback_on_a_training_item_comes_after_the_answer(made):
     store = made(prompts=1, training=2)
-    person = store.people.add("a").id
-    shown = store.work.next(person)
+    person = add_person(store, "a").id
+    shown = next_item(store, person)
     with pytest.raises(NotAllowedError, match="that was answered"):
-        store.work.feedback(person, shown.assignment)
+        training_feedback(store, person, shown.assignment)
     first = shown.images[0].id
-    store.answers.save(person, shown.assignment, first, {"label": 2}, "client-1")
+    save_answer(store, person, shown.assignment, first, {"label": 2}, "client-1")
     answer(store, person, shown, {"label": 0})  # a slip of the finger is mended before the end
-    feedback = store.work.feedback(person, shown.assignment)
+    feedback = training_feedback(store, person, shown.assignment)
     assert feedback.is_right is False
     assert feedback.expected == {image.id: {"label": 2} for image in shown.images}
     with pytest.raises(AnswerError, match="answered once"):
         answer(store, person, shown)
     with pytest.raises(NotAllowedError, match="cannot be skipped"):
-        store.work.skip(person, shown.assignment)
+        skip_item(store, person, shown.assignment)
 
 
 def test_a_page_can_reserve_some_items_ahead(made):
     store = made(prompts=9)
-    person = store.people.add("a").id
-    held = [store.work.next(person)]
-    while (shown := store.work.next(person, after=held[-1].assignment)) is not None:
+    person = add_person(store, "a").id
+    held = [next_item(store, person)]
+    while (shown := next_item(store, person, after=held[-1].assignment)) is not None:
         held.append(shown)
     assert len({shown.assignment for shown in held}) == len(held) == 5
-    assert store.work.next(person, after=held[0].assignment) == held[1]
-    assert store.work.next(person) == held[0]
+    assert next_item(store, person, after=held[0].assignment) == held[1]
+    assert next_item(store, person) == held[0]
     for shown in held:
         answer(store, person, shown)
     assert len(do_all(store, person)) == 4
 
 
-def test_what_comes_next_is_told_without_reserving_it(made):
-    store = made(prompts=5)
-    person = store.people.add("a").id
-    store.work.next(person)
-    expected = store.work.upcoming(person)
-    assert store.work.upcoming(person) == expected and len(store.work.history(person)) == 1
-    answer(store, person, store.work.next(person))
-    shown = store.work.next(person)
-    assert sorted(image.sha256 for image in shown.images) == sorted(expected)
-
-
 def test_nobody_sees_or_answers_anothers_item(made):
     store = made()
-    first, second = (store.people.add(name).id for name in ("a", "b"))
-    shown = store.work.next(first)
+    first, second = (add_person(store, name).id for name in ("a", "b"))
+    shown = next_item(store, first)
     for attempt in (
-        lambda: store.work.shown(second, shown.assignment),
-        lambda: store.work.skip(second, shown.assignment),
+        lambda: shown_item(store, second, shown.assignment),
+        lambda: skip_item(store, second, shown.assignment),
         lambda: answer(store, second, shown),
-        lambda: store.work.feedback(second, shown.assignment),
+        lambda: training_feedback(store, second, shown.assignment),
     ):
         with pytest.raises(NotAllowedError, match="not given to you"):
             attempt()
@@ -249,20 +245,20 @@ def test_nobody_sees_or_answers_anothers_item(made):
 
 def test_consent_comes_first(made):
     store = made(consent="Do you agree?")
-    person = store.people.add("a").id
+    person = add_person(store, "a").id
     with pytest.raises(NotAllowedError, match="consent"):
-        store.work.next(person)
-    store.people.consent(person)
-    assert store.work.next(person) is not None
+        next_item(store, person)
+    keep_consent(store, person)
+    assert next_item(store, person) is not None
 
 
 def test_a_skipped_item_may_be_answered_later(made):
     store = made(prompts=2)
-    person = store.people.add("a").id
-    shown = store.work.next(person)
-    store.work.skip(person, shown.assignment)
+    person = add_person(store, "a").id
+    shown = next_item(store, person)
+    skip_item(store, person, shown.assignment)
     assert len(do_all(store, person)) == 1
-    assert [past.state for past in store.work.history(person)] == ["done", "skipped"]
-    assert store.work.progress(person).skipped == 1
-    answer(store, person, store.work.shown(person, shown.assignment))
-    assert [past.state for past in store.work.history(person)] == ["done", "done"]
+    assert [past.state for past in past_items(store, person)] == ["done", "skipped"]
+    assert progress_of(store, person).skipped == 1
+    answer(store, person, shown_item(store, person, shown.assignment))
+    assert [past.state for past in past_items(store, person)] == ["done", "done"]

@@ -7,6 +7,10 @@ import pytest
 from starlette.testclient import TestClient
 from support.studies import do_all, small_store
 
+from pqpp_annotation.store.answers import count_answers, current_votes
+from pqpp_annotation.store.invitations import make_links, revoke_link
+from pqpp_annotation.store.items import stored_image
+from pqpp_annotation.store.people import add_person, everybody
 from pqpp_annotation.web.app import create_app
 
 SECRET = "a secret of the tests, long enough to sign"
@@ -21,7 +25,7 @@ def make_client(tmp_path):
         if store is None:
             store = small_store(tmp_path, **settings)
             stores.append(store)
-        app = create_app(store, store.study, secret=SECRET, allows_http=allows_http)
+        app = create_app(store, secret=SECRET, allows_http=allows_http)
         client = TestClient(app, base_url=base_url, follow_redirects=False)
         client.store = store
         return client
@@ -33,7 +37,7 @@ def make_client(tmp_path):
 
 def invite(client, **how):
     """A new link, without its server."""
-    [(token, _)] = client.store.invitations.create(1, **how)
+    [(token, _)] = make_links(client.store, 1, **how)
     return f"/join/{token}"
 
 
@@ -76,17 +80,17 @@ def send(client, state, image, value, name="a" * 16, **headers):
 def test_a_link_leads_to_the_work_and_back_to_the_same_person(make_client):
     client = make_client(consent="Agree?")
     link = invite(client)
-    assert client.store.people.all() == []
+    assert everybody(client.store) == []
     assert "Agree?" in client.get(link).text
-    assert client.store.people.all() == []  # looking at a link makes nobody
+    assert everybody(client.store) == []  # looking at a link makes nobody
     answer = join(client, link)
     assert (answer.status_code, answer.headers["location"]) == (303, "/work")
     assert client.get("/work").status_code == 200
-    [person] = client.store.people.all()
+    [person] = everybody(client.store)
     assert person.consented is not None
     client.cookies.clear()
     join(client, link)
-    assert len(client.store.people.all()) == 1
+    assert len(everybody(client.store)) == 1
 
 
 def test_consent_comes_before_anything(make_client):
@@ -105,19 +109,19 @@ def test_ids_of_a_recruiting_site_are_kept_and_nothing_else(make_client):
     page = client.get(link)
     assert 'value="p1"' in page.text and "evil" not in page.text
     join(client, link, PROLIFIC_PID="p1", STUDY_ID="s", evil="x")
-    [person] = client.store.people.all()
+    [person] = everybody(client.store)
     assert person.outside == {"PROLIFIC_PID": "p1", "STUDY_ID": "s"}
 
 
 @pytest.mark.parametrize("kind", ["unknown", "expired", "revoked"])
 def test_a_link_that_does_not_hold_says_so(make_client, kind):
     client = make_client()
-    [(token, invitation)] = client.store.invitations.create(1, days=1)
+    [(token, invitation)] = make_links(client.store, 1, days=1)
     if kind == "expired":
         now = client.store.clock()
         client.store.clock = lambda: now + 2 * 86_400_000
     if kind == "revoked":
-        client.store.invitations.revoke(invitation.id)
+        revoke_link(client.store, invitation.id)
     page = client.get(f"/join/{'x' * 32 if kind == 'unknown' else token}")
     assert page.status_code == 403
     assert re.search(f"link (is|was|has) {kind}", page.text)
@@ -132,7 +136,7 @@ def test_too_many_wrong_links_wait(make_client):
 
 def test_passwords(make_client):
     client = make_client()
-    client.store.people.add("ann", "control", "correct horse")
+    add_person(client.store, "ann", "control", "correct horse")
     page = client.get("/sign-in?next=/history")
     form = {"csrf": token_of(page), "name": "ann", "next": "/history"}
     wrong = client.post("/sign-in", data={**form, "password": "wrong"})
@@ -155,7 +159,7 @@ def test_passwords(make_client):
 
 def test_guessing_a_password_has_to_wait(make_client):
     client = make_client()
-    client.store.people.add("ann", "control", "correct horse")
+    add_person(client.store, "ann", "control", "correct horse")
     form = {"csrf": token_of(client.get("/sign-in")), "name": "ann"}
     for _ in range(5):
         client.post("/sign-in", data={**form, "password": "wrong"})
@@ -170,10 +174,10 @@ def test_an_answer_is_on_disk_before_it_is_called_saved_and_counts_once(make_cli
     images = [image["id"] for image in state["task"]["images"]]
     first = send(client, state, images[0], {"label": 2})
     assert first.json() == {"saved": True, "complete": False}
-    assert client.store.answers.count() == 1
+    assert count_answers(client.store) == 1
     again = send(client, state, images[0], {"label": 2})
     assert again.json() == {"saved": True, "complete": False}
-    assert client.store.answers.count() == 1
+    assert count_answers(client.store) == 1
     assert send(client, state, images[1], {"label": 1}, "b" * 16).json()["complete"]
     assert state_of(client)["task"]["assignment"] != state["task"]["assignment"]
 
@@ -204,7 +208,7 @@ def test_an_answer_that_does_not_fit_is_told_in_one_line(make_client, change, co
     answer = client.post("/api/answers", json=sent | change, headers=headers)
     assert answer.status_code == code
     assert "\n" not in answer.text
-    assert client.store.answers.count() == 0
+    assert count_answers(client.store) == 0
 
 
 def test_a_page_without_its_token_can_send_nothing(make_client):
@@ -216,7 +220,7 @@ def test_a_page_without_its_token_can_send_nothing(make_client):
     for path in ("/sign-out", "/consent", "/withdraw"):
         answer = client.post(path, data={"csrf": "x", "mode": "delete"})
         assert answer.status_code == 401
-    assert client.store.people.all()[0].withdrawn is None
+    assert everybody(client.store)[0].withdrawn is None
     assert client.get("/api/session").json()["csrf"] == state["csrf"]
 
 
@@ -289,7 +293,8 @@ def test_an_image_that_was_changed_is_not_shown(make_client, tmp_path):
     client = make_client()
     join(client)
     image = state_of(client)["task"]["images"][0]
-    path = client.store.image(image["url"].rpartition("/")[2]).path
+    asset = stored_image(client.store, image["url"].rpartition("/")[2])
+    path = client.store.study.root / asset.location
     path.write_bytes(path.read_bytes() + b"more")
     assert client.get(image["url"]).status_code == 404
     path.unlink()
@@ -321,7 +326,7 @@ def test_leaving_ends_every_session(make_client):
     form = {"csrf": token_of(client.get("/withdraw")), "mode": "delete"}
     answer = client.post("/withdraw", data=form)
     assert "deleted" in client.get(answer.headers["location"]).text
-    assert client.store.answers.count() == 0
+    assert count_answers(client.store) == 0
     assert client.get("/work").headers["location"].startswith("/sign-in")
     assert other.get("/work").headers["location"].startswith("/sign-in")
     assert client.get(link).status_code == 403 or join(client, link).status_code == 403
@@ -332,12 +337,12 @@ def test_whoever_leaves_may_leave_the_votes(make_client):
     join(client)
     state = state_of(client)
     send(client, state, state["task"]["images"][0]["id"], {"label": 2})
-    [before] = client.store.people.all()
+    [before] = everybody(client.store)
     form = {"csrf": token_of(client.get("/withdraw")), "mode": "anonymous"}
     answer = client.post("/withdraw", data=form)
     assert "no longer say whose they are" in client.get(answer.headers["location"]).text
-    assert client.store.answers.count() == 1
-    assert before.name not in {vote.annotator for vote in client.store.answers.votes()}
+    assert count_answers(client.store) == 1
+    assert before.name not in {vote.annotator for vote in current_votes(client.store)}
     assert client.post("/withdraw", data=form | {"mode": "sell"}).status_code in (401, 422)
 
 
@@ -346,7 +351,7 @@ def test_the_end_shows_the_code_once_there_is_nothing_left(make_client):
     client = make_client(completion=completion)
     join(client)
     assert "C0DE" not in client.get("/thanks").text
-    [person] = client.store.people.all()
+    [person] = everybody(client.store)
     do_all(client.store, person.id)
     assert client.get("/work").headers["location"] == "/thanks"
     page = client.get("/thanks").text
@@ -356,7 +361,7 @@ def test_the_end_shows_the_code_once_there_is_nothing_left(make_client):
 def test_the_history_leads_to_each_earlier_item(make_client):
     client = make_client()
     join(client)
-    [person] = client.store.people.all()
+    [person] = everybody(client.store)
     shown = do_all(client.store, person.id)
     page = client.get("/history").text
     for one in shown:
@@ -367,7 +372,7 @@ def test_the_history_leads_to_each_earlier_item(make_client):
 def test_no_log_holds_a_token_or_a_password(make_client, caplog):
     caplog.set_level(logging.DEBUG)
     client = make_client()
-    client.store.people.add("ann", "control", "correct horse")
+    add_person(client.store, "ann", "control", "correct horse")
     link = invite(client)
     join(client, link)
     client.get("/join/not-a-token?PROLIFIC_PID=p1")
@@ -389,7 +394,7 @@ def test_a_full_disk_is_told_and_nothing_is_called_saved(make_client, monkeypatc
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(client.store.answers, "save", full)
+    monkeypatch.setattr("pqpp_annotation.web.work.save_answer", full)
     answer = send(client, state, state["task"]["images"][0]["id"], {"label": 2})
     assert answer.status_code == 507 and "disk" in answer.json()["error"]
 

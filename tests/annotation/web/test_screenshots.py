@@ -15,6 +15,7 @@ from support.studies import do_all
 
 from pqpp_annotation.demo import make_demo
 from pqpp_annotation.demo.pictures import picture, scene
+from pqpp_annotation.store.people import everybody
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.study import make_study
 
@@ -45,8 +46,8 @@ def demo(folder):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    _, study, store = make_demo(folder)
-    served = Served(study, store, f"http://127.0.0.1:{port}", port)
+    _, store = make_demo(folder)
+    served = Served(store.study, store, f"http://127.0.0.1:{port}", port)
     served.start()
     yield served
     served.stop()
@@ -59,7 +60,7 @@ def test_annotating_in_light_and_dark_and_the_owners_view(tmp_path, visitor, kee
         page = visitor().open(link)
         page.locator("main form button.primary").click()
         page.wait_for_selector("html[data-ready]")
-        [*_, person] = served.store.people.all()
+        [*_, person] = everybody(served.store)
         with served.store.writing() as db:  # practice is another picture
             db.execute(update(Person).where(Person.id == person.id).values(trained=1))
         do_all(served.store, person.id, most=6)

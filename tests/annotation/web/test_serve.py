@@ -18,9 +18,9 @@ from support.processes import run_python
 from support.studies import small_study
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.web.limits import Limit
 from pqpp_annotation.web.serve import serve
 from pqpp_annotation.web.sessions import Sessions, read_secret
+from pqpp_annotation.web.site import Limit
 
 ROOT = Path(__file__).parents[3]
 CODE = "import sys; from pqpp_cli.main import main; sys.exit(main(sys.argv[1:]))"
@@ -145,17 +145,22 @@ def test_the_container_starts_what_there_is():
         if line.startswith(start)
         for word in json.loads(line.removeprefix(start))
     ]
-    from pqpp_cli.main import build_parser
+    from pqpp_cli.commands import named
+    from pqpp_files.options.recipe import read_recipe
 
-    options = build_parser().parse_args(words[1:])
-    assert (options.action, options.host, options.port) == ("serve", "0.0.0.0", 8000)
+    command = read_recipe(*named(words[1:]))
+    assert (type(command).__name__, command.host, command.port) == (
+        "AnnotateServe",
+        "0.0.0.0",
+        8000,
+    )
 
 
 def test_every_command_of_the_page_is_one(monkeypatch):
-    from pqpp_cli.main import build_parser
+    from pqpp_cli.commands import named
 
     text = (ROOT / "docs" / "annotation.md").read_text("utf-8")
     commands = re.findall(r"^(?:`)?pqpp (annotate [^`#\n&]+)", text, re.MULTILINE)
     assert len(commands) >= 6
     for command in commands:
-        assert build_parser().parse_args(shlex.split(command)).command == "annotate"
+        assert named(shlex.split(command))[0].__name__.startswith("Annotate")

@@ -14,8 +14,7 @@ from support.made_assessor import Redness, rednesses, write_images  # noqa: E402
 
 from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
-from pqpp_feedback.assess.run import assess  # noqa: E402
-from pqpp_feedback.assess.shards import AssessShard  # noqa: E402
+from pqpp_feedback.assess.run import AssessShard, assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts  # noqa: E402
 from pqpp_files.shards import find_shards, run_shards  # noqa: E402
 
@@ -49,7 +48,7 @@ KILLED = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from support.made_assessor import Redness
-from pqpp_feedback.assess.shards import AssessShard
+from pqpp_feedback.assess.run import AssessShard
 from pqpp_files.shards import find_shards, run_shards
 folder, after = sys.argv[2], int(sys.argv[3])
 job = AssessShard(lambda: [Redness(after)], folder, batch_size=2)

@@ -12,12 +12,12 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 from support.made_assessor import Redness, write_images  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
-from pqpp_feedback.assess.errors import AssessError  # noqa: E402
 from pqpp_feedback.assess.gallery import Showing, found_boxes, verdict_gallery  # noqa: E402
 from pqpp_feedback.assess.people import PeopleSay  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
+from pqpp_feedback.errors import AssessError  # noqa: E402
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}"
 

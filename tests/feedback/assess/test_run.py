@@ -5,24 +5,24 @@ import random
 import struct
 import subprocess
 import sys
-import threading
-import time
 import zlib
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.made_assessor import Redness, write_images  # noqa: E402
 
-from pqpp_feedback.assess import run  # noqa: E402
+from pqpp_backbones.pretrained import Model  # noqa: E402
 from pqpp_feedback.assess.assessor import evidence_text  # noqa: E402
-from pqpp_feedback.assess.errors import AssessError  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import PART, assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts, recompute  # noqa: E402
+from pqpp_feedback.errors import AssessError, FeedbackError  # noqa: E402
 
 TESTS = Path(__file__).resolve().parents[2]
 
@@ -54,6 +54,21 @@ def test_rows_say_what_was_seen_and_why(pictures, tmp_path):
     assert json.loads(row["asked"]) == {"task": "colour"}
 
 
+def test_what_another_model_said_is_not_replaced(pictures, tmp_path):
+    place = tmp_path / "v.parquet"
+    assess(pictures, [Redness()], place)
+    assess(pictures, [Redness()], place)  # the same one may
+    before = place.read_bytes()
+    other = Redness()
+    other.models = {"eye": Model("another/eye", "abc")}
+    with pytest.raises(AssessError, match=r"holds verdicts of redness-mean by .*someone/eye"):
+        assess(pictures, [other], place)
+    assert place.read_bytes() == before and other.batches == []
+    pq.write_table(pa.table({"a": [1]}), place)
+    with pytest.raises(AssessError, match="is no table of verdicts; name another file"):
+        assess(pictures, [Redness()], place)
+
+
 def test_order_batches_and_processes_change_no_byte(pictures, tmp_path, monkeypatch):
     assess(pictures, [Redness()], tmp_path / "v.parquet")
     expected = (tmp_path / "v.parquet").read_bytes()
@@ -63,7 +78,8 @@ def test_order_batches_and_processes_change_no_byte(pictures, tmp_path, monkeypa
         assert (tmp_path / "w.parquet").read_bytes() == expected
     for rank in (2, 1, 0):  # the last one finds the others' parts, and joins them
         one = Redness()
-        assess(shuffled, [one], tmp_path / "x.parquet", processes=(rank, 3))
+        ran = assess(shuffled, [one], tmp_path / "x.parquet", share=f"{rank}/3")
+        assert (ran.missing == 0) == (ran.rows == len(pictures)) == (rank == 0)
         assert sum(map(len, one.batches)) < len(pictures)
     assert (tmp_path / "x.parquet").read_bytes() == expected
     assert not list(tmp_path.glob(".*"))
@@ -84,15 +100,14 @@ from pqpp_feedback.assess.run import assess
 folder = Path(sys.argv[2])
 prompts = [{"prompt_id": n, "prompt": f"a red {n}", "task": "colour"} for n in range(50)]
 found, _ = find_pictures(folder, prompts)
-processes = tuple(map(int, sys.argv[4:])) or None
-assess(found, [Redness(int(sys.argv[3]))], folder / "k.parquet", 8, processes=processes)
+assess(found, [Redness(int(sys.argv[3]))], folder / "k.parquet", 8, share=sys.argv[4] or None)
 """
 
 
 def test_a_killed_run_goes_on_to_the_same_bytes(pictures, tmp_path):
     assess(pictures, [Redness()], tmp_path / "v.parquet")
     for after in (PART + 1, 20):
-        words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), str(after)]
+        words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), str(after), ""]
         assert subprocess.run(words, check=False).returncode == -9
         assert not (tmp_path / "k.parquet").exists()
     last = Redness()
@@ -102,43 +117,31 @@ def test_a_killed_run_goes_on_to_the_same_bytes(pictures, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_dead_process_ends_the_wait_and_its_parts_are_made_by_the_next_run(
-    pictures, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(run, "_PATIENCE_SECONDS", 0.5)
-    words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), "32", "1", "2"]
+def test_what_a_dead_process_left_is_made_by_the_next_run(pictures, tmp_path):
+    words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), "32", "1/2"]
     assert subprocess.run(words, check=False).returncode == -9
-    said = "1 of 4 parts are missing, and no other process gave a sign of life for 0.5 s; run it"
-    with pytest.raises(AssessError, match=said):
-        assess(pictures, [Redness()], tmp_path / "k.parquet", processes=(0, 2))
+    ran = assess(pictures, [Redness()], tmp_path / "k.parquet", share="0/2")  # does not wait
+    assert (ran.missing, ran.rows) == (1, 0) and "1 parts are left" in ran.lines()[-1]
     assert not (tmp_path / "k.parquet").exists()
-    assess(pictures, [Redness()], tmp_path / "k.parquet")
+    last = Redness()
+    assess(pictures, [last], tmp_path / "k.parquet")
+    assert sum(map(len, last.batches)) == len(pictures) % PART
     assess(pictures, [Redness()], tmp_path / "v.parquet")
     assert (tmp_path / "k.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_process_that_is_alive_is_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "_PATIENCE_SECONDS", 0.6)
-    monkeypatch.setattr(run, "_BEAT_SECONDS", 0.1)
-    parts = [tmp_path / "0.json", tmp_path / "1.json"]
-
-    def slow():
-        with run._beating(tmp_path / "1.beat", True):
-            time.sleep(2)  # longer than the patience
-            for part in parts:
-                part.touch()
-
-    worker = threading.Thread(target=slow)
-    worker.start()
-    run._wait_for(parts)
-    worker.join()
-    with run._beating(tmp_path / "2.beat", False):
-        assert not (tmp_path / "2.beat").exists()
+def test_processes_that_end_together_leave_one_table(pictures, tmp_path):
+    assess(pictures, [Redness()], tmp_path / "v.parquet")
+    words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), "1000"]
+    running = [subprocess.Popen([*words, f"{rank}/2"]) for rank in range(2)]
+    assert [process.wait(100) for process in running] == [0, 0]
+    assert (tmp_path / "k.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_other_settings_take_over_no_parts(pictures, tmp_path):
-    assess(pictures, [Redness()], tmp_path / "v.parquet", processes=(1, 2))
+    assess(pictures, [Redness()], tmp_path / "v.parquet", share="1/2")
     other = Redness(at_least=0.9)
     assess(pictures, [other], tmp_path / "v.parquet")
     assert sum(map(len, other.batches)) == len(pictures)
@@ -148,8 +151,8 @@ def test_other_settings_take_over_no_parts(pictures, tmp_path):
 def test_scores_are_computed_again_from_what_was_kept(pictures, tmp_path):
     assess(pictures, [Redness()], tmp_path / "v.parquet")
     rows = list(read_verdicts(tmp_path / "v.parquet"))
-    assert list(recompute(rows, Redness())) == rows
-    strict = list(recompute(rows, Redness(at_least=0.9)))
+    assert list(recompute(rows, [Redness()])) == rows
+    strict = list(recompute(rows, [Redness(at_least=0.9)]))
     assert [row["score"] for row in strict] == [row["score"] for row in rows]
     assert sum(row["verdict"] for row in strict) < sum(row["verdict"] for row in rows)
 
@@ -252,7 +255,7 @@ def test_what_cannot_be_assessed_at_all_is_refused(pictures, tmp_path):
         assess(pictures[:1] * 2, [Redness()], tmp_path / "v.parquet")
     with pytest.raises(AssessError, match="prompt_id '1' stands twice"):
         find_pictures(tmp_path, [{"prompt_id": 1, "prompt": "a"}, {"prompt_id": "1"}])
-    with pytest.raises(AssessError, match="`batch_size` is 0"):
+    with pytest.raises(FeedbackError, match="`batch_size` is 0"):
         assess(pictures, [Redness()], tmp_path / "v.parquet", 0)
     with pytest.raises(AssessError, match="evidence is no JSON"):
         evidence_text({"a": object()})
@@ -275,7 +278,7 @@ def test_evidence_of_another_form_is_refused(evidence, pictures, tmp_path):
     assess(pictures[:1], [Redness()], tmp_path / "v.parquet")
     [row] = read_verdicts(tmp_path / "v.parquet")
     with pytest.raises(AssessError, match=r"the evidence of .* is n"):
-        list(recompute([{**row, "evidence": evidence}], Redness()))
+        list(recompute([{**row, "evidence": evidence}], [Redness()]))
 
 
 def test_columns_of_another_type_are_refused(pictures, tmp_path):

@@ -9,8 +9,8 @@ from support.benchmark_folders import write_gimbrr
 
 from pqpp_cli.main import main
 from pqpp_feedback.assess.agreement import agreement, ranking
-from pqpp_feedback.assess.errors import AssessError
 from pqpp_feedback.assess.tables import FIGURE_STYLES, Figures, figures_text
+from pqpp_feedback.errors import AssessError
 from pqpp_feedback.gimbrr.bench import agreement_by, bench_gimbrr, joined_verdicts, sentences
 
 ALGORITHMS = {"Dalle": "dalle2", "MJ": "midjourney", "SD2.1": "sd2.1", "SD1.5": "sd1.5"}
@@ -151,10 +151,10 @@ def test_tables_in_every_style(tmp_path, cache):
 
 def test_the_command_prints_the_tables(tmp_path, cache, capsys):
     write_gimbrr(tmp_path / "gimbrr")
-    words = ["bench", "--benchmark", "gimbrr", "--data-dir", str(tmp_path / "gimbrr")]
+    words = ["bench", "gimbrr", "--data-dir", str(tmp_path / "gimbrr")]
     assert main([*words, "--output", str(tmp_path / "t.csv")]) == 0
     assert (tmp_path / "t.csv").read_text().startswith("table,row,column,value\nrates,0,task,")
     assert main([*words, "--predictors", "n_words"]) == 2
-    assert "--predictors: --dataset gimbrr has none" in capsys.readouterr().err
+    assert "--predictors is unknown" in capsys.readouterr().err
     assert main([*words, "--split", "test"]) == 2
-    assert "leave it out" in capsys.readouterr().err
+    assert "--split is unknown" in capsys.readouterr().err

@@ -11,14 +11,18 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 from support.tiny_eyes import KINDS, save_detector  # noqa: E402
 from support.tiny_models import save_clip, save_vit  # noqa: E402
 
+from pqpp_backbones.errors import CheckpointError  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_feedback.assess.detector import DetectorEye, apart  # noqa: E402
-from pqpp_feedback.assess.errors import AssessError  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
-from pqpp_feedback.gimbrr.asked import VOCABULARY  # noqa: E402
+from pqpp_feedback.errors import AssessError  # noqa: E402
+from pqpp_feedback.gimbrr.conditions import Condition  # noqa: E402
 from pqpp_feedback.gimbrr.eyes import ClipEye  # noqa: E402
-from pqpp_feedback.gimbrr.seen import TEMPLATES, Seen  # noqa: E402
-from pqpp_models.errors import CheckpointError  # noqa: E402
+from pqpp_feedback.gimbrr.seen import (  # noqa: E402
+    TEMPLATES,
+    VOCABULARY,
+    Seen,
+)
 
 
 def pictures(number, seed=0):
@@ -73,7 +77,8 @@ def test_detectors_of_four_kinds_give_boxes_by_name(tmp_path, kind):
     couch, hat = ("couch", "hat") if is_open else ("Sofa", None)
     assert found[0]["labels"] == {"apple": "apple", "couch": couch, "hat": hat}
     seen = Seen({"detector": found[0]})
-    assert seen.can_emit("apple") and seen.can_emit("hat") == is_open
+    lacking = [seen.lacking([Condition("counts", name)]) for name in ("apple", "hat")]
+    assert not lacking[0] and (not lacking[1]) == is_open
     boxes = [box for one in found for box in one["boxes"]]
     if kind != "rt_detr":  # whose random scores are low
         assert boxes
@@ -164,6 +169,11 @@ def test_the_command_assesses_and_scores_again_without_models(study, eyes, capsy
     (study / "people.csv").write_text("prompt_id,model,matched\n1,m,true\n2,m,false\n")
     assert main([*again, "--people", str(study / "people.csv")]) == 0
     assert "gimbrr-published: agreement with people: accuracy" in capsys.readouterr().err
+    (study / "w.parquet").unlink()
+    fit = ["--people", str(study / "people.csv"), "--fit-calibration", str(study / "c.json")]
+    assert main([*again, *fit]) == 2  # two answers are too few
+    assert "collect more answers" in capsys.readouterr().err
+    assert not (study / "w.parquet").exists() and not (study / "c.json").exists()
 
 
 def test_batches_change_no_byte_of_the_table(study, eyes):
@@ -189,7 +199,7 @@ def test_batches_change_no_byte_of_the_table(study, eyes):
         (["--evidence", "PROMPTS", "--file", "PROMPTS"], "it holds the prompts"),
         (["--evidence", "PROMPTS"], "no Parquet"),
         (["--image-dir", "STUDY", "--output", "STUDY/v.csv"], "name a file in .parquet"),
-        (["--image-dir", "STUDY", "--batch-size", "0"], "`batch_size` is 0"),
+        (["--image-dir", "STUDY", "--batch-size", "0"], "--batch-size is 0"),
         (["--image-dir", "STUDY", "--people", "PROMPTS"], "no column 'model'"),
         (["--evidence", "PROMPTS", "--people", "STUDY/none.csv"], "none.csv"),
         (["--image-dir", "STUDY"], "no image has a usable prompt"),

@@ -13,11 +13,12 @@ from support.richhf_scenes import write_scenes  # noqa: E402
 from support.tiny_models import load_script, save_clip  # noqa: E402
 from support.tiny_rahf import tiny_feedback  # noqa: E402
 
+from pqpp_backbones.errors import CheckpointError  # noqa: E402
+from pqpp_feedback.errors import FeedbackError  # noqa: E402
 from pqpp_feedback.rahf.bench.baselines import TrainedBaseline  # noqa: E402
-from pqpp_feedback.rahf.bench.experiments import bench_richhf  # noqa: E402
-from pqpp_feedback.rahf.bench.tables import TABLES  # noqa: E402
+from pqpp_feedback.rahf.bench.experiments import bench_richhf, published  # noqa: E402
 from pqpp_files.errors import FileError  # noqa: E402
-from pqpp_models import CheckpointError, PredictorError  # noqa: E402
+from pqpp_files.options.option import RecipeError  # noqa: E402
 
 
 @pytest.fixture
@@ -66,13 +67,13 @@ def test_baselines_are_trained_saved_and_benched(baseline, scenes, tmp_path):
     card = (folder / "README.md").read_text()
     assert "`baseline`: " + baseline in card and "plausibility_plcc" in card
     assert str(tmp_path) not in card
-    with pytest.raises(PredictorError, match="holds a finished model; add --overwrite"):
+    with pytest.raises(RecipeError, match="holds a finished model; add `overwrite`"):
         script.train_baseline(recipe, *splits)
     # What was saved says on the same split what the trained one said.
     found = bench_richhf([str(folder)], "validation", *data)
     heatmaps = [f"{name}_heatmap" for name in ("implausibility", "misalignment")]
     wanted = ["scores", *(heatmaps if baseline == "resnet" else [])]
-    assert [name for name in TABLES if rows_of(found, name)] == wanted
+    assert [name for name in published()["tables"] if rows_of(found, name)] == wanted
     for name in wanted:
         (row,) = [row for row in found[name]["rows"] if not row["published"]]
         values = dict(zip(found[name]["columns"], row["values"], strict=True))
@@ -87,13 +88,13 @@ def test_the_tables_stand_beside_the_published_ones(scenes, tmp_path):
     assert rows_of(found, "scores") == [str(saved), f"CLIP similarity ({clip})"]
     assert rows_of(found, "misalignment_heatmap") == [str(saved), f"CLIP gradient ({clip})"]
     assert rows_of(found, "implausibility_heatmap") == rows_of(found, "keywords") == [str(saved)]
-    with pytest.raises(PredictorError, match="no model was named"):
+    with pytest.raises(FeedbackError, match="no model was named"):
         bench_richhf([], "validation", *data)
-    with pytest.raises(PredictorError, match="`limit` is 0"):
+    with pytest.raises(FeedbackError, match="`limit` is 0"):
         bench_richhf([str(saved)], "validation", *data, limit=0)
-    with pytest.raises(CheckpointError, match="holds no usable CLIP-like model"):
+    with pytest.raises(CheckpointError, match="none is no CLIP-like model"):
         bench_richhf([], "validation", *data, clip=str(tmp_path / "none"))
-    with pytest.raises(CheckpointError, match="give a CLIP-like model"):
+    with pytest.raises(CheckpointError, match="does not embed both texts and images"):
         bench_richhf([], "validation", *data, clip=str(save_resnet(tmp_path / "resnet")))
 
 
@@ -103,7 +104,7 @@ def test_the_command_prints_the_four_tables(scenes, tmp_path, capsys):
     from pqpp_cli.main import main
 
     saved = tiny_feedback().save_pretrained(tmp_path / "mine")
-    words = ["bench", "--dataset", "richhf", "--models", str(saved)]
+    words = ["bench", "richhf", "--models", str(saved)]
     words += ["--data-dir", str(scenes / "richhf")]
     words += ["--pickapic-dir", str(scenes / "pickapic"), "--limit", "3", "--split", "test"]
     logging.enable_progress_bar()
@@ -117,10 +118,10 @@ def test_the_command_prints_the_four_tables(scenes, tmp_path, capsys):
     assert rows in text and "CVPR 2024" in text
     assert main([*words, "--format", "json", "--no-published"]) == 0
     found = json.loads(capsys.readouterr().out)["tables"]
-    assert [len(found[name]["rows"]) for name in TABLES] == [1, 1, 1, 1]
-    assert {found[name]["data"] for name in TABLES} == {rows.split(": ")[1].strip()}
-    assert main([*words, "--split", "dev"]) == 2
-    assert "--split dev: richhf has train, validation, test" in capsys.readouterr().err
+    assert [len(found[name]["rows"]) for name in published()["tables"]] == [1, 1, 1, 1]
+    assert {found[name]["data"] for name in published()["tables"]} == {rows.split(": ")[1].strip()}
+    assert main([*words[:-1], "dev"]) == 2
+    assert "--split is 'dev'; choose among train, validation, test" in capsys.readouterr().err
 
 
 def test_a_broken_baseline_is_refused(tmp_path):
@@ -137,12 +138,12 @@ def test_a_broken_baseline_is_refused(tmp_path):
     with pytest.raises(FileError, match=r"other things \(notes.txt\); name a new folder"):
         made.save_pretrained(saved)
     assert (saved / "notes.txt").read_text() == "mine" and TrainedBaseline.is_saved_in(saved)
-    with pytest.raises(CheckpointError, match="holds no usable backbone"):
+    with pytest.raises(CheckpointError, match="is no CLIP-like model"):
         TrainedBaseline.from_backbone("clip", str(tmp_path / "none"))
     clip = save_clip(tmp_path / "clip")
     with pytest.raises(CheckpointError, match="CLIPModel is no network of stages like ResNet"):
         TrainedBaseline.from_backbone("resnet", str(clip))
-    with pytest.raises(CheckpointError, match="ResNetModel is no model like CLIP"):
+    with pytest.raises(CheckpointError, match="does not embed both texts and images"):
         TrainedBaseline.from_backbone("clip", str(tmp_path / "resnet"))
 
 
@@ -150,7 +151,7 @@ def test_the_output_is_checked_before_the_work(tmp_path, capsys):
     from pqpp_cli.main import main
 
     # There is neither the model nor the data, which would be told otherwise.
-    words = ["bench", "--dataset", "richhf", "--models", str(tmp_path / "none")]
+    words = ["bench", "richhf", "--models", str(tmp_path / "none")]
     words += ["--split", "test", "--data-dir", str(tmp_path / "none")]
     assert main([*words, "--format", "csv", "--output", str(tmp_path)]) == 2
     assert "is a folder; name a file" in capsys.readouterr().err
@@ -163,10 +164,10 @@ def test_a_saved_baseline_says_the_same(tmp_path):
     backbone = save_resnet(tmp_path / "backbone")
     made = TrainedBaseline.from_backbone("resnet", str(backbone), 32)
     loaded = TrainedBaseline.from_pretrained(made.save_pretrained(tmp_path / "saved"))
-    pixels = torch.randn(2, 3, 32, 32)
+    batch = torch.randn(2, 3, 32, 32), torch.zeros(2, 2, 32, 32), torch.zeros(2, 4)
     made.model.eval()
     with torch.no_grad():
-        before, after = made.model(pixels), loaded.model(pixels)
+        before, after = made.model(*batch), loaded.model(*batch)
     assert np.allclose(before.scores, after.scores, atol=1e-6)
     assert np.allclose(before.heatmaps, after.heatmaps, atol=1e-6)
 

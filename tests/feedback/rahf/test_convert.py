@@ -11,11 +11,11 @@ transformers = pytest.importorskip("transformers", reason="RAHF needs transforme
 
 from torch.nn import functional  # noqa: E402
 
+from pqpp_backbones.errors import CheckpointError  # noqa: E402
 from pqpp_feedback.rahf import RahfForRichFeedback, convert_rahf  # noqa: E402
-from pqpp_feedback.rahf.convert_rahf import config_of, convert, read_weights  # noqa: E402
-from pqpp_models import CheckpointError  # noqa: E402
+from pqpp_feedback.rahf.convert_rahf import Layout, config_of, convert, read_weights  # noqa: E402
 
-C, GRID, PATCH, HEADS = 16, 8, 4, 2
+C, GRID, PATCH, HEADS = 16, 8, 4, 2  # of the heads each has 64 channels
 SCORES = ("plausibility", "alignment", "aesthetics", "overall")
 DECONVS = (16, 8, 8, 4)
 TEXT = {"num_heads": 2, "d_kv": 8}
@@ -27,7 +27,7 @@ def towers():
     layers = {"num_hidden_layers": 2, "num_attention_heads": HEADS, "intermediate_size": 24}
     vit = transformers.ViTModel(
         transformers.ViTConfig(
-            hidden_size=12, image_size=GRID * PATCH, patch_size=PATCH, hidden_act="gelu", **layers
+            hidden_size=128, image_size=GRID * PATCH, patch_size=PATCH, hidden_act="gelu", **layers
         ),
     ).eval()
     t5 = transformers.T5ForConditionalGeneration(
@@ -82,7 +82,7 @@ def random_weights(towers):
     found |= {f"t5.{name}": value for name, value in t5.state_dict().items()}
     generator = torch.Generator().manual_seed(1)
     score_sizes = (C, C // 2, C // 4, C // 8, C // 8, C // 16)
-    for name, shape in layout(C, 12, GRID, (12, 8), DECONVS, score_sizes, (20, 10)).items():
+    for name, shape in layout(C, 128, GRID, (12, 8), DECONVS, score_sizes, (20, 10)).items():
         value = torch.randn(*shape, generator=generator)
         if name.endswith("weight"):
             value /= math.sqrt(math.prod(shape[1:]))
@@ -155,7 +155,7 @@ def independent_forward(w, towers, pixels, ids):
 @torch.no_grad()
 def test_converted_weights_compute_what_the_layout_says(towers):
     weights = random_weights(towers)
-    model = convert(weights, vision_heads=HEADS)
+    model = convert(weights)
     pixels = torch.randn(2, 3, GRID * PATCH, GRID * PATCH)
     ids = torch.randint(2, 40, (2, 5))
     expected = independent_forward(weights, towers, pixels, ids)
@@ -170,9 +170,7 @@ def test_converted_weights_compute_what_the_layout_says(towers):
     states = found.encoder_states
     encoded = transformers.modeling_outputs.BaseModelOutput(last_hidden_state=states)
     theirs = towers[1](encoder_outputs=encoded, labels=labels).logits
-    assert torch.allclose(
-        model.decode(states, found.encoder_mask, labels=labels), theirs, atol=1e-5
-    )
+    assert torch.allclose(model(pixels, ids, labels=labels).logits, theirs, atol=1e-5)
 
 
 def test_the_published_sizes_are_recognised():
@@ -197,7 +195,7 @@ def test_the_published_sizes_are_recognised():
     shapes |= layout(768, 1024, 24, (768, 384), deconvs, score_sizes, (512, 128))
     # One number in each place: shapes without the memory.
     weights = {name: torch.zeros(1).expand(*shape) for name, shape in shapes.items()}
-    config = config_of(weights, None, None, None)
+    config = config_of(Layout(weights))
     assert (config.grid_size, config.heatmap_size, config.score_map_size) == (24, 384, 24)
     vision, text = config.vision_config, config.text_config
     sizes = vision.num_hidden_layers, vision.num_attention_heads, vision.image_size
@@ -208,7 +206,7 @@ def test_the_published_sizes_are_recognised():
     assert config.score_dense_sizes == [512, 128]
     with torch.device("meta"):
         model = RahfForRichFeedback(config)
-    found = convert_rahf.renamed(weights)
+    found = convert_rahf.renamed(Layout(weights))
     assert {k: v.shape for k, v in found.items()} == {
         k: v.shape for k, v in model.state_dict().items() if k in found
     }
@@ -223,7 +221,7 @@ def test_files_of_both_kinds_are_read(towers, tmp_path):
     torch.save({"state_dict": {f"module.{k}": v for k, v in weights.items()}}, tmp_path / "w.pt")
     save_file({k: v.clone() for k, v in weights.items()}, tmp_path / "w.safetensors")
     for name in ("w.pt", "w.safetensors"):
-        model = convert(read_weights(tmp_path / name), vision_heads=HEADS)
+        model = convert(read_weights(tmp_path / name))
         scale = model.score_heads["overall"].norms[0].weight
         assert np.allclose(
             scale.detach(), weights["score_predictor.overall.conv_layers.1.scale"].flatten()
@@ -239,11 +237,11 @@ def test_wrong_files_are_refused(towers, tmp_path):
     weights = random_weights(towers)
     del weights["score_predictor.overall.linear_layers.4.bias"]
     with pytest.raises(CheckpointError, match=r"no 'score_predictor\.overall\.linear_layers"):
-        convert(weights, vision_heads=HEADS)
+        convert(weights)
     weights = random_weights(towers)
     weights["extra.weight"] = weights["t5.extra"] = torch.zeros(2)
     with pytest.raises(CheckpointError, match=r"text_model\.extra"):
-        convert(weights, vision_heads=HEADS)
+        convert(weights)
 
 
 def test_the_command_needs_a_tokenizer_and_a_folder_of_its_own(
@@ -251,7 +249,7 @@ def test_the_command_needs_a_tokenizer_and_a_folder_of_its_own(
 ):
     from safetensors.torch import save_file
 
-    from pqpp_models.training.script import run_script
+    from pqpp_backbones.training.script import run_script
 
     weights = {name: value.clone() for name, value in random_weights(towers).items()}
     save_file(weights, tmp_path / "w.safetensors")

@@ -163,9 +163,9 @@ def test_published_files_are_known_by_their_bytes(tmp_path, monkeypatch):
 def test_a_split_that_is_not_there_is_told(tmp_path, split, dataset, said):
     pytest.importorskip("torch", reason="examples need torch")
     from pqpp_feedback.rahf.examples import load_split
-    from pqpp_models import PredictorError
+    from pqpp_files.errors import PqppError
 
-    with pytest.raises(PredictorError, match=said):
+    with pytest.raises(PqppError, match=said):
         load_split(split, None, None, dataset.replace("FOLDER", str(tmp_path)), "richhf")
 
 

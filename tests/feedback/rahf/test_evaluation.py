@@ -7,6 +7,8 @@ import json
 import numpy as np
 import pytest
 
+from pqpp_feedback.assess.tables import FIGURE_STYLES
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.bench.evaluation import (
     PredictedSplit,
     Truth,
@@ -14,8 +16,7 @@ from pqpp_feedback.rahf.bench.evaluation import (
     keyword_figures,
     summary,
 )
-from pqpp_feedback.rahf.bench.tables import STYLES, TABLES, format_tables, published, tables
-from pqpp_models import PredictorError
+from pqpp_feedback.rahf.bench.experiments import format_tables, published, tables
 
 
 @pytest.fixture
@@ -70,17 +71,17 @@ def test_published_figures_stand_beside_ours(truth):
     assert row["plausibility_plcc"] == 0.739 and row["alignment_srcc"] == 0.564
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", FIGURE_STYLES)
 def test_each_format_has_the_four_tables(style, truth):
     own = {"own_model": feedback_figures(PredictedSplit(scores=truth.scores), truth)}
     text = format_tables(style, tables(own))
     assert "0.739" in text and text.endswith("\n")
     if style == "json":
         read = json.loads(text)
-        assert set(read["tables"]) == set(TABLES) and "CVPR 2024" in read["source"]
+        assert set(read["tables"]) == set(published()["tables"]) and "CVPR 2024" in read["source"]
     elif style == "csv":
         rows = list(csv.DictReader(io.StringIO(text)))
-        assert {row["table"] for row in rows} == set(TABLES)
+        assert {row["table"] for row in rows} == set(published()["tables"])
         mine = [row for row in rows if row["model"] == "own_model"]
         assert len(mine) == 8 and {row["published"] for row in mine} == {"False"}
     else:
@@ -95,7 +96,7 @@ def test_each_format_has_the_four_tables(style, truth):
 def test_the_published_rows_can_be_left_out_and_styles_are_checked():
     without = tables({}, with_published=False)
     assert all(table["rows"] == [] for table in without.values())
-    with pytest.raises(PredictorError, match="`style` is 'html'"):
+    with pytest.raises(FeedbackError, match="`style` is 'html'"):
         format_tables("html", without)
 
 

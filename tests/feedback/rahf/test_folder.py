@@ -4,8 +4,8 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from pqpp_feedback.assess.errors import AssessError  # noqa: E402
 from pqpp_feedback.assess.pictures import read_folder  # noqa: E402
+from pqpp_feedback.errors import AssessError  # noqa: E402
 from pqpp_files.errors import PqppError  # noqa: E402
 
 
@@ -43,7 +43,8 @@ def test_the_command_says_in_one_line_that_a_prompt_is_no_text(tmp_path, capsys)
 
     Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
     (tmp_path / "a.txt").write_bytes("caf\xe9".encode("latin-1"))
-    assert main(["feedback", str(tmp_path), "--model", str(tmp_path)]) == 2
+    words = ["assess", "rahf", "--image-dir", str(tmp_path), "--model", str(tmp_path)]
+    assert main(words) == 2
     said = capsys.readouterr()
     (line,) = said.err.splitlines()
     assert "a.png has a prompt in a.txt that cannot be read (UnicodeDecodeError)" in line
@@ -97,9 +98,10 @@ def test_a_damaged_image_is_a_row_with_the_reason(tmp_path, kind):
     images.mkdir()
     damage(images, kind)
     saved = tiny_feedback().save_pretrained(tmp_path / "rahf")
-    words = ["feedback", str(images), "--model", str(saved), "--batch-size", "2"]
+    words = ["assess", "rahf", "--image-dir", str(images), "--model", str(saved)]
+    words += ["--batch-size", "2", "--output", str(tmp_path / "verdicts.parquet")]
     words += ["--json", str(tmp_path / "j.json"), "--overlays", str(tmp_path / "tinted")]
-    assert main([*words, "--output", str(tmp_path / "page.html")]) == 0
+    assert main([*words, "--gallery", str(tmp_path / "page.html"), "--embed"]) == 0
     rows = json.loads((tmp_path / "j.json").read_text())
     assert [row["scores"] is None for row in rows] == [False, True, False]
     assert "it could not be read" in rows[1]["reason"]
@@ -110,16 +112,16 @@ def test_a_damaged_image_is_a_row_with_the_reason(tmp_path, kind):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--output", "FOLDER"], "is a folder; name a file"),
+        (["--gallery", "FOLDER"], "name a file in .html"),
         (["--json", "FOLDER"], "is a folder; name a file"),
         (["--json", "FOLDER/a.png/scores.json"], "a.png is a file; name a folder"),
         (["--overlays", "FOLDER/a.png"], "a.png is a file; name a folder"),
-        (["--output", "FOLDER/a.png"], "a.png is the input "),
-        (["--json", "FOLDER/a.txt"], "a.txt is the input "),
-        (["--sort-by", "foo"], "`sort_by` is 'foo'; choose among plausibility"),
-        (["--threshold", "2"], "`threshold` is 2.0; it must be from 0 to 1"),
-        (["--threshold", "nan"], "`threshold` is nan; it must be from 0 to 1"),
-        (["--batch-size", "0"], "`batch_size` is 0; it must be 1 or more"),
+        (["--card", "FOLDER/a.png"], "--card is unknown"),
+        (["--json", "FOLDER/a.txt/b"], "a.txt is a file; name a folder"),
+        (["--sort-by", "foo"], "--sort-by is 'foo'; choose among plausibility"),
+        (["--threshold", "2"], "--threshold is 2.0; it must be from 0 to 1"),
+        (["--threshold", "nan"], "--threshold is nan; it must be a finite number"),
+        (["--batch-size", "0"], "--batch-size is 0; it must be 1 or more"),
     ],
 )
 def test_options_are_checked_before_the_model_is_loaded(tmp_path, options, said, capsys):
@@ -130,9 +132,14 @@ def test_options_are_checked_before_the_model_is_loaded(tmp_path, options, said,
     Image.new("RGB", (8, 8)).save(images / "a.png")
     (images / "a.txt").write_text("a cat")
     options = [one.replace("FOLDER", str(images)) for one in options]
-    page = ["--output", str(tmp_path / "page.html")]
+    page = ["--gallery", str(tmp_path / "page.html"), "--output", str(tmp_path / "v.parquet")]
+    page = [word for word in page if "--gallery" not in options or word not in page[:2]]
     # There is no such model, which would be told otherwise.
-    assert main(["feedback", str(images), "--model", str(tmp_path / "none"), *page, *options]) == 2
+    words = ["assess", "rahf", "--image-dir", str(images), "--model", str(tmp_path / "none")]
+    try:
+        assert main([*words, *page, *options]) == 2
+    except SystemExit as ended:
+        assert ended.code == 2
     assert said in capsys.readouterr().err
     assert [one.name for one in tmp_path.iterdir()] == ["images"]
 
@@ -140,7 +147,7 @@ def test_options_are_checked_before_the_model_is_loaded(tmp_path, options, said,
 def test_grey_values_of_16_bit_are_scaled(tmp_path):
     import numpy as np
 
-    from pqpp_models.images.pairs import open_image
+    from pqpp_backbones.images.open_image import open_image
 
     grey = np.array([[0, 128, 129, 257, 32896, 65535]], dtype=np.uint16)
     Image.fromarray(grey).save(tmp_path / "grey.png")

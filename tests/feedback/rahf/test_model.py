@@ -8,12 +8,13 @@ pytest.importorskip("transformers", reason="RAHF needs transformers")
 
 from support.tiny_rahf import PROMPTS, tiny_feedback, tiny_processor  # noqa: E402
 
+from pqpp_backbones.errors import CheckpointError  # noqa: E402
 from pqpp_feedback import registration  # noqa: E402
+from pqpp_feedback.errors import FeedbackError  # noqa: E402
 from pqpp_feedback.rahf import FeedbackModel, RahfConfig, RahfForRichFeedback  # noqa: E402
-from pqpp_feedback.rahf.outputs import KEYWORD_TASK, TASKS, VARIANTS  # noqa: E402
-from pqpp_feedback.rahf.words import prompt_words, read_rewritten  # noqa: E402
+from pqpp_feedback.rahf.modeling_rahf import load_towers  # noqa: E402
+from pqpp_feedback.rahf.outputs import KEYWORD_TASK, TASK_STRINGS, VARIANTS  # noqa: E402
 from pqpp_files.errors import FileError  # noqa: E402
-from pqpp_models import CheckpointError, PredictorError  # noqa: E402
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (48, 40, 3), dtype=np.uint8)
 
@@ -57,13 +58,12 @@ def test_the_default_has_the_sizes_of_section_9():
 def test_the_default_has_seven_outputs():
     """Runs the full size once: some gigabytes of memory, some seconds."""
     model = RahfForRichFeedback(RahfConfig()).eval()
-    found = model(torch.zeros(1, 3, 224, 224), torch.ones(1, 9, dtype=torch.long))
+    inputs = torch.zeros(1, 3, 224, 224), torch.ones(1, 9, dtype=torch.long)
+    found = model(*inputs)
     assert found.heatmaps.shape == (1, 2, 224, 224) and found.scores.shape == (1, 4)
     assert found.encoder_states.shape == (1, 197 + 9, 768)
-    logits = model.decode(
-        found.encoder_states, found.encoder_mask, labels=torch.ones(1, 5, dtype=torch.long)
-    )
-    assert logits.shape == (1, 5, 32128)
+    found = model(*inputs, labels=torch.ones(1, 5, dtype=torch.long))
+    assert found.logits.shape == (1, 5, 32128)
 
 
 def test_the_augmented_variant_has_three_heads():
@@ -103,7 +103,7 @@ def test_tasks_must_be_named():
     feedback = tiny_feedback("augmented_prompt")
     batch = feedback.processor(images=[IMAGE], text=[PROMPTS[0]], tasks=[[3, 6]])
     del batch["task_ids"]
-    with pytest.raises(PredictorError, match="does not name them"):
+    with pytest.raises(FeedbackError, match="does not name them"):
         feedback.model(**batch)
 
 
@@ -243,9 +243,8 @@ def test_pretrained_towers_are_joined(kind, tmp_path):
         tower = whole.vision_model
     whole.save_pretrained(tmp_path / "vision")
     fields = {"score_conv_sizes": (8,), "score_dense_sizes": (8,), "heatmap_deconv_sizes": (8,)}
-    model = RahfForRichFeedback.from_towers(
-        str(tmp_path / "vision"), str(tmp_path / "t5"), heatmap_conv_sizes=(8,), **fields
-    ).eval()
+    towers = load_towers(str(tmp_path / "vision"), str(tmp_path / "t5"))
+    model = RahfForRichFeedback.joined(*towers, heatmap_conv_sizes=(8,), **fields).eval()
     pixels = torch.randn(1, 3, 32, 32)
     with torch.no_grad():
         expected = model.projection(tower.eval()(pixel_values=pixels).last_hidden_state)
@@ -268,14 +267,14 @@ def test_wrong_configurations_are_refused(fields, message):
 
 def test_images_of_another_size_are_refused():
     feedback = tiny_feedback()
-    with pytest.raises(PredictorError, match=r"give \(batch, 3, 32, 32\)"):
+    with pytest.raises(FeedbackError, match=r"give \(batch, 3, 32, 32\)"):
         feedback.model(torch.zeros(1, 3, 16, 16), torch.ones(1, 2, dtype=torch.long))
 
 
 def test_task_strings_are_distinct_tokens():
     processor = tiny_processor("augmented_prompt")
-    rows = [tuple(processor.input_ids("a cat", task)) for task in range(len(TASKS))]
-    assert len(set(rows)) == len(TASKS) == 7
+    rows = [tuple(processor.input_ids("a cat", task)) for task in range(len(TASK_STRINGS))]
+    assert len(set(rows)) == len(TASK_STRINGS) == 7
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -292,14 +291,11 @@ def test_odd_prompts_are_judged(variant):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_free_rewriting_is_read_too(variant):
+def test_prompts_are_rewritten_freely_too(variant):
     feedback = tiny_feedback(variant)
     feedback.processor.max_target_length = 8
-    texts = feedback.rewrite([IMAGE] * 3, PROMPTS, batch_size=2)
-    assert len(texts) == 3
-    for text, prompt in zip(texts, PROMPTS, strict=True):
-        assert len(read_rewritten(text, prompt)) == len(prompt_words(prompt))
-    with pytest.raises(PredictorError, match=r"1 image\(s\) and 0 prompt\(s\)"):
+    assert len(feedback.rewrite([IMAGE] * 3, PROMPTS, batch_size=2)) == 3
+    with pytest.raises(FeedbackError, match=r"1 image\(s\), 0 prompt\(s\)"):
         feedback.rewrite([IMAGE], [])
 
 
@@ -334,40 +330,43 @@ class TestProcessorOptions:
     def test_a_length_keeps_whole_words(self):
         processor = tiny_processor()
         words = [len(one) for one in processor.word_ids(PROMPTS[2])]
-        longest = max(len(processor.tokenizer.encode(task)) for task in TASKS)
+        longest = max(len(processor.tokenizer.encode(task)) for task in TASK_STRINGS)
         for kept in range(1, len(words)):
             limit = longest + 1 + sum(words[:kept])
             found = processor(text=PROMPTS[2], max_length=limit)["input_ids"]
             assert found.shape == (1, sum(words[:kept]) + 1)
-        with pytest.raises(PredictorError, match="`max_length` is 3; the task, a word and the end"):
+        with pytest.raises(FeedbackError, match="`max_length` is 3; the task, a word and the end"):
             processor(text="a", max_length=3)
 
     @pytest.mark.parametrize(
         ("given", "said"),
         [
             ({"text": [None]}, "the text at index 0 is None"),
-            ({"text": 5}, "`text` is 5; give a prompt"),
-            ({"text": "a", "padding": False}, "`padding` is False; True, 'longest', 'max_length'"),
+            ({"text": 5}, "the text at index 0 is 5; give a prompt"),
+            ({"text": "a", "padding": False}, "`padding` is False; choose among .*'longest'"),
             ({"text": "a", "truncation": False}, "`truncation` is False"),
-            ({"text": "a", "return_tensors": "tf"}, "`return_tensors` is 'tf'; 'pt', 'np'"),
+            (
+                {"text": "a", "return_tensors": "tf"},
+                "`return_tensors` is 'tf'; choose",
+            ),
             ({"text": "a", "max_length": "9"}, "`max_length` is '9'"),
             ({"text": "a", "paddin": True}, "no option 'paddin'"),
         ],
     )
     def test_other_values_are_refused(self, given, said):
-        with pytest.raises(PredictorError, match=said):
+        with pytest.raises(FeedbackError, match=said):
             tiny_processor()(**given)
 
     @pytest.mark.parametrize(
         "tasks", [[[9]], [[-1]], [[]], [], [[0], [1]], [["a"]], [[0.5]], 5, [0]]
     )
     def test_unknown_tasks_are_refused(self, tasks):
-        with pytest.raises(PredictorError, match="`tasks` "):
+        with pytest.raises(FeedbackError, match="`tasks` "):
             tiny_processor("augmented_prompt")(text="a", tasks=tasks)
 
     def test_tasks_of_other_numbers_are_refused(self):
         processor = tiny_processor("augmented_prompt")
-        with pytest.raises(PredictorError, match=r"`tasks` holds \[2\]; give as many for each"):
+        with pytest.raises(FeedbackError, match=r"`tasks` is .*; give as many for each"):
             processor(text=["a", "b"], tasks=[[0, 1], [2]])
         found = processor(text=["a", "b"], tasks=np.array([[0, 6], [1, 6]]))
         assert found["task_ids"].tolist() == [[0, 6], [1, 6]]
@@ -376,11 +375,11 @@ class TestProcessorOptions:
 def test_a_processor_of_the_other_variant_is_refused():
     many, one = tiny_feedback("augmented_prompt"), tiny_feedback()
     batch = many.processor(images=IMAGE, text="a")
-    with pytest.raises(PredictorError, match=r"has shape \(1, 7, .*the multi-head variant takes"):
+    with pytest.raises(FeedbackError, match=r"has shape \(1, 7, .*the multi-head variant takes"):
         one.model(**batch)
-    with pytest.raises(PredictorError, match="`task_ids` does not name them"):
+    with pytest.raises(FeedbackError, match="`task_ids` does not name them"):
         many.model(**one.processor(images=IMAGE, text="a"))
-    with pytest.raises(PredictorError, match="`task_ids` does not name them"):
+    with pytest.raises(FeedbackError, match="`task_ids` does not name them"):
         many.model(**{**batch, "task_ids": torch.zeros(2, 3, dtype=torch.long)})
 
 
@@ -425,11 +424,11 @@ class TestTowers:
     def test_towers_without_a_square_of_patches_are_refused(self):
         from transformers import SwinConfig, T5Config, ViTConfig
 
-        with pytest.raises(PredictorError, match="a SwinConfig, whose stages merge patches"):
+        with pytest.raises(FeedbackError, match="a SwinConfig, whose stages merge patches"):
             RahfConfig(vision_config=SwinConfig())
-        with pytest.raises(PredictorError, match=r"`image_size` of .* is \(32, 64\)"):
+        with pytest.raises(FeedbackError, match=r"`image_size` of .* is \(32, 64\)"):
             RahfConfig(vision_config=ViTConfig(image_size=(32, 64)))
-        with pytest.raises(PredictorError, match=r"`image_size` of .* is None"):
+        with pytest.raises(FeedbackError, match=r"`image_size` of .* is None"):
             RahfConfig(vision_config=T5Config())
 
 
@@ -440,8 +439,8 @@ def test_a_model_is_pushed_where_nothing_registers_at_start(tmp_path):
     code = f"""
 import pqpp_hub
 pqpp_hub.push_files = lambda files, *_, **__: sorted(files)
-from pqpp_models.hub import push_to_hub
-print(push_to_hub({str(folder)!r}, "a/b"))
+from pqpp_feedback.rahf.feedback import push_feedback_model
+print(push_feedback_model({str(folder)!r}, "a/b"))
 """
     done = run_python(code, tmp_path, PQPP_NO_AUTOLOAD="1")
     assert str(sorted(path.name for path in folder.iterdir())) in done.stdout, done.stderr

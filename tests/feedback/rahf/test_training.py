@@ -23,11 +23,11 @@ from support.tiny_models import REPOSITORY, load_script  # noqa: E402
 from support.tiny_rahf import tiny_feedback, tiny_tokenizer  # noqa: E402
 from transformers import ViTConfig  # noqa: E402
 
+from pqpp_backbones.errors import CheckpointError  # noqa: E402
+from pqpp_backbones.training.loop import rate_factor  # noqa: E402
 from pqpp_feedback.rahf import RahfConfig  # noqa: E402
+from pqpp_files.options.option import RecipeError  # noqa: E402
 from pqpp_hub.card import render_card  # noqa: E402
-from pqpp_models import CheckpointError  # noqa: E402
-from pqpp_models.training.loop import rate_factor  # noqa: E402
-from pqpp_models.training.options import RecipeError  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -242,11 +242,11 @@ def test_pushed_and_pulled_it_says_the_same(variant, tmp_path):
     code = f"""
 import json, numpy as np
 from pathlib import Path
-from pqpp_models import CheckpointError  # noqa: E402
+from pqpp_backbones.errors import CheckpointError  # noqa: E402
 from pqpp_feedback.rahf import RahfConfig  # noqa: E402
-from pqpp_models.hub import push_to_hub
+from pqpp_feedback.rahf.feedback import push_feedback_model
 from pqpp_feedback.rahf import FeedbackModel
-push_to_hub({str(folder)!r}, "tester/rahf")
+push_feedback_model({str(folder)!r}, "tester/rahf")
 image = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
 (one,) = FeedbackModel.from_pretrained("tester/rahf", device="cpu").judge([image], ["a red cat"])
 maps = [float(value) for heatmap in one.heatmaps.values() for value in heatmap.ravel()]

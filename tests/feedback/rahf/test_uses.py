@@ -13,12 +13,12 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 from support.tiny_rahf import PROMPTS, diffusion, tiny_feedback  # noqa: E402
 
 from pqpp_feedback import registration  # noqa: E402
-from pqpp_feedback.assess.errors import AssessError  # noqa: E402
 from pqpp_feedback.assess.pictures import read_folder  # noqa: E402
+from pqpp_feedback.errors import AssessError, FeedbackError  # noqa: E402
 from pqpp_feedback.rahf.overlays import overlay  # noqa: E402
 from pqpp_feedback.rahf.uses.repair import heatmap_to_mask  # noqa: E402
 from pqpp_files.errors import FileError  # noqa: E402
-from pqpp_models import PredictorError  # noqa: E402
+from pqpp_files.options.option import RecipeError  # noqa: E402
 
 
 def picture(seed, size=(32, 32)):
@@ -61,9 +61,9 @@ def test_the_pipeline_returns_scores_heatmaps_and_words(feedback, tmp_path):
     many = pipe([{"image": image, "prompt": PROMPTS[0]}] * 3, batch_size=2)
     assert len(many) == 3 and many[2]["scores"] == pytest.approx(judged.scores, abs=1e-5)
     assert pipe.postprocess(pipe.forward(pipe.preprocess({"image": image, "prompt": "a"})))
-    with pytest.raises(PredictorError, match="index 0 is no mapping"):
+    with pytest.raises(FeedbackError, match="index 0 is no mapping"):
         pipe([image])
-    with pytest.raises(PredictorError, match="no option 'overlay'"):
+    with pytest.raises(FeedbackError, match="no option 'overlay'"):
         pipe({"image": image, "prompt": "a"}, overlay=True)
 
 
@@ -105,20 +105,21 @@ def test_the_pipelines_options_are_checked_and_kept(feedback, tmp_path):
         *(("threshold", wrong) for wrong in (5, float("nan"), "x")),
         *(("batch_size", wrong) for wrong in (0, -1, "x")),
     ):
-        with pytest.raises(PredictorError, match=f"`{name}` is "):
+        with pytest.raises(FeedbackError, match=f"`{name}` is "):
             pipe(row, **{name: value})
-        with pytest.raises(PredictorError, match=f"`{name}` is "):
+        with pytest.raises(FeedbackError, match=f"`{name}` is "):
             pipeline("rich-human-feedback", model=saved, **{name: value})
-    with pytest.raises(PredictorError, match="the input is a Image; give a mapping"):
+    with pytest.raises(FeedbackError, match="index 0 is no mapping"):
         pipe(picture(0))
 
 
 def test_an_overlay_tints_where_the_heatmap_is_high():
     heatmap = np.zeros((4, 4))
     heatmap[0, 0] = 1
-    image = Image.new("RGB", (4, 4), (10, 20, 30))
-    found = np.asarray(overlay(image, heatmap, colour=(250, 0, 0), strength=0.5))
-    assert found[3, 3].tolist() == [10, 20, 30] and found[0, 0].tolist() == [130, 10, 15]
+    image = Image.new("RGB", (4, 4), (55, 20, 100))
+    found = np.asarray(overlay(image, heatmap))
+    # .35 of the image and .65 of (255, 40, 0)
+    assert found[3, 3].tolist() == [55, 20, 100] and found[0, 0].tolist() == [185, 33, 35]
 
 
 def test_a_mask_has_the_threshold_and_the_rim():
@@ -129,7 +130,7 @@ def test_a_mask_has_the_threshold_and_the_rim():
     ]
     grown = np.asarray(heatmap_to_mask(heatmap, (20, 20), 0.45, 0.3))
     assert (grown > 0).sum() == 13 * 13 and set(np.unique(grown)) == {0, 255}
-    with pytest.raises(PredictorError, match="`threshold` is 0"):
+    with pytest.raises(FeedbackError, match="`threshold` is 0"):
         heatmap_to_mask(heatmap, (20, 20), 0)
 
 
@@ -157,7 +158,9 @@ def test_a_folder_without_prompts_is_refused(tmp_path):
 
 
 def words_of(folder, saved, page):
-    return ["feedback", str(folder), "--model", str(saved), "--output", str(page)]
+    table = page.with_name(f"{page.stem}.parquet")
+    words = ["assess", "rahf", "--image-dir", str(folder), "--model", str(saved), "--embed"]
+    return [*words, "--gallery", str(page), "--output", str(table)]
 
 
 def test_the_command_writes_a_gallery(feedback, folder, tmp_path, monkeypatch):
@@ -169,8 +172,15 @@ def test_the_command_writes_a_gallery(feedback, folder, tmp_path, monkeypatch):
 
     saved = feedback.save_pretrained(tmp_path / "saved")
     page, table = tmp_path / "page.html", tmp_path / "table.json"
-    words = ["feedback", str(folder), "--model", str(saved), "--output", str(page)]
-    words += ["--json", str(table), "--threshold", "0", "--overlays", str(tmp_path / "tinted")]
+    words = [
+        *words_of(folder, saved, page),
+        "--json",
+        str(table),
+        "--threshold",
+        "0",
+        "--overlays",
+        str(tmp_path / "tinted"),
+    ]
     logging.enable_progress_bar()
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
     assert main(words) == 0
@@ -237,16 +247,16 @@ def test_nothing_is_painted_where_nothing_is_marked(feedback):
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ({"output_type": "np"}, "`output_type` is 'np'; only 'pil'"),
-        ({"return_dict": False}, "`return_dict` is False; only True"),
-        ({"generator": None}, "`generator` is set by inpaint itself; leave it out .give `seed`"),
+        ({"output_type": "np"}, "`output_type` is set by inpaint itself"),
+        ({"return_dict": False}, "`return_dict` is set by inpaint itself"),
+        ({"generator": None}, "`generator` is set by inpaint itself; leave it out"),
         ({"mask_image": None}, "`mask_image` is set by inpaint itself"),
     ],
 )
 def test_options_that_painting_cannot_use_are_refused(feedback, option, said):
     from pqpp_feedback.rahf.uses.repair import inpaint
 
-    with pytest.raises(PredictorError, match=said):
+    with pytest.raises(FeedbackError, match=said):
         inpaint(None, feedback, picture(3), "a cat", threshold=0.01, **option)
 
 
@@ -264,9 +274,9 @@ def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
     assert list(select_best(feedback, candidates, "overall", 1.0)) == []
     written = write_finetuning_set(every, tmp_path / "chosen")
     assert [one.prompt for one in read_folder(written)] == list(PROMPTS[:2])
-    with pytest.raises(PredictorError, match="exists; name a new folder"):
+    with pytest.raises(FeedbackError, match="exists; name a new folder"):
         write_finetuning_set(every, tmp_path / "chosen")
-    with pytest.raises(PredictorError, match="no image reaches the threshold"):
+    with pytest.raises(FeedbackError, match="no image reaches the threshold"):
         write_finetuning_set([], tmp_path / "none")
 
 
@@ -322,7 +332,7 @@ def test_selection_and_fine_tuning_run_end_to_end(feedback, kind, tmp_path):
     assert set(written) == {".safetensors", ".md"}
     card = written[".md"].read_text()
     assert 'base_model: "pipe"' in card and "rank 4" in card and str(tmp_path) not in card
-    with pytest.raises(PredictorError, match="holds a finished model; add --overwrite"):
+    with pytest.raises(RecipeError, match="holds a finished model; add `overwrite`"):
         script.finetune(recipe)
     assert script.finetune(dataclasses.replace(recipe, overwrite=True)).step == 3
     before = pipe(PROMPTS[0], generator=torch.Generator().manual_seed(0), **options).images[0]
@@ -373,8 +383,8 @@ def test_pipelines_of_another_kind_are_refused(tmp_path):
     diffusers = pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
     from support.tiny_rahf import tiny_unet
 
+    from pqpp_backbones.errors import CheckpointError
     from pqpp_feedback.rahf.uses.fine_tune import load_pipeline
-    from pqpp_models import CheckpointError
 
     unet = diffusers.UNet2DModel(
         sample_size=8,
@@ -391,7 +401,7 @@ def test_pipelines_of_another_kind_are_refused(tmp_path):
     with pytest.raises(CheckpointError, match="holds no usable pipeline"):
         load_pipeline(str(tmp_path / "none"))
     diffusion(inpainting=True).save_pretrained(tmp_path / "inpainting")
-    with pytest.raises(CheckpointError, match="takes 9 channels, not the 4 of the latents"):
+    with pytest.raises(CheckpointError, match="takes 9 channels; give a pipeline"):
         load_pipeline(str(tmp_path / "inpainting"))
 
 
@@ -452,7 +462,7 @@ def test_guidance_inside_guidance_leaves_the_outer_one(feedback):
     assert "step" not in vars(pipe.scheduler) and length() == 0
     for wrong in (-1, float("nan"), float("inf")):
         with (
-            pytest.raises(PredictorError, match="`scale` is "),
+            pytest.raises(FeedbackError, match="`scale` is "),
             guided(pipe, feedback, "a", scale=wrong),
         ):
             pass

@@ -28,8 +28,8 @@ def test_in_python(call, tmp_path):
 
 
 COMMANDS = {
-    "pqpp assess rahf": ["feedback", ".", "--model", "nowhere", "--output", "page.html"],
-    "pqpp bench --dataset richhf": ["bench", "--dataset", "richhf", "--models", "nowhere"],
+    "pqpp assess rahf": ["assess", "rahf", "--image-dir", ".", "--model", "nowhere"],
+    "pqpp bench richhf": ["bench", "richhf", "--models", "nowhere"],
 }
 
 

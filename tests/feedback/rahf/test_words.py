@@ -2,7 +2,7 @@
 
 import pytest
 
-from pqpp_feedback.rahf.words import MarkedPath, prompt_words, read_rewritten, rewrite
+from pqpp_feedback.rahf.words import MarkedPath, prompt_words
 from pqpp_metrics.functional.keywords import prompt_tokens
 
 QUIRKS = [
@@ -28,30 +28,6 @@ def test_words_are_those_of_the_dataset(prompt):
 def test_only_the_plain_space_parts_words():
     words = prompt_words("a cat\nsitting on a mat")
     assert [word.text for word in words] == ["a", "cat\nsitting", "on", "a", "mat"]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a red_0 cat and a red cat", [1]),
-        ("a red cat and a red_0 cat", [5]),
-        ("red_0 cat and a red cat_0", [1, 6]),
-        ("a red cat and a the red_0 cat", [5]),
-        ("", []),
-        ("A RED_0 CAT and a red cat", [1]),
-        ("a blue_0 cat and a red cat", [1]),
-    ],
-)
-def test_free_text_is_aligned_with_the_prompt(text, expected):
-    marks = read_rewritten(text, QUIRKS[0])
-    assert [i for i, mark in enumerate(marks) if mark] == expected
-
-
-def test_what_is_rewritten_is_read_back():
-    prompt = "a red cat, a red dog; a bird"
-    for number in range(2**8):
-        labels = [number >> bit & 1 for bit in range(8)]
-        assert read_rewritten(rewrite(prompt, labels), prompt) == [not one for one in labels]
 
 
 def walk(path, wanted):

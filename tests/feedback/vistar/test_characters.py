@@ -9,8 +9,7 @@ pytest.importorskip("yaml", reason="VISTAR's scores need pqpp[assess]")
 from support.skeletons import skeleton
 
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.characters import Characters
-from pqpp_feedback.vistar.postures import POSTURES, posture_of
+from pqpp_feedback.vistar.scores.characters import POSTURES, Characters, posture_of
 
 
 def test_200_drawn_skeletons():

@@ -10,8 +10,12 @@ pytest.importorskip("yaml", reason="VISTAR's scores need pqpp[assess]")
 Image = pytest.importorskip("PIL.Image")
 
 from pqpp_feedback.assess.pictures import Picture  # noqa: E402
-from pqpp_feedback.vistar.composed_scene import ComposedScene, panels_of  # noqa: E402
-from pqpp_feedback.vistar.panels import grid_of, gutter_panels  # noqa: E402
+from pqpp_feedback.vistar.scores.composed_scene import (  # noqa: E402  # noqa: E402
+    ComposedScene,
+    grid_of,
+    gutter_panels,
+    panels_of,
+)
 
 ABOUT = {"panels": ["a cat wakes", "a cat eats"], "subject": "cat"}
 

@@ -13,10 +13,10 @@ from PIL import Image  # noqa: E402
 from support.damages import damaged, plain_scene  # noqa: E402
 from support.tiny_sight import save_sight  # noqa: E402
 
-from pqpp_feedback.assess.errors import AssessError  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture  # noqa: E402
-from pqpp_feedback.vistar.geometry import CUES, Geometry, cue_scores, raw_cues  # noqa: E402
-from pqpp_feedback.vistar.padim import fit_padim  # noqa: E402
+from pqpp_feedback.errors import AssessError  # noqa: E402
+from pqpp_feedback.vistar.cues import fit_padim  # noqa: E402
+from pqpp_feedback.vistar.scores.geometry import CUES, Geometry, cue_scores, raw_cues  # noqa: E402
 from pqpp_feedback.vistar.sight import Sight  # noqa: E402
 
 STEPS = range(6)
@@ -45,15 +45,15 @@ def test_the_anomaly_cue_falls_under_its_own_damage(sight, tmp_path):
     for number in range(12):
         grain = random.normal(0, 0.03, pixels.shape)
         as_image(np.clip(pixels + grain, 0, 1)).save(tmp_path / f"{number}.png")
-    files = sorted(tmp_path.glob("*.png"))
-    score = Geometry(sight, files)
+    score = Geometry(sight, str(tmp_path))
     found = []
     for step in STEPS:
         image = as_image(damaged("anomaly", step, pixels, depth)[0])
         (seen,) = score.perceive([image], [Picture(Path(f"{step}.png"), "")])
         found.append(cue_scores(seen)["anomaly"])
     assert all(before > after for before, after in itertools.pairwise(found)), found
-    other = Geometry(sight, files[:-1])
+    (tmp_path / "9.png").unlink()
+    other = Geometry(sight, str(tmp_path))
     assert score.settings["references"] != other.settings["references"]
 
 

@@ -9,18 +9,18 @@ import pytest
 pytest.importorskip("yaml", reason="VISTAR's scores need pqpp[assess]")
 Image = pytest.importorskip("PIL.Image")
 
+from pqpp_backbones.chat.chat import Budget, Chat, Reply  # noqa: E402
 from pqpp_datasets.errors import DataFileError  # noqa: E402
 from pqpp_datasets.vistar.vistar import LEVELS, flat_questions  # noqa: E402
-from pqpp_feedback.assess.errors import AssessError, ImageError  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture  # noqa: E402
+from pqpp_feedback.errors import AssessError, ImageError  # noqa: E402
 from pqpp_feedback.vistar.hwpq.answers import Answers  # noqa: E402
-from pqpp_feedback.vistar.hwpq.hwpq import HwpqScore, planned_calls  # noqa: E402
 from pqpp_feedback.vistar.hwpq.questionnaires import (  # noqa: E402
     Questionnaires,
     checked_questionnaire,
     instruction_hash,
 )
-from pqpp_models.chat.chat import Budget, Chat, Reply  # noqa: E402
+from pqpp_feedback.vistar.scores.hwpq import HwpqScore, planned_calls  # noqa: E402
 
 
 class Scripted(Chat):

@@ -11,8 +11,13 @@ from support.lit_scenes import lit_scene
 
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices
-from pqpp_feedback.vistar.light import Light, inferred_light, wanted_light
-from pqpp_feedback.vistar.shadows import cast_shadows, shadow_regions
+from pqpp_feedback.vistar.scores.light import (
+    Light,
+    cast_shadows,
+    inferred_light,
+    shadow_regions,
+    wanted_light,
+)
 
 
 def seen(scene):

@@ -10,9 +10,9 @@ pytest.importorskip("yaml", reason="VISTAR's scores need pqpp[assess]")
 from sklearn.metrics import roc_auc_score
 from support.meeting_solids import meeting_solids
 
-from pqpp_feedback.assess.errors import AssessError
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.penetration import (
+from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.vistar.scores.penetration import (
     PenetrationScore,
     conflicts,
     meeting_pairs,
@@ -76,7 +76,7 @@ def test_without_two_objects_or_a_meeting():
     assert judged(2, []).score == 1.0
     # Without a place for it in the printed weighting, a short contact is not judged.
     assert judged(2, [{**PAIR, "contact": 0.2}], "printed").score == 1.0
-    with pytest.raises(AssessError, match="weighting"):
+    with pytest.raises(FeedbackError, match="weighting"):
         PenetrationScore(weighting="other")
 
 

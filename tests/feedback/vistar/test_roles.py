@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("yaml", reason="roles need pqpp[assess]")
 
 from pqpp_cli.main import main
-from pqpp_feedback.assess.errors import AssessError
+from pqpp_feedback.errors import AssessError
 from pqpp_feedback.vistar.roles.bench import (
     figures_of_the_paper,
     preference_agreement,
@@ -90,8 +90,8 @@ def test_equal_generators_are_not_separable_and_unequal_ones_are():
 @pytest.mark.parametrize(
     "text, said",
     [
-        ("a: [", "cannot be read"),
-        ("[]", "holds no roles"),
+        ("a: [", "is no YAML"),
+        ("[]", "write `role: "),
         ("a: {XX: 1}", "angles with weights"),
         ("a: {TR: -1}", "the weight of TR is -1"),
         ("a: {TR: .nan}", "the weight of TR is nan"),
@@ -141,11 +141,11 @@ def test_bench_prints_agreement_and_roles(tmp_path, capsys):
     (tmp_path / "s.csv").write_text(table)
     pairs = "".join(f"{n}/x.png,{n}/y.png,{'ab'[n % 4 == 0]}\n" for n in range(12))
     (tmp_path / "c.csv").write_text("image_a,image_b,choice\n" + pairs)
-    command = ["bench", "--dataset", "vistar", "--verdicts", str(tmp_path / "s.csv")]
+    command = ["bench", "vistar", "--verdicts", str(tmp_path / "s.csv")]
     assert main([*command, "--people", str(tmp_path / "c.csv"), "--format", "markdown"]) == 0
     said = capsys.readouterr().out
     assert ".750 .468-.911" in said and "For the role graphic_designer" in said
     assert "all neighbours are separable" in said
     assert main([*command, "--people", str(tmp_path / "s.csv")]) == 2
-    assert main(command[:3]) == 2
+    assert main(command[:2]) == 2
     assert "--verdicts" in capsys.readouterr().err

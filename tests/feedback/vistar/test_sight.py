@@ -11,18 +11,18 @@ pytest.importorskip("torch")
 from PIL import Image
 from support.tiny_sight import save_sight
 
+from pqpp_backbones.errors import CheckpointError
 from pqpp_feedback.assess.assessor import evidence_text
-from pqpp_feedback.assess.errors import AssessError
 from pqpp_feedback.assess.pictures import Picture, find_pictures
 from pqpp_feedback.assess.run import assess
 from pqpp_feedback.assess.verdicts import read_verdicts, recompute
-from pqpp_feedback.vistar.characters import Characters
-from pqpp_feedback.vistar.composed_scene import ComposedScene
-from pqpp_feedback.vistar.geometry import Geometry
-from pqpp_feedback.vistar.light import Light
-from pqpp_feedback.vistar.penetration import PenetrationScore
+from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.vistar.scores.characters import Characters
+from pqpp_feedback.vistar.scores.composed_scene import ComposedScene
+from pqpp_feedback.vistar.scores.geometry import Geometry
+from pqpp_feedback.vistar.scores.light import Light
+from pqpp_feedback.vistar.scores.penetration import PenetrationScore
 from pqpp_feedback.vistar.sight import ROLES, Sight, is_distance, smaller
-from pqpp_models.errors import CheckpointError
 
 SCORES = (Light, ComposedScene, Characters, PenetrationScore, Geometry)
 
@@ -60,7 +60,7 @@ def test_scores_run_and_are_computed_again(score, names, pictures, tmp_path):
         assert row["score"] is None or 0 <= row["score"] <= 1
         assert row["reason"] and row["routine"].startswith("after-vistar-")
     assert set(one.seconds) <= set(one.models) and one.seconds
-    assert list(recompute(rows, score())) == rows
+    assert list(recompute(rows, [score()])) == rows
     assess(pictures[::-1], [score(Sight(names, "cpu"))], tmp_path / "w.parquet", batch_size=1)
     assert (tmp_path / "w.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
 
@@ -76,7 +76,7 @@ def test_scores_share_what_was_seen(names, pictures):
 
 
 def test_roles_and_names_are_checked(names, tmp_path):
-    with pytest.raises(AssessError, match="'eye' is no role"):
+    with pytest.raises(FeedbackError, match="`role` is 'eye'"):
         Sight({"eye": "x"})
     with pytest.raises(CheckpointError, match="depth: there is no folder no-such"):
         Sight({"depth": "no-such"}).told("depth")

@@ -11,7 +11,7 @@ from support.drawn_texts import draw_text
 
 from pqpp_feedback.assess.assessor import evidence_text
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.text_rendering import (
+from pqpp_feedback.vistar.scores.text_rendering import (
     TextRenderingScore,
     in_reading_order,
     normalised,
@@ -64,7 +64,7 @@ def test_nothing_wanted_and_nothing_read():
 
 def test_prompt_about_another_angle_is_not_looked_at():
     looked = []
-    score = TextRenderingScore(lambda image: looked.append(image) or [])
+    score = TextRenderingScore(read=lambda image: looked.append(image) or [])
     picture = Picture(Path("a.png"), '"Open"', about={"angle": "LI"})
     (evidence,) = score.perceive([None], [picture])
     said = score.score(evidence, picture)

@@ -5,133 +5,22 @@ from pathlib import Path
 from random import Random
 
 HUGE = "9" * 5000
-ODD_WORDS = (
-    *(
-        "",
-        " ",
-        "-",
-        "--",
-        "-1",
-        "0",
-        "1",
-        "a",
-        "a,b",
-        ",",
-        ",,,",
-        ":",
-        "=",
-        "a=b",
-        "a:b",
-        "=:",
-        ".",
-    ),
-    *(
-        "..",
-        "/",
-        "~",
-        "~nobody/x",
-        "../../x",
-        "./x",
-        "C:\\x",
-        "owner/name",
-        "owner/name/x",
-        "/dev/null",
-    ),
-    *(
-        "nan",
-        "inf",
-        "-inf",
-        "1e999",
-        "1e3",
-        "1_000",
-        "0x10",
-        "٣",
-        "1.5",
-        str(2**63),
-        str(2**70),
-        HUGE,
-    ),
-    *(
-        "\x1b[2J\x1b]0;x\x07",
-        "a\nb",
-        "a\rb",
-        "\u2028",
-        "\u202e",
-        "\udcff",
-        "\ufeff",
-        "é",
-        "🧸",
-        "x" * 5000,
-    ),
-    *(
-        "%s%n",
-        "{0}",
-        "{x}",
-        "{{ 7 * 7 }}",
-        "<script>",
-        "*",
-        "[",
-        "None",
-        "null",
-        "true",
-        "[]",
-        "{}",
-    ),
-    *(
-        "prompt",
-        "mean_hbpp",
-        "static",
-        "sample",
-        "pqpp",
-        "train",
-        "linguistic",
-        "--help",
-        "--output",
-    ),
-)
+_PLAIN = """- -- -1 0 1 a a,b , ,,, : = a=b a:b =: . .. / ~ ~nobody/x ../../x ./x C:\\x owner/name
+owner/name/x /dev/null nan inf -inf 1e999 1e3 1_000 0x10 ٣ 1.5 é 🧸 %s%n {0} {x} <script> * [ None
+null true [] {} prompt mean_hbpp static sample pqpp train linguistic --help --output"""
+_BLANK = ("", " ", "a b", "a\nb", "a\rb", "\x1b[2J\x1b]0;x\x07", "\u2028", "\u202e", "\ufeff")
+_LONG = (str(2**63), str(2**70), HUGE, "x" * 5000, "{{ 7 * 7 }}", "\udcff")
+ODD_WORDS = (*_PLAIN.split(), *_BLANK, *_LONG)
 ODD_VALUES = (
     *(None, True, False, 0, -1, 1, 2, 7, 10**7, 2**31, 2**63, 2**64, 10**400, 0.5, -0.5, 1e308),
     *(float("nan"), float("inf"), "", "x", "\ud800", "\x1b[2J", "x" * 5000, HUGE, "1", "nan"),
     *([], {}, [[]], [None], {"": None}, {"a": 1}, [1, "a"], ["a"] * 50, {"auto_map": "x--y.Z"}),
 )
-_INSERTED = (
-    *(
-        b"\r",
-        b"\n",
-        b"\n\n",
-        b"\r\n",
-        b"\0",
-        b"\xff",
-        b"\xed\xa0\x80",
-        b"\\ud800",
-        b'"',
-        b"'",
-        b",",
-    ),
-    *(
-        b"\t",
-        b";",
-        b"|",
-        b"\\",
-        b"\xe2\x80\xa8",
-        b"\xef\xbb\xbf",
-        b"\x1a",
-        b"\x1b[2J",
-        b"{",
-        b"[",
-        b"#",
-    ),
-    *(b"NaN", b"Infinity", b"1e999", b"-1", HUGE.encode(), b"[" * 100_000, b'{"a":' * 50_000),
-    *(
-        b"x" * 140_000,
-        str(2**70).encode(),
-        b"1_0",
-        b"null",
-        b"true",
-        b"&a [*a]",
-        b"!!python/name:os",
-    ),
-)
+_INSERTED = (b"\r", b"\n", b"\n\n", b"\r\n", b"\0", b"\xff", b"\xed\xa0\x80", b"\\ud800", b'"')
+_INSERTED += (b"'", b",", b"\t", b";", b"|", b"\\", b"\xe2\x80\xa8", b"\xef\xbb\xbf", b"\x1a")
+_INSERTED += (b"\x1b[2J", b"{", b"[", b"#", b"NaN", b"Infinity", b"1e999", b"-1", b"1_0", b"null")
+_INSERTED += (b"true", b"&a [*a]", b"!!python/name:os", b"[" * 100_000, b'{"a":' * 50_000)
+_INSERTED += (b"x" * 140_000, str(2**70).encode(), HUGE.encode())
 
 
 def damaged(content: bytes, random: Random) -> bytes:

@@ -28,21 +28,30 @@ _ODD_TEXTS = (
     "'",
     "a|b",
     "=1+1",
-)
-_ODD_TEXTS += (
     "\0",
-    "\ufeff",
-    "\ud800",
-    "é" * 300,
-    "x" * 5000,
-    "{{ 1/0 }}",
-    "<b>",
-    "007",
-    "NaN",
-    "1",
 )
+_ODD_TEXTS += ("\ufeff", "\ud800", "é" * 300, "x" * 5000, "{{ 1/0 }}", "<b>", "007", "NaN", "1")
 _LABELS = ("2", "1", "0", "-1", "high relevance", "low relevance", "no relevance", "unrealistic")
 _TABLES = (".csv", ".csv", ".csv", ".tsv", ".json", ".jsonl", ".parquet", ".csv.gz", ".jsonl.gz")
+SHAPES = {
+    "preferences": "prompt=p# model_a=one|three model_b=two choice=a|b|tie annotator=a1|a2",
+    "people": "image=#.png matched=yes|no|1|0",
+    "choices": "image_a=#.png image_b=0.png choice=a|b|tie",
+    "scored": "image=#.png score=1|0|.5 routine=mine angle=TR|LI generator=one|two prompt_id=#",
+    "candidates": "prompt=<text> candidate=<text>",
+    "captioned": "image=#.png caption=<text>",
+}
+"""Tables by their columns: what a cell may be, with the number of its row in place of #."""
+PLAIN = {
+    "ids": (".txt", "".join(f"{n}.png\n" for n in range(12))),
+    "bib": (".bib", "@misc{a, title={A}, year={2026}}\n"),
+    "password": (".txt", "correct horse battery staple\n"),
+    "many": (
+        ".txt",
+        "".join(f"{w} cat {n}\n" for n in range(10) for w in ("a", "two", "red", "no")),
+    ),
+    "labels": (".yaml", "good: 2\nbad: 0\n"),
+}
 _NUMBERS = ("mean_hbpp", "mean_p10", "mean_rr", "mean_rating", "x", "y", "sdxl_hpsv2")
 
 
@@ -69,7 +78,7 @@ class Files:
 
     def __init__(self, random: Random, folder: Path, shelf: Path, canary: Path, rate: float):
         self.random, self.folder, self.shelf, self.canary = random, folder, shelf, canary
-        self.rate, self.made = rate, 0
+        self.rate, self.made, self.outputs = rate, 0, ""
 
     def is_hostile(self, share: float = 1.0) -> bool:
         """Decide whether the next thing is hostile."""
@@ -87,10 +96,10 @@ class Files:
             return self.random.choice(ODD_VALUES)
         return round(self.random.random(), self.random.choice((0, 1, 3)))
 
-    def name(self, suffix: str) -> Path:
+    def name(self, suffix: str, below: str = "") -> Path:
         """Return a new path."""
         self.made += 1
-        return self.folder / f"f{self.made}{suffix}"
+        return self.folder / below / f"f{self.made}{suffix}"
 
     def placed(self, path: Path, content: bytes) -> str:
         """Write a file, damaged or misplaced where the case says so."""
@@ -136,6 +145,24 @@ class Files:
         if self.is_hostile(0.2):
             columns = dict(self.random.sample(list(columns.items()), self.random.randint(1, 4)))
         return self.written(columns, suffix)
+
+    def sharded(self) -> str:
+        """Write prompts in a format that is cut into shards."""
+        return self.table(self.random.choice((".csv", ".parquet")))
+
+    def shaped(self, kind: str) -> str:
+        """Write one of `SHAPES`."""
+        columns: dict[str, list] = {}
+        for part in SHAPES[kind].split():
+            name, _, cell = part.partition("=")
+            drawn = [self.random.choice(cell.split("|")).replace("#", str(n)) for n in range(8)]
+            columns[name] = [self.text() if one == "<text>" else one for one in drawn]
+        return self._hostile_columns(list(columns), list(zip(*columns.values(), strict=True)))
+
+    def plain(self, kind: str) -> str:
+        """Write one of `PLAIN`."""
+        suffix, text = PLAIN[kind]
+        return self.placed(self.name(suffix), text.encode())
 
     def captions(self) -> str:
         """Write texts, one on each line, or a table of them."""
@@ -197,15 +224,15 @@ class Files:
         for query in range(4):
             for rank in range(5):
                 if suffix == ".run":
-                    lines.append(f"q{query} Q0 d{rank} {rank + 1} {self.number()} tag\n")
+                    lines.append(f"{query} Q0 d{rank} {rank + 1} {self.number()} tag\n")
                 else:
-                    lines.append(f"q{query} 0 d{rank} {self.random.randrange(3)}\n")
+                    lines.append(f"{query} 0 d{rank} {self.random.randrange(3)}\n")
         return self.placed(self.name(suffix), "".join(lines).encode("utf-8", "surrogatepass"))
 
     def vectors(self) -> str:
         """Write embeddings, as many as a file of captions may have rows."""
         random = np.random.default_rng(self.random.randrange(2**32))
-        found = random.standard_normal((self.random.choice((1, 3, 12, 20, 30)), 8)).astype(
+        found = random.standard_normal((self.random.choice((1, 3, 12, 40, 40)), 8)).astype(
             "float32"
         )
         if self.is_hostile(0.5):
@@ -261,6 +288,8 @@ class Files:
 
     def copy(self, what: str) -> str:
         """Copy a folder of the shelf, with a file damaged, gone or joined by foreign ones."""
+        if (self.shelf / what).is_file():
+            return self.placed(self.name(Path(what).suffix), (self.shelf / what).read_bytes())
         folder = self.name("_" + Path(what).name)
         shutil.copytree(self.shelf / what, folder)
         if self.is_hostile(0.7):
@@ -282,13 +311,7 @@ class Files:
         """Put code and pickles into a folder, under the names that loaders look for."""
         code = f"open({str(self.canary)!r}, 'w')\n".encode()
         bomb = pickle.dumps(Bomb(self.canary))
-        for name in (
-            f"{folder.name}.py",
-            "dataset.py",
-            "modeling_bert.py",
-            "load.py",
-            "__init__.py",
-        ):
+        for name in (f"{folder.name}.py", "dataset.py", "modeling_bert.py", "__init__.py"):
             (folder / name).write_bytes(code)
         for name in ("pytorch_model.bin", "data.pkl", "training_args.bin", "optimizer.pt"):
             (folder / name).write_bytes(bomb)
@@ -321,9 +344,9 @@ class Files:
         import yaml
 
         lines = yaml.safe_dump(fields, allow_unicode=True)
-        if self.is_hostile():
+        if self.is_hostile(0.4):
             name = self.random.choice(sorted(fields) or ["seed"])
-            odd = (
+            odd = [
                 ".inf",
                 "-.inf",
                 ".nan",
@@ -335,15 +358,14 @@ class Files:
                 "{}",
                 "null",
                 "x",
-                "",
-            )
-            odd += (
+            ]
+            odd += [
                 "1e999",
                 "!!python/object/apply:os.system ['touch executed']",
                 "&a [*a]",
                 "true",
-            )
-            odd += (
+            ]
+            odd += [
                 "2001-01-01",
                 "1.5",
                 "[1, a]",
@@ -351,9 +373,9 @@ class Files:
                 "'\\ud800'",
                 '"\\ud800"',
                 "1_0",
-                "0x1F",
                 "~",
-            )
+                "",
+            ]
             lines += f"{name}: {self.random.choice(odd)}\n"
         return self.placed(self.name(".yaml"), lines.encode("utf-8", "surrogatepass"))
 

@@ -80,13 +80,13 @@ def test_the_command_prints_the_published_rows_beside(real_data, tmp_path, capsy
         for at, image in enumerate(row["judgments"]["image_id"][:50])
     ]
     (tmp_path / "mine.trec").write_text("".join(lines))
-    words = ["bench", "--dataset", "conqa", "--data-dir", str(real_data), "--runs"]
+    words = ["bench", "conqa", "--data-dir", str(real_data), "--runs"]
     assert main([*words, f"ours={tmp_path / 'mine.trec'}", "--format", "json"]) == 0
     out, err = capsys.readouterr()
     found = json.loads(out)["tables"]
     assert [row["run"] for row in found["conqa"]["rows"]] == ["ours", "ours"]
     assert found["published"]["rows"][0]["nDCG"] == 0.48 and "count 0" in err
     assert main(words[:-1]) == 2
-    assert "name runs of its queries by --runs" in capsys.readouterr().err
+    assert "required: --runs" in capsys.readouterr().err
     assert main(["bench", "--runs", "x"]) == 2
-    assert "take --dataset conqa" in capsys.readouterr().err
+    assert "--runs is now an option of bench conqa" in capsys.readouterr().err

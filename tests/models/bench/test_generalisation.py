@@ -6,19 +6,26 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from pqpp_models import Predictor
 from pqpp_models.bench.generalisation import evaluate_generalisation, format_generalisation
 from pqpp_models.bench.scored_prompts import ScoredPrompts, gimbrr_match_rates
 
 
-class Told:
+class Told(Predictor):
     """Says what it was told about each prompt."""
 
-    def __init__(self, values, target="mean_hbpp"):
-        self.values, self.asked = values, (target,)
+    name = "told"
 
-    def predict(self, prompts, targets):
-        assert targets == self.asked
-        return np.array([[self.values[prompt]] for prompt in prompts])
+    def __init__(self, values, target="mean_hbpp"):
+        self.values, self.targets = values, (target,)
+
+    def _score(self, rows, targets):
+        assert targets == self.targets
+        return np.array([[self.values[prompt]] for prompt in rows])
+
+    @classmethod
+    def from_checkpoint(cls, folder, config, tensors):
+        """Return nothing: it is never saved."""
 
 
 def scored():
@@ -33,7 +40,7 @@ def scored():
 def test_pooled_and_within_groups_agree_with_scipy():
     one = scored()
     values = {p: s + n for p, s, n in zip(one.prompts, one.scores, np.arange(40) % 7, strict=True)}
-    (result,) = evaluate_generalisation({"told": Told(values)}, [one])
+    (result,), _ = evaluate_generalisation({"told": Told(values)}, [one])
     predicted = [values[prompt] for prompt in one.prompts]
     assert result.spearman == pytest.approx(stats.spearmanr(predicted, one.scores).statistic)
     parts = [
@@ -46,7 +53,7 @@ def test_pooled_and_within_groups_agree_with_scipy():
 def test_knowing_the_group_only_is_worth_nothing_within():
     one = scored()
     values = {p: {"easy": 1.0}.get(g, 0.0) for p, g in zip(one.prompts, one.groups, strict=True)}
-    (result,) = evaluate_generalisation({"told": Told(values)}, [one])
+    (result,), _ = evaluate_generalisation({"told": Told(values)}, [one])
     assert result.spearman > 0.4 and result.spearman_within_groups == 0.0
 
 
@@ -68,7 +75,7 @@ def test_match_rates_count_each_model_once_and_leave_controlled_tasks_out():
 def test_formats(style):
     one = scored()
     values = dict(zip(one.prompts, one.scores, strict=True))
-    results = evaluate_generalisation({"told_it": Told(values)}, [one])
+    results, _ = evaluate_generalisation({"told_it": Told(values)}, [one])
     text = format_generalisation(style, results)
     assert "told" in text and "1.0" in text
     if style == "json":
@@ -81,15 +88,13 @@ def test_formats(style):
 def test_word_count_on_gimbrr_as_known(real_data, cache):
     from datasets import load_dataset
 
-    from pqpp_models import Predictor
-
     rows = load_dataset("pqpp", "gimbrr-annotations", data_dir=str(real_data / "gimbrr"))
     rates = gimbrr_match_rates(rows)
     count = {"words": Told({p: -len(p.split()) for p in rates.prompts}, "mean_rate")}
-    (words,) = evaluate_generalisation(count, [rates])
+    (words,), _ = evaluate_generalisation(count, [rates])
     assert words.n == 1602 and words.spearman == pytest.approx(0.63, abs=0.01)
     static = {"static": Predictor.from_pretrained("static")}  # which learned from these rates
-    (ours,) = evaluate_generalisation(static, [rates], "alignment")
+    (ours,), _ = evaluate_generalisation(static, [rates], "alignment")
     assert ours.target == "alignment" and ours.groups == 11 and ours.spearman > 0.4
 
 

@@ -11,7 +11,7 @@ from datasets import concatenate_datasets
 
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import Predictor, PredictorError, registry
-from pqpp_models.bench.generalisation import evaluate_held_out, format_generalisation
+from pqpp_models.bench.generalisation import evaluate_generalisation, format_generalisation
 from pqpp_models.bench.held_out import held_out_builds
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import bench, run_table
@@ -205,7 +205,7 @@ def test_sets_of_another_kind_follow_it_each_by_itself(sample, shipped):
         ScoredPrompts(split, sample[split]["prompt"], sample[split]["mean_hbpp"])
         for split in ("train", "validation", "test")
     ]
-    results, notes = evaluate_held_out(loaded("static", "n_words"), sets)
+    results, notes = evaluate_generalisation(loaded("static", "n_words"), sets)
     told = [(r.prompts, r.predictor, r.fitted_rows, r.ranked, r.stands_for) for r in results]
     assert told == [
         ("train", "n_words", 0, True, None),
@@ -231,7 +231,7 @@ def test_ids_keep_two_captions_of_one_text_apart(shipped):
     ids = ["mscoco-2", "mscoco-3", "mscoco-4"]
     for given, ranked in ((ids, True), (None, False), (["mscoco-1", *ids[1:]], False)):
         sets = [ScoredPrompts("mine", prompts, scores, ids=given)]
-        ((result,), _) = evaluate_held_out({"mine": one}, sets)
+        ((result,), _) = evaluate_generalisation({"mine": one}, sets)
         assert result.ranked is ranked
 
 

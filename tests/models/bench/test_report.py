@@ -185,13 +185,15 @@ def test_a_space_is_coloured_by_fifths_of_what_is_known():
 def test_easiest_prompts_follow_the_sign_of_a_measure(higher, easiest, note):
     values = np.array([[0.1], [0.9], [0.5], [0.7], [np.nan]])
     one = Predictions("p", ("mean_rr",), values, higher)
-    found = extreme_prompts(one, {"mean_rr": [0.2, 1.0, None, 0.4, 0.5]}, list("abcde"), count=2)
+    found = extreme_prompts(
+        one, {"mean_rr": [0.2, 1.0, None, 0.4, 0.5]}, list("abcde"), {}, count=2
+    )
     assert found["easiest"] == easiest and note in found["note"]
 
 
 def test_easiest_and_hardest_prompts():
     one = Predictions("p", ("mean_rr",), np.array([[0.1], [0.9], [0.5], [0.7]]))
-    found = extreme_prompts(one, {"mean_rr": [0.2, 1.0, None, 0.4]}, list("abcd"), count=2)
+    found = extreme_prompts(one, {"mean_rr": [0.2, 1.0, None, 0.4]}, list("abcd"), {}, count=2)
     assert found["easiest"] == [("b", "0.900", "1.000"), ("d", "0.700", "0.400")]
     assert found["hardest"] == [("a", "0.100", "0.200"), ("d", "0.700", "0.400")]
 

@@ -74,7 +74,7 @@ def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
         "b_hbpp": STRONG,
     }
     datasets.Dataset.from_dict(rows).to_csv("mine.csv")
-    words = ["bench", "--table", "routing", "--dataset", "mine.csv", "--predictors", "n_words"]
+    words = ["bench", "routing", "--dataset", "mine.csv", "--predictors", "n_words"]
     assert main([*words, "--targets", "a_hbpp,b_hbpp", "--plot", "curve.png"]) == 0
     assert "n_words, harder prompts" in capsys.readouterr().out
     assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
@@ -84,10 +84,10 @@ def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
     assert np.isclose(found["rows"][0]["oracle_share"], 1)
     for more, said in (
         (["--plot", "curve.gif"], "name a file in .png"),
-        (["--baseline", "n_words"], "--table routing has none"),
+        (["--baseline", "n_words"], "--baseline is unknown"),
         (["--targets", "a_hbpp"], "routing needs two models"),
     ):
         assert main([*words, *more]) == 2
         assert said in capsys.readouterr().err
     assert main(["bench", "--plot", "curve.png"]) == 2
-    assert "only --table routing has it" in capsys.readouterr().err
+    assert "--plot is now an option of bench routing" in capsys.readouterr().err

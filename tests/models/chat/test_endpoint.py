@@ -1,6 +1,9 @@
 """An endpoint that is slow, cut, wrong, busy, endless or talks nonsense; the key; the limits."""
 
 import logging
+import socket
+import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -8,8 +11,9 @@ pytest.importorskip("httpx", reason="a chat endpoint needs pqpp[assess]")
 
 from support.chat_server import serve_chat
 
-from pqpp_models.chat.chat import Budget, BudgetError, ChatError, Request
-from pqpp_models.chat.endpoint import KEY, Endpoint
+from pqpp_backbones.chat.chat import Budget, BudgetError, ChatError, Request
+from pqpp_backbones.chat.endpoint import KEY, Endpoint
+from pqpp_backbones.chat.service import Service, _cut_off_after
 
 SECRET = "sk-very-secret"
 
@@ -56,8 +60,25 @@ def test_tries_again(server, fault):
 
 def test_a_slow_one_is_given_up(server):
     server.faults = ["slow", "slow"]
-    with pytest.raises(ChatError, match=r"no reply after 2 tries \(no reply within 0.2 s\)"):
+    with pytest.raises(ChatError, match=r"no reply after 2 tries \(no whole reply within 0.2 s\)"):
         endpoint(server, timeout=0.2, tries=2).ask(Request("Hi"))
+
+
+def test_headers_a_byte_at_a_time_are_cut_off(server):
+    server.faults = ["drip"]
+    start = time.monotonic()
+    with pytest.raises(ChatError, match=r"no reply after 1 tries \(no whole reply within 0.5 s\)"):
+        endpoint(server, timeout=0.5, tries=1).ask(Request("Hi"))
+    assert time.monotonic() - start < 4
+
+
+def test_a_key_that_comes_back_is_shown_nowhere(server):
+    server.answer = lambda body: f"your key is {SECRET}"
+    assert endpoint(server).ask(Request("Hi")).text == "your key is ***"
+    escaped = "".join(f"\\u{ord(letter):04x}" for letter in SECRET)
+    service = Service(server.url, KEY)
+    text = f'{{"data": "{escaped}"}}'
+    assert SECRET not in service.cleaned(text) and "***" in service.cleaned(text)
 
 
 def test_waits_as_long_as_it_is_told_but_no_more_than_a_minute(server):
@@ -115,3 +136,16 @@ def test_money_is_counted_by_the_replies_and_guessed_before(server):
     with pytest.raises(BudgetError):
         one.ask(request)  # .001 is left, a call may cost .002
     assert len(server.asked) == 2 and "0.0040 spent" in budget.line()
+
+
+@pytest.mark.parametrize("event", ["connect_tcp.complete", "start_tls.complete"])
+def test_the_deadline_ends_what_was_connected_or_encrypted(event):
+    own, other = socket.socketpair()
+    told = {"return_value": SimpleNamespace(get_extra_info=lambda name: own)}
+    hidden = {"return_value": SimpleNamespace(get_extra_info=lambda name: None)}
+    with own, other, _cut_off_after(0.05) as trace:
+        trace(f"connection.{event}", hidden)
+        trace(f"connection.{event}", told)
+        trace("http11.send_request_headers.complete", {})
+        other.settimeout(5)
+        assert other.recv(1) == b""

@@ -7,10 +7,10 @@ Image = pytest.importorskip("PIL.Image")
 
 from support.tiny_chat import save_chat, save_text_chat  # noqa: E402
 
+from pqpp_backbones.chat.chat import Budget, BudgetError, ChatError, Request  # noqa: E402
+from pqpp_backbones.chat.in_process import InProcess, open_in_process  # noqa: E402
+from pqpp_backbones.pretrained import load_model  # noqa: E402
 from pqpp_files.errors import PqppError  # noqa: E402
-from pqpp_models.chat.chat import Budget, BudgetError, ChatError, Request  # noqa: E402
-from pqpp_models.chat.in_process import InProcess, open_in_process  # noqa: E402
-from pqpp_models.pretrained import load_model  # noqa: E402
 
 
 @pytest.fixture(scope="module")

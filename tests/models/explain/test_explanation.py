@@ -238,3 +238,17 @@ def test_long_prompts_become_phrases():
     phrases = [prompt[start:end] for start, end in word_spans(prompt)]
     assert len(phrases) == MOST_WORDS and " ".join(phrases) == prompt
     assert {len(phrase.split()) for phrase in phrases} == {3, 4}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"seed": -1}, "seed is -1; give a whole number"),
+        ({"seed": 1.5}, "seed is 1.5; give a whole number"),
+        ({"permutations": "5"}, "permutations is '5'; give a whole number"),
+        ({"permutations": float("nan")}, "permutations is nan; give a whole number"),
+    ],
+)
+def test_numbers_that_are_none_are_told(options, said):
+    with pytest.raises(PredictorError, match=said):
+        Predictor.from_pretrained("static").explain(["a cat"], **options)

@@ -9,9 +9,10 @@ from pqpp_datasets.errors import MissingFileError
 from pqpp_datasets.location import local_copy
 from pqpp_datasets.sources import release
 from pqpp_models import Predictor, PredictorError
-from pqpp_models.explain.neighbours import JudgedPrompts, judged_here, with_neighbours
+from pqpp_models.explain.neighbours import judged_here, with_neighbours
+from pqpp_models.scored_prompts import ScoredPrompts
 
-JUDGED = JudgedPrompts(
+JUDGED = ScoredPrompts(
     "mine",
     ["a dog on a beach", " ", "two red buses", "a cat", "a cat", "a dog"],
     [0.1, 9.0, 0.3, 0.4, 0.5, 0.6],
@@ -39,7 +40,7 @@ def test_the_nearest_are_those_of_a_search_by_hand(static):
                 cosines[at] = here @ there / lengths
         order = sorted(cosines, key=lambda at: -round(cosines[at], 5))[:2]
         assert [n.prompt for n in one.neighbours] == [JUDGED.prompts[at] for at in order]
-        assert [n.value for n in one.neighbours] == [JUDGED.values[at] for at in order]
+        assert [n.value for n in one.neighbours] == [JUDGED.scores[at] for at in order]
         near = [n.similarity for n in one.neighbours]
         assert near == pytest.approx([cosines[at] for at in order], abs=1e-5)
     assert found[2].neighbours[0].similarity == pytest.approx(1.0, abs=1e-5)
@@ -50,7 +51,7 @@ def test_more_than_there_are_and_none(static):
     found = static.explain(["a cat"], "mean_hbpp")
     assert len(with_neighbours(static, found, JUDGED, 50)[0].neighbours) == 5
     assert with_neighbours(static, found, JUDGED, 0) == found
-    assert with_neighbours(static, found, JudgedPrompts("none", [" "], [1.0])) == found
+    assert with_neighbours(static, found, ScoredPrompts("none", [" "], [1.0])) == found
 
 
 def test_a_predictor_without_space_is_refused():
@@ -68,10 +69,10 @@ class Trained:
 def test_judgments_come_from_a_folder_that_is_named(tmp_path, cache, monkeypatch):
     write_v1_0(tmp_path / "pqpp" / "v1.0")
     found = judged_here(Trained(), "mean_hbpp", str(tmp_path))
-    assert found.prompts[0] == "A cat." and list(found.values) == [1.0, 0.5, 1.0]
-    assert found.source == "pqpp-v1.0, train split"
+    assert found.prompts[0] == "A cat." and list(found.scores) == [1.0, 0.5, 1.0]
+    assert found.name == "pqpp-v1.0, train split"
     monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path))
-    assert judged_here(Trained(), "mean_rr").values == [0.75, 1.0, 0.25]
+    assert judged_here(Trained(), "mean_rr").scores == [0.75, 1.0, 0.25]
     with pytest.raises(PredictorError, match="no judgments of flux_hbpp"):
         judged_here(Trained(), "flux_hbpp")
 
@@ -101,4 +102,4 @@ def test_an_earlier_download_is_found(cache):
     write_v1_0(folder, splits=("train",))
     assert local_copy(benchmark, "train") == folder
     assert local_copy(benchmark, "validation") is None
-    assert judged_here(Trained(), "mean_hbpp").values == [1.0, 0.5, 1.0]
+    assert judged_here(Trained(), "mean_hbpp").scores == [1.0, 0.5, 1.0]

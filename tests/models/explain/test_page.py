@@ -100,7 +100,7 @@ def test_no_prompts_make_a_page():
 
 
 def test_words_that_add_nothing_get_no_colour_and_no_bar():
-    from pqpp_cli.explanations import format_explanations
+    from pqpp_models.explain.explainer import format_explanations
     from pqpp_models.explain.explanation import Explanation
 
     def told(value):

@@ -11,7 +11,7 @@ from support.processes import run_python
 
 import pqpp_models
 from pqpp_models import TARGETS, Predictor, UnknownPredictorError
-from pqpp_models.measures.linguistic import MEASURES, linguistic_features, tokens
+from pqpp_models.measures.linguistic import MEASURES, tokens
 from pqpp_models.measures.predictor import MeasurePredictor
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -38,6 +38,10 @@ ODD = [
     pytest.param("b" * 100_000, id="long word"),
     pytest.param("\ud800", id="surrogate"),
 ]
+
+
+def linguistic_features(prompts, names=tuple(MEASURES)):
+    return np.column_stack([MEASURES[name].compute(prompts, None) for name in names])
 
 
 @pytest.mark.realdata
@@ -83,9 +87,8 @@ def test_any_text_has_finite_features(prompt, nltk_data):
 
 def test_shapes_and_names():
     assert linguistic_features([], ["mean_word_length"]).shape == (0, 1)
-    assert linguistic_features(["a"], []).shape == (1, 0)
     with pytest.raises(UnknownPredictorError, match="'n_word'; did you mean 'n_words'"):
-        linguistic_features(["a"], ["n_word"])
+        MeasurePredictor("n_word")
     with pytest.raises(UnknownPredictorError, match="no measure is called 'static'"):
         MeasurePredictor("static")
 
@@ -146,10 +149,10 @@ LOOK_UP = """
 import nltk
 nltk.data.path[:] = [FOLDER]
 from pqpp_models import MissingResourceError
-from pqpp_models.measures.linguistic import linguistic_features
+from pqpp_models.measures.linguistic import MEASURES
 for feature in FEATURES:
     try:
-        print(linguistic_features(["the red cat"], [feature])[0, 0])
+        print(MEASURES[feature].compute(["the red cat"], None)[0])
     except MissingResourceError as error:
         print("refused:", error)
 """

@@ -11,23 +11,24 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pqpp_models import CheckpointError, Predictor, PredictorError, UnknownPredictorError
-from pqpp_models.measures.post_retrieval import (
-    MEASURES,
+from pqpp_models.measures.post_retrieval.arrays import pad, ranked
+from pqpp_models.measures.post_retrieval.captions import clarity
+from pqpp_models.measures.post_retrieval.embeddings import (
     autocorrelation,
-    clarity,
     coherence,
     dense_qpp,
+    pair_ratio,
+)
+from pqpp_models.measures.post_retrieval.measures import MEASURES
+from pqpp_models.measures.post_retrieval.rankings import query_drift, rank_biased_overlap
+from pqpp_models.measures.post_retrieval.scores import (
     n_sigma,
     nqc,
-    pair_ratio,
-    query_drift,
-    rank_biased_overlap,
     score_variation,
     sigma_max,
     smv,
     wig,
 )
-from pqpp_models.measures.post_retrieval.arrays import pad, ranked
 from pqpp_models.measures.pre_retrieval import CaptionStatistics
 from pqpp_models.measures.predictor import MeasurePredictor
 

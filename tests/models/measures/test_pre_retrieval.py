@@ -8,14 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.processes import run_python
 
+from pqpp_backbones.checkpoint import write_checkpoint
 from pqpp_models import CheckpointError, Predictor, PredictorError, UnknownPredictorError
-from pqpp_models.checkpoint import write_checkpoint
-from pqpp_models.measures.pre_retrieval import (
-    MEASURES,
-    CaptionStatistics,
-    pre_retrieval_values,
-)
-from pqpp_models.measures.pre_retrieval.measures import POSTINGS
+from pqpp_models.measures.pre_retrieval import CaptionStatistics
+from pqpp_models.measures.pre_retrieval.measures import MEASURES, POSTINGS
 from pqpp_models.measures.predictor import MeasurePredictor
 
 # df: a 3, cat 2, dog 2, red 1; cf: a 5, cat 2, dog 4, red 1; N = 4, T = 12.
@@ -26,6 +22,10 @@ LN = math.log
 @pytest.fixture(scope="module")
 def collection() -> CaptionStatistics:
     return CaptionStatistics.from_texts(CAPTIONS, postings=True)
+
+
+def pre_retrieval_values(prompts, statistics, names=tuple(MEASURES)):
+    return np.column_stack([MEASURES[name].compute(prompts, statistics) for name in names])
 
 
 def value(name: str, prompt: str, statistics: CaptionStatistics) -> float:
@@ -205,7 +205,7 @@ class TestMeasures:
     def test_shapes_and_names(self, collection):
         assert pre_retrieval_values([], collection).shape == (0, len(MEASURES))
         with pytest.raises(UnknownPredictorError, match="'idf'; did you mean"):
-            pre_retrieval_values(["a"], collection, ["idf"])
+            MeasurePredictor("idf", collection)
 
 
 class TestPredictor:

@@ -21,7 +21,7 @@ from pqpp_models.text.conformal import (
     join_calibrations,
     normal_scores,
 )
-from pqpp_models.text.known_words import KnownWords
+from pqpp_models.text.reading.known_words import KnownWords
 
 SHORT, LONG = "a dog", "a dog and a cat and a bird and a cow and a horse and a fish"
 
@@ -285,8 +285,5 @@ def test_tensors_of_both_kinds_are_known():
     assert calibration_tensors(new, 2)["calibration.spread"] == ("float32", (2, len(SPREAD)))
     less = {**new, "calibration.spread": CALIBRATED["spread"][:, :7]}
     assert calibration_tensors(less, 2)["calibration.spread"] == ("float32", (2, 7))
-    assert "known.words" not in calibration_tensors(new, 2)
-    words = KnownWords.fit(["a"]).tensors()
-    assert calibration_tensors({**new, **words}, 2)["known.words"] == ("uint8", (1 << 17,))
     old = {"calibration.far": np.zeros(1)}
     assert calibration_tensors(old, 2)["calibration.spread"] == ("float32", (2, 5))

@@ -13,15 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pqpp_backbones.checkpoint import read_tensors
+from pqpp_backbones.encoder.normaliser import normalise
 from pqpp_models import Predictor
-from pqpp_models.checkpoint import read_tensors
-from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.errors import CheckpointError, PredictorError
-from pqpp_models.text.known_words import KnownWords
-from pqpp_models.text.ridge.features import Standardisation, hashed_words
-from pqpp_models.text.ridge.fitting import fit
-from pqpp_models.text.ridge.predictor import RidgePredictor
-from pqpp_models.text.ridge.solving import STRENGTHS, cross_validate, solve
+from pqpp_models.text.reading.known_words import KnownWords
+from pqpp_models.text.ridge.fitting import RIDGE_STRENGTHS, cross_validate, fit, solve
+from pqpp_models.text.ridge.predictor import RidgePredictor, Standardisation, hashed_words
 
 COLOURS = ("red", "green", "blue", "black", "white", "brown")
 THINGS = ("cat", "dog", "vase", "train", "pizza", "robot", "juggler", "zebra", "violin", "hydrant")
@@ -75,21 +73,21 @@ def test_strength_and_left_out_predictions_are_scikit_learns(matrices):
     for target in range(2):
         search = GridSearchCV(
             Ridge(),
-            {"alpha": STRENGTHS},
+            {"alpha": RIDGE_STRENGTHS},
             cv=PredefinedSplit(part),
             scoring="neg_mean_squared_error",
         ).fit(rows, values[:, target])
-        assert STRENGTHS[best[target]] == search.best_params_["alpha"]
+        assert RIDGE_STRENGTHS[best[target]] == search.best_params_["alpha"]
         predicted = {
             alpha: cross_val_predict(
                 Ridge(alpha), rows, values[:, target], cv=PredefinedSplit(part)
             )
-            for alpha in STRENGTHS
+            for alpha in RIDGE_STRENGTHS
         }
         for one in range(5):
             rest, there = part != one, part == one
             alpha = min(
-                STRENGTHS, key=lambda a: ((predicted[a] - values[:, target])[rest] ** 2).sum()
+                RIDGE_STRENGTHS, key=lambda a: ((predicted[a] - values[:, target])[rest] ** 2).sum()
             )
             np.testing.assert_allclose(left_out[there, target], predicted[alpha][there], atol=1e-7)
 

@@ -5,6 +5,7 @@ from sqlalchemy import select
 from support.browser import saved
 from support.kind_pages import to_the_end, values
 
+from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.tables import ItemImage
 
 pytestmark = pytest.mark.browser
@@ -89,7 +90,7 @@ def test_preference_names_the_image_that_was_seen(serve, visitor):
     served = serve("preference", prompts=[f"prompt {n}" for n in range(6)])
     page = visitor().join(served.link())
     with served.store.reading() as db:
-        hashes = dict(db.execute(select(ItemImage.sha256, ItemImage.model)).tuples().all())
+        hashes = dict(db.execute(select(ItemImage.sha256, ItemImage.model)).all())
     seen = []
     for number in range(6):
         page.wait_for_function(
@@ -100,8 +101,8 @@ def test_preference_names_the_image_that_was_seen(serve, visitor):
         seen.append(hashes[source.rsplit("/", 1)[-1]])
         press(page, "1", "Enter")
     to_the_end(page)
-    votes = sorted(served.store.answers.votes(), key=lambda vote: vote.created)
-    rows = served.study.kind.export(votes, served.study.task)["preferences"]
+    votes = sorted(current_votes(served.store), key=lambda vote: vote.created)
+    rows = served.study.kind.export(votes)["preferences"]
     assert [row[f"model_{row['choice']}"] for row in rows] == seen
     assert len({vote.value["left"] for vote in votes}) == 2
 

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from pqpp_models.text.arrays import unit
 from pqpp_models.text.calibration import SAME
 from pqpp_models.text.collection.collection import Collection
 from pqpp_models.text.collection.model import network, squared_distances
-from pqpp_models.text.collection.neighbours import density, similarities, unit
-from pqpp_models.text.words import WordTables
+from pqpp_models.text.collection.neighbours import density, neighbour_labels, similarities
+from pqpp_models.text.reading.words import WordTables
 
 RANDOM = np.random.default_rng(0)
 NO_WORDS = WordTables.build([])
@@ -45,8 +46,8 @@ def test_leaving_a_member_out_is_a_collection_without_it():
     )
     labels = RANDOM.normal(size=(30, 2)).astype(np.float32)
     np.testing.assert_allclose(
-        built.neighbour_labels(member, labels, (2,)),
-        rest.neighbour_labels(member, labels[1:], (2,)),
+        neighbour_labels(member[2], built.vectors[2][:30], labels),
+        neighbour_labels(member[2], rest.vectors[2][:29], labels[1:]),
         atol=1e-5,
     )
 
@@ -58,10 +59,10 @@ def test_many_prompts_are_as_one_by_one():
     alone = built.density_features({layer: array[-1:] for layer, array in rows.items()})
     np.testing.assert_allclose(together[-1:], alone, atol=1e-5)
     labels = RANDOM.normal(size=(30, 2)).astype(np.float32)
-    near = built.neighbour_labels(rows, labels, (2, 1))
-    assert near.shape == (700, 2 * 3 * 2)
-    last = {layer: array[-1:] for layer, array in rows.items()}
-    np.testing.assert_allclose(near[-1:], built.neighbour_labels(last, labels, (2, 1)), atol=1e-5)
+    near = neighbour_labels(rows[2], built.vectors[2][:30], labels)
+    assert near.shape == (700, 3 * 2)
+    last = neighbour_labels(rows[2][-1:], built.vectors[2][:30], labels)
+    np.testing.assert_allclose(near[-1:], last, atol=1e-5)
 
 
 def test_density_rises_with_similarity():

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from support.processes import run_pqpp
 
+from pqpp_backbones.encoder.pretrained import weights_sha256
+from pqpp_backbones.errors import ModelError
 from pqpp_models import CheckpointError, Predictor, PredictorError
-from pqpp_models.encoder.pretrained import weights_sha256
+from pqpp_models.text.arrays import unit
 from pqpp_models.text.collection import neighbours
-from pqpp_models.text.collection.collection import Collection
+from pqpp_models.text.collection.collection import Collection, Postings
 from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of, with_collection
-from pqpp_models.text.collection.neighbours import COUNTED, density, similarities, summarise, unit
-from pqpp_models.text.collection.postings import Postings
-from pqpp_models.text.words import WordTables
+from pqpp_models.text.collection.neighbours import COUNTED, density, similarities, summarise
+from pqpp_models.text.reading.words import WordTables
 
 RANDOM = np.random.default_rng(5)
 PROMPTS = ["A cat near an old clock.", "zebra", "?", "two red birds on a mat"]
@@ -124,7 +125,7 @@ def test_words_said_twice_count_once(ensemble):
     assert len(EncodedCaptions.build(said, encoder, ensemble.tokenizer, layers)) == 2
     with pytest.raises(PredictorError, match="no caption with words"):
         EncodedCaptions.build(["", "?"], encoder, ensemble.tokenizer, layers)
-    with pytest.raises(PredictorError, match="layer 9 was asked for; the encoder has 0 to 2"):
+    with pytest.raises(ModelError, match="layer 9 was asked for; the encoder has 0 to 2"):
         EncodedCaptions.build(said, encoder, ensemble.tokenizer, [9])
 
 
@@ -212,14 +213,23 @@ def test_from_a_file_to_a_predictor_by_the_command_line(
     ensemble.save_pretrained(tmp_path / "ensemble")
     table = pa.table({"id": range(len(CAPTIONS)), "text": CAPTIONS})
     pa.parquet.write_table(table, tmp_path / "captions.parquet")
-    build = ("collection", "build", "captions.parquet", "--column", "text")
+    build = ("models", "collection", "build", "captions.parquet", "--column", "text")
     build += ("--predictor", "ensemble", "--output", "mine")
     assert main(build) == 0
     assert "42 distinct captions of 42" in capsys.readouterr().out
     again = EncodedCaptions.from_pretrained(tmp_path / "mine")
     for layer, states in captions.states.items():
         np.testing.assert_allclose(again.states[layer], states, atol=1e-3)
-    attach = ("collection", "attach", "mine", "--predictor", "ensemble", "--output", "made")
+    attach = (
+        "models",
+        "collection",
+        "attach",
+        "mine",
+        "--predictor",
+        "ensemble",
+        "--output",
+        "made",
+    )
     assert main(attach) == 0
     assert "102 captions, 60 of them labelled" in capsys.readouterr().out
     made = Predictor.from_pretrained(tmp_path / "made")
@@ -233,14 +243,14 @@ def test_from_a_file_to_a_predictor_by_the_command_line(
         (("build", "c.txt", "--predictor", "static", "--output", "x"), "static has no collection"),
         (("build", "c.txt", "--model", "./absent", "--output", "x"), "no text encoder"),
         (("build", "absent.txt", "--model", "x", "--output", "x"), "there is no such file"),
-        (("build", "c.txt", "--output", "x"), "one of the arguments --predictor --model"),
+        (("build", "c.txt", "--output", "x"), "give one of --predictor, --model"),
         (("build", "c.txt", "--model", "m", "--layers", "a", "--output", "x"), "whole numbers"),
         (("attach", "c.txt", "--predictor", "static", "--output", "x"), "static has no collection"),
     ],
 )
 def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):
     (tmp_path / "c.txt").write_text("a cat\n")
-    done = run_pqpp("collection", *arguments, cwd=tmp_path, HF_HUB_OFFLINE="1")
+    done = run_pqpp("models", "collection", *arguments, cwd=tmp_path, HF_HUB_OFFLINE="1")
     assert done.returncode == 2 and expected in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "x").exists()
 
@@ -261,7 +271,7 @@ def test_no_other_model_is_lost_to_an_output(ensemble, captions, tmp_path, monke
         (("build", "c.txt", "--model", "te", "--output", "te"), "a 'text_ensemble'"),
         (("attach", "mine", "--predictor", "te", "--output", "mine"), "a 'collection'"),
     ):
-        assert main(("collection", *arguments)) == 2
+        assert main(("models", "collection", *arguments)) == 2
         said = capsys.readouterr()
         assert f"{arguments[-1]} holds {held}, which a" in said.err and said.out == ""
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqpp_models.text.collection.neighbours import COHERENCE_NEIGHBOURS, coherence_features, unit
-from pqpp_models.text.collection.postings import SCOPE_RANKS, SHARES, Postings
-from pqpp_models.text.words import content_words, words_of
+from pqpp_models.text.arrays import unit
+from pqpp_models.text.collection.collection import SCOPE_RANKS, SCOPE_SHARES, Postings
+from pqpp_models.text.collection.neighbours import COHERENCE_NEIGHBOURS, coherence_features
+from pqpp_models.text.reading.words import content_words, words_of
 
 CAPTIONS = ["a red cat", "two cats on a mat", "a dog", "red mats, a red cat", "the of"]
 WORDS = ["cat", "dog", "red", "mat", "zebra", "a", "on", "the", "two"]
@@ -30,7 +31,7 @@ def counted(prompt, captions):
     top = [*np.sort(share)[::-1], *np.zeros(max(SCOPE_RANKS))]
     return [
         *(np.log1p((hits >= max(len(content) - missing, 1)).sum()) for missing in range(3)),
-        *(np.log1p((share > least).sum()) for least in SHARES),
+        *(np.log1p((share > least).sum()) for least in SCOPE_SHARES),
         *(top[rank - 1] for rank in SCOPE_RANKS),
         *(total, total / max(len(content), 1)),
     ]

@@ -8,14 +8,14 @@ import time
 import numpy as np
 import pytest
 
-from pqpp_models import TARGETS, Predictor
-from pqpp_models.checkpoint import read_tensors
+from pqpp_backbones.checkpoint import read_tensors
+from pqpp_models import TARGETS, Predictor, registry
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.targets import target_limits
-from pqpp_models.text.static.network import quantise
-from pqpp_models.text.static.predictor import SHIPPED, StaticPredictor
-from pqpp_models.text.static.word_pieces import WordPieces, split_words
+from pqpp_models.text.static.network import WordPieces, quantise, split_words
+from pqpp_models.text.static.predictor import StaticPredictor
 
+SHIPPED = registry.SHIPPED / "static"
 PROMPTS = [
     "A man riding a wave on a surfboard.",
     "a photo of three dogs and a robot to the left of a red bus",
@@ -180,7 +180,7 @@ def test_rounded_vectors_are_close():
 @pytest.mark.realdata
 def test_validation_scores_are_those_of_the_cards(static, read_split):
     """Both builds tell those of the one that was fitted on train alone."""
-    from pqpp_models.bench.calibrated import score_table
+    from pqpp_models.text.training.data import score_table
 
     prompts, true = read_split("validation")
     train = StaticPredictor.from_shipped("static-train")

@@ -9,8 +9,10 @@ pytest.importorskip("transformers")
 from models.made_up import made_up
 from support.tiny_models import ENCODERS, load_script, save_encoder, save_text_encoder
 
-from pqpp_models import Predictor, PredictorError
-from pqpp_models.encoder.pretrained import load_encoder, longest_input, word_pieces_of
+from pqpp_backbones.encoder.pretrained import load_encoder, longest_input, word_pieces_of
+from pqpp_backbones.errors import ModelError
+from pqpp_files.options.option import RecipeError
+from pqpp_models import Predictor
 
 RECIPE = """
 dataset: data
@@ -107,15 +109,15 @@ def test_vectors_of_word_pieces_are_refused_where_there_are_none(tmp_path):
     encoder, tokenizer = load_encoder(str(save_text_encoder(tmp_path / "encoder")))
     assert word_pieces_of(encoder, tokenizer)[:2] == ["[PAD]", "[UNK]"]
     pairs = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
-    with pytest.raises(PredictorError, match="of the kind BPE, but vectors of word pieces are wa"):
+    with pytest.raises(ModelError, match="of the kind BPE, but vectors of word pieces are wa"):
         word_pieces_of(encoder, PreTrainedTokenizerFast(tokenizer_object=pairs))
     tokenizer.add_tokens(["more"])
-    with pytest.raises(PredictorError, match="has 57 vectors of words, which are not those of its"):
+    with pytest.raises(ModelError, match="has 57 vectors of words, which are not those of its"):
         word_pieces_of(encoder, tokenizer)
 
 
 def test_a_layer_that_is_not_read_has_no_kernel(files):
     script = load_script("train_text_ensemble")
     (files / "recipe.yaml").write_text(RECIPE.replace("layers: [0, 1, 2]", "layers: [0, 2]", 1))
-    with pytest.raises(PredictorError, match=r"`fit.kernel_layers` has 1, which is not"):
+    with pytest.raises(RecipeError, match=r"`fit.kernel_layers` has 1, which is not"):
         script.main(["--config", "recipe.yaml"])

@@ -12,10 +12,11 @@ from models.made_up import made_up
 from support.alignment_folders import write_studies
 from support.tiny_models import load_script, save_text_encoder
 
+from pqpp_files.options.option import RecipeError
 from pqpp_models import TARGETS, Predictor
-from pqpp_models.alignment import training
-from pqpp_models.alignment.sources import SOURCES
 from pqpp_models.errors import PredictorError
+from pqpp_models.text.training import data
+from pqpp_models.text.training.studies import SOURCES
 
 FIT = "{kernel_layers: [2, 1], networks: 2, hidden_size: 8, epochs: 1}"
 TUNED = "epochs: 1, batch_size: 16, max_length: 48"
@@ -40,7 +41,8 @@ def files(tmp_path, monkeypatch):
     import pandas as pd
 
     monkeypatch.chdir(tmp_path)
-    save_text_encoder(tmp_path / "encoder")
+    card = save_text_encoder(tmp_path / "encoder") / "README.md"
+    card.write_text("---\nlicense: mit\n---\n\n# Tiny-L2 \n\n# Use\n")
     (tmp_path / "data").mkdir()
     for seed, split in enumerate(("train", "validation")):
         prompts, scores = made_up(40, seed=seed)
@@ -61,29 +63,12 @@ def flags(files, recipe):
     return ["--config", "recipe.yaml"]
 
 
-@pytest.mark.parametrize(("name", "recipe"), [("static", STATIC), ("text_ensemble", ENSEMBLE)])
-def test_a_recipe_becomes_a_predictor(files, name, recipe):
-    script = load_script(f"train_{name}")
-    script.main(flags(files, recipe))
-    made = Predictor.from_pretrained("made")
-    assert made.name == name and made.details["training"]["prompts"] == 39
-    assert made.details["data"] == "data, split train"
-    scores = made.details["evaluation"]["validation"]
-    assert set(scores) == {*TARGETS, "mean"}
-    card = (files / "made" / "README.md").read_text("utf-8")
-    assert "The validation split of data, to which nothing was fitted" in card
-    assert "| mean_rr |" in card and "Sources" not in card and str(files) not in card
-    with pytest.raises(PredictorError, match="holds a finished model; add --overwrite"):
-        script.main(flags(files, recipe))
-
-
 @pytest.mark.parametrize("name", ["static", "text_ensemble"])
 def test_what_is_scored_at_the_end_is_read_at_the_beginning(files, name, monkeypatch):
     script = load_script(f"train_{name}")
-    place = script if name == "text_ensemble" else training
-    monkeypatch.setattr(place, "load_encoder", None)  # whatever takes long
+    monkeypatch.setattr(data, "load_encoder", None)  # whatever takes long
     (files / "empty").mkdir()
-    with pytest.raises(PredictorError, match="empty/agiqa is no folder"):
+    with pytest.raises(PredictorError, match="empty/agiqa': no such folder"):
         script.main(
             [*flags(files, STATIC if name == "static" else ENSEMBLE), "--sources_dir", "empty"]
         )
@@ -119,7 +104,7 @@ def test_a_training_that_is_stopped_while_it_is_scored_leaves_nothing(files, mon
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training.Training, "evaluate", stopped)
+    monkeypatch.setattr(data.TextData, "evaluate", stopped)
     with pytest.raises(KeyboardInterrupt):
         load_script("train_static").main(flags(files, STATIC))
     assert not (files / "made").exists()
@@ -139,18 +124,12 @@ def test_the_same_seed_gives_the_same_bytes_in_either_number_format(files):
     np.testing.assert_allclose(*predicted, atol=0.05)
 
 
-def test_an_encoder_in_a_folder_is_called_as_its_card_is(files):
-    (files / "encoder" / "README.md").write_text("---\nlicense: mit\n---\n\n# Tiny-L2 \n\n# Use\n")
-    load_script("train_text_ensemble").main(flags(files, ENSEMBLE))
-    assert Predictor.from_pretrained("made").details["training"]["encoder"] == "Tiny-L2"
-
-
 def test_a_table_for_the_card_is_read_at_the_beginning(files, monkeypatch):
     script = load_script("train_static")
-    monkeypatch.setattr(training, "load_encoder", None)  # whatever takes long
+    monkeypatch.setattr(data, "load_encoder", None)  # whatever takes long
     for content in ("no JSON", "[]", "{}", '{"studies": 1}'):
         (files / "table.json").write_text(content)
-        with pytest.raises(PredictorError, match="holds no table of studies; name a file"):
+        with pytest.raises(RecipeError, match="holds no table of studies; name a file"):
             script.main([*flags(files, STATIC), "--card_table", "table.json"])
 
 
@@ -208,29 +187,38 @@ def test_cross_validation_saves_nothing(files, capsys):
 )
 def test_a_training_that_diverges_saves_nothing(files, recipe, said):
     script = load_script("train_text_ensemble")
-    with pytest.raises(PredictorError, match=f"the training diverged: .* take a lower .*{said}"):
+    with pytest.raises(RecipeError, match=f"the training diverged: .* take a lower .*{said}"):
         script.main(flags(files, recipe))
     assert not (files / "made").exists()
 
 
 @pytest.mark.parametrize(("name", "recipe"), [("static", STATIC), ("text_ensemble", ENSEMBLE)])
-def test_a_release_is_fitted_to_both_splits_and_shows_the_build_of_train(files, name, recipe):
+def test_a_recipe_becomes_a_predictor_and_a_release_shows_the_build_of_train(files, name, recipe):
     import pandas as pd
 
     script = load_script(f"train_{name}")
     script.main(flags(files, recipe))
-    alone = Predictor.from_pretrained("made")
+    made = Predictor.from_pretrained("made")
+    training, scores = made.details["training"], made.details["evaluation"]
+    assert made.name == name and made.details["data"] == "data, split train"
+    assert training["prompts"] == 39 and training["encoder"] == "Tiny-L2"
+    assert set(scores["validation"]) == {*TARGETS, "mean"}
+    card = (files / "made" / "README.md").read_text("utf-8")
+    assert "The validation split of data, to which nothing was fitted" in card
+    assert "| mean_rr |" in card and "Sources" not in card and str(files) not in card
+    with pytest.raises(RecipeError, match="finished model; add `overwrite`"):
+        script.main(flags(files, recipe))
     validation = pd.read_csv(files / "data" / "validation.csv")["prompt"].drop(3).tolist()
-    assert not alone.record.rows.among(validation).any()
+    assert not made.record.rows.among(validation).any()
     refit = ["--train_split", "train+validation", "--train_only", "made"]
     refit += ["--fitted_on_train", "me/mine", "--output", "release"]
     script.main([*flags(files, recipe), *refit])
     release = Predictor.from_pretrained("release")
     assert release.record.rows.among(validation).all()
     assert release.record.fitted_on_train == "me/mine"
-    scores = release.details["evaluation"]
-    assert scores["validation"] == alone.details["evaluation"]["validation"]
-    assert scores["fitted_on"] == "train" and scores["fitted_rows"] == len(validation)
+    of_release = release.details["evaluation"]
+    assert of_release["validation"] == scores["validation"]
+    assert of_release["fitted_on"] == "train" and of_release["fitted_rows"] == len(validation)
     card = (files / "release" / "README.md").read_text("utf-8")
     assert "| data | data, split train + validation" in card and "(`me/mine`)" in card
     assert "to which nothing was fitted" not in card
@@ -238,9 +226,7 @@ def test_a_release_is_fitted_to_both_splits_and_shows_the_build_of_train(files, 
 
 def test_further_seeds_of_a_refit_have_nothing_to_be_scored_on(files):
     words = ["--train_split", "train+validation", "--spread_seeds", "1"]
-    with pytest.raises(
-        PredictorError, match=r"`spread_seeds` is \[1\], but train\+validation holds"
-    ):
+    with pytest.raises(RecipeError, match=r"`spread_seeds` is \[1\], but train\+validation"):
         load_script("train_static").main([*flags(files, STATIC), *words])
 
 

@@ -1,0 +1,144 @@
+"""The tables that the owner downloads: what is in them, row by row."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pqpp_annotation.owner.overview import Watch
+from pqpp_annotation.protocol.completion import CODE
+
+Rows = Iterator[dict[str, Any]]
+_OF_PERSON = (
+    *("role", "state", "reason", "flag", "votes", "items", "skipped", "kappa", "control_images"),
+    *("reference_share", "agreement", "seconds"),
+)
+
+
+def progress_rows(watch: Watch) -> Rows:
+    """Give the progress.
+
+    Example:
+        >>> from pqpp_annotation.demo import example_study
+        >>> folder, study, store = example_study(answered=True)
+        >>> [row["what"] for row in progress_rows(Watch(store))][-1]
+        'alpha'
+        >>> store.close()
+    """
+    look = watch.look()
+    facts = {**vars(look.progress), "places_per_day": look.pace.per_day}
+    facts |= {"days_left": look.pace.days_left, "alpha": look.standings.alpha}
+    for name, value in facts.items():
+        yield {"what": name, "value": None if value != value else value}
+
+
+def days_rows(watch: Watch) -> Rows:
+    """Give the votes a day.
+
+    Example:
+        >>> from pqpp_annotation.demo import example_study
+        >>> folder, study, store = example_study(answered=True)
+        >>> [row["votes"] for row in days_rows(Watch(store))]
+        [2]
+        >>> store.close()
+    """
+    for day, count in watch.look().days:
+        yield {"day": day.isoformat(), "votes": count}
+
+
+def agreement_rows(watch: Watch) -> Rows:
+    """Give each annotator's kappa with each member of the control group.
+
+    Example:
+        >>> from pqpp_annotation.demo import example_study
+        >>> folder, study, store = example_study(answered=True)
+        >>> list(agreement_rows(Watch(store)))
+        []
+        >>> store.close()
+    """
+    for row in watch.look().people:
+        for member, kappa in sorted(row.kappas.items()):
+            yield {
+                "annotator": row.name,
+                "control_member": member,
+                "kappa": kappa,
+                "control_images": row.control_images,
+            }
+
+
+def annotators_rows(watch: Watch) -> Rows:
+    """Give what is known of each person.
+
+    Example:
+        >>> from pqpp_annotation.demo import example_study
+        >>> folder, study, store = example_study(answered=True)
+        >>> [(row["annotator"], row["items"]) for row in annotators_rows(Watch(store))]
+        [('ann', 1), ('bob', 1)]
+        >>> store.close()
+    """
+    for row in watch.look().people:
+        known = {name: getattr(row, name) for name in _OF_PERSON}
+        yield {"annotator": row.name, **known, "active_hours": round(row.hours, 3)}
+
+
+def disputes_rows(watch: Watch) -> Rows:
+    """Give all disputed items.
+
+    Example:
+        >>> from pqpp_annotation.demo import example_study
+        >>> folder, study, store = example_study(answered=True)
+        >>> [row["votes"] for row in disputes_rows(Watch(store))]
+        [2]
+        >>> store.close()
+    """
+    for dispute in watch.disputes():
+        about = {name: getattr(dispute, name) for name in ("prompt_id", "prompt", "image")}
+        yield {
+            **about,
+            "disagreement": round(dispute.disagreement, 6),
+            "votes": dispute.votes,
+            "labels": " ".join(f"{label:g}:{count}" for label, count in dispute.labels.items()),
+            "decided": "true" if dispute.is_decided else "false",
+        }
+
+
+def payment_rows(watch: Watch) -> Rows:
+    """Give the payment file: a row for each annotator who has finished something.
+
+    A person is told by the pseudonym, and by the id that the recruiting site sent. What looks like
+    an e-mail address is left out.
+
+    Example:
+        >>> from pqpp_annotation.demo import example_study
+        >>> folder, study, store = example_study(answered=True)
+        >>> [(row["annotator"], row["for_items"]) for row in payment_rows(Watch(store))]
+        [('ann', 0.0), ('bob', 0.0)]
+        >>> store.close()
+    """
+    rule = watch.study.payment
+    for row in watch.look().people:
+        if row.role != "annotator" or not (row.items or row.hours):
+            continue
+        ids = {key: str(value) for key, value in sorted(row.outside.items()) if key != CODE}
+        yield {
+            "annotator": row.name.partition("@")[0] or "annotator",
+            "outside_id": " ".join(f"{k}={v}" for k, v in ids.items() if "@" not in v),
+            "completion_code": row.outside.get(CODE, ""),
+            "admitted": "true" if row.is_admitted else "false",
+            "reason": row.reason,
+            "items": row.items,
+            "active_hours": round(row.hours, 3),
+            "for_items": round(row.owed.for_items, 2),
+            "for_hours": round(row.owed.for_hours, 2),
+            "amount": row.owed.total,
+            "currency": rule.currency if rule else "",
+        }
+
+
+DOWNLOADS: Mapping[str, Callable[[Watch], Rows]] = {
+    "progress": progress_rows,
+    "votes": days_rows,
+    "agreement": agreement_rows,
+    "annotators": annotators_rows,
+    "disputes": disputes_rows,
+    "payment": payment_rows,
+}
+"""By the name of the file."""

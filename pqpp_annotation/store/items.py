@@ -1,0 +1,94 @@
+"""What there is to judge: the items and their images."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, insert, select
+
+from pqpp_annotation.errors import NotAllowedError, StoreError
+from pqpp_annotation.store.tables import Asset, Item, ItemImage
+from pqpp_annotation.store.transactions import Transaction, reads, writes_alone
+from pqpp_annotation.study.images import CheckedImage
+from pqpp_annotation.study.items import NewItem
+
+
+@dataclass(frozen=True)
+class ItemCounts:
+    """How many items a study has.
+
+    Attributes:
+        finished: Work items that have as many people as the study wants.
+
+    Example:
+        >>> print(ItemCounts(work=20, finished=5, control=2, training=0))
+        20 items, 5 finished, 2 control items, 0 training items
+    """
+
+    work: int
+    finished: int
+    control: int
+    training: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.work:,} items, {self.finished:,} finished, {self.control:,} control items, "
+            f"{self.training:,} training items"
+        )
+
+
+@reads
+def count_items(db: Transaction) -> ItemCounts:
+    """Return how many items there are, by what they are for."""
+    is_full = Item.done >= db.study.people_per_item
+    query = select(Item.purpose, func.count(), func.count().filter(is_full)).group_by(Item.purpose)
+    counts = {purpose: (items, full) for purpose, items, full in db.execute(query)}
+    control, training = (counts.get(purpose, (0, 0))[0] for purpose in ("control", "training"))
+    return ItemCounts(*counts.get("work", (0, 0)), control, training)
+
+
+@reads
+def stored_image(db: Transaction, sha256: str) -> Asset:
+    """Return what is kept of an image; its hash is the only way to it.
+
+    Raises:
+        NotAllowedError: The study has no such image.
+    """
+    image = db.get(Asset, sha256)
+    if image is None:
+        raise NotAllowedError("this study has no such image")
+    return image
+
+
+@writes_alone
+def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[CheckedImage]) -> int:
+    """Add items and their images, while people work; items that are there already stay.
+
+    Returns:
+        How many are new.
+
+    Raises:
+        StoreError: One is there already with another prompt; then nothing is added.
+    """
+    known = db.execute(select(Item.prompt_id, Item.part, Item.prompt))
+    prompts = {(prompt_id, part): prompt for prompt_id, part, prompt in known}
+    for item in items:
+        if prompts.get((item.prompt_id, item.part), item.prompt) != item.prompt:
+            raise StoreError(
+                f"prompt_id {item.prompt_id:.60} is there already with another prompt; "
+                "give each prompt an id of its own"
+            )
+    hashes = set(db.scalars(select(Asset.sha256)))
+    assets = [vars(image) for image in images if image.sha256 not in hashes]
+    new = [item for item in items if (item.prompt_id, item.part) not in prompts]
+    first = (db.scalar(select(func.max(Item.id))) or 0) + 1
+    rows, shown, now = [], [], db.now()
+    for number, item in enumerate(new, first):
+        rows.append({**vars(item), "id": number, "done": 0, "created": now})
+        shown += [
+            {"item_id": number, "position": place, **vars(image)}
+            for place, image in enumerate(rows[-1].pop("images"))
+        ]
+    for table, values in ((Asset, assets), (Item, rows), (ItemImage, shown)):
+        if values:
+            db.execute(insert(table), values)
+    return len(new)

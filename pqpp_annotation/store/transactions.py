@@ -1,0 +1,230 @@
+"""The transactions on a study's database, and the functions of the store that run in one.
+
+Each of these functions takes a `Transaction`, the transaction that it is to be a part of; given a
+`Store` it runs in a transaction of its own, from any thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import time
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Engine, func, orm, select, text
+from sqlalchemy.exc import DBAPIError
+
+from pqpp_annotation.errors import NotAllowedError, StoreError
+from pqpp_annotation.protocol.order import shuffled
+from pqpp_annotation.store.engine import BUSY_SECONDS
+from pqpp_annotation.store.tables import Item
+from pqpp_annotation.study.study import Study
+from pqpp_files.errors import in_a_line
+from pqpp_files.full_disk import naming
+
+_KEPT = 500  # orders of people
+_FIRST_LOOK, _MOST_AT_ONCE = 32, 2048
+_LOCK = 0x70717070  # of PostgreSQL, for what only one may do at a time
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class Transaction(orm.Session):
+    """A transaction on a study's database; what it has read may be used after its end."""
+
+    def __init__(self, store: Store, engine: Engine) -> None:
+        super().__init__(engine, expire_on_commit=False)
+        self.store = store
+
+    @property
+    def study(self) -> Study:
+        """The study."""
+        return self.store.study
+
+    def now(self) -> int:
+        """Return the time by the store's clock."""
+        return self.store.clock()
+
+    def be_alone(self) -> None:
+        """Wait until no other transaction that asked for it is there."""
+        if not self.store.is_sqlite:
+            self.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+
+
+class Orders:
+    """The people's random orders, kept until items are added."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = 0
+        self._items: dict[str, array] = {}
+        self._order = functools.lru_cache(_KEPT)(self._shuffled)
+        self._places: dict[int, int] = {}
+
+    def of(self, db: orm.Session, seed: int, person_id: int, purpose: str) -> array:
+        """Return the ids of the items of a purpose in a person's order."""
+        last = db.scalar(select(func.max(Item.id))) or 0
+        with self._lock:
+            if last != self._last:
+                self._items, self._last = defaultdict(lambda: array("q")), last
+                for item_id, its in db.execute(select(Item.id, Item.purpose).order_by(Item.id)):
+                    self._items[its].append(item_id)
+                self._order.cache_clear()
+                self._places.clear()
+            return self._order(seed, purpose, person_id)
+
+    def _shuffled(self, seed: int, purpose: str, person_id: int) -> array:
+        return array("q", shuffled(self._items.get(purpose, ()), seed, purpose, person_id))
+
+    def parts(self, person_id: int, order: array) -> Iterator[tuple[list[int], int]]:
+        """Give an order in growing parts with their places, first from where the last item was.
+
+        What is before was full or the person's own then, but others may have given a place back.
+        """
+        begin = min(self._places.get(person_id, 0), len(order))
+        for start, end in ((begin, len(order)), (0, begin)):
+            size = _FIRST_LOOK
+            while start < end:
+                part = order[start : min(start + size, end)].tolist()
+                yield part, start
+                start, size = start + len(part), min(size * 4, _MOST_AT_ONCE)
+
+    def reached(self, person_id: int, place: int) -> None:
+        """Keep the place at which an item was found."""
+        self._places[person_id] = place
+
+
+class Store:
+    """A study's database.
+
+    Args:
+        engine: Of SQLAlchemy, as `open_store` makes it.
+
+    Attributes:
+        clock: Returns the time in milliseconds since 1970, UTC; a test may put another here.
+        orders: The people's random orders of the items.
+    """
+
+    def __init__(self, engine: Engine, study: Study) -> None:
+        self.engine, self.study = engine, study
+        self.clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+        self.orders = Orders()
+        # In one process writers queue here, which is fairer than SQLite's own waiting; of those who
+        # want to be alone one stands in the queue at a time, so that answers do not wait for them.
+        self._turn = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
+        self._alone = threading.Lock()
+        self._writer = engine.execution_options(pqpp_writes=True)
+        # All reads of a transaction see one state; on SQLite they do anyway.
+        level = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        self._reader = engine.execution_options(**level)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is SQLite."""
+        return self.engine.dialect.name == "sqlite"
+
+    @cached_property
+    def name(self) -> str:
+        """What the database is called in messages: its path, or its address without password."""
+        return str(self.engine.url.database) if self.is_sqlite else repr(self.engine.url)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """Give a transaction whose reads all see one state."""
+        with self._telling(), Transaction(self, self._reader) as db, db.begin():
+            yield db
+
+    @contextlib.contextmanager
+    def writing(self, alone: bool = False) -> Iterator[Transaction]:
+        """Give a transaction whose writes are on the disk when the block ends, or not at all.
+
+        Args:
+            alone: Whether no other such block runs meanwhile, in any process; on SQLite, where one
+                writes at a time, it is always so.
+        """
+        first = self._alone if alone else contextlib.nullcontext()
+        with self._telling(), first, self._turn, Transaction(self, self._writer) as db, db.begin():
+            if alone:
+                db.be_alone()
+            yield db
+
+    @contextlib.contextmanager
+    def serving(self) -> Iterator[None]:
+        """Hold the right to serve an SQLite file, of which one process at a time has it.
+
+        Raises:
+            StoreError: Another process serves it.
+        """
+        if not self.is_sqlite:
+            yield
+            return
+        from filelock import FileLock, Timeout
+
+        try:
+            held = FileLock(f"{self.name}.serving", timeout=0).acquire()
+        except Timeout:
+            raise StoreError(
+                f"{self.name} is served already by another process; stop that one, or use "
+                "PostgreSQL, which several may serve"
+            ) from None
+        with held:
+            yield
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    @contextlib.contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Turn what a database says into one line that tells what to do."""
+        try:
+            with naming(self.name):
+                yield
+        except OverflowError as error:
+            if "SQLite" not in str(error):
+                raise
+            raise NotAllowedError("there is nothing with a number as large as that") from None
+        except DBAPIError as error:
+            reason = in_a_line(error.orig or error, named=False)
+            if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
+                raise StoreError(
+                    f"{self.name} has been busy for {BUSY_SECONDS} s; try again"
+                ) from error
+            if "not a database" in reason or "malformed" in reason:
+                raise StoreError(f"{self.name} is no database, or damaged ({reason})") from error
+            if error.connection_invalidated or "connect" in reason or "unable to open" in reason:
+                raise StoreError(f"{self.name} cannot be reached ({reason}); try again") from error
+            raise
+
+
+Step = Callable[Concatenate[Transaction, Arguments], Result]
+Function = Callable[Concatenate[Store | Transaction, Arguments], Result]
+
+
+def _joining(
+    begin: Callable[[Store], AbstractContextManager[Transaction]],
+) -> Callable[[Step[Arguments, Result]], Function[Arguments, Result]]:
+    def joining(step: Step[Arguments, Result]) -> Function[Arguments, Result]:
+        @functools.wraps(step)
+        def function(
+            place: Store | Transaction, *args: Arguments.args, **kwargs: Arguments.kwargs
+        ) -> Result:
+            if isinstance(place, Transaction):
+                return step(place, *args, **kwargs)
+            with begin(place) as db:
+                return step(db, *args, **kwargs)
+
+        return function
+
+    return joining
+
+
+reads = _joining(Store.reading)
+writes = _joining(Store.writing)
+writes_alone = _joining(lambda store: store.writing(alone=True))

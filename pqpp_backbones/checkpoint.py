@@ -1,0 +1,271 @@
+"""A predictor on disk: ``config.json``, ``model.safetensors`` and ``README.md`` in one folder.
+
+The configuration holds the hash of the weights, so that a pair of files that does not belong
+together is refused, and nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.foreign import check_foreign, field_of, read_foreign_json
+from pqpp_files.full_disk import require_room
+from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.paths import expanded
+from pqpp_files.write_beside import whole_folder
+
+FORMAT_VERSION = 1
+CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
+FITTED_ROWS = "fitted_rows.safetensors"
+"""Hashes of the rows that a predictor was fitted to."""
+OF_FILES = ("weights_sha256", "fitted_rows")
+"""What a configuration says of the files beside it; what transformers saves again has others."""
+EXTRA_FILES = (
+    FITTED_ROWS,
+    "added_tokens.json",
+    "merges.txt",
+    "model.onnx",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "sentencepiece.bpe.model",
+    "special_tokens_map.json",
+    "spiece.model",
+    "tokenizer.json",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "vocab.json",
+    "vocab.txt",
+)
+"""What tokenizers, image processors and ONNX add to a checkpoint; no code, no pickle."""
+FILES = (CONFIG, WEIGHTS, CARD, *EXTRA_FILES)
+"""Only these are ever fetched, pushed or removed."""
+Tensors = dict[str, NDArray[Any]]
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Read a checkpoint's configuration and check that this version understands it.
+
+    Returns:
+        The configuration; ``predictor_type`` is a string and ``format_version`` is known.
+
+    Raises:
+        CheckpointError: there is no such file, it is no JSON object, it has no predictor's type,
+            or its format is newer than this version reads.
+    """
+    path = folder / CONFIG
+    check_foreign(folder)
+    try:
+        config = read_foreign_json(path)
+    except CheckpointError:
+        raise
+    except (OSError, ValueError) as error:  # also a number of 5,000 digits
+        raise _unreadable(path, error) from None
+    if not isinstance(config, dict) or not isinstance(config.get("predictor_type"), str):
+        raise CheckpointError(
+            f"{path} does not name a 'predictor_type'; give a folder written by save_pretrained"
+        )
+    check_version(path, config.get("format_version"))
+    return config
+
+
+def check_version(path: Any, version: Any) -> None:
+    """Check that this version understands a configuration's format.
+
+    Raises:
+        CheckpointError: the format is unknown.
+
+    >>> check_version("x/config.json", 99)
+    Traceback (most recent call last):
+        ...
+    pqpp_backbones.errors.CheckpointError: x/config.json has format_version 99, this version of ...
+    """
+    if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
+        raise CheckpointError(
+            f"{path} has format_version {version!r}, this version of pqpp reads 1 to "
+            f"{FORMAT_VERSION}; upgrade pqpp, or save or download it again"
+        )
+
+
+def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
+    """Read a checkpoint's weights and check them against the configuration's hash.
+
+    Returns:
+        The arrays by name; empty where the configuration has no ``weights_sha256``.
+
+    Raises:
+        CheckpointError: the file is missing, damaged, or not the one the configuration was
+            written with.
+    """
+    expected = config.get("weights_sha256")
+    if expected is None:
+        return {}
+    path = folder / WEIGHTS
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    if sha256_of_parts([content]) != expected:
+        raise CheckpointError(
+            f"{path} is damaged or belongs to another {CONFIG} (its sha256 differs); save or "
+            "download the predictor again"
+        )
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return load(content)
+    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+        raise _unreadable(path, error) from None
+
+
+def check_tensors(
+    folder: Path, tensors: Tensors, expected: Mapping[str, tuple[str, tuple[int, ...]]]
+) -> None:
+    """Check that a checkpoint holds the arrays that its predictor needs.
+
+    Args:
+        folder: where they came from, for the message.
+        tensors: what ``read_tensors`` returned.
+        expected: type and shape by name.
+
+    Raises:
+        CheckpointError: an array is missing, has another type or shape, or is not finite.
+
+    >>> check_tensors(Path("x"), {"a": np.zeros(3)}, {"a": ("float64", (2,))})
+    Traceback (most recent call last):
+        ...
+    pqpp_backbones.errors.CheckpointError: x/model.safetensors: 'a' is float64 (3,), but ...
+    """
+    path = folder / WEIGHTS
+    remedy = "save or download the predictor again"
+    for name, (dtype, shape) in expected.items():
+        if name not in tensors:
+            raise CheckpointError(f"{path}: there is no tensor {name!r}; {remedy}")
+        array = tensors[name]
+        if array.dtype != np.dtype(dtype) or array.shape != shape:
+            raise CheckpointError(
+                f"{path}: {name!r} is {array.dtype} {array.shape}, but {CONFIG} asks for {dtype} "
+                f"{shape}; {remedy}"
+            )
+        if not _is_finite(array):
+            raise CheckpointError(f"{path}: {name!r} holds NaN or infinite values; {remedy}")
+
+
+def _is_finite(array: NDArray[Any]) -> bool:
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+
+
+def write_checkpoint(
+    folder: str | os.PathLike[str],
+    config: Mapping[str, Any],
+    tensors: Tensors,
+    card: str,
+    files: Mapping[str, bytes] | None = None,
+) -> Path:
+    """Write a checkpoint so that its folder is whole at every moment.
+
+    Args:
+        folder: a new folder, an empty one, or one with an older checkpoint of the same type, which
+            is replaced.
+        config: everything but ``format_version`` and ``weights_sha256``, which are added here.
+        tensors: the weights; no file is written when there are none.
+        card: the text of the model card, in Markdown.
+        files: further files by name, all of them among ``EXTRA_FILES``.
+
+    Returns:
+        The folder.
+
+    Raises:
+        OSError: the disk has no room for it.
+        CheckpointError: a further file is not allowed, a weight is no finite number, or the folder
+            holds something else, see `check_place`.
+    """
+    place = expanded(folder).absolute()
+    unknown = sorted(set(files or {}) - set(EXTRA_FILES))
+    if unknown:
+        raise CheckpointError(f"a checkpoint holds no {unknown[0]!r}; see EXTRA_FILES")
+    broken = [name for name, array in tensors.items() if not _is_finite(array)]
+    if broken:
+        raise CheckpointError(
+            f"{place}: the weights {broken[0]!r} to be saved hold what is no finite number; fit or "
+            "train again, with a lower learning rate where there is one"
+        )
+    require_room(place, sum(array.nbytes for array in tensors.values()))
+    kind = config["predictor_type"]
+    with whole_folder(place, check=lambda held: check_place(held, kind)) as beside:
+        _write_files(beside, config, tensors, card)
+        for name, content in (files or {}).items():
+            (beside / name).write_bytes(content)
+    return place
+
+
+def check_place(folder: str | os.PathLike[str], kind: str) -> None:
+    """Check that a checkpoint of a type may be written to a folder: nobody's files are lost.
+
+    What takes long asks at its beginning, so that it does not fail at its end.
+
+    Args:
+        folder: the folder; it need not be there.
+        kind: the ``predictor_type`` of what is to be written.
+
+    Raises:
+        CheckpointError: the folder is a file, or holds anything but a checkpoint of this type.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> check_place(folder, "ridge")
+    >>> _ = (folder / CONFIG).write_text('{"predictor_type": "static"}')
+    >>> check_place(folder, "ridge")
+    Traceback (most recent call last):
+        ...
+    pqpp_backbones.errors.CheckpointError: ... holds a 'static', which a 'ridge' does not ...
+    """
+    place = expanded(folder)
+    if place.exists() and not place.is_dir():
+        raise CheckpointError(f"{place} is a file; name a folder to save the predictor in")
+    names = {entry.name for entry in place.iterdir()} if place.exists() else set()
+    foreign = sorted(names - {*FILES})
+    remedy = f"name a new or empty folder, or one with an older {kind!r}"
+    if foreign:
+        raise CheckpointError(f"{place} holds other things ({', '.join(foreign[:3])}); {remedy}")
+    held = field_of(place / CONFIG, "predictor_type") if names else kind
+    if held != kind:
+        what = "files of something else" if held is None else f"a {held!r}"
+        raise CheckpointError(f"{place} holds {what}, which a {kind!r} does not replace; {remedy}")
+
+
+def _write_files(folder: Path, config: Mapping[str, Any], tensors: Tensors, card: str) -> None:
+    full: dict[str, Any] = {"format_version": FORMAT_VERSION, **config}
+    if tensors:
+        from safetensors.numpy import save
+
+        content = save({name: np.asarray(array, order="C") for name, array in tensors.items()})
+        (folder / WEIGHTS).write_bytes(content)
+        full["weights_sha256"] = sha256_of_parts([content])
+    try:
+        text = json.dumps(full, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    except ValueError:
+        raise CheckpointError(
+            f"{CONFIG} cannot hold NaN or infinite numbers; correct the predictor's details"
+        ) from None
+    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
+    (folder / CARD).write_text(card, encoding="utf-8")
+
+
+def _unreadable(path: Path, error: Exception) -> CheckpointError:
+    if isinstance(error, FileNotFoundError):
+        return CheckpointError(f"{path} is missing; give a folder written by save_pretrained")
+    if isinstance(error, OSError):
+        said = f"cannot be read ({error.strerror}); check its permissions"
+    else:
+        kind = "valid JSON" if path.suffix == ".json" else "a readable safetensors file"
+        said = f"is not {kind} ({type(error).__name__})"
+    return CheckpointError(f"{path} {said}; save or download the predictor again")

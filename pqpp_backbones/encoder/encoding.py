@@ -1,0 +1,111 @@
+"""From batches of tokens to what an encoder makes of them: scores, points, mean states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pqpp_backbones.encoder.pretrained import longest_input
+from pqpp_backbones.encoder.tokens import encode, length_sorted, padded
+from pqpp_backbones.pretrained import check_ids
+
+STATES_LENGTH = 96
+"""Tokens after which a prompt is cut for its mean states."""
+
+
+def as_batch(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, torch.Tensor]:
+    """Return a batch as tensors, padded on the right to its longest row.
+
+    >>> as_batch([[5, 6], [7]], pad_id=0)["attention_mask"].tolist()
+    [[1, 1], [1, 0]]
+    """
+    ids, mask = padded(rows, pad_id)
+    return {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
+
+
+def score(
+    model: torch.nn.Module,
+    encoded: Sequence[Sequence[int]],
+    pad_id: int,
+    batch_size: int,
+    n_targets: int,
+) -> NDArray[np.float64]:
+    """Return the scores, 0 .. 1, that a model gives encoded prompts, in their own order.
+
+    Args:
+        model: takes `input_ids` and `attention_mask`, gives `scores`.
+        encoded: from `pqpp_backbones.encoder.tokens.encode`.
+        pad_id: the tokenizer's padding.
+        batch_size: prompts a batch at most.
+        n_targets: columns of the result.
+    """
+
+    def scores(**inputs: torch.Tensor) -> torch.Tensor:
+        return model(**inputs).scores
+
+    found = _in_batches(model, scores, (n_targets,), encoded, pad_id, batch_size)
+    return found.astype(np.float64)
+
+
+def embed(
+    model: torch.nn.Module, encoded: Sequence[Sequence[int]], pad_id: int, batch_size: int
+) -> NDArray[np.float32]:
+    """Return what the head gets of encoded prompts, in their own order; arguments as in `score`."""
+    size = model.config.backbone_config.hidden_size
+    return _in_batches(model, model.embed, (size,), encoded, pad_id, batch_size)
+
+
+def layer_means(
+    model: Any,
+    tokenizer: Any,
+    prompts: Sequence[str],
+    layers: Sequence[int],
+    progress: bool = False,
+) -> dict[int, NDArray[np.float32]]:
+    """Return, for some layers of an encoder of `AutoModel`, the mean of each prompt's token states.
+
+    Layer 0 is what the first one gets. An array has the shape ``(prompts, hidden size)``.
+    """
+
+    def means(**inputs: torch.Tensor) -> torch.Tensor:
+        states = model(**inputs, output_hidden_states=True).hidden_states
+        mask = inputs["attention_mask"].unsqueeze(-1).to(states[0].dtype)
+        return torch.stack([(states[layer] * mask).sum(1) / mask.sum(1) for layer in layers], dim=1)
+
+    most = longest_input(model)
+    length = STATES_LENGTH if most is None else min(STATES_LENGTH, most)
+    rows = encode(tokenizer, prompts, length)
+    shape = (len(layers), model.config.hidden_size)
+    pad_id = tokenizer.pad_token_id or 0
+    found = _in_batches(model, means, shape, rows, pad_id, 128, progress)
+    return {layer: found[:, place] for place, layer in enumerate(layers)}
+
+
+@torch.inference_mode()
+def _in_batches(
+    model: Any,
+    compute: Callable[..., torch.Tensor],
+    shape: tuple[int, ...],
+    encoded: Sequence[Sequence[int]],
+    pad_id: int,
+    batch_size: int,
+    progress: bool = False,
+) -> NDArray[np.float32]:
+    """Return what a function makes of batches of encoded prompts, an array of a shape a prompt."""
+    found = np.empty((len(encoded), *shape), np.float32)
+    device = next(model.parameters()).device
+    batches = length_sorted([len(row) for row in encoded], batch_size)
+    if progress:
+        from tqdm.auto import tqdm
+
+        batches = tqdm(batches, desc="encoding", unit=f" x {batch_size} prompts")
+    for batch in batches:
+        inputs = as_batch([encoded[i] for i in batch], pad_id)
+        check_ids(inputs["input_ids"], model)
+        inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
+        found[batch] = compute(**inputs).float().cpu().numpy()
+    return found

@@ -1,0 +1,186 @@
+"""Pretrained text encoders: loading one, and what it can take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import (
+    MODEL_FOR_TEXT_ENCODING_MAPPING,
+    AutoConfig,
+    AutoModel,
+    AutoModelForTextEncoding,
+    PreTrainedModel,
+)
+
+from pqpp_backbones.encoder.tokens import MAX_LENGTH
+from pqpp_backbones.errors import CheckpointError, ModelError
+from pqpp_backbones.pretrained import load_tokenizer, loading
+from pqpp_files.hashes import sha256_of_parts
+
+# What transformers calls an encoder's table of learned positions.
+_TABLES = ("position_embeddings", "position_embedding", "embed_positions", "wpe")
+
+
+def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
+    """Return a pretrained text encoder in evaluation mode, and its tokenizer.
+
+    Raises:
+        CheckpointError: there is none, or it is a model of another kind.
+    """
+    return pretrained_encoder(name_or_path).eval(), load_tokenizer(name_or_path)
+
+
+def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
+    """Return a pretrained text encoder: of a CLIP its text tower, of a T5 its encoder.
+
+    Args:
+        name_or_path: a folder, or a name on the Hub.
+        **options: further options of `AutoModel.from_pretrained`.
+
+    Raises:
+        CheckpointError: there is none, or it is a model of another kind.
+
+    >>> import tempfile
+    >>> pretrained_encoder(tempfile.mkdtemp())
+    Traceback (most recent call last):
+        ...
+    pqpp_backbones.errors.CheckpointError: ... is no text encoder that transformers can load ...
+    """
+    remedy = "name a folder or OWNER/REPOSITORY of one, like google-bert/bert-base-cased"
+    what = f"{name_or_path} is no text encoder that transformers can load"
+    with loading(what, remedy, name_or_path):
+        config = AutoConfig.from_pretrained(name_or_path, trust_remote_code=False)
+        tower = getattr(config, "text_config", None)  # of a model for texts and images
+        config = tower if _reads_text(tower) else config
+        encoder, found = _loader(config).from_pretrained(
+            name_or_path,
+            config=config,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+            **options,
+        )
+        lacking = sorted(found["missing_keys"]) if config is tower else []
+        if lacking:
+            raise CheckpointError(f"its text tower lacks {lacking[0]!r}")
+    config = encoder.config
+    is_whole = getattr(config, "is_encoder_decoder", False) and not _reads_text(config)
+    if encoder.main_input_name != "input_ids" or is_whole or not hasattr(config, "hidden_size"):
+        raise CheckpointError(
+            f"{name_or_path} holds a model of type {config.model_type!r}, which is no text "
+            f"encoder; {remedy}"
+        )
+    return encoder
+
+
+def new_encoder(config: Any) -> PreTrainedModel:
+    """Return an encoder without weights of its own, as a configuration describes it.
+
+    >>> from transformers import T5Config
+    >>> tiny = T5Config(vocab_size=9, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
+    >>> type(new_encoder(tiny)).__name__
+    'T5EncoderModel'
+    """
+    return _loader(config).from_config(config, trust_remote_code=False)
+
+
+def _loader(config: Any) -> Any:
+    """Return what builds only the part that reads text, of a T5 its encoder."""
+    return AutoModelForTextEncoding if _reads_text(config) else AutoModel
+
+
+def _reads_text(config: Any) -> bool:
+    return type(config) in MODEL_FOR_TEXT_ENCODING_MAPPING
+
+
+def word_pieces_of(encoder: Any, tokenizer: Any) -> list[str]:
+    """Return an encoder's word pieces by their numbers, for what keeps a vector of each.
+
+    Raises:
+        ModelError: its tokenizer cuts words otherwise, or some pieces have no vector.
+    """
+    kind = type(getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)).__name__
+    if kind not in ("WordPiece", "WordLevel"):
+        raise ModelError(
+            f"the encoder's tokenizer is of the kind {kind}, but vectors of word pieces are wanted "
+            "(WordPiece, as BERT's or MiniLM's); name such an encoder"
+        )
+    numbers = tokenizer.get_vocab()
+    known = encoder.get_input_embeddings().num_embeddings
+    if sorted(numbers.values()) != list(range(len(numbers))) or len(numbers) > known:
+        raise ModelError(
+            f"the encoder has {known} vectors of words, which are not those of its tokenizer's "
+            f"{len(numbers)} pieces; name another encoder"
+        )
+    return sorted(numbers, key=numbers.__getitem__)
+
+
+def longest_input(encoder: nn.Module) -> int | None:
+    """Return how many tokens an encoder's learned positions allow, None where they have no end.
+
+    >>> from transformers import BertConfig
+    >>> tiny = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1,
+    ...                   num_attention_heads=2, max_position_embeddings=40)
+    >>> longest_input(AutoModel.from_config(tiny))
+    40
+    """
+    found = []
+    for name, part in encoder.named_modules():
+        if isinstance(part, nn.Embedding) and name.rpartition(".")[2] in _TABLES:
+            # RoBERTa's kind counts from behind the padding's number.
+            unused = 0 if part.padding_idx is None else part.padding_idx + 1
+            found.append(part.num_embeddings - unused)
+    told = getattr(encoder.config, "max_position_embeddings", None)
+    return min([*found, told or found[0]]) if found else None
+
+
+def allowed_length(encoder: nn.Module, max_length: int | None) -> int:
+    """Return after how many tokens prompts are cut.
+
+    Args:
+        encoder: the encoder.
+        max_length: what is asked for; None for `MAX_LENGTH`, or what the encoder takes if less.
+
+    Raises:
+        ModelError: the encoder does not take so many.
+    """
+    most = longest_input(encoder)
+    if max_length is None:
+        return MAX_LENGTH if most is None else min(MAX_LENGTH, most)
+    if most is not None and max_length > most:
+        raise ModelError(
+            f"`max_length` is {max_length}, but the encoder takes {most} tokens; give {most} or "
+            "less"
+        )
+    return max_length
+
+
+def check_layers(encoder: Any, layers: Sequence[int]) -> None:
+    """Check that an encoder has the layers whose states are wanted; 0 is what the first one gets.
+
+    Raises:
+        ModelError: it lacks one, or none is named.
+
+    >>> from types import SimpleNamespace
+    >>> check_layers(SimpleNamespace(config=SimpleNamespace(num_hidden_layers=2)), [0, 6])
+    Traceback (most recent call last):
+        ...
+    pqpp_backbones.errors.ModelError: layer 6 was asked for; the encoder has 0 to 2
+    """
+    most = encoder.config.num_hidden_layers
+    wrong = [layer for layer in layers if not 0 <= layer <= most]
+    if wrong or not layers:
+        named = wrong[0] if wrong else "none"
+        raise ModelError(f"layer {named} was asked for; the encoder has 0 to {most}")
+
+
+def weights_sha256(encoder: nn.Module) -> str:
+    """Return the SHA-256 of an encoder's weights: states of another one mean something else."""
+    return sha256_of_parts(
+        part
+        for name, tensor in sorted(encoder.state_dict().items())
+        for part in (name, tensor.detach().to(torch.float32).cpu().numpy().tobytes())
+    )

@@ -1,0 +1,11 @@
+"""The errors of models: one line each, with what came, what is allowed and what to do."""
+
+from pqpp_files.errors import PqppError
+
+
+class ModelError(PqppError):
+    """A model, or what it is given, cannot be used; predictors and feedback raise kinds of it."""
+
+
+class CheckpointError(ModelError):
+    """A saved model is absent, damaged, of another kind, or from a newer version."""

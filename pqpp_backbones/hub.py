@@ -1,0 +1,62 @@
+"""Publishing a model's folder on the Hub, whatever kind of model it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pqpp_hub
+from pqpp_backbones.checkpoint import CONFIG
+from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.foreign import field_of
+from pqpp_files.paths import expanded
+from pqpp_hub import PushReport
+
+
+def push_model(
+    folder: Path,
+    patterns: Sequence[str],
+    repo_id: str,
+    commit_message: str | None = None,
+    **options: Any,
+) -> PushReport:
+    """Publish a model's folder, which the caller has loaded before, in one commit.
+
+    Args:
+        patterns: Names, or patterns of names, of the files that are pushed; only such files of
+            an older model are removed, others in the repository stay.
+        repo_id: ``owner/repository``.
+        options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
+
+    Raises:
+        HubError: the Hub cannot be reached or refuses; one line says why and what to do.
+    """
+    paths = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
+    names = [path.name for path in paths if path.is_file()]
+    return pqpp_hub.push_files(
+        {name: folder / name for name in dict.fromkeys(names)},
+        repo_id,
+        "model",
+        lambda name: any(fnmatchcase(name, pattern) for pattern in patterns) and "/" not in name,
+        commit_message or "Upload a model with pqpp",
+        **options,
+    )
+
+
+def model_folder(path: Any) -> Path:
+    """Return the folder of a saved model.
+
+    Raises:
+        CheckpointError: there is no such folder.
+    """
+    folder = expanded(path)
+    if not folder.is_dir():
+        raise CheckpointError(f"there is no folder {folder}; save the model first")
+    return folder
+
+
+def model_type_of(path: Any) -> str | None:
+    """Return what kind of transformers' model a folder holds, None where it tells none."""
+    return field_of(expanded(path) / CONFIG, "model_type")

@@ -1,0 +1,1 @@
+"""Images as models take them, and models that embed them beside texts."""

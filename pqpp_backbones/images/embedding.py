@@ -1,0 +1,135 @@
+"""Pretrained models that embed texts and images alike, CLIP, SigLIP and their kin, and features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import AutoModel, PreTrainedModel
+
+from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.images.open_image import open_image
+from pqpp_backbones.pretrained import check_ids, loading
+
+_NEEDED = ("get_text_features", "get_image_features")
+
+
+def load_backbone(name_or_path: str) -> PreTrainedModel:
+    """Return a pretrained CLIP-like model.
+
+    Raises:
+        CheckpointError: There is no such model, or it is of another kind.
+    """
+    remedy = "name a folder or OWNER/REPOSITORY of one, like openai/clip-vit-base-patch32"
+    what = f"{name_or_path} is no CLIP-like model that transformers can load"
+    with loading(what, remedy, name_or_path):
+        backbone = AutoModel.from_pretrained(
+            name_or_path, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
+        )
+    if not all(hasattr(backbone, name) for name in _NEEDED):
+        raise CheckpointError(
+            f"{name_or_path} holds a model of type {backbone.config.model_type!r}, which does "
+            f"not embed both texts and images; {remedy}"
+        )
+    return backbone
+
+
+def embed_tokens(backbone: Any, **inputs: torch.Tensor) -> torch.Tensor:
+    """Return the features of tokenized prompts, `(prompts, size)`."""
+    return pooled(backbone.get_text_features(**inputs))
+
+
+def embed_pixels(backbone: Any, pixel_values: torch.Tensor) -> torch.Tensor:
+    """Return the features of prepared images, `(images, size)`."""
+    return pooled(backbone.get_image_features(pixel_values=pixel_values))
+
+
+def pooled(output: Any) -> torch.Tensor:
+    """Return the features that `get_text_features` gives, a tensor or an output that holds it."""
+    return output if isinstance(output, torch.Tensor) else output.pooler_output
+
+
+def feature_size(config: Any) -> int:
+    """Return how many numbers the text and the image features have together.
+
+    Example:
+        >>> from transformers import CLIPConfig
+        >>> feature_size(CLIPConfig())
+        1024
+    """
+    text, vision = config.text_config, config.vision_config
+    shared = getattr(config, "projection_dim", None)
+    if shared is not None:
+        return 2 * shared
+    return getattr(text, "projection_size", text.hidden_size) + vision.hidden_size
+
+
+def tokens_of(processor: Any, prompts: Sequence[str], config: Any) -> dict[str, torch.Tensor]:
+    """Return the tokens of prompts as a CLIP-like model was trained to get them.
+
+    SigLIP was trained on prompts padded to the full length, so they are padded so here.
+    """
+    full = "siglip" in config.model_type
+    encoded = processor.tokenizer(
+        list(prompts),
+        padding="max_length" if full else True,
+        truncation=True,
+        max_length=config.text_config.max_position_embeddings,
+        return_tensors="pt",
+    )
+    names = ("input_ids",) if full else ("input_ids", "attention_mask")
+    return {name: encoded[name] for name in names}
+
+
+def pixels_of(processor: Any, images: Sequence[Any]) -> torch.Tensor:
+    """Return images, whatever `open_image` takes, prepared for the model."""
+    opened = [open_image(image) for image in images]
+    return processor.image_processor(opened, return_tensors="pt")["pixel_values"]
+
+
+def try_embedding(backbone: Any, processor: Any) -> None:
+    """Embed a prompt and an image, so that what cannot be done fails when it is loaded."""
+    embed_prompts(backbone, processor, ["a cat"], 1)
+    embed_images(backbone, processor, [np.zeros((8, 8, 3), np.uint8)], 1)
+
+
+def placed_tokens(backbone: Any, processor: Any, prompts: Sequence[str]) -> dict[str, torch.Tensor]:
+    """Return the tokens of prompts on the model's device, all of which it knows."""
+    tokens = tokens_of(processor, prompts, backbone.config)
+    check_ids(tokens["input_ids"], getattr(backbone, "text_model", backbone))
+    return {name: tensor.to(backbone.device) for name, tensor in tokens.items()}
+
+
+def embed_prompts(
+    backbone: Any, processor: Any, prompts: Sequence[str], batch_size: int
+) -> NDArray[np.float32]:
+    """Return the text features of prompts."""
+
+    def embedded(some: Sequence[str]) -> torch.Tensor:
+        return embed_tokens(backbone, **placed_tokens(backbone, processor, some))
+
+    return _in_batches(prompts, embedded, batch_size)
+
+
+def embed_images(
+    backbone: Any, processor: Any, images: Sequence[Any], batch_size: int
+) -> NDArray[np.float32]:
+    """Return the image features of images."""
+
+    def embedded(some: Sequence[Any]) -> torch.Tensor:
+        pixels = pixels_of(processor, some)
+        return embed_pixels(backbone, pixels.to(backbone.device, backbone.dtype))
+
+    return _in_batches(images, embedded, batch_size)
+
+
+@torch.inference_mode()
+def _in_batches(
+    items: Sequence[Any], embedded: Callable[[Sequence[Any]], torch.Tensor], batch_size: int
+) -> NDArray[np.float32]:
+    starts = range(0, len(items), batch_size)
+    parts = (embedded(items[start : start + batch_size]) for start in starts)
+    return np.concatenate([part.float().cpu().numpy() for part in parts])

@@ -1,0 +1,357 @@
+"""Loading by transformers and diffusers: errors of one line, no code, no pickle, nothing missing.
+
+transformers would run code that a repository brings, unpickle weights that are no safetensors, and
+go on with random ones for what a file lacks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, check_version
+from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.foreign import building_within, check_foreign
+from pqpp_files.errors import PqppError, in_a_line
+from pqpp_files.extras import needing
+from pqpp_files.hashes import sha256_of, sha256_of_parts
+from pqpp_files.paths import expanded
+from pqpp_hub import is_repository_id
+from pqpp_hub.pull import cached_if_unreachable, pull_files
+from pqpp_hub.reasons import reason_behind
+
+TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
+"""What tokenizers and processors read of a repository."""
+WHOLE = (*TEXTS, WEIGHTS, "model-*.safetensors")
+"""What models read of a repository."""
+_AGAIN = "save or download it again"
+
+
+@contextlib.contextmanager
+def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
+    """Turn whatever goes wrong in a block into a typed error, within seconds without a network.
+
+    What the block reads of a repository is fetched before, and looked at as a folder is.
+
+    The texts of the Hub's client and of those who use it may hold request headers, and with them a
+    token: they are shown only of folders, for which nobody is asked.
+
+    Args:
+        what: What could not be had, as "x holds no usable pipeline".
+        remedy: What to do.
+        *names: The folders or repositories that the block loads.
+        files: The names or patterns of what it reads; none where it looks after that itself.
+
+    Raises:
+        CheckpointError: Something went wrong, or a folder or repository names code of its own or
+            describes what is larger than its weights.
+    """
+    try:
+        with cached_if_unreachable(*names):
+            found = (_folder_of(name, files) for name in names)
+            folders = [folder for folder in found if folder is not None]
+            for folder in folders:
+                check_foreign(folder)
+            with building_within(*folders):
+                yield
+    except Exception as error:
+        reason = why_not_loaded(error, *names)
+        raise CheckpointError(f"{what} ({reason}); {remedy}") from None
+
+
+def _folder_of(name: str, files: Sequence[str]) -> Path | None:
+    """Return a folder, or that in the Hub's cache where a repository's files are fetched to."""
+    folder = expanded(name)
+    if folder.is_dir():  # it wins
+        return folder
+    if not files or not is_repository_id(name):
+        return None
+    from huggingface_hub import snapshot_download
+
+    return Path(snapshot_download(name, allow_patterns=list(files)))
+
+
+def why_not_loaded(error: Exception, *names: str) -> str:
+    """Return why something could not be loaded, in words that hold no token.
+
+    `names` are the folders or repositories that were asked for.
+    """
+    away = [name for name in names if not expanded(name).is_dir()]
+    if not away or isinstance(error, PqppError):  # ours tell no headers
+        return in_a_line(error, named=False)
+    reason = reason_behind(error)
+    which = " or ".join(away)
+    if reason is None and "trust_remote_code" in str(error):
+        return f"{which} needs code of its own, which is not run"
+    if reason is None:
+        return f"{which} is of another kind or not whole: {type(error).__name__}"
+    return f"{which} {reason}"
+
+
+def load_tokenizer(name_or_path: str) -> Any:
+    """Return a pretrained model's tokenizer, of a folder or of a name on the Hub.
+
+    Raises:
+        CheckpointError: There is none that can be loaded.
+
+    Example:
+        >>> import tempfile
+        >>> load_tokenizer(tempfile.mkdtemp())
+        Traceback (most recent call last):
+            ...
+        pqpp_backbones.errors.CheckpointError: ... holds no usable tokenizer (...); name ...
+    """
+    return _load("AutoTokenizer", "tokenizer", name_or_path)
+
+
+def load_processor(name_or_path: str) -> Any:
+    """Return the tokenizer and image processor of a CLIP-like model, as `load_tokenizer` does."""
+    return _load("AutoProcessor", "processor", name_or_path)
+
+
+def _load(auto_class: str, kind: str, name_or_path: str) -> Any:
+    import transformers
+
+    remedy = "name a folder or OWNER/REPOSITORY that has one"
+    with loading(f"{name_or_path} holds no usable {kind}", remedy, name_or_path, files=TEXTS):
+        loader = getattr(transformers, auto_class)
+        return loader.from_pretrained(name_or_path, trust_remote_code=False)
+
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model is known by.
+
+    Attributes:
+        name: A folder's name, or `OWNER/REPOSITORY`.
+        revision: The commit, or the hash of a folder's files; empty where it cannot be told.
+    """
+
+    name: str
+    revision: str = ""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model that is ready to look.
+
+    Attributes:
+        model: In evaluation mode, on its device.
+        processor: That of the model.
+        told: Its name and revision, for the result.
+        device: Where it runs.
+        dtype: Of its numbers.
+    """
+
+    model: Any
+    processor: Any
+    told: Model
+    device: str
+    dtype: str
+
+    @property
+    def at_once(self) -> int | None:
+        """How many images to hand to the model together: one on a CPU, any number elsewhere.
+
+        On a CPU a batch is no faster, and its shape changes the last digits of the numbers.
+        """
+        return 1 if self.device == "cpu" else None
+
+
+def fetch(name: str, what: str = "model", revision: str | None = None) -> tuple[Path, Model]:
+    """Return a model's folder, downloaded once and then found in the cache, with its revision.
+
+    Args:
+        name: A folder, or `OWNER/REPOSITORY`, or `OWNER/REPOSITORY@REVISION`.
+        what: What it is, for the error.
+        revision: A branch, tag or commit, where the name holds none.
+
+    Raises:
+        CheckpointError: There is no such folder or repository, or it cannot be had offline; one
+            line.
+
+    Example:
+        >>> fetch("no-such-folder", "detector")
+        Traceback (most recent call last):
+        ...
+        pqpp_backbones.errors.CheckpointError: detector: there is no folder no-such-folder, ...
+    """
+    folder = expanded(name)
+    if folder.is_dir():
+        files = sorted({path for pattern in WHOLE for path in folder.glob(pattern)})
+        parts = [f"{path.name} {sha256_of(path)}\n" for path in files]
+        return folder, Model(str(name), f"sha256:{sha256_of_parts(parts)}")
+    repository, _, at = name.partition("@")
+    if not is_repository_id(repository):
+        raise CheckpointError(
+            f"{what}: there is no folder {name}, and it is no OWNER/REPOSITORY; check the name"
+        )
+    folder = pull_files(repository, WHOLE, at or revision, error=CheckpointError)
+    return folder, Model(repository, folder.name)
+
+
+def load_model(
+    name: str,
+    model_class: str | Callable[[Any], str],
+    what: str,
+    device: str | None = None,
+    dtype: str = "float32",
+    revision: str | None = None,
+) -> Loaded:
+    """Load a model of transformers and its processor: from safetensors, no code, nothing missing.
+
+    Args:
+        name: As for `fetch`.
+        model_class: The class of transformers, as `AutoModelForObjectDetection`, or what tells it
+            by the model's configuration.
+        what: What it is, for errors.
+        device: Where it shall run; the usual one if None.
+        dtype: One of `DTYPES`.
+        revision: As for `fetch`.
+
+    Raises:
+        CheckpointError: It cannot be had, is of another kind or not whole, or `dtype` is none.
+        MissingExtraError: torch or transformers is not installed.
+
+    Example:
+        >>> load_model("no-such-folder", "AutoModel", "CLIP", dtype="int8")
+        Traceback (most recent call last):
+        ...
+        pqpp_backbones.errors.CheckpointError: `dtype` is 'int8'; choose among float32, ...
+    """
+    with needing(what, "models"):
+        import torch
+        import transformers
+
+    if dtype not in DTYPES:
+        raise CheckpointError(f"`dtype` is {dtype!r}; choose among {', '.join(DTYPES)}")
+    folder, told = fetch(name, what, revision)
+    remedy = "name a folder or OWNER/REPOSITORY that has one"
+    with loading(f"{name} holds no usable {what}", remedy, str(folder), files=()):
+        local = {"local_files_only": True}
+        if callable(model_class):
+            model_class = model_class(
+                transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, **local)
+            )
+        model, found = getattr(transformers, model_class).from_pretrained(
+            folder,
+            use_safetensors=True,
+            output_loading_info=True,
+            dtype=getattr(torch, dtype),
+            trust_remote_code=False,
+            **local,
+        )
+        processor = transformers.AutoProcessor.from_pretrained(
+            folder, trust_remote_code=False, **local
+        )
+        if found["missing_keys"]:  # they would be random
+            raise CheckpointError(f"its weights lack {min(found['missing_keys'])!r}")
+    device = usual_device() if device is None else device
+    return Loaded(model.eval().to(device), processor, told, device, dtype)
+
+
+def usual_device() -> str:
+    """Return a GPU, that of this process where a launcher started several, or the CPU.
+
+    Example:
+        >>> usual_device().partition(":")[0] in ("cpu", "cuda")
+        True
+    """
+    import torch
+
+    if not torch.cuda.is_available():
+        return "cpu"
+    return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"
+
+
+def check_ids(ids: Any, model: Any) -> None:
+    """Refuse tokens that a model has no vector for: its tokenizer is another model's.
+
+    Raises:
+        CheckpointError: There are such.
+
+    Example:
+        >>> from types import SimpleNamespace as Made
+        >>> import numpy as np
+        >>> model = Made(get_input_embeddings=lambda: Made(num_embeddings=3))
+        >>> check_ids(np.array([[2, 3]]), model)
+        Traceback (most recent call last):
+        ...
+        pqpp_backbones.errors.CheckpointError: the tokenizer gives the token 3, the ...
+    """
+    try:
+        known = model.get_input_embeddings().num_embeddings
+    except (AttributeError, NotImplementedError):  # a kind of model that doesn't tell
+        return
+    highest = int(ids.max())
+    if highest >= known:
+        raise CheckpointError(
+            f"the tokenizer gives the token {highest}, the model knows 0 to {known - 1}; give the "
+            "tokenizer that it was trained with"
+        )
+
+
+class StrictLoading:
+    """The first base of a `PreTrainedModel`: its `from_pretrained` refuses what is not whole."""
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
+        """Load a model as transformers does, from safetensors only, with nothing missing.
+
+        Arguments and result are those of transformers; `use_safetensors` is always true. Weights of
+        other shapes are let pass with `ignore_mismatched_sizes=True`.
+
+        Raises:
+            CheckpointError: The weights are no safetensors, are not all there or do not fit, or
+                the format is newer than this version reads.
+        """
+        where = pretrained_model_name_or_path
+        folders = [Path(str(where))] if Path(str(where)).is_dir() else []
+        for folder in folders:
+            check_foreign(folder)
+        check_format(where, kwargs.get("config"))
+        wanted = kwargs.pop("output_loading_info", False)
+        kwargs["use_safetensors"] = True
+        try:
+            with building_within(*folders):
+                model, found = super().from_pretrained(
+                    where, *args, output_loading_info=True, **kwargs
+                )
+        except Exception as error:  # whatever a foreign configuration may bring about
+            said = _why_not_whole(error)
+            # The texts of the Hub's client may hold a token.
+            if isinstance(error, CheckpointError) or not (said or folders):
+                raise
+            said = said or f"is not usable ({in_a_line(error)})"
+            raise CheckpointError(f"{where} {said}; {_AGAIN}") from error
+        check_format(where, model.config)
+        missing = sorted(found["missing_keys"])
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise CheckpointError(
+                f"{where}: {WEIGHTS} does not fit {CONFIG}: it lacks {missing[0]!r}{more}; {_AGAIN}"
+            )
+        return (model, found) if wanted else model
+
+
+def _why_not_whole(error: Exception) -> str | None:
+    """Return what transformers' texts say of weights that lack or don't fit, None for others."""
+    if isinstance(error, RuntimeError) and "mismatch" in str(error):
+        return f"has a {WEIGHTS} that does not fit {CONFIG}: some weights have other shapes"
+    if type(error).__name__ == "SafetensorError":
+        return f"cannot be used: {WEIGHTS} is not readable ({error})"
+    if isinstance(error, OSError) and "safetensors" in str(error):
+        return f"has no {WEIGHTS}; weights in other formats, which can hold code, are not loaded"
+    return None
+
+
+def check_format(where: Any, config: Any) -> None:
+    """Check the format of a configuration of transformers; one that tells none is let pass."""
+    check_version(f"{where}: {CONFIG}", getattr(config, "format_version", 1))

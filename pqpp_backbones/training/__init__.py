@@ -1,0 +1,1 @@
+"""The training loop, its options, its checkpoints and what a card tells of it."""

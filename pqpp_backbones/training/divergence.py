@@ -1,0 +1,65 @@
+"""Ending a training that diverges, before anything of it is kept."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from pqpp_files.options.option import RecipeError
+
+
+class Divergence:
+    """Looks at the losses of the last steps together: a look at each would wait for the device.
+
+    Args:
+        option: What a recipe calls the learning rate.
+
+    Example:
+        >>> watch = Divergence()
+        >>> watch.note(1, 0.5, torch.tensor(0.25))
+        >>> watch.note(2, 0.5, torch.tensor(float("nan")))
+        >>> watch.check()
+        Traceback (most recent call last):
+            ...
+        pqpp_files.options.option.RecipeError: the training diverged: the loss is nan at ...
+    """
+
+    def __init__(self, option: str = "learning_rate") -> None:
+        self._option = option
+        self._steps: list[tuple[int, float, torch.Tensor]] = []
+
+    def note(self, step: int, rate: float, loss: torch.Tensor) -> None:
+        """Keep the loss of a step, from 1, and the learning rate that followed it."""
+        self._steps.append((step, rate, loss.detach()))
+
+    def check(self, model: torch.nn.Module | None = None) -> None:
+        """Look at what was noted since the last time.
+
+        Args:
+            model: Look at its weights too: the last step may have broken them.
+
+        Raises:
+            RecipeError: A loss or a weight is no finite number.
+        """
+        steps, self._steps = self._steps, self._steps[-1:]
+        losses = torch.stack([loss.float() for *_, loss in steps]).tolist() if steps else []
+        for (step, rate, _), loss in zip(steps, losses, strict=True):
+            if not math.isfinite(loss):
+                raise self._error(f"the loss is {loss}", step, rate)
+        if model is not None and not _is_finite(model):
+            step, rate = steps[-1][:2] if steps else (0, 0.0)
+            raise self._error("a weight is no finite number", step, rate)
+
+    def _error(self, what: str, step: int, rate: float) -> RecipeError:
+        return RecipeError(
+            f"the training diverged: {what} at step {step}, learning rate {rate:g}; take a lower "
+            f"{self._option}, and another output"
+        )
+
+
+def _is_finite(model: torch.nn.Module) -> bool:
+    # Of a sharded model, each process looks at what it has.
+    held = (one.to_local() if hasattr(one, "to_local") else one for one in model.parameters())
+    looks = [torch.isfinite(one.detach()).all() for one in held if one.is_floating_point()]
+    return not looks or bool(torch.stack([look.cpu() for look in looks]).all())

@@ -1,0 +1,133 @@
+"""The options that trainers share, in small dataclasses that a script's recipe composes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pqpp_files.names import is_repository_id
+from pqpp_files.options.option import Options, RecipeError, check_path, option, shown
+
+
+@dataclass(kw_only=True)
+class RunOptions(Options):
+    """Results."""
+
+    RETIRED: ClassVar[dict[str, str]] = {
+        "recipe": "config",
+        "out": "output",
+        # Of older recipe files.
+        "drawbench_dir": "sources_dir",
+        "gimbrr_dir": "sources_dir",
+    }
+    output_dir: str = option(
+        "runs/model",
+        "folder for what is trained, with logs",
+        decides=False,
+        path="output",
+        also=("output",),
+    )
+    overwrite: bool = option(False, "replace the finished model in output_dir", decides=False)
+    seed: int = option(0, "of everything random", least=0)
+
+
+@dataclass(kw_only=True)
+class DataOptions(Options):
+    """Data."""
+
+    RETIRED: ClassVar[dict[str, str]] = {"dataset_config": "subset", "config": "subset"}
+    dataset: str = option(
+        "pqpp",
+        "dataset: a folder, OWNER/NAME or a listed name",
+        path="name",
+        also=("benchmark",),
+    )
+    subset: str | None = option(None, "its configuration, like pqpp-v1.0")
+    data_dir: str | None = option(
+        None, "folder of the benchmark's files, instead of a download", decides=False
+    )
+    train_split: str = option("train", "the split to learn from")
+    validation_split: str = option("validation", "the split that early stopping looks at")
+    max_train_rows: int | None = option(
+        None, "use only the first rows of the training split", above=0
+    )
+
+    def __post_init__(self) -> None:
+        """Write a listed name as what `load_dataset` takes: pqpp and its configuration."""
+        super().__post_init__()
+        from pqpp_datasets.benchmarks import BENCHMARKS
+
+        if self.dataset != "pqpp" and self.dataset in BENCHMARKS:
+            if self.subset not in (None, self.dataset):
+                raise RecipeError(
+                    f"`dataset` is {self.dataset!r} and `subset` {self.subset!r}; name one of them"
+                )
+            self.dataset, self.subset = "pqpp", self.dataset
+        if self.data_dir is not None:
+            self.data_dir = os.path.expanduser(self.data_dir)  # noqa: PTH111
+            if self.dataset == "pqpp":  # of others it is a part, and they are read at once
+                check_path("data_dir", "folder", self.data_dir)
+
+
+@dataclass(kw_only=True)
+class OptimisationOptions(RunOptions):
+    """Training."""
+
+    model: str = option(
+        "google-bert/bert-base-cased", "pretrained model: name or folder", path="name"
+    )
+    epochs: int = option(15, "passes over the data at most", above=0)
+    batch_size: int = option(256, "rows a step and process", above=0)
+    gradient_accumulation_steps: int = option(1, "batches that make one step", above=0)
+    learning_rate: float = option(5e-5, "highest learning rate", above=0)
+    weight_decay: float = option(0.01, "AdamW's weight decay; not on biases and norms", least=0)
+    schedule: str = option(
+        "linear", "how the rate falls", ("linear", "cosine", "constant", "rsqrt")
+    )
+    warmup_ratio: float = option(0.0, "part of the steps in which the rate rises", least=0, below=1)
+    warmup_steps: int = option(0, "steps in which the rate rises; wins over warmup_ratio", least=0)
+    max_grad_norm: float = option(1.0, "gradients longer than this are shortened", above=0)
+    mixed_precision: str = option("no", "number format", ("no", "bf16", "fp16"))
+    early_stopping_patience: int = option(
+        3, "epochs without a better validation; 0: never stop", least=0
+    )
+    checkpoint_steps: int = option(
+        0, "steps between checkpoints; 0: at each epoch's end only", least=0, decides=False
+    )
+    resume: bool = option(
+        False, "go on from the newest checkpoint in output_dir, if there is one", decides=False
+    )
+    data_workers: int = option(
+        0, "processes that prepare batches, for each training process", least=0, decides=False
+    )
+    log_steps: int = option(
+        20, "steps between two values of the loss for the trackers", above=0, decides=False
+    )
+    report_to: list[str] = option(
+        [], "trackers: tensorboard (pqpp[trackers]), trackio, wandb, ...", decides=False
+    )
+
+    def __post_init__(self) -> None:
+        """Check that there is a model."""
+        super().__post_init__()
+        if not self.model:
+            raise RecipeError("`model` is ''; it must be a name or a folder")
+
+
+@dataclass(kw_only=True)
+class HubOptions(Options):
+    """The Hub."""
+
+    push_to_hub: bool = option(False, "publish on the Hub what was trained", decides=False)
+    hub_model_id: str | None = option(None, "OWNER/REPOSITORY to publish it as", decides=False)
+    hub_private: bool = option(False, "make that repository private", decides=False)
+
+    def __post_init__(self) -> None:
+        """Check that the repository has a name that the Hub can take."""
+        super().__post_init__()
+        name = self.hub_model_id
+        if self.push_to_hub and not name:
+            raise RecipeError("`push_to_hub` needs `hub_model_id`; write OWNER/REPOSITORY")
+        if name is not None and not is_repository_id(name):
+            raise RecipeError(f"`hub_model_id` is {shown(name)}; write OWNER/REPOSITORY")

@@ -1,0 +1,124 @@
+"""Where a training's result goes, its folder and the Hub, and what its card tells of it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pqpp_backbones.checkpoint import check_place
+from pqpp_backbones.training.options import HubOptions, OptimisationOptions, RunOptions
+from pqpp_backbones.training.state import Progress
+from pqpp_files.options.option import Options, RecipeError
+from pqpp_files.paths import check_output_folder
+from pqpp_hub import PushReport
+
+_LIBRARIES = ("pqpp", "torch", "transformers", "accelerate", "datasets", "peft", "numpy")
+
+
+def check_model_folder(recipe: RunOptions, kind: str) -> None:
+    """Check, before the training, that the predictor may be saved where the recipe says.
+
+    Raises:
+        CheckpointError: There is something else than an older predictor of this kind.
+        RecipeError: There is one, and the recipe has neither `overwrite` nor `resume`.
+
+    Example:
+        >>> check_model_folder(RunOptions(output_dir="nowhere-yet"), "bert")
+    """
+    folder = Path(recipe.output_dir) / "model"
+    check_place(folder, kind)
+    refuse_finished(folder, recipe)
+
+
+def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
+    """Refuse a folder with the result of a finished run, but for `overwrite` and `resume`.
+
+    Args:
+        folder: Where the result goes.
+        recipe: Says whether an older one may be replaced.
+        patterns: The names that may be in it; any if None.
+
+    Raises:
+        FileError: Nothing can be written there, or it holds something else.
+        RecipeError: It holds something.
+    """
+    check_output_folder(folder, patterns)
+    wanted = getattr(recipe, "overwrite", False) or getattr(recipe, "resume", False)
+    if not wanted and folder.is_dir() and any(folder.iterdir()):
+        raise RecipeError(
+            f"{folder} holds a finished model; add `overwrite` to replace it, or name another "
+            "`output_dir`"
+        )
+
+
+def check_push(recipe: Options) -> None:
+    """Ask the Hub whether it will take the model, before the training; nothing is written.
+
+    Raises:
+        HubError: The Hub cannot be reached, or the token may not write there.
+
+    Example:
+        >>> check_push(HubOptions(push_to_hub=False))
+    """
+    if isinstance(recipe, HubOptions) and recipe.push_to_hub:
+        import pqpp_hub
+
+        assert recipe.hub_model_id is not None
+        pqpp_hub.push_files(
+            {},
+            recipe.hub_model_id,
+            "model",
+            lambda _: False,
+            "",
+            private=recipe.hub_private,
+            dry_run=True,
+        )
+
+
+def push_if_wanted(folder: Path, recipe: HubOptions, push: Callable[..., PushReport]) -> None:
+    """Push a saved model to the Hub if the recipe says so, and print where it is.
+
+    Args:
+        push: takes the folder, the repository and ``private``.
+    """
+    if recipe.push_to_hub:
+        assert recipe.hub_model_id is not None
+        report = push(folder, recipe.hub_model_id, private=recipe.hub_private)
+        print(f"pushed to {recipe.hub_model_id}: {report.lines()[-1]}")  # noqa: T201
+
+
+def describe_run(
+    recipe: OptimisationOptions, data: Mapping[str, Any], progress: Progress, processes: int
+) -> dict[str, Any]:
+    """Return what happened in any training; `data` says what was learned from."""
+    settings = recipe.deciding()
+    for name in ("model", "vision_model", "text_model", "dataset"):
+        if Path(settings.get(name) or "").name and Path(settings[name]).exists():
+            settings[name] = Path(settings[name]).resolve().name  # a card tells no local path
+    pushed = getattr(recipe, "push_to_hub", False)
+    return {
+        **({"repository": getattr(recipe, "hub_model_id", None)} if pushed else {}),
+        "recipe": settings,
+        "data": dict(data),
+        "epochs": progress.epoch,
+        "best_epoch": progress.best_epoch + 1,
+        "steps": progress.step,
+        "seconds": round(progress.seconds),
+        "processes": processes,
+        "validation": {k: round(v, 6) for k, v in (progress.best or {}).items()},
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that take part and are installed."""
+    found = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,51 @@
+"""Why a dataset cannot be loaded, in one line."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from pqpp_backbones.errors import ModelError
+from pqpp_datasets.errors import BenchmarkError
+from pqpp_files.full_disk import is_full, naming
+from pqpp_files.options.option import RecipeError
+from pqpp_hub.reasons import reason_behind
+
+
+@contextlib.contextmanager
+def reading(dataset: str, remedy: str) -> Iterator[None]:
+    """Say in one line why the block's dataset cannot be loaded; errors of ours pass as they are.
+
+    Example:
+        >>> with reading("poems", "check `dataset`"):
+        ...     raise FileNotFoundError("no data")
+        Traceback (most recent call last):
+            ...
+        pqpp_files.options.option.RecipeError: poems cannot be loaded (no data); check ...
+    """
+    import datasets
+    from datasets.exceptions import DatasetGenerationError, DatasetsError
+
+    try:
+        yield
+    except (BenchmarkError, ModelError, RecipeError):
+        raise
+    except Exception as error:
+        if isinstance(error.__cause__, BenchmarkError):
+            raise error.__cause__ from None
+        if is_full(error):
+            with naming(datasets.config.HF_DATASETS_CACHE):
+                raise
+        if dataset == "pqpp" and isinstance(error, DatasetGenerationError):
+            raise  # a defect of our own reader, which must be seen
+        # The texts of the Hub's client may hold request headers, and with them a token.
+        refused = reason_behind(error)
+        if refused is not None:
+            raise RecipeError(f"the dataset {dataset} {refused}") from None
+        if not isinstance(error, (OSError, ValueError, KeyError, DatasetsError)):
+            raise
+        inner = error.__cause__ if isinstance(error, DatasetGenerationError) else error
+        # A KeyError's text is its key in quotes.
+        said = " ".join(str(inner.args[0] if isinstance(inner, KeyError) else inner).split())
+        reason = said.rstrip(".")[:300] or type(inner).__name__
+        raise RecipeError(f"{dataset} cannot be loaded ({reason}); {remedy}") from None

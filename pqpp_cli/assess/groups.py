@@ -1,0 +1,222 @@
+"""What the commands of `pqpp assess` share: images and prompts in, verdicts and a page out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pqpp_cli.command import Group
+from pqpp_cli.errors import CommandError
+from pqpp_cli.groups import ColumnOptions, Dataset, Shards
+from pqpp_cli.output import note
+from pqpp_cli.outputs import PAGES
+from pqpp_feedback.assess.options import AssessorOptions
+from pqpp_files.options.option import option
+
+if TYPE_CHECKING:
+    from pqpp_feedback.assess.assessor import Assessor
+    from pqpp_feedback.assess.pictures import Picture
+    from pqpp_feedback.assess.run import AssessShard
+
+_NAMED = 3
+
+
+class Gallery(Group):
+    """A page of verdicts."""
+
+    image_dir: str | None = option(None, "the images, see below", metavar="DIR", path="images")
+    people: str | None = option(
+        None,
+        "people's answers, to say how well the verdicts agree: image (or prompt_id and model) and "
+        "matched",
+        metavar="FILE",
+        path="file",
+    )
+    embed: bool = option(
+        False,
+        "put small copies of the images into the page, which then needs no other file (default: "
+        "link them)",
+    )
+
+    def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
+        """Write the gallery of some tables of verdicts.
+
+        Args:
+            shown: Further settings of `pqpp_feedback.assess.gallery.Showing`.
+        """
+        from pqpp_cli.output import emit
+        from pqpp_feedback.assess.gallery import Showing, verdict_gallery
+        from pqpp_feedback.assess.people import read_people
+        from pqpp_feedback.assess.verdicts import read_verdicts
+
+        people = read_people(self.people) if self.people else None
+        rows = (row for table in tables for row in read_verdicts(table))
+        look = Showing(embedded=self.embed, **shown)
+        emit(verdict_gallery(rows, self.image_dir or "", page, people, look), page)
+
+
+class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
+    """A run of an assessor, whose options stand beside these and open it."""
+
+    SHARD_SIZE = 100
+    file: str | None = option(
+        None,
+        "a table of prompts: prompt, prompt_id and further columns",
+        metavar="FILE",
+        path="file",
+    )
+    output: str = option(
+        "verdicts.parquet", "the table", metavar="FILE", path="output file", holds=("Parquet",)
+    )
+    gallery: str | None = option(
+        None,
+        "also show the verdicts as an HTML page; needs --image-dir",
+        metavar="FILE",
+        path="output file",
+        endings=PAGES,
+    )
+    batch_size: int = option(16, "images at once", metavar="N", least=1)
+    shard_size: int | None = option(None, "rows of a shard (default: 100)")
+
+    def __post_init__(self) -> None:
+        """Refuse before anything is loaded what would fail after the work."""
+        super().__post_init__()
+        if self.file and self.dataset:
+            raise CommandError("`file` and `dataset` both name prompts; give one")
+        both = self.evidence and self.gallery  # then the images are only shown
+        if not both and (self.image_dir is None) == (self.evidence is None):
+            raise CommandError("`image_dir` or `evidence`: give one, the images or what was seen")
+        if self.gallery and self.image_dir is None:
+            raise CommandError("`gallery`: it shows the images; add `image_dir` DIR")
+        if self.evidence and (self.file or self.dataset):
+            raise CommandError("`evidence`: it holds the prompts; leave `file` and `dataset` out")
+        self.refuse_parts()
+        is_file = Path(self.output).suffix.lower() == ".parquet"
+        if self.in_shards and is_file:
+            raise CommandError(f"`output` {self.output}: shards are written into a folder")
+        if not self.in_shards and not is_file:
+            raise CommandError(f"`output` {self.output}: name a file in .parquet")
+        self.refuse_with_shards("dataset", "evidence", "people", "gallery")
+        if self.people:
+            from pqpp_feedback.assess.people import read_people
+
+            read_people(self.people)
+
+    def run(self) -> None:
+        """Assess the images, or kept evidence, and write the table."""
+        if self.in_shards:
+            return self.work_on_shards(self.file, self.output, self._job, ("prompt_id",))
+        pictures = [] if self.evidence else self._pictures()  # before a model is loaded
+        assessors = self.open()
+        if self.evidence:
+            self._score_again(assessors)
+        elif not self._look(pictures, assessors):
+            return None  # the first process tells the rest
+        for assessor in assessors:
+            for line in assessor.notes():
+                note(line)
+        self._say_agreement()
+        self.finish()
+        if self.gallery:
+            self.write_page([self.output], self.gallery, **self.shown())
+        return None
+
+    def finish(self) -> None:
+        """Do what only this assessor does when the table is written."""
+
+    def shown(self) -> dict[str, Any]:
+        """Return what only this assessor's gallery has."""
+        return {}
+
+    def _job(self) -> tuple[AssessShard, dict, str]:
+        from pqpp_feedback.assess.assessor import Assessor
+        from pqpp_feedback.assess.run import AssessShard
+        from pqpp_files.shards import find_shards
+
+        job = AssessShard(
+            partial(type(self).open, self), self.image_dir or "", self.column, self.batch_size
+        )
+        settings = job.settings
+        if planning := [a for a in job.assessors if type(a).plan is not Assessor.plan]:
+            shards = find_shards(self.file or "", self.SHARD_SIZE, ("prompt_id",))
+            pictures = [picture for shard in shards for picture in job.pictures(shard.read())]
+            for assessor in planning:
+                assessor.plan(pictures)
+        if (self.workers or 1) > 1:
+            del job.assessors  # each worker has its own
+        return job, settings, self.output
+
+    def _score_again(self, assessors: Sequence[Assessor]) -> None:
+        from pqpp_feedback.assess.verdicts import read_verdicts, recompute, write_verdicts
+
+        rows = recompute(read_verdicts(self.evidence or ""), assessors)
+        note(f"{write_verdicts(self.output, rows)} rows scored again: {self.output}")
+
+    def _pictures(self) -> list[Picture]:
+        """Find the images, and say which cannot be assessed."""
+        from pqpp_feedback.assess.pictures import find_pictures
+
+        pictures, unseen = find_pictures(self.image_dir or "", self._prompts())
+        lacking = [picture for picture in pictures if picture.problem]
+        if len(lacking) == len(pictures):
+            first = lacking[0]
+            raise CommandError(
+                f"`image_dir` {self.image_dir}: no image has a usable prompt ({first.image_id} "
+                f"{first.problem}); give `file` or `dataset`, or put them in metadata.jsonl"
+            )
+        if unseen:
+            note(f"{len(unseen)} prompts have no image: {_some(unseen)}")
+        if lacking:
+            named = _some([picture.image_id for picture in lacking])
+            note(f"{len(lacking)} images cannot be assessed, their rows say why: {named}")
+        return pictures
+
+    def _look(self, pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> bool:
+        """Assess the images, and tell whether this process wrote the table."""
+        from pqpp_feedback.assess.run import assess
+
+        progress = sys.stderr.isatty()
+        ran = assess(pictures, assessors, self.output, self.batch_size, progress)
+        for line in ran.lines():
+            note(line)
+        if ran.rows:
+            note(f"{ran.rows} rows: {self.output}")
+        return bool(ran.rows)
+
+    def _prompts(self) -> Iterator[dict] | None:
+        """Give the rows of prompts that `file` or `dataset` names; None where neither does."""
+        from pqpp_feedback.assess.pictures import numbered_prompts, read_prompt_table
+
+        if self.dataset:
+            from pqpp_models.prompt_rows import dataset_rows, parts_of
+
+            place = (self.dataset, self.subset, self.split, self.data_dir)
+            rows, _ = dataset_rows(*place, column=self.column)
+            return numbered_prompts(part for part, _ in parts_of(rows))
+        return read_prompt_table(self.file, self.column) if self.file else None
+
+    def _say_agreement(self) -> None:
+        """Say how well each routine's verdicts agree with people, as far as it is known."""
+        from pqpp_feedback.assess.agreement import agreement_by_group, agreement_in_words
+        from pqpp_feedback.assess.people import read_people, with_people
+        from pqpp_feedback.assess.verdicts import read_verdicts
+
+        if not self.people:
+            note(f"{self.agreement} --people FILE measures it on your images")
+            return
+        judged = (row for row in read_verdicts(self.output) if row["verdict"] is not None)
+        known, answers = with_people(judged, read_people(self.people))
+        pairs = zip(known, answers, strict=True)
+        figures = agreement_by_group((row["routine"], row["verdict"], one) for row, one in pairs)
+        if not figures:
+            note(f"{self.people} has no answer on an image that has a verdict")
+        for routine, measured in figures.items():
+            note(f"{routine}: {agreement_in_words(measured)}")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -1,1 +1,0 @@
-"""The options of each assessor of `pqpp assess`."""

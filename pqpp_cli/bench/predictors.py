@@ -1,0 +1,255 @@
+"""`pqpp bench predictors`: predictors beside the published table, by the paper's protocol."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from pqpp_cli.command import Command
+from pqpp_cli.errors import CommandError
+from pqpp_cli.groups import Dataset, ImageDir, Predictors, Tables, Targets
+from pqpp_cli.outputs import PAGES
+from pqpp_files.options.option import option
+
+if TYPE_CHECKING:
+    from pqpp_models.bench.run import Run
+    from pqpp_models.bench.split import Split
+    from pqpp_models.predictor import Predictor
+
+_OF_TABLE = {
+    **{"scores": "generalisation", "fitted_to": "cross-dataset"},
+    **dict.fromkeys(("metrics", "metric"), "automatic-metrics"),
+}
+"""Options that one table alone has."""
+
+
+class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
+    """Predictors, and the rows on which they are compared."""
+
+    dataset: str = option(
+        "pqpp",
+        "the benchmark: pqpp, another listed name, OWNER/REPOSITORY, a folder or a table, with the "
+        "prompts in the column prompt",
+    )
+    subset: str | None = option(
+        None,
+        "its configuration (default: pqpp-v1.0 of pqpp, whose train split the shipped predictor "
+        "was trained on)",
+    )
+    split: str | None = option(None, "its split (default: validation; a table is taken as a whole)")
+    targets: tuple[str, ...] | None = option(
+        None,
+        "what to predict, names of columns of the benchmark (default: all that the benchmark has)",
+    )
+
+    @property
+    def asked_split(self) -> str | None:
+        """The split, None of a table."""
+        return self.split or (None if Path(self.dataset).is_file() else "validation")
+
+    def opened(self) -> tuple[Split, dict[str, Predictor]]:
+        """Return the rows, and the predictors with what they need of images."""
+        from pqpp_cli.output import note
+        from pqpp_models.bench.run import load_predictors, open_split
+        from pqpp_models.prompt_rows import with_kept_images
+
+        # What is quicker to fail comes first: the data, which may have to be downloaded.
+        place = (self.dataset, self.subset, self.asked_split, self.data_dir, self.image_dir)
+        split = open_split(*place)
+        predictors, left_out = load_predictors(self.predictors, split)
+        note(*left_out)
+        if any(predictor.inputs == "text+images" for predictor in predictors.values()):
+            rows = with_kept_images(split.rows, self.dataset, self.image_dir)
+            split = replace(split, rows=rows)
+        return split, predictors
+
+
+class BenchPredictors(Compared):
+    """Correlate predicted and true performance over a split, as in the PQPP paper.
+
+    The coefficients are Pearson's and Kendall's, with Student's t against chance.
+    """
+
+    EPILOG = """examples:
+  pqpp bench --split validation
+  pqpp bench --split validation --predictors static,n_words --targets mean_hbpp,mean_p10
+  pqpp bench --subset pqpp --format latex --output table.tex
+  pqpp bench --subset pqpp --table by-source
+  pqpp bench --table cross-model --predictors static
+  pqpp bench --subset pqpp --table cross-dataset --split test
+  pqpp bench --table automatic-metrics --metrics hpsv2.csv --metric hpsv2=sdxl_hbpp
+  pqpp bench --predictors static,n_words --baseline n_words
+  pqpp bench --predictors runs/clip/model --image-dir pqpp_images
+  pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
+  pqpp bench --table generalisation --dataset theirs --split test
+
+tables of the PQPP paper:
+  main               3 and 5: each target by its own prediction
+  cross-model        4: by the prediction for another model
+  cross-dataset      6 and 7: on prompts of a source that the predictors were not fitted to
+  cross-task         8: by the prediction for the other task
+  by-source          9: each source of prompts by itself
+  automatic-metrics  10: automatic metrics, from your file, instead of human judgments
+generalisation is ours: prompts of another kind, with a score by people. Of a --dataset, and of each
+--scores, every target is compared with the prediction for it or, where a predictor has none, with
+what stands in (also in the main table of a benchmark of yours): that of the same measure; of judged
+images else `alignment`, by its order. pqpp stands for its DrawBench prompts and GIMBRR's too.
+
+`linguistic` stands for the paper's eight text features. Rows without a true value are left out and
+n says how many remain. Published rows come from the splits that the notes name. A predictor that
+was fitted to some of the rows is marked and not ranked; its build fitted on train alone stands for
+it.
+"""
+    RETIRED: ClassVar[dict[str, str]] = {
+        "benchmark": "dataset",
+        **dict.fromkeys(("models", "clip", "pickapic_dir", "limit"), "an option of bench richhf"),
+        "runs": "an option of bench conqa",
+        **dict.fromkeys(("verdicts", "people", "roles"), "an option of bench vistar"),
+        "plot": "an option of bench routing",
+    }
+    table: str = option(
+        "main",
+        "which table, see below",
+        (
+            *("main", "cross-model", "cross-dataset", "cross-task", "by-source"),
+            *("automatic-metrics", "generalisation"),
+        ),
+    )
+    published: bool = option(True, "leave the published figures out")
+    scores: tuple[str, ...] = option(
+        (),
+        "with --table generalisation: another set, a table (FILE) or a dataset (a folder, "
+        "OWNER/NAME or a listed name) with the prompts in the column prompt and their scores in "
+        "COLUMN; may be repeated",
+        metavar="DATA:COLUMN",
+        path="name",
+    )
+    baseline: str | None = option(
+        None, "test every predictor against this one of them, on the same prompts", metavar="NAME"
+    )
+    fitted_to: str | None = option(
+        None,
+        "with --table cross-dataset: the source of the prompts that the predictors were fitted to "
+        "(default: mscoco)",
+        metavar="SOURCE",
+    )
+    metrics: str | None = option(
+        None,
+        "with --table automatic-metrics: a table with prompt_id or prompt and a column for each "
+        "metric, one row per prompt or image",
+        metavar="FILE",
+        path="file",
+    )
+    metric: dict[str, str] = option(
+        {},
+        "which target a column of --metrics stands for, where its name doesn't say so like "
+        "sdxl_hpsv2; may be repeated",
+        metavar="COLUMN=TARGET",
+    )
+    report: str | None = option(
+        None,
+        "also write an HTML report with charts",
+        metavar="FILE",
+        path="output file",
+        endings=PAGES,
+    )
+    projection: str | None = option(
+        None,
+        "the report's picture of each predictor's space, in two dimensions, coloured by "
+        "performance (default: tsne, where pqpp[plots] is installed)",
+        ("tsne", "umap", "none"),
+    )
+    explain: bool = option(
+        False,
+        "with --report: colour the words of the easiest and hardest prompts by what they add to "
+        "the prediction, for predictors of texts",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what only another table has."""
+        super().__post_init__()
+        for name, table in _OF_TABLE.items():
+            if getattr(self, name) and self.table != table:
+                raise CommandError(
+                    f"`{name}`: only `table` {table} has it; leave it out, or take that table"
+                )
+        if self.explain and not self.report:
+            raise CommandError("`explain`: it is about the report's prompts; add `report` FILE")
+        if self.table == "automatic-metrics" and self.metrics is None:
+            raise CommandError(
+                "`table` automatic-metrics needs `metrics` FILE: prompt_id or prompt, and a column "
+                "per metric, like sdxl_hpsv2"
+            )
+        for name in ("report", "baseline", "image_dir"):
+            if self.table == "generalisation" and getattr(self, name):
+                raise CommandError(
+                    f"`{name}`: `table` generalisation has none; leave it out, or take another "
+                    "table"
+                )
+
+    def run(self) -> None:
+        """Run the protocol, print the table, write the report."""
+        from pqpp_cli.output import emit, note
+        from pqpp_models.bench.automatic_metrics import NOTE
+        from pqpp_models.bench.projection import require_method
+        from pqpp_models.bench.report import render_report
+        from pqpp_models.bench.tables import format_results
+
+        if self.table == "generalisation":
+            return self._generalisation()
+        if self.report and self.projection not in (None, "none"):
+            require_method(self.projection)  # before the scoring
+        run = self._run()
+        note(*run.builds.notes)
+        beside = self.table == "main" and self.published
+        published = run.published() if beside else []
+        text = format_results(self.style, run.results, published)
+        if self.table == "automatic-metrics" and self.style in ("table", "markdown"):
+            text += f"\n\n{NOTE}"
+        emit(text, self.output)
+        if self.report:
+            spaces, reason = run.spaces(self.projection)
+            if reason:
+                note(f"without pictures of spaces: {reason}")
+            emit(render_report(run, published, spaces, self.explain), self.report)
+
+    def _run(self) -> Run:
+        """Return what the table is made of."""
+        from pqpp_cli.output import note
+        from pqpp_models.bench.automatic_metrics import run_automatic_metrics
+        from pqpp_models.bench.run import run_table, with_some_of
+
+        split, predictors = self.opened()
+        for name, predictor in predictors.items():
+            predictor.require_columns(split.rows.column_names, split.config)
+            table = Path(self.dataset)
+            is_unknown = predictor.record.rows is None
+            if is_unknown and table.is_file() and predictor.details.get("data") == table.name:
+                note(
+                    f"{name} was fitted to a table called {self.dataset}: on the same rows its "
+                    "figures are too good; use prompts that it was not fitted to"
+                )
+        predicted = [target for one in predictors.values() for target in one.targets]
+        targets = split.targets(self.targets, predicted)
+        if self.predictors is None and self.table == "main":
+            predictors, left_out = with_some_of(predictors, targets, not split.is_pqpp)
+            note(*left_out)
+        progress = sys.stderr.isatty()
+        if self.table == "automatic-metrics":
+            named = (self.metrics or "", self.metric, self.baseline)
+            return run_automatic_metrics(split, predictors, targets, *named, progress)
+        fitted_to = self.fitted_to or "mscoco"
+        run = run_table(split, predictors, targets, self.table, fitted_to, progress)
+        return run.tested(self.baseline, progress) if self.baseline else run
+
+    def _generalisation(self) -> None:
+        from pqpp_cli.output import emit, note
+        from pqpp_models.bench.generalisation import format_generalisation, generalise
+
+        place = (self.dataset, self.subset, self.asked_split, self.data_dir)
+        asked = (self.predictors, self.targets, self.scores)
+        results, notes = generalise(*place, *asked, sys.stderr.isatty())
+        note(*notes)
+        emit(format_generalisation(self.style, results), self.output)

@@ -1,0 +1,44 @@
+"""`pqpp bench vistar`: compare scores of images with people's choices, and generators by role."""
+
+from __future__ import annotations
+
+from pqpp_cli.command import Command
+from pqpp_cli.groups import Tables
+from pqpp_files.options.option import NEEDED, option
+
+
+class BenchVistar(Tables, Command):
+    """Compare scores after VISTAR with people's choices, and rank generators for each role."""
+
+    EPILOG = """examples:
+  pqpp bench vistar --verdicts verdicts.parquet --people choices.csv
+"""
+    verdicts: tuple[str, ...] = option(
+        NEEDED,
+        "scores of images: what pqpp assess wrote, or a table with image, score and, if told, "
+        "routine, angle, generator and prompt_id; may be repeated",
+        metavar="FILE",
+        path="file",
+    )
+    people: str | None = option(
+        None,
+        "people's choices: image_a, image_b, choice (a, b or tie) and, if told, angle",
+        metavar="FILE",
+        path="file",
+    )
+    roles: str | None = option(
+        None,
+        "how much each angle counts for a role, in YAML (default: equal weights for the three "
+        "roles that the paper names)",
+        metavar="FILE",
+        path="file",
+    )
+
+    def run(self) -> None:
+        """Print the tables."""
+        from pqpp_cli.output import emit
+        from pqpp_feedback.assess.tables import figures_text
+        from pqpp_feedback.vistar.roles.bench import bench_vistar
+
+        found = bench_vistar(self.verdicts, self.people, self.roles)
+        emit(figures_text(self.style, *found), self.output)

@@ -1,0 +1,75 @@
+"""What a command is: a frozen dataclass of typed options, checked when it is made, that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, dataclass_transform
+
+from pqpp_cli.errors import CommandError
+from pqpp_files.options.option import Options, fields_of, option
+
+_KINDS = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".gz": "gzip"}
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
+class Group(Options):
+    """Options that commands inherit; those of a group with a `TITLE` stand under it in `--help`.
+
+    Every subclass becomes a frozen dataclass with keywords only.
+    """
+
+    TITLE: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        dataclass(frozen=True, kw_only=True)(cls)
+
+    def require_one_of(self, *names: str) -> None:
+        """Refuse none, or several, of options that are ways to say the same.
+
+        Raises:
+            CommandError: One line that names those that came, or all.
+        """
+        given = [f"`{name}`" for name in names if getattr(self, name)]
+        if len(given) != 1:
+            ways = ", ".join(f"`{name}`" for name in names)
+            raise CommandError(f"{' and '.join(given) or 'none'} came; give one of {ways}")
+
+    def holds(self, name: str) -> tuple[str, ...]:
+        """Return the kinds of file that an output may be, and so replace; see `file_kind`."""
+        field = next(f for f in fields_of(self) if f.name == name)
+        kinds = tuple(field.metadata.get("holds", ("text",)))
+        of_ending = _KINDS.get(Path(getattr(self, name) or "").suffix.lower())
+        return (of_ending,) if of_ending in kinds else kinds[:1]
+
+    def role_of(self, name: str) -> str | None:
+        """Return what the path of an option is; see `path` of `option`."""
+        return next(f.metadata.get("path") for f in fields_of(self) if f.name == name)
+
+
+class Command(Group):
+    """A command: its docstring is the description in `--help`, `EPILOG` what stands below.
+
+    Example:
+        >>> from pqpp_cli.predict import Predict
+        >>> Predict(prompts=("a red cat",), predictor="n_words").run()
+        prompt       score
+        ---------  -------
+        a red cat    3.000
+        <BLANKLINE>
+        a higher score means a harder prompt
+    """
+
+    EPILOG: ClassVar[str] = ""
+
+    def check_paths(self) -> None:
+        """Spell `~` out, and refuse outputs that could not be written or are an input."""
+        from pqpp_cli.outputs import check_outputs
+
+        self.spell_paths_out()
+        check_outputs(self)
+
+    def run(self) -> Any:
+        """Do it, and print the result."""
+        raise NotImplementedError

@@ -1,0 +1,224 @@
+"""The commands, found by the names of their files, and the parser of them.
+
+A file here is a command where its docstring begins with "`pqpp NAME`: SUMMARY."; a folder holds the
+subcommands of one. Only standard modules are imported until a command is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from pqpp_cli.command import Command
+
+_ORDER = (
+    *("predict", "bench", "fit", "train", "build", "annotate", "assess", "generate", "search"),
+    *("route", "rewrite", "run", "datasets", "metrics", "models", "demo"),
+)
+"""How `pqpp --help` names them; others follow by name."""
+_SUMMARY = re.compile(r'"""`pqpp (?P<words>[\w -]+)`: (?P<summary>.+?)\.?(""")?$')
+_EPILOG = """examples:
+  pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
+  pqpp bench --split validation
+  pqpp demo
+  pqpp demo --serve
+
+Tab completion: eval "$(register-python-argcomplete pqpp)"
+"""
+
+
+def names_in(path: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the commands, or the subcommands of one, each with its summary.
+
+    Example:
+        >>> list(names_in())[:2], names_in(("bench",))["conqa"]
+        (['predict', 'bench'], 'compare runs on conceptual and descriptive queries')
+    """
+    found = {}
+    for place in Path(__file__).parent.joinpath(*path).iterdir():
+        file = place / "__init__.py" if place.suffix == "" else place
+        if file.suffix == ".py" and file.is_file():
+            with file.open(encoding="utf-8") as lines:
+                first = next((line for line in lines if not line.startswith("#")), "")
+            match = _SUMMARY.match(first.rstrip("\n"))
+            if match and match["words"].split() == [*path, place.stem]:
+                found[place.stem] = match["summary"]
+    order = {name: number for number, name in enumerate(_ORDER if not path else ())}
+    return dict(sorted(found.items(), key=lambda item: (order.get(item[0], 99), item[0])))
+
+
+def commands(path: tuple[str, ...] = ()) -> Iterator[type[Command]]:
+    """Give the class of every command that does something.
+
+    Example:
+        >>> next(commands()).__name__
+        'Predict'
+    """
+    for name in names_in(path):
+        place = _imported((*path, name))
+        if hasattr(place, "__path__"):
+            yield from commands((*path, name))
+        else:
+            yield _class_of((*path, name))
+
+
+def named(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
+    """Return the class of the command that words name, and what they give for its options.
+
+    Raises:
+        SystemExit: They are no command line of ours, or ask for help; what is to say is said.
+
+    Example:
+        >>> kind, flags = named(["fit", "votes", "--output", "mine", "--folds", "3"])
+        >>> kind.__name__, flags
+        ('Fit', {'dataset': 'votes', 'output': 'mine', 'folds': '3'})
+    """
+    flags = vars(build_parser(words).parse_args(words))
+    return flags.pop("_class"), flags
+
+
+def build_parser(words: Sequence[str] | None = None) -> Parser:
+    """Return the parser.
+
+    Args:
+        words: Those of a command line: the parser has the options of the command that they name,
+            and the names of all others; the options of all commands if left out.
+    """
+    parser = Parser(
+        prog="pqpp",
+        description="Predict and evaluate how well prompts do in image generation and retrieval.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action=_Version, help="print the version and leave")
+    _add_commands(parser, (), words)
+    return parser
+
+
+def _add_commands(
+    parser: Parser, path: tuple[str, ...], words: Sequence[str] | None, is_optional: bool = False
+) -> None:
+    metavar = "ACTION" if path else "COMMAND"
+    what: dict[str, Any] = {
+        "dest": argparse.SUPPRESS,
+        "required": not is_optional,
+        "metavar": metavar,
+    }
+    actions = parser.add_subparsers(parser_class=Parser, **what)
+    for name, summary in names_in(path).items():
+        child = actions.add_parser(name, help=summary.replace("%", "%%"))
+        # Options of the usual subcommand may stand before a subcommand, if only to be refused.
+        if words is None or name in (words if is_optional else words[:1]):
+            _fill(child, (*path, name), words and words[1:])
+
+
+def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) -> None:
+    """Give a parser the options of a command, or the names of its subcommands."""
+    from pqpp_files.options.flags import add_options
+
+    place = _imported(path)
+    is_folder = hasattr(place, "__path__")
+    usual = getattr(place, "USUAL", None)
+    if is_folder and not usual:
+        about: Any = place
+        parser.description = (place.__doc__ or "").partition("\n\n")[2]
+    else:
+        about = _class_of((*path, usual) if usual else path)
+        parser.description = about.__doc__
+        add_options(parser, about, complete=words is None or "--config" not in words)
+        parser.set_defaults(_class=about)
+    parser.epilog = getattr(about, "EPILOG", None)
+    if is_folder:
+        _add_commands(parser, path, words, is_optional=usual is not None)
+
+
+def _imported(path: tuple[str, ...]) -> ModuleType:
+    return importlib.import_module(".".join(("pqpp_cli", *path)))
+
+
+def _class_of(path: tuple[str, ...]) -> type[Command]:
+    """Return the class of a command, `BenchConqa` of `bench/conqa.py`."""
+    name = "".join(part.title() for part in "_".join(path).split("_"))
+    return getattr(_imported(path), name)
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, with the choice that was probably meant."""
+
+    _INVALID = r"argument ([^:]+): invalid choice: '([^']*)' \(choose from (.*)\)"
+
+    def __init__(self, **about: Any) -> None:
+        about["formatter_class"] = argparse.RawDescriptionHelpFormatter
+        super().__init__(**about, allow_abbrev=False)
+
+    def _parse_optional(self, arg_string):
+        """Take `-.csv` and `-:column`, which are standard input, for values as `-` is."""
+        if arg_string.startswith(("-.", "-:")):
+            return None
+        return super()._parse_optional(arg_string)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Say it; argparse hides that a disk is full."""
+        (file or sys.stderr).write(message)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse what is left over, at the command whose options are known here."""
+        from pqpp_files.errors import PqppError
+        from pqpp_files.names import did_you_mean
+        from pqpp_files.options.flags import in_flags, with_hyphens
+
+        try:
+            given, left = super().parse_known_args(with_hyphens(args or ()), namespace)
+        except PqppError as error:
+            self.error(in_flags(str(error), self.get_default("_class")))
+        if left and "_ARGCOMPLETE" not in os.environ:
+            shown = [action for action in self._actions if action.help is not argparse.SUPPRESS]
+            known = [name for action in shown for name in action.option_strings]
+            wrong = left[0].partition("=")[0]
+            self.error(f"{wrong} is unknown; {did_you_mean(wrong, known)}")
+        return given, left
+
+    def format_help(self) -> str:
+        """Wrap the description as the options are; what stands below them keeps its lines."""
+        import textwrap
+
+        told = self.description
+        width = shutil.get_terminal_size().columns - 2
+        try:
+            self.description = told and textwrap.fill(" ".join(told.split()), max(width, 11))
+            return super().format_help()
+        finally:
+            self.description = told
+
+    def error(self, message: str) -> NoReturn:
+        """Print the line and leave with 2."""
+        from pqpp_files.names import did_you_mean
+        from pqpp_files.visible import visible
+
+        if found := re.search(self._INVALID, message):
+            argument, value, known = found.groups()
+            names = [name.strip("'") for name in known.split(", ")]
+            message = f"{argument} {value!r} is unknown; {did_you_mean(value, names)}"
+        self.exit(2, f"{self.prog}: error: {visible(message)}; see {self.prog} --help\n")
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for: reading metadata takes time."""
+
+    def __init__(self, option_strings, **options):
+        super().__init__(option_strings, **{**options, "dest": argparse.SUPPRESS}, nargs=0)
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        from importlib.metadata import version
+
+        print(f"pqpp {version('pqpp')}", flush=True)
+        parser.exit()

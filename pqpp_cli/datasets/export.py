@@ -1,0 +1,51 @@
+"""`pqpp datasets export`: write Parquet files with a card."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pqpp_cli.command import Command
+from pqpp_cli.datasets import EPILOG
+from pqpp_cli.datasets.show import _configurations
+from pqpp_files.options.option import NEEDED, option
+
+
+class DatasetsExport(Command):
+    """Write configurations of one benchmark as a folder of Parquet files with a card and Croissant
+    metadata. The first one named becomes the default.
+    """
+
+    EPILOG = EPILOG
+    RETIRED: ClassVar = {"out": "output", "option": "load_option"}
+    subset: tuple[str, ...] = option(
+        NEEDED,
+        "the configurations",
+        metavar="NAME[,NAME...]",
+        word="too",
+        commas=True,
+        known=_configurations,
+    )
+    output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
+    data_dir: str | None = option(
+        None,
+        "read the published files here instead of downloading",
+        metavar="DIR",
+        path="folder",
+    )
+    load_option: dict[str, str] | None = option(
+        None,
+        "an option of the load, such as relevance_rule=majority or pickapic_dir=DIR",
+        metavar="NAME=VALUE",
+    )
+
+    def run(self) -> None:
+        """Export, and say how many rows went where."""
+        from pqpp_datasets.export.export import export
+        from pqpp_files.visible import visible
+        from pqpp_files.write_beside import tidied_when_terminated
+
+        with tidied_when_terminated():
+            rows = export(list(self.subset), self.output, self.data_dir, self.load_option or {})
+        for (config, split), count in rows.items():
+            print(f"{config} {split}: {count} rows")
+        print(f"written: {visible(self.output)}")

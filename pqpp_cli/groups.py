@@ -1,0 +1,284 @@
+"""Options that several commands have, declared once, with what is checked of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pqpp_cli.command import Group
+from pqpp_cli.errors import CommandError
+from pqpp_files.options.option import option
+from pqpp_files.paths import expanded
+
+
+def _targets() -> Sequence[str]:
+    from pqpp_models import TARGETS
+
+    return list(TARGETS)
+
+
+def _predictors() -> Sequence[str]:
+    from pqpp_models import list_predictors
+
+    return ["linguistic", *list_predictors()]
+
+
+class Targets(Group):
+    """What is predicted, compared or learned."""
+
+    targets: tuple[str, ...] | None = option(
+        None, metavar="NAME[,NAME...]", also=("target",), known=_targets
+    )
+
+
+class OnePredictor(Group):
+    """A predictor."""
+
+    predictor: str = option(
+        "static",
+        "a name, a folder or a Hub repository (default: static, which comes with the package)",
+        metavar="NAME_OR_PATH",
+        path="name",
+        also=("predictors",),
+        known=_predictors,
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse several."""
+        super().__post_init__()
+        if count := (self.predictor or "").count(","):
+            raise CommandError(
+                f"`predictor` {self.predictor}: {count + 1} predictors came, one is used; compare "
+                "by pqpp bench"
+            )
+
+
+class Predictors(Group):
+    """Predictors that are compared."""
+
+    predictors: tuple[str, ...] | None = option(
+        None,
+        "names, folders or Hub repositories (default: static, which comes with the package, and "
+        "linguistic)",
+        metavar="NAME_OR_PATH[,...]",
+        also=("predictor",),
+        known=_predictors,
+    )
+
+
+class DataDir(Group):
+    """Where published files lie."""
+
+    TITLE = "a dataset"
+    data_dir: str | None = option(
+        None,
+        "read the published files from this folder, or from a root that holds pqpp/v1.1 and so on, "
+        "instead of downloading them",
+        metavar="DIR",
+        path="folder",
+    )
+
+
+class Dataset(DataDir):
+    """Which dataset, and which part of it."""
+
+    TITLE = "a dataset"
+    dataset: str | None = option(
+        None,
+        "read the prompts of a dataset: pqpp, another listed name, OWNER/REPOSITORY, or a folder "
+        "of data files or of save_to_disk, or a table",
+        metavar="NAME_OR_PATH",
+        path="name",
+    )
+    subset: str | None = option(
+        None, "its configuration (default: the one that it names)", metavar="NAME"
+    )
+    split: str | None = option(None, "its split (default: the only one)")
+
+    def refuse_parts(self, *names: str) -> None:
+        """Refuse options that say which part of a dataset, where no dataset is named."""
+        for name in names or ("subset", "split", "data_dir"):
+            if getattr(self, name) is not None and not self.dataset:
+                raise CommandError(f"`{name}`: it is about a dataset; name one by `dataset`")
+
+
+class ImageDir(Group):
+    """Where images lie."""
+
+    image_dir: str | None = option(
+        None,
+        "the folder of the images, for predictors that look at them: PQPP's unpacked archive, or "
+        "those of a benchmark that pqpp build wrote",
+        metavar="DIR",
+        path="images",
+    )
+
+
+class ColumnOptions(Group):
+    """Where prompts stand."""
+
+    column: str = option("prompt", "the file's or dataset's column of prompts")
+
+
+class PromptOptions(ColumnOptions):
+    """Prompts as words, or in a file."""
+
+    prompts: tuple[str, ...] = option((), "a prompt, in quotes", metavar="PROMPT", word=True)
+    file: str | None = option(
+        None,
+        "read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard input, one "
+        "prompt on each line); its other columns stay in an output file",
+        metavar="FILE",
+        path="file",
+    )
+
+
+_STYLES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet"}
+_STYLES |= {".md": "markdown", ".tex": "latex", ".html": "html"}
+_PLAIN = ("", ".txt")
+
+
+class ResultOptions(Group):
+    """How a result is printed, or where it is written; a command says which formats it has."""
+
+    format: str | None = option(
+        None, "how to print the result (default: what the name of --output ends in, else table)"
+    )
+    output: str | None = option(
+        None,
+        "write the result to a file instead of printing it",
+        metavar="FILE",
+        path="output file",
+    )
+
+    def holds(self, name: str) -> tuple[str, ...]:
+        """Return the kinds of file that an output may be, and so replace."""
+        if name == "output" and self.style == "parquet":
+            return ("Parquet",)
+        return super().holds(name)
+
+    @cached_property
+    def style(self) -> str:
+        """The format that was asked for, by `format` or by the name of the file.
+
+        Raises:
+            CommandError: The name ends in what the command can't write.
+        """
+        formats = type(self).__dataclass_fields__["format"].metadata["choices"]
+        suffix = Path(self.output or "").suffix.lower()
+        style = self.format or _STYLES.get(suffix, "table")
+        if self.format is None and (
+            style not in formats or (suffix not in _STYLES and suffix not in _PLAIN)
+        ):
+            known = [ending for ending, style in _STYLES.items() if style in formats]
+            raise CommandError(
+                f"`output` {self.output}: {suffix} is no known format; use one of "
+                f"{', '.join(known)}, .txt, or `format`"
+            )
+        if style == "parquet" and self.output is None:
+            raise CommandError(
+                "`format` parquet: a terminal can't show it; name a file by `output`"
+            )
+        return style
+
+
+class Tables(ResultOptions):
+    """How tables of figures are printed; a format that is not there is refused before any work."""
+
+    format: str | None = option(None, choices=("table", "markdown", "latex", "csv", "json"))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.style
+
+
+class Shards(Group):
+    """A job that goes from shard to shard: each of the options makes `output` a folder."""
+
+    TITLE = "shard by shard: a job that can be killed and goes on"
+    SHARD_SIZE: ClassVar[int] = 100_000
+    shard_size: int | None = option(None, "rows of a shard (default: 100000)", metavar="N")
+    shard: str | None = option(
+        None,
+        "do only this share of the shards, I from 0 to N - 1: one of N machines or tasks",
+        metavar="I/N",
+    )
+    workers: int | None = option(None, "processes at a time (default: 1)", metavar="W")
+
+    @property
+    def in_shards(self) -> bool:
+        """Whether one of the options was given."""
+        return any(one is not None for one in (self.shard_size, self.shard, self.workers))
+
+    def role_of(self, name: str) -> str | None:
+        """Return what the path of an option is; shards are written into a folder."""
+        if name == "output" and self.in_shards:
+            return "output"
+        return super().role_of(name)
+
+    def refuse_with_shards(self, *names: str) -> None:
+        """Refuse options that have no meaning from shard to shard."""
+        for name in names:
+            if self.in_shards and getattr(self, name):
+                raise CommandError(f"`{name}`: shards come by `file`, Parquet or CSV; leave it out")
+
+    def work_on_shards(
+        self,
+        file: str | None,
+        output: str | None,
+        begin: Callable[[], tuple[Callable, Mapping[str, Any], str | Path]],
+        numbered: Sequence[str] = (),
+    ) -> None:
+        """Do a job on an input, into a folder, and say what was done.
+
+        Args:
+            begin: Returns the job, see `pqpp_files.shards.run_shards`, what the outputs depend on
+                besides the rows, and their folder; called once the input has been looked at.
+            numbered: See `pqpp_files.shards.find_shards`.
+
+        Raises:
+            CommandError: No file or no folder is named, or the one lies in the other.
+        """
+        from pqpp_files.shards import find_shards, launched_share, parts_of_share, run_shards
+
+        if file in (None, "-"):
+            raise CommandError(
+                "shards are cut from files; name Parquet files or a pattern by `file`"
+            )
+        if output is None:
+            raise CommandError("shards are written into a folder; name it by `output`")
+        source, target = (expanded(place).resolve() for place in (file, output))
+        if source.is_dir() and source in target.parents:
+            raise CommandError(
+                f"`output` {output} lies in the input {file}, and would be read as a part of it; "
+                "name another folder"
+            )
+        share = self.shard or launched_share(os.environ)
+        parts_of_share(share)  # refuses what is none before anything is read
+        size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
+        shards = find_shards(file, size, numbered)
+        job, settings, place = begin()
+        workers = 1 if self.workers is None else self.workers
+        done = run_shards(job, shards, place, settings, share, workers, sys.stderr.isatty())
+        text = f"{done.shards} of {len(shards)} shards written to {output} from {done.rows} rows"
+        text += f", {done.skipped} were there" if done.skipped else ""
+        text += f"; {done.errors} rows have an error (column error)" if done.errors else ""
+        print(f"pqpp: {text}", file=sys.stderr)
+
+
+class Push(Group):
+    """What every push to the Hub has."""
+
+    private: bool = option(False, "make a new repository private")
+    RETIRED: ClassVar[dict[str, str]] = {"revision": "branch"}
+    branch: str | None = option(None, "the branch to push to (default: main)")
+    dry_run: bool = option(False, "only say what would change")
+
+    def push(self, push: Callable, what: str, repository: str) -> None:
+        """Push by `push(what, repository, private=, revision=, dry_run=)`; print what was done."""
+        how = {"private": self.private, "revision": self.branch, "dry_run": self.dry_run}
+        print("\n".join(push(what, repository, **how).lines()), flush=True)

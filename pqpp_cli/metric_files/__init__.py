@@ -1,1 +1,0 @@
-"""What `pqpp metrics compute` reads: tables joined by ids, runs and relevance judgments."""

@@ -1,0 +1,300 @@
+"""Small converters: the forms that files of judgments have, to the one long table."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_datasets.own_benchmark.long_table import COLUMN, LongTable, one_text, texts_of
+from pqpp_datasets.own_benchmark.options import FILE_KINDS, ROLES, BuildOptions
+from pqpp_datasets.own_benchmark.votes.scales import key_of
+from pqpp_files.errors import FileError
+from pqpp_files.open_input import names_input
+from pqpp_files.read_table import read_codes
+from pqpp_files.table_formats.table_format import KEY, PLACE, ROW
+
+FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
+_NUMBERS = ("seconds", "deviation", "score")
+_TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json")
+
+
+def read_long(
+    kind: str, files: Sequence[tuple[str | None, Path]], options: BuildOptions
+) -> LongTable:
+    """Read files of a kind, with what the files of images and of prompts know of them.
+
+    Args:
+        kind: Of `FILE_KINDS`.
+        files: Each with the model that it is given for, or None.
+        options: What columns are called, in which form votes stand, and which files are joined.
+
+    Raises:
+        DataFileError: A file is not as it must be, or an id is not in the file that is joined.
+        OptionError: The options ask for columns in two ways.
+    """
+    tables = [_read_file(kind, path, model, options) for model, path in files]
+    table = tables[0] if len(tables) == 1 else _concatenated(tables)
+    joined = [("image", "images", options.images)] if kind == "judgments" else []
+    for role, other, path in (*joined, ("prompt_id", "prompts", options.prompts)):
+        if path is not None and role in table.rows:
+            known = _read_table(Path(path), other, FILE_KINDS[other].needed, options)
+            table.join(known, role)
+    rows = table.rows
+    if kind == "judgments":
+        for role in ("image", "annotator"):  # of empty cells alone it is no column
+            if role in rows and not any(map(str.strip, rows[role].cat.categories)):
+                del rows[role]
+        missing = [table.said(role) for role in ("prompt", "model") if role not in rows]
+        if missing:
+            raise _no_column(table.name, missing, [role for role in rows if role in ROLES])
+    for role in FILE_KINDS[kind].filled:
+        if role in rows:
+            table.require_filled(role)
+    if kind == "judgments" and "image" not in rows:
+        rows["image"] = one_text("", len(rows))
+        table.notes.append(
+            "images: no column names them; the votes on a prompt and a model are on one image "
+            "(`columns` image=COLUMN)"
+        )
+    for role in filter(rows.__contains__, _NUMBERS):
+        rows[role] = table.values(role, _number_of, "a finite number is allowed")
+    rows["control"] = "control" in rows and table.values("control", *one_of(FLAGS)) == 1
+    return table
+
+
+def one_of(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
+    """Return what `LongTable.values` takes where each text is one of some words."""
+    allowed = f"one of {', '.join(filter(None, words))} is allowed"
+    return lambda text: words.get(key_of(text)), allowed
+
+
+def _number_of(text: str) -> float | None:
+    """Return a finite number, NaN where nothing stands, None where something else does."""
+    try:
+        number = float(text) if text.strip() else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) or not text.strip() else None
+
+
+def _read_file(kind: str, path: Path, model: str | None, options: BuildOptions) -> LongTable:
+    """Read one file by the converter of its form."""
+    which = "prompt_id" if options.prompts else "prompt"
+    needed = [which, *FILE_KINDS[kind].needed[1:]]
+    if kind == "judgments":
+        model = options.model
+        needed[0] = "image" if options.images else which
+        if options.annotators or options.models:
+            table = _read_side_by_side(path, needed[0], options)
+        else:
+            table = _read_table(path, kind, needed, options, nested="label")
+            if KEY in table.rows:
+                _name_entries(table, options)
+    elif kind in ("runs", "relevance") and not _is_tabular(path):
+        table = _read_trec(path, kind == "runs", options)
+        model = model or path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    elif model is None:
+        table = _read_table(path, kind, needed, options)
+    else:
+        needed.remove("model")
+        table = _read_table(path, kind, needed, options, without=["model"])
+    if model is not None:
+        table.rows["model"] = one_text(model, len(table.rows))
+    if kind == "judgments" and options.model_pattern is not None:
+        table.rows["model"] = _models_by_name(table, options)
+    return table
+
+
+def _is_tabular(path: Path) -> bool:
+    """Tell by the name whether a file is a table; runs and qrels of TREC are called anything."""
+    name = str(path).lower().removesuffix(".gz")
+    return name == "-" or Path(name).suffix in _TABLES
+
+
+def _read_table(
+    path: Path,
+    kind: str,
+    needed: Sequence[str],
+    options: BuildOptions,
+    blank: Sequence[str] = (),
+    without: Sequence[str] = (),
+    nested: str | None = None,
+) -> LongTable:
+    """Read a table with a row a judgment, each column as text.
+
+    Args:
+        path: As for `pqpp_files.read_table`, with named columns.
+        kind: Of `FILE_KINDS`.
+        needed: Roles that must be there, all cells filled.
+        options: What the file calls them, and its encoding.
+        blank: Needed roles whose cells may be empty, beside that of the kind.
+        without: Roles that are not read.
+        nested: The role whose lists and objects become rows, as `read_codes` has it; what they
+            add are the columns `PLACE` and `KEY`.
+    """
+    from tqdm import tqdm
+
+    if not names_input(path):
+        raise MissingFileError(f"{path}: there is no such file; name one of judgments or runs")
+    called, about = options.called(kind), FILE_KINDS[kind]
+    roles = [role for role in (*about.needed, *about.optional) if role not in without]
+    named = {role: called.get(role, role) for role in (*needed, *roles)}
+    inner = None if nested is None else named[nested]
+    try:
+        with tqdm(desc=f"reading {path.name}", unit=" rows", disable=not options.progress) as bar:
+            codes, names = read_codes(
+                path, tuple(named.values()), _TABLES, inner, bar.update, options.encoding
+            )
+    except FileError as error:
+        raise DataFileError(str(error)) from None
+    missing = [named[role] for role in needed if named[role] not in codes]
+    if missing:
+        raise _no_column(path, missing, names)
+    if not any(column.codes for column in codes.values()):
+        raise DataFileError(f"{path}: no row came; one judgment or result a row is needed")
+    numbers = {name: np.frombuffer(column.codes, np.int32) for name, column in codes.items()}
+    columns = {
+        role: texts_of(numbers[name], [_text_of(value) for value in codes[name].values])
+        for role, name in {**named, PLACE: PLACE, KEY: KEY}.items()
+        if name in codes
+    }
+    row = None
+    if ROW in codes:  # lists became rows; those before the first list have no number
+        row = np.array(codes[ROW].values, float)[numbers[ROW]]
+        row = np.where(np.isnan(row), np.arange(len(row)), row).astype(int)
+    table = LongTable.of_file(path, columns, row, named)
+    for role in needed:
+        if role != about.blank and role not in blank:
+            table.require_filled(role)
+    return table
+
+
+def _no_column(path: Path | str, missing: Sequence[str], names: Sequence[str]) -> DataFileError:
+    remedy = "name the columns so, or say how they are called by `columns` ROLE=COLUMN"
+    if "label" in missing:
+        remedy += ", like `columns` label=COLUMN; `annotators` COL,COL for a column an annotator"
+        remedy += ", `models` COL,COL for a column a model"
+        if {"model_a", "model_b"} <= set(names):
+            remedy = "preferences between two models are named by `preferences` FILE"
+    return DataFileError(
+        f"{path}: no column {', '.join(missing)} among {', '.join(names)[:200] or 'none'}; {remedy}"
+    )
+
+
+def _text_of(value: Any) -> str:
+    if value is None or value != value:  # NaN is how pandas writes an empty cell
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if whole else value)
+
+
+def _name_entries(table: LongTable, options: BuildOptions) -> None:
+    """Say what the keys and places of lists of votes are: models and annotators."""
+    rows = table.rows
+    keys, places = rows.pop(KEY), rows.pop(PLACE)
+    if (keys != "").any():
+        free = ["annotator"] if options.model is not None else ["model", "annotator"]
+        role = next((role for role in free if role not in rows), None)
+        if role is None:
+            raise DataFileError(
+                f"{table.place(int((keys != '').argmax()))}: {table.said('label')} is an object, "
+                "whose keys would be models or annotators, and both have a column; give each value "
+                "its own row"
+            )
+        rows[role] = keys
+    if (places != "").any() and "annotator" not in rows:
+        names = [str(int(text or 0) + 1) for text in places.cat.categories]
+        rows["annotator"] = texts_of(places.cat.codes, names)
+        table.notes.append(
+            f"annotators: the places {', '.join(sorted(set(names)))} in the lists of "
+            f"{table.said('label')}, each taken as one person"
+        )
+
+
+def _models_by_name(table: LongTable, options: BuildOptions) -> Any:
+    """Return the model that the name of each row's image tells."""
+    if "image" not in table.rows:
+        raise OptionError(
+            f"`model_pattern`: {table.name} has no column of images, whose names it is about; name "
+            "it by `columns` image=COLUMN"
+        )
+    images = table.rows["image"].cat
+    models = [options.model_of(image) for image in images.categories]
+    if (row := table.first_row("image", (not model for model in models))) is not None:
+        table.refuse(
+            "image",
+            row,
+            f"which `model_pattern` {options.model_pattern} finds no model in; widen it, or "
+            "correct the name",
+        )
+    return texts_of(images.codes, models)
+
+
+def _read_side_by_side(path: Path, key: str, options: BuildOptions) -> LongTable:
+    """Read a file with a column an annotator, or a model; each becomes rows of its own."""
+    import pandas as pd
+
+    role = "annotator" if options.annotators else "model"
+    columns = list(options.annotators or options.models)
+    if {role, "label", "score"} & options.called("judgments").keys():
+        raise OptionError(
+            f"`{role}s` names the columns that hold the votes; leave `columns` {role}=..., "
+            "label=... and score=... out"
+        )
+    if len(set(columns)) < len(columns):
+        raise OptionError(f"`{role}s` {','.join(columns)}: a column stands twice")
+    needed, without = [key, *columns], (role, "label")
+    table = _read_table(path, "judgments", needed, options, columns, without)
+    votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])
+    each = np.repeat(np.arange(len(table.rows)), len(columns))
+    table.rows = table.rows.iloc[each].reset_index(drop=True)
+    # Side by side as they stood, row by row.
+    codes = votes.codes.reshape(len(columns), -1).T.ravel()
+    table.rows["label"] = pd.Categorical.from_codes(codes, dtype=votes.dtype)
+    table.rows[COLUMN] = texts_of(
+        np.tile(np.arange(len(columns)), len(each) // len(columns)), columns
+    )
+    table.rows[role] = table.rows[COLUMN]
+    return table
+
+
+def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
+    """Read a run or qrels of TREC, which have ids of prompts alone; of qrels, grades above 0."""
+    from pqpp_metrics.errors import MetricInputError
+    from pqpp_metrics.trec import read_qrels, read_run
+
+    if options.prompts is None:
+        raise OptionError(
+            f"{path}: runs and qrels of TREC have ids alone; give the texts by `prompts` FILE, a "
+            "table of prompt_id and prompt"
+        )
+    try:
+        judged = (read_run if is_run else read_qrels)(path)
+    except MetricInputError as error:
+        raise DataFileError(str(error)) from None
+    documents = [name.decode("utf-8", "replace") for name in judged.document_ids.to_pylist()]
+    values, codes = np.unique(judged.values, return_inverse=True)
+    texts = [repr(float(value)) if is_run else str(int(value > 0)) for value in values]
+    columns = {
+        "prompt_id": texts_of(judged.queries, judged.query_ids),
+        "image": texts_of(judged.documents, documents),
+        "score" if is_run else "label": texts_of(codes, texts),
+    }
+    row = None if judged.lines is None else np.array(judged.lines) - 1
+    return LongTable.of_file(path, columns, row)
+
+
+def _concatenated(parts: Sequence[LongTable]) -> LongTable:
+    """Return the rows of several files as one; a column that a file lacks is empty there."""
+    import pandas as pd
+
+    rows = pd.concat([part.rows for part in parts], ignore_index=True)
+    for role in rows.columns.drop(ROW):
+        rows[role] = texts_of(*pd.factorize(rows[role].astype(object).fillna("")))
+    name = " and ".join(part.name for part in parts)
+    return LongTable(rows, name, parts[0].named, [note for part in parts for note in part.notes])

@@ -1,0 +1,162 @@
+"""Characters (CPA): how many people, in which posture, with which expression."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from pqpp_feedback.assess.assessor import Verdict
+from pqpp_feedback.assess.pictures import Picture, Row
+from pqpp_feedback.vistar.choices import choices
+from pqpp_feedback.vistar.parameters import asked, listed
+from pqpp_feedback.vistar.score import VistarScore
+
+POSTURES = ("standing", "sitting", "kneeling", "squatting", "lying")
+_SHOULDERS, _HIPS, _KNEES, _ANKLES = (5, 6), (11, 12), (13, 14), (15, 16)
+
+
+class Characters(VistarScore):
+    """Weighted matches of count, posture and expression, after VISTAR's section 3.3.4.
+
+    Example:
+        >>> from pathlib import Path
+        >>> picture = Picture(Path("a.png"), "", about={"count": 2})
+        >>> Characters().score({"people": []}, picture).reason
+        '0 people, 2 wanted; count 0.00'
+    """
+
+    angle = "CPA"
+    roles = ("detector", "pose", "expression")
+    inputs: ClassVar = {
+        "count": "how many people; else as many as are listed",
+        "postures": f"of each, in order: {', '.join(POSTURES)}",
+        "expressions": "of each, in order, in the words of the model of expressions",
+    }
+
+    def lacking(self, picture: Picture) -> str:
+        """Return why there is nothing to compare with; empty where there is."""
+        count = asked(picture, "count")
+        if count is not None and not re.fullmatch(r"\d+(\.0*)?", str(count).strip()):
+            return f"`count` is {count!r:.40}; a whole number of 0 or more is needed"
+        if count is None and not wanted_characters(picture):
+            return "the prompt lists no `count`, `postures` or `expressions`"
+        unknown = set(_words(picture, "postures")) - set(POSTURES)
+        if unknown:
+            return f"no rule for the posture {sorted(unknown)[0]!r}; known: {', '.join(POSTURES)}"
+        return ""
+
+    def look(self, image: Any, picture: Picture) -> dict[str, Any]:
+        """Return the people with keypoints, in pixels, and expressions."""
+        return {"people": self.sight.people(image)}
+
+    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+        """Return the weighted mean of the matches that the prompt asks for."""
+        people = [
+            {"postures": posture_of(person["keypoints"]), "expressions": person.get("expression")}
+            for person in evidence["people"]
+        ]
+        wanted, count = wanted_characters(picture), asked(picture, "count")
+        count = len(wanted) if count is None else int(float(count))
+        parts = {"count": 1 - abs(len(people) - count) / max(len(people), count, 1)}
+        parts |= matches(people, wanted)
+        weights = choices(self.section)["weights"]
+        total = sum(weights[name] for name in parts)
+        score = sum(weights[name] * value for name, value in parts.items()) / total
+        shares = ", ".join(f"{name} {value:.2f}" for name, value in parts.items())
+        return Verdict(None, score, f"{len(people)} people, {count} wanted; {shares}")
+
+
+def matches(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, float]:
+    """Return the share of wanted postures and expressions that people have, at the best pairing.
+
+    Example:
+        >>> people = [{"postures": "sitting"}, {"postures": "standing"}]
+        >>> matches(people, [{"postures": "standing"}, {"postures": "lying"}])
+        {'postures': 0.5}
+    """
+    weights = choices("characters")["weights"]
+    numbers = {name: sum(name in one for one in wanted) for name in ("postures", "expressions")}
+    numbers = {name: number for name, number in numbers.items() if number}
+    if not people or not numbers:
+        return dict.fromkeys(numbers, 0.0)
+    fits = {
+        name: np.array([[name in w and p.get(name) == w[name] for p in people] for w in wanted])
+        for name in numbers
+    }
+    value = sum(weights[name] * fit for name, fit in fits.items())
+    pairing = linear_sum_assignment(value, maximize=True)
+    return {name: float(fit[pairing].sum() / numbers[name]) for name, fit in fits.items()}
+
+
+def wanted_characters(picture: Picture) -> list[dict[str, str]]:
+    """Return what is wanted of each person: `postures` and `expressions`, in the prompt's order.
+
+    Example:
+        >>> from pathlib import Path
+        >>> about = {"postures": "sitting; standing", "expressions": "happy"}
+        >>> wanted_characters(Picture(Path("a.png"), "", about=about))
+        [{'postures': 'sitting', 'expressions': 'happy'}, {'postures': 'standing'}]
+    """
+    columns = [_words(picture, name) for name in ("postures", "expressions")]
+    return [
+        {name: text for name, text in zip(("postures", "expressions"), row, strict=True) if text}
+        for row in itertools.zip_longest(*columns)
+    ]
+
+
+def _words(picture: Picture, name: str) -> list[str]:
+    return [text.lower() for text in listed(asked(picture, name))]
+
+
+def posture_of(keypoints: Sequence[Sequence[float]]) -> str | None:
+    """Return a person's posture; None where shoulders, hips or legs are not seen.
+
+    Lengths are measured by the torso, which is in view where the legs are foreshortened.
+
+    Args:
+        keypoints: 17 of `x, y, confidence`, in pixels, y downwards, in COCO's order: nose, eyes,
+            ears, shoulders, elbows, wrists, hips, knees, ankles, the left before the right.
+
+    Example:
+        >>> place = {5: (0, 0), 6: (2, 0), 11: (0, 5), 12: (2, 5)}
+        >>> place |= {13: (0, 9.5), 14: (2, 9.5), 15: (0, 14), 16: (2, 14)}
+        >>> posture_of([(*place.get(n, (0, 0)), n in place) for n in range(17)])
+        'standing'
+    """
+    chosen = choices("characters")
+    points = np.asarray(keypoints, dtype=float)
+    sure = points[:, 2] >= chosen["least_keypoint"]
+
+    def middle(pair):
+        own = [n for n in pair if sure[n]]
+        return points[own, :2].mean(0) if own else None
+
+    shoulders, hips, knees, ankles = map(middle, (_SHOULDERS, _HIPS, _KNEES, _ANKLES))
+    if shoulders is None or hips is None:
+        return None
+    torso = shoulders - hips
+    length = np.hypot(*torso)
+    if length == 0:
+        return None
+    if _from_vertical(torso) > chosen["lying_degrees"]:
+        legs = ankles if ankles is not None else knees
+        if legs is None or _from_vertical(legs - hips) > chosen["lying_leg_degrees"]:
+            return "lying"
+    if knees is None or ankles is None:
+        return None
+    thigh, shank = (knees - hips)[1] / length, (ankles - knees)[1] / length
+    if thigh + shank > chosen["standing_legs"]:
+        return "standing"
+    if thigh > chosen["kneeling_thigh"] and shank < chosen["kneeling_shank"]:
+        return "kneeling"
+    return "squatting" if thigh < chosen["squatting_thigh"] else "sitting"
+
+
+def _from_vertical(line: np.ndarray) -> float:
+    """Return the angle between a line and the vertical, 0 to 90 degrees."""
+    return float(np.degrees(np.arctan2(abs(line[0]), abs(line[1]))))

@@ -1,0 +1,193 @@
+"""Composed scenes (CSE): whether each panel shows its part, and all show the same subject."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_feedback.assess.assessor import Verdict
+from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.assess.vectors import unit_rows
+from pqpp_feedback.vistar.choices import choices
+from pqpp_feedback.vistar.parameters import asked, listed
+from pqpp_feedback.vistar.score import VistarScore
+from pqpp_metrics.functional.vistar import scene_composition
+
+Box = list[int]
+
+
+class ComposedScene(VistarScore):
+    """Root of coverage times consistency over the panels, after VISTAR's section 3.3.3.
+
+    Example:
+        >>> from pathlib import Path
+        >>> picture = Picture(Path("a.png"), "", about={"panels": "a; b", "subject": "a cat"})
+        >>> seen = {"panels": [0, 1], "found": [0, 1], "similarity": [[0.4, 0], [0, 0.4]]}
+        >>> ComposedScene().score({**seen, "likeness": [[1, 0.81], [0.81, 1]]}, picture).score
+        0.9
+    """
+
+    angle = "CSE"
+    roles = ("similarity", "detector", "segmenter", "features")
+    inputs: ClassVar = {
+        "panels": "the text of each panel, in any order",
+        "subject": "who or what is in all of them",
+        "layout": "rows x columns, as 2x2; else panels are found by the gutters between them",
+    }
+
+    def lacking(self, picture: Picture) -> str:
+        """Return what the prompt does not tell; empty where it tells all."""
+        for name in ("panels", "subject"):
+            if not listed(asked(picture, name)):
+                return f"the prompt lists no `{name}`"
+        return ""
+
+    def look(self, image: Any, picture: Picture) -> dict[str, Any]:
+        """Return the panels, their similarity to each text, and the subject's to itself."""
+        texts, subject = listed(asked(picture, "panels")), str(asked(picture, "subject"))
+        how, boxes = panels_of(image, asked(picture, "layout"), len(texts))
+        parts = [image.crop(box) for box in boxes]
+        subjects = [self.sight.subject(part, subject) for part in parts]
+        found = [number for number, features in enumerate(subjects) if features is not None]
+        vectors = unit_rows([subjects[number] for number in found])
+        return {
+            "how": how,
+            "panels": boxes,
+            "similarity": self.sight.similarity(parts, texts).tolist(),
+            "found": found,
+            "likeness": (vectors @ vectors.T).tolist() if found else [],
+        }
+
+    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+        """Return the root of coverage times consistency."""
+        if len(evidence["panels"]) < 2:
+            return Verdict(None, None, "no panels were found, and the prompt names no `layout`")
+        coverage, alike = scene_coverage(evidence["similarity"]), consistency(evidence["likeness"])
+        number, panels = len(evidence["found"]), len(evidence["panels"])
+        reason = f"coverage {coverage:.2f}; subject found in {number} of {panels} panels"
+        if alike is None:
+            alike = choices(self.section)["too_few_finds"]
+        else:
+            reason += f", consistency {alike:.2f}"
+        score = float(scene_composition([coverage], [np.clip(alike, -1, 1)])[0])
+        return Verdict(None, score, reason)
+
+
+def panels_of(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]]:
+    """Return how the panels of an image were found, `gutters` or `grid`, and their boxes.
+
+    Gutters are taken where they give as many panels as the layout or, without one, as the prompt
+    has texts or at least two.
+
+    Example:
+        >>> from PIL import Image
+        >>> panels_of(Image.new("RGB", (40, 20)), "1x2", 2)
+        ('grid', [[0, 0, 20, 20], [20, 0, 40, 20]])
+    """
+    grid = grid_of(layout)
+    boxes = gutter_panels(np.asarray(image))
+    wanted = grid[0] * grid[1] if grid else texts
+    if len(boxes) == wanted or (grid is None and len(boxes) > 1):
+        return "gutters", boxes
+    return ("grid", grid_panels(image.size, grid)) if grid else ("none", boxes)
+
+
+def scene_coverage(similarity: Sequence[Sequence[float]]) -> float:
+    """Return the mean over texts of the best panel's similarity, scaled to [0, 1].
+
+    Args:
+        similarity: Cosines, a row a panel, a column a text.
+
+    Example:
+        >>> round(scene_coverage([[0.2, 0.1], [0.1, 0.3]]), 4)  # (.5 + .75) / 2
+        0.625
+    """
+    scale = choices("composed_scene")["similarity_scale"]
+    return float(np.clip(scale * np.array(similarity), 0, 1).max(0).mean())
+
+
+def consistency(likeness: Sequence[Sequence[float]]) -> float | None:
+    """Return the mean cosine over pairs of found subjects; None for fewer than two.
+
+    Example:
+        >>> round(consistency([[1, 0.8, 0.6], [0.8, 1, 0.7], [0.6, 0.7, 1]]), 4)
+        0.7
+    """
+    if len(likeness) < 2:
+        return None
+    above = np.triu_indices(len(likeness), 1)
+    return float(np.array(likeness)[above].mean())
+
+
+def grid_of(layout: Any) -> tuple[int, int] | None:
+    """Return rows and columns of a layout like `2x3`; None for anything else.
+
+    Example:
+        >>> grid_of("2 x 3"), grid_of("a row")
+        ((2, 3), None)
+    """
+    found = re.fullmatch(r"\s*([1-9]\d?)\s*[x×*]\s*([1-9]\d?)\s*", str(layout or ""))
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def grid_panels(size: tuple[int, int], grid: tuple[int, int]) -> list[Box]:
+    """Return the boxes (left, top, right, bottom) of a picture cut into equal parts, row by row.
+
+    Args:
+        size: Width and height in pixels.
+        grid: Rows and columns.
+
+    Example:
+        >>> grid_panels((4, 2), (1, 2))
+        [[0, 0, 2, 2], [2, 0, 4, 2]]
+    """
+    (width, height), (rows, columns) = size, grid
+    x = [round(width * n / columns) for n in range(columns + 1)]
+    y = [round(height * n / rows) for n in range(rows + 1)]
+    return [[x[c], y[r], x[c + 1], y[r + 1]] for r in range(rows) for c in range(columns)]
+
+
+def gutter_panels(image: NDArray[np.uint8]) -> list[Box]:
+    """Return the boxes between gutters of one colour, row by row; one box where there is none.
+
+    A gutter runs through the whole width, or through the whole height of a row of panels.
+
+    Args:
+        image: (height, width, 3), 0 to 255.
+
+    Example:
+        >>> image = np.random.default_rng(0).integers(0, 255, (50, 100, 3), np.uint8)
+        >>> image[:, 48:52] = 255
+        >>> gutter_panels(image)
+        [[0, 0, 48, 50], [52, 0, 100, 50]]
+    """
+    height, width = image.shape[:2]
+    boxes = []
+    for top, bottom in _between(image, height):
+        row = image[top:bottom]
+        boxes += [[left, top, right, bottom] for left, right in _between(row.swapaxes(0, 1), width)]
+    return boxes
+
+
+def _between(lines: NDArray[np.uint8], side: int) -> list[tuple[int, int]]:
+    """Return the stretches of lines that are no gutter, the short ones left out."""
+    chosen = choices("composed_scene")
+    values = lines.astype(float)
+    middle = np.median(values, axis=1, keepdims=True)
+    apart = np.abs(values - middle).max(2) > chosen["gutter_tolerance"]
+    even = apart.mean(1) <= chosen["gutter_specks"]
+    edges = np.flatnonzero(np.diff(np.concatenate([[True], even, [True]]).astype(int)))
+    runs = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+    joined: list[tuple[int, int]] = []
+    for start, end in runs:
+        # A single even line within a picture is no gutter.
+        if joined and start - joined[-1][1] < chosen["least_gutter"] * side:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    kept = [run for run in joined if run[1] - run[0] >= chosen["least_panel"] * side]
+    return kept or [(0, len(lines))]

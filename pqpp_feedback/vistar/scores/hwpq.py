@@ -1,0 +1,149 @@
+"""HWPQ: the weighted share of facts whose two questions a model that sees answers rightly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from pqpp_backbones.chat.chat import Request
+from pqpp_backbones.pretrained import Model
+from pqpp_datasets.vistar.vistar import LEVELS, flat_questions
+from pqpp_feedback.assess.assessor import Verdict
+from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.errors import AssessError
+from pqpp_feedback.vistar.hwpq.answers import SIDES, Answers, request_of
+from pqpp_feedback.vistar.hwpq.questionnaires import Questionnaires, instruction_hash
+from pqpp_feedback.vistar.score import VistarScore
+from pqpp_feedback.vistar.sight import Sight
+from pqpp_metrics.functional.vistar import hwpq
+
+_LIKELY_FACTS = 12
+_AN_IMAGE = object()  # only whether there is one counts for a guess
+
+
+class HwpqScore(VistarScore):
+    """Hierarchical weighted questions, after VISTAR's section 3.4; for its three abstract angles.
+
+    Args:
+        questionnaires: Where each prompt's is; not needed to score kept evidence.
+        answers: Who answers; not needed to score kept evidence.
+    """
+
+    angle = "SF"
+    angles: ClassVar = ("SF", "CUL", "MA")
+    is_usual = False  # it needs a model that chats
+
+    def __init__(
+        self, questionnaires: Questionnaires | None = None, answers: Answers | None = None
+    ) -> None:
+        super().__init__()
+        self._questionnaires, self._answers = questionnaires, answers
+        if answers and questionnaires:
+            self.models["answers"] = Model(answers.chat.name)
+            if questionnaires.writer:
+                self.models["questions"] = Model(questionnaires.writer.name)
+
+    @classmethod
+    def opened(cls, sight: Sight | None, options: Any) -> Self:
+        """See `VistarScore.opened`.
+
+        Raises:
+            AssessError: An option is missing.
+            ChatError: A model cannot be had.
+        """
+        if options.evidence:
+            return cls()
+        for name in ("chat_model", "questionnaires"):
+            if not getattr(options, name):
+                raise AssessError(f"`{name}` is missing: the score hwpq needs it")
+        place = options.budget(), options.device, options.dtype
+        answerer = options.open_chat(options.chat_model, *place, sees=True)
+        is_same = options.writer in (None, options.chat_model)
+        writer = answerer if is_same else options.open_chat(options.writer, *place, sees=True)
+        questionnaires = Questionnaires(options.questionnaires, writer)
+        return cls(questionnaires, Answers(answerer, options.answers_per_question, options.answers))
+
+    def plan(self, pictures: Sequence[Picture]) -> None:
+        """See `Assessor.plan`."""
+        if self._answers and self._questionnaires:
+            calls = planned_calls(pictures, self._questionnaires, self._answers.votes)
+            self._answers.chat.budget.plan(calls, likely_request())
+
+    def notes(self) -> list[str]:
+        """Return what the calls were and cost."""
+        return [self._answers.chat.budget.line()] if self._answers else []
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The choices, the instruction's hash and the number of votes."""
+        votes = self._answers.votes if self._answers else None
+        return {**super().settings, "instruction": instruction_hash(), "votes": votes}
+
+    def look(self, image: Any, picture: Picture) -> dict[str, Any]:
+        """Return the questions with their weights, and the votes on each."""
+        assert self._questionnaires is not None and self._answers is not None
+        with self.timed("questions"):
+            questions = flat_questions(self._questionnaires.of(picture.prompt))
+        with self.timed("answers"):
+            return {"questions": questions, **self._answers.of(image, questions)}
+
+    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+        """Return the weighted share of confirmed facts; None where a question has no answer."""
+        questions = evidence["questions"]
+        votes = [vote for side in SIDES for question in evidence[side] for vote in question]
+        failed = f"{votes.count(None)} of {len(votes)} answers unreadable"
+        sides = [[_majority(question) for question in evidence[side]] for side in SIDES]
+        if unanswered := sum(side.count(None) for side in sides):
+            return Verdict(None, None, f"{unanswered} questions without an answer; {failed}")
+        levels = [LEVELS.index(level) + 1 for level in questions["level"]]
+        weights = dict(zip(levels, questions["level_weight"], strict=True))
+        level_weights = np.array([weights[n] for n in (1, 2, 3, 4)], dtype=float)
+        own = np.array(questions["question_weight"], dtype=float)
+        # Kept evidence has six digits, after which thirds no longer sum to 1.
+        shares = own / np.bincount(levels, own)[levels], level_weights / level_weights.sum()
+        positive, negative = (np.array(side)[:, None] for side in sides)
+        score = hwpq(positive, negative, levels, *shares)
+        facts = zip(questions["node"], score["confirmed"], strict=True)
+        wrong = ", ".join(node for node, is_right in facts if not is_right)
+        reason = f"not confirmed: {wrong}" if wrong else "all facts confirmed"
+        return Verdict(None, score["hwpq"], f"{reason}; {failed}")
+
+
+def _majority(votes: list[bool | None]) -> bool | None:
+    """Return whether most of the readable votes say yes; None without any."""
+    known = [vote for vote in votes if vote is not None]
+    return 2 * sum(known) > len(known) if known else None
+
+
+def planned_calls(pictures: Sequence[Picture], questionnaires: Questionnaires, votes: int) -> int:
+    """Return how many calls some pictures take at most, tries that fail not counted.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from types import SimpleNamespace as Made
+        >>> kept = Questionnaires(tempfile.mkdtemp(), Made(name="writer"))
+        >>> pictures = [Picture(Path(name), "a cat") for name in ("a.png", "b.png")]
+        >>> planned_calls(pictures, kept, votes=3)  # one questionnaire, two sides of two images
+        13
+    """
+    prompts = [picture.prompt for picture in pictures if not picture.problem]
+    new = {prompt for prompt in prompts if not questionnaires.has(prompt)}
+    if questionnaires.writer is None:  # these get no answer
+        prompts = [prompt for prompt in prompts if prompt not in new]
+        new = set()
+    return len(new) + len(SIDES) * votes * len(prompts)
+
+
+def likely_request() -> Request:
+    """Return a request as large as most, from which the cost of a run is guessed before it.
+
+    Example:
+        >>> likely_request().text.count("?"), likely_request().image is None
+        (12, False)
+    """
+    questions = ["Is the thing that the prompt names there, as it says?"] * _LIKELY_FACTS
+    return replace(request_of(None, questions, 0), image=_AN_IMAGE)

@@ -1,0 +1,275 @@
+"""Light (LI): where the shadows say that the light stands, beside where the prompt wants it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from pqpp_feedback.assess.assessor import Verdict
+from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.vistar.choices import choices
+from pqpp_feedback.vistar.parameters import asked
+from pqpp_feedback.vistar.score import VistarScore
+from pqpp_feedback.vistar.sight import smaller
+from pqpp_metrics.functional.vistar import light_direction
+
+Mask = NDArray[np.bool_]
+
+
+class Light(VistarScore):
+    """Angle between inferred and wanted direction of the light, after VISTAR's section 3.3.2.
+
+    Example:
+        >>> from pathlib import Path
+        >>> picture = Picture(Path("a.png"), "A vase, light from upper-left front.")
+        >>> Light().score({"objects": 0, "pairs": []}, picture).reason
+        'no object was found'
+    """
+
+    angle = "LI"
+    roles = ("detector", "segmenter", "depth")
+    inputs: ClassVar = {"light": "one of the 16 phrases; else the one that the prompt holds"}
+
+    def lacking(self, picture: Picture) -> str:
+        """Return why no direction is wanted; empty where one is."""
+        if wanted_light(picture) is not None:
+            return ""
+        return "the prompt names none of the 16 directions of light in vistar_choices.yaml"
+
+    def look(self, image: Any, picture: Picture) -> dict[str, Any]:
+        """Return the objects with the shadows that they cast."""
+        objects, depth = self.sight.objects(image, picture), self.sight.depth(image, picture)
+        shadows = cast_shadows(np.asarray(smaller(image)) / 255.0, objects.masks, depth)
+        return {**shadows, "seen": objects.seen}
+
+    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+        """Return 1 - angle / 90 degrees between the pairs' median and the wanted direction."""
+        light, wanted = inferred_light(evidence), wanted_light(picture)
+        if light is None:
+            if not evidence["objects"]:
+                return Verdict(None, None, "no object was found")
+            if not evidence["floor"]:
+                return Verdict(None, None, "no floor was found that a shadow could lie on")
+            why = "; ".join(sorted(set(evidence["left_out"]))) or "no cast shadow was found"
+            return Verdict(None, None, why)
+        assert wanted is not None
+        score = float(light_direction([light], [wanted])[0])
+        cosine = float(np.clip(light @ wanted / np.linalg.norm(wanted), -1, 1))
+        degrees, pairs = np.degrees(np.arccos(cosine)), len(evidence["pairs"])
+        reason = f"light {degrees:.0f} degrees off, from {pairs} object(s) with a shadow"
+        return Verdict(None, score, reason)
+
+
+def inferred_light(evidence: Mapping[str, Any]) -> np.ndarray | None:
+    """Return the unit vector to the light: the median over objects of the line from tip to top.
+
+    Example:
+        >>> pair = {"top": [0, 1, 0], "tip": [1, 0, 0]}
+        >>> inferred_light({"pairs": [pair]}).round(3).tolist()
+        [-0.707, 0.707, 0.0]
+    """
+    pairs = evidence["pairs"]
+    lines = np.array([np.subtract(pair["top"], pair["tip"]) for pair in pairs], dtype=float)
+    lines = lines.reshape(-1, 3)
+    lines = lines[np.linalg.norm(lines, axis=1) > 0]
+    if not len(lines):
+        return None
+    median = np.median(lines / np.linalg.norm(lines, axis=1, keepdims=True), axis=0)
+    length = np.linalg.norm(median)
+    return median / length if length > 0 else None
+
+
+def wanted_light(picture: Picture) -> np.ndarray | None:
+    """Return the direction of the light that a prompt names, the longest phrase first; or None.
+
+    Example:
+        >>> from pathlib import Path
+        >>> picture = Picture(Path("a.png"), "A vase, light from upper-left front.")
+        >>> wanted_light(picture).round(2).tolist()
+        [-0.5, 0.71, 0.5]
+    """
+    text = _words(str(asked(picture, "light") or picture.prompt))
+    phrases = choices("light")["phrases"]
+    for phrase in sorted(phrases, key=len, reverse=True):
+        if re.search(rf"\b{re.escape(_words(phrase))}\b", text):
+            vector = np.array(phrases[phrase], dtype=float)
+            return vector / np.linalg.norm(vector)
+    return None
+
+
+def _words(text: str) -> str:
+    return " ".join(re.sub(r"[^a-z]+", " ", text.lower()).split())
+
+
+def cast_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
+    """Pair objects with their cast shadows, in coordinates of the floor that they stand on.
+
+    Args:
+        image: (height, width, 3) in 0 .. 1.
+        masks: (objects, height, width).
+        depth: (height, width), distance along the view, in any unit but proportional to it.
+
+    Returns:
+        dict: `objects`, how many; `floor`, whether one was found; `shadows`, how many shadows;
+        `pairs`, an object and its shadow each, with `top`, the point that casts the shadow's end,
+        and `tip`, that end: x to the right, y up from the floor, z towards the viewer, in the unit
+        of the depth; `pixels`, the shadow's size; `left_out`, why others were not used.
+
+    Example:
+        >>> image, depth = np.ones((32, 32, 3)), np.ones((32, 32))  # a wall, and no floor
+        >>> found = cast_shadows(image, np.zeros((1, 32, 32), bool), depth)
+        >>> found["objects"], found["floor"], found["pairs"]
+        (1, False, [])
+    """
+    chosen = choices("light")
+    found: dict[str, Any] = {"objects": len(masks), "floor": False, "shadows": 0}
+    found |= {"pairs": [], "left_out": []}
+    anything: Any = masks.any(0) if len(masks) else np.zeros(depth.shape, bool)
+    points = _points(depth, chosen["vertical_view_degrees"])
+    plane = _floor(points, depth, ~anything)
+    if plane is None:
+        return found
+    found["floor"] = True
+    ground = _in_floor_axes(points, *plane)
+    on_floor = ~anything & (np.abs(ground[..., 1]) < chosen["floor_tolerance"] * depth)
+    labels, found["shadows"] = shadow_regions(image, on_floor)
+    for index in range(1, found["shadows"] + 1):
+        pair = _pair(labels == index, masks, ground)
+        found["left_out" if isinstance(pair, str) else "pairs"].append(pair)
+    return found
+
+
+def _points(depth: NDArray, view: float) -> NDArray:
+    """Return (height, width, 3): x to the right, y up, z towards the viewer."""
+    height, width = depth.shape
+    reach = np.tan(np.radians(view) / 2)
+    y, x = np.mgrid[:height, :width]
+    x = (2 * (x + 0.5) - width) / height * reach
+    y = (1 - 2 * (y + 0.5) / height) * reach
+    return np.stack([x * depth, y * depth, -depth], -1)
+
+
+def _floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, float] | None:
+    """Return the unit normal and offset of the plane that most of the free pixels lie on."""
+    chosen, some, far = choices("light"), points[free], depth[free]
+    if len(some) < 3:
+        return None
+    random = np.random.default_rng(0)  # the same image gives the same floor
+    if len(some) > 5000:
+        taken = random.choice(len(some), 5000, replace=False)
+        some, far = some[taken], far[taken]
+    best = np.zeros(len(some), bool)
+    for three in random.integers(0, len(some), (200, 3)):
+        normal, offset = _plane_through(some[three])
+        if normal[1] >= chosen["least_upright"]:
+            near = np.abs(some @ normal - offset) < chosen["floor_tolerance"] * far
+            best = near if near.sum() > best.sum() else best
+    if best.sum() < max(chosen["least_floor_share"] * len(some), 1):
+        return None
+    centre = some[best].mean(0)
+    normal = np.linalg.svd(some[best] - centre, full_matrices=False)[2][2]
+    normal = normal * np.sign(normal[1])
+    return normal, float(centre @ normal)
+
+
+def _plane_through(three: NDArray) -> tuple[NDArray, float]:
+    """Return the normal, upwards, and the offset; the normal is 0 where three points are a line."""
+    normal = np.cross(three[1] - three[0], three[2] - three[0])
+    length = np.linalg.norm(normal)
+    normal = normal / length * (np.sign(normal[1]) or 1) if length >= 1e-12 else np.zeros(3)
+    return normal, float(normal @ three[0])
+
+
+def _in_floor_axes(points: NDArray, up: NDArray, offset: float) -> NDArray:
+    """Return points with y as the height over the floor and z along it towards the viewer."""
+    towards = np.array([0.0, 0.0, 1.0]) - up[2] * up
+    towards /= np.linalg.norm(towards)
+    axes = np.stack([np.cross(up, towards), up, towards])
+    return points @ axes.T - np.array([0, offset, 0])
+
+
+def shadow_regions(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
+    """Return regions of the floor that are darker than most of it and have its colour.
+
+    Example:
+        >>> image = np.ones((32, 32, 3))
+        >>> image[8:20, 8:20] = 0.4
+        >>> labels, number = shadow_regions(image, np.ones((32, 32), bool))
+        >>> number, int(labels[14, 14]), int(labels[0, 0])
+        (1, 1, 0)
+    """
+    chosen = choices("light")
+    if not on_floor.any():
+        return np.zeros(on_floor.shape, int), 0
+    light = image.mean(-1)
+    usual = np.median(light[on_floor])
+    lit = on_floor & (np.abs(light - usual) < 0.1 * usual)
+    colour = image / np.maximum(image.sum(-1, keepdims=True), 1e-6)
+    own = np.median(colour[lit], axis=0)
+    alike = np.abs(colour - own).sum(-1) < chosen["shadow_colour_tolerance"]
+    dark = on_floor & alike & (light < chosen["shadow_brightness"] * usual)
+    dark = ndimage.binary_opening(dark, iterations=1)
+    labels, number = ndimage.label(dark, np.ones((3, 3)))
+    sizes = np.bincount(labels.ravel(), minlength=number + 1)
+    kept = sizes >= chosen["least_shadow_share"] * dark.size
+    kept[0] = False
+    return np.where(kept, np.cumsum(kept), 0)[labels], int(kept.sum())
+
+
+def _pair(shadow: Mask, masks: Mask, ground: NDArray) -> dict[str, Any] | str:
+    """Return a shadow with its object, or why it tells nothing."""
+    chosen = choices("light")
+    reach = max(2, round(chosen["contact_share"] * shadow.shape[0]))
+    near = ndimage.binary_dilation(shadow, np.ones((3, 3)), iterations=reach)
+    touching = []
+    for number, mask in enumerate(masks):
+        if not mask.any():
+            continue
+        tall = np.quantile(ground[mask][:, 1], 0.98)
+        foot = mask & (ground[..., 1] < chosen["foot_share"] * tall)
+        if (near & foot).any() and tall > 0:
+            touching.append((number, foot, tall))
+    if len(touching) != 1:
+        why = "touches no object's foot" if not touching else "is shared by several objects"
+        return f"a shadow {why}"
+    if shadow[[0, -1]].any() or shadow[:, [0, -1]].any():
+        return "a shadow leaves the picture"
+    ends = _ends(shadow, masks, *touching[0], ground)
+    if ends is None:
+        return "a shadow's end is hidden behind an object"
+    top, tip = (end.round(5).tolist() for end in ends)
+    return {"object": touching[0][0], "top": top, "tip": tip, "pixels": int(shadow.sum())}
+
+
+def _ends(shadow, masks, number, foot, tall, ground):
+    """Return the object's point that casts the shadow's end, and that end; None where hidden."""
+    flat = np.array([1.0, 0.0, 1.0])
+    on = ground[shadow] * flat
+    stand = ground[foot].mean(0) * flat
+    away = on.mean(0) - stand
+    for _ in range(3):  # the shadow's far end says better than its middle where it points
+        away = away / max(np.linalg.norm(away), 1e-12)
+        far = (on - stand) @ away
+        end = far > np.quantile(far, 0.85)
+        away = on[end].mean(0) - stand
+    away = away / max(np.linalg.norm(away), 1e-12)
+    far = (on - stand) @ away
+    last = far > np.quantile(far, 0.95)
+    at_end = np.zeros(shadow.shape, bool)
+    at_end[shadow] = last
+    others = ndimage.binary_dilation(masks.any(0), np.ones((3, 3)), iterations=2)
+    if (at_end & others).sum() > 0.5 * at_end.sum():
+        return None
+    across = np.array([away[2], 0.0, -away[0]])
+    own = ground[masks[number]]
+    high = own[own[:, 1] > 0.9 * tall]
+    along, side = (high - stand) @ away, (high - stand) @ across
+    top = stand + np.quantile(along, 0.95) * away + np.median(side) * across
+    top[1] = np.quantile(own[:, 1], 0.98)
+    middle = np.median((on[last] - stand) @ across)
+    return top, stand + np.quantile(far, 0.99) * away + middle * across

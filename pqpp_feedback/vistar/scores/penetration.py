@@ -1,0 +1,204 @@
+"""Penetration (PSC): whether solids meet in depth where their masks meet."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from pqpp_feedback.assess.assessor import Verdict
+from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.checks import check_choice
+from pqpp_feedback.vistar.choices import choices
+from pqpp_feedback.vistar.score import VistarScore
+from pqpp_feedback.vistar.sight import Sight
+from pqpp_metrics.functional.vistar import penetration
+
+Mask = NDArray[np.bool_]
+WEIGHTINGS = ("corrected", "printed")
+
+
+class PenetrationScore(VistarScore):
+    """The worst sign of one solid inside another, after VISTAR's section 3.3.5.
+
+    Args:
+        sight: What finds objects and depth; not needed to score kept evidence.
+        weighting: `corrected`, where an unsure or short contact weighs little, or `printed`, the
+            paper's product. The routine's name says which.
+
+    Example:
+        >>> from pathlib import Path
+        >>> seen = {"objects": 2, "labels": ["a", "b"], "pairs": []}
+        >>> PenetrationScore().score(seen, Picture(Path("a.png"), "")).reason
+        'no two objects meet'
+    """
+
+    angle = "PSC"
+    roles = ("detector", "segmenter", "depth")
+    options = ("weighting",)
+
+    def __init__(self, sight: Sight | None = None, weighting: str | None = None) -> None:
+        super().__init__(sight)
+        self.weighting = weighting or choices(self.section)["weighting"]
+        check_choice("weighting", self.weighting, WEIGHTINGS)
+        self.routine += f"-{self.weighting}"
+
+    def look(self, image: Any, picture: Picture) -> dict[str, Any]:
+        """Return the pairs of objects that meet in the picture, with their depths."""
+        objects, depth = self.sight.objects(image, picture), self.sight.depth(image, picture)
+        confidences = [found["score"] for found in objects.seen]
+        return {
+            "objects": len(objects.masks),
+            "labels": [found["label"] for found in objects.seen],
+            "seen": objects.seen,
+            "pairs": meeting_pairs(objects.masks, depth, confidences),
+        }
+
+    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+        """Return the lowest conflict of all pairs; 0 is a penetration."""
+        if evidence["objects"] < 2:
+            return Verdict(None, None, f"{evidence['objects']} object(s); two can penetrate")
+        chosen, pairs = choices(self.section), evidence["pairs"]
+        if self.weighting == "printed":
+            pairs = [pair for pair in pairs if pair["contact"] >= chosen["least_contact"]]
+        if not pairs:
+            return Verdict(None, chosen["without_pairs"], "no two objects meet")
+        weighted = conflicts(pairs, self.weighting)
+        worst = int(np.argmin(weighted))
+        names = " and ".join(evidence["labels"][number] for number in pairs[worst]["objects"])
+        score = float(np.clip(weighted[worst], 0, 1))
+        return Verdict(None, score, f"nearest to a penetration: {names}")
+
+
+def conflicts(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[np.float64]:
+    """Return the weighted conflict of each pair, low where one solid is inside another.
+
+    Args:
+        pairs: As `meeting_pairs` returns them.
+        weighting: One of `WEIGHTINGS`.
+
+    Example:
+        >>> pair = {"overlap": [1, 1], "outside": [1, 3], "confidences": [1, 0.8], "contact": 1}
+        >>> conflicts([{**pair, "relief": 2, "enclosed": 0}], "corrected").round(2).tolist()
+        [0.2]
+    """
+    chosen = choices("penetration")
+
+    def of(name: str) -> NDArray[np.float64]:
+        return np.array([pair[name] for pair in pairs], dtype=float)
+
+    relief, confidences = of("relief")[:, None], of("confidences")
+    if weighting == "corrected":
+        confidences[:, 0] *= np.minimum(of("contact") / chosen["full_contact"], 1)
+    depths = of("overlap") / relief, of("outside") / relief
+    options = {"epsilon": chosen["epsilon"], "weighting": weighting}
+    weighted = penetration(*depths, confidences, **options)["weighted"]
+    relaxed = 1 - chosen["attachment_relief"] * (1 - np.minimum(weighted, 1))
+    return np.where(of("enclosed") >= chosen["attachment_enclosure"], relaxed, weighted)
+
+
+def meeting_pairs(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> list[dict]:
+    """Return the pairs of objects whose surfaces meet, with each object's depth there.
+
+    Args:
+        masks: (objects, height, width); pixels of two masks are the smaller one's.
+        depth: (height, width), in any unit.
+        confidences: Of each mask, in [0, 1].
+
+    Returns:
+        list: A pair each: `objects`, two numbers; `overlap`, each one's mean depth in a ring
+        around the line where the surfaces meet; `outside`, elsewhere; `relief`, the sum of both
+        standard deviations of depth; `contact`, the line's length over the root of the smaller
+        area; `enclosed`, the share of the smaller box in the larger; `confidences`.
+
+    Example:
+        >>> masks = np.zeros((2, 20, 20), bool)
+        >>> masks[0, 5:15, 2:10] = masks[1, 5:15, 10:18] = True
+        >>> depth = 2 + np.mgrid[:20, :20][1] / 100.0  # one surface runs on into the other
+        >>> (pair,) = meeting_pairs(masks, depth, [0.9, 0.8])
+        >>> pair["objects"], pair["contact"] > 0.5, pair["enclosed"]
+        ([0, 1], True, 0.0)
+    """
+    pairs, sizes = [], masks.sum((1, 2))
+    for one, other in itertools.combinations(range(len(masks)), 2):
+        a, b = masks[one], masks[other]
+        if sizes[one] <= sizes[other]:
+            b = b & ~a
+        else:
+            a = a & ~b
+        around = _around(a, b)
+        pair = _meeting(a[around], b[around], depth[around]) if around else None
+        if pair is not None:
+            pair["objects"] = [one, other]
+            pair["confidences"] = [float(confidences[one]), float(confidences[other])]
+            pair["enclosed"] = _enclosed(masks[one], masks[other])
+            pairs.append(pair)
+    return pairs
+
+
+def _around(a: Mask, b: Mask) -> tuple[slice, slice] | None:
+    """Return the part of the picture that holds both; None where they are far apart."""
+    if not a.any() or not b.any():
+        return None
+    firsts, lasts = zip(_box(a), _box(b), strict=True)
+    if (np.max(firsts, axis=0) > np.min(lasts, axis=0) + 2).any():
+        return None
+    low, high = np.maximum(np.min(firsts, axis=0) - 2, 0), np.max(lasts, axis=0) + 3
+    return slice(low[0], high[0]), slice(low[1], high[1])
+
+
+def _box(mask: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first and the last row and column of a mask."""
+    places = np.argwhere(mask)
+    return places.min(axis=0), places.max(axis=0)
+
+
+def _enclosed(a: Mask, b: Mask) -> float:
+    """Return the share of the smaller bounding box that lies in the larger one."""
+    firsts, lasts = zip(_box(a), _box(b), strict=True)
+    sides = np.min(lasts, axis=0) - np.max(firsts, axis=0) + 1
+    areas = np.prod(np.subtract(lasts, firsts) + 1, axis=1)
+    return float(np.prod(np.maximum(sides, 0)) / areas.min())
+
+
+def _meeting(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
+    """Return the depths and the length of the line where two surfaces meet; None where nowhere."""
+    chosen, square = choices("penetration"), np.ones((3, 3), bool)
+    rim = ndimage.binary_dilation(a, square) & ndimage.binary_dilation(b, square)
+    relief = float(depth[a].std() + depth[b].std())
+    if not rim.any() or relief <= 0:
+        return None
+    (one, slope), (other, slope_of_other) = (_continued(mask, depth, rim) for mask in (a, b))
+    allowed = chosen["meeting_slope"] * (slope + slope_of_other)
+    meets = np.abs(one - other) < allowed + chosen["meeting_relief"] * relief
+    line = np.zeros(a.shape, bool)
+    line[rim] = meets
+    ring = ndimage.binary_dilation(line, square, iterations=chosen["ring_pixels"])
+    parts = [mask & side for side in (ring, ~ring) for mask in (a, b)]
+    if not all(part.any() for part in parts):  # nor where no point meets
+        return None
+    depths = [float(depth[part].mean()) for part in parts]
+    # The rim is two pixels wide, one on each side.
+    contact = float(meets.sum() / 2 / np.sqrt(min(a.sum(), b.sum())))
+    return {"overlap": depths[:2], "outside": depths[2:], "relief": relief, "contact": contact}
+
+
+def _continued(mask: Mask, depth: NDArray, rim: Mask) -> tuple[NDArray, NDArray]:
+    """Return the depth that a surface would have at the rim, and its slope there, a pixel."""
+    inner = ndimage.binary_erosion(mask, np.ones((3, 3), bool), iterations=2)
+    inner = inner if inner.any() else mask
+    to_own, to_inner = (
+        ndimage.distance_transform_edt(~part, return_distances=False, return_indices=True)
+        for part in (mask, inner)
+    )
+    rows, columns = np.nonzero(rim)
+    near = tuple(to_own[:, rows, columns])
+    deep = tuple(to_inner[:, near[0], near[1]])
+    step = np.hypot(deep[0] - near[0], deep[1] - near[1])
+    out = np.hypot(rows - near[0], columns - near[1])
+    slope = np.where(step > 0, (depth[near] - depth[deep]) / np.maximum(step, 1), 0.0)
+    return depth[near] + slope * out, np.abs(slope)

@@ -1,0 +1,1 @@
+"""Options, typed and checked, of trainers, studies and commands: one mechanism."""

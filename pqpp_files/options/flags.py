@@ -1,0 +1,205 @@
+"""Declared options as flags of a command line: written with hyphens or underscores, each once.
+
+A list that is given again grows; anything else that is given twice is refused.
+"""
+
+import argparse
+import dataclasses
+import inspect
+import re
+import types
+import typing
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pqpp_files.options.option import (
+    NEEDED,
+    RecipeError,
+    fields_of,
+    items_of,
+    name_of,
+    retired_names,
+)
+
+_FLAG = re.compile(r"--\w[\w-]*(?==|$)")
+
+
+def with_hyphens(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line with hyphens in the names of flags.
+
+    Example:
+        >>> with_hyphens(["--image_dir=my_images", "--", "--a_prompt"])
+        ['--image-dir=my_images', '--', '--a_prompt']
+    """
+    words = list(words)
+    end = words.index("--") if "--" in words else len(words)
+    flags = [_FLAG.sub(lambda match: match[0].replace("_", "-"), word) for word in words[:end]]
+    return flags + words[end:]
+
+
+def flag_of(name: str) -> str:
+    """Return the flag of an option."""
+    return "--" + name.replace("_", "-")
+
+
+def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = False) -> None:
+    """Add the options of a class and of its groups, those with a title under it.
+
+    Args:
+        complete: Whether what is needed must stand in the command, or may come from elsewhere.
+    """
+    hints = typing.get_type_hints(kind)
+    groups: dict[str, Any] = {}
+    for field, title in _in_order(kind):
+        hint = _item_type(hints[field.name])
+        if dataclasses.is_dataclass(hint):
+            continue  # which only a file can give
+        place: Any = parser
+        if title and field.metadata.get("word") is not True:
+            place = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
+        _add_option(place, field, hint, complete)
+    parser.add_argument(
+        "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML recipe; flags win over it"
+    )
+    for old in retired_names(kind):
+        if old != "config":  # in files only
+            parser.add_argument(flag_of(old), action=_Retired, kind=kind)
+
+
+def _in_order(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
+    """Give each option, where it is declared first, with the title of its last class with one.
+
+    Words come first, a class's own before those of its groups; flags the other way round.
+    """
+    fields = {field.name: field for field in fields_of(kind)}
+    homes: dict[str, type] = {}
+    titles: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        for name in inspect.get_annotations(base):
+            homes.setdefault(name, base)
+            titles |= {name: base.__dict__["TITLE"]} if "TITLE" in base.__dict__ else {}
+    own_last = (*kind.__mro__[1:], kind)
+    for bases, are_words in ((kind.__mro__, True), (own_last, False)):
+        for base in bases:
+            for name in inspect.get_annotations(base):
+                is_word = name in fields and fields[name].metadata.get("word") is True
+                if name in fields and homes[name] is base and is_word == are_words:
+                    yield fields[name], titles.get(name)
+
+
+def _item_type(hint: Any) -> Any:
+    """Return a type without None."""
+    options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    return next(option for option in options if option is not types.NoneType)
+
+
+def _add_option(place: Any, field: dataclasses.Field, hint: Any, complete: bool) -> None:
+    """Add an option as a flag, as a word, or both."""
+    declared, default = field.metadata, field.default
+    if field.default_factory is not dataclasses.MISSING:
+        default = field.default_factory()
+    flags = [flag_of(name) for name in (field.name, *declared.get("also", ()))]
+    about: dict[str, Any] = {"dest": field.name, "action": _Given, "field": field}
+    about |= {"help": _help_of(declared.get("help", ""), default), "default": argparse.SUPPRESS}
+    if hint is bool:
+        # The one that changes something is shown.
+        opposites = [flag.replace("--", "--no-", 1) for flag in flags]
+        for names, value in ((flags, True), (opposites, False)):
+            text = argparse.SUPPRESS if value is default else about["help"]
+            place.add_argument(*names, **{**about, "help": text}, nargs=0, const=value)
+        return
+    shape = typing.get_origin(hint)
+    choices = declared.get("choices")
+    metavar = "{" + ",".join(choices) + "}" if choices else field.name.upper()
+    about |= {"metavar": declared.get("metavar", metavar), "shape": shape}
+    is_needed = complete and default is NEEDED
+    if word := declared.get("word"):
+        words = {name: value for name, value in about.items() if name != "dest"}
+        if word == "too":
+            words["metavar"], words["help"] = field.name.upper(), f"another way to write {flags[0]}"
+        needed = is_needed and word is True
+        nargs = "*+"[needed] if shape else None if needed else "?"
+        _complete(place.add_argument(field.name, nargs=nargs, **words), declared)
+    if word is not True:
+        nargs = "+" if declared.get("several") else None
+        needed = is_needed and not word
+        _complete(place.add_argument(*flags, nargs=nargs, required=needed, **about), declared)
+
+
+def _help_of(text: str, default: Any) -> str:
+    """Return the line of `--help`, with the default where it says something."""
+    if isinstance(default, dict):
+        default = [f"{name}={value}" for name, value in default.items()]
+    written = ",".join(map(str, default)) if isinstance(default, (list, tuple)) else default
+    says_nothing = isinstance(written, bool) or written in (None, "", NEEDED)
+    if not says_nothing and "default:" not in text:
+        text = f"{text} (default: {written})".strip()
+    return text.replace("%", "%%")
+
+
+def _complete(action: Any, declared: Any) -> None:
+    """Let tab completion know the names; of a list those behind the last comma."""
+    choices = declared.get("choices")
+    known = declared.get("known") or (choices and (lambda: choices))
+    if known:
+
+        def complete(prefix: str, **_: Any) -> list[str]:
+            head = "".join(prefix.rpartition(",")[:2]) if action.shape else ""
+            return [head + name for name in known()]
+
+        action.completer = complete
+
+
+class _Given(argparse.Action):
+    """Notes what was given, as text: a list grows, anything else comes once."""
+
+    def __init__(self, option_strings, dest, field, shape=None, **options) -> None:
+        super().__init__(option_strings, dest, **options)
+        self.field, self.shape = field, shape
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        before = getattr(namespace, self.dest, None)
+        words = values if isinstance(values, list) else [values]
+        if option_string and "" in words:
+            raise RecipeError(f"`{self.dest}`: it is empty; give it a value")
+        if self.shape:
+            parts = [part for word in words for part in items_of(word, self.field, self.shape)]
+            setattr(namespace, self.dest, [*(before or []), *parts])
+            return
+        value = self.const if self.nargs == 0 else words[0]
+        if before is not None:
+            raise RecipeError(f"`{self.dest}` came twice, {before!r} and {value!r}; give it once")
+        setattr(namespace, self.dest, value)
+
+
+class _Retired(argparse.Action):
+    """Tells whoever writes an old name the new one."""
+
+    def __init__(self, option_strings, dest, kind, **options) -> None:
+        super().__init__(option_strings, dest, nargs="?", help=argparse.SUPPRESS, **options)
+        self.default, self.kind = argparse.SUPPRESS, kind
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        name_of(self.kind, option_string.lstrip("-"), option_string)
+
+
+def in_flags(text: str, kind: type) -> str:
+    """Return a message with the flags of options in place of their names in backticks.
+
+    Example:
+        >>> from pqpp_backbones.training.options import RunOptions
+        >>> in_flags("`output_dir` is 'a', a file; name a folder", RunOptions)
+        "--output-dir is 'a', a file; name a folder"
+    """
+    fields = {n: f for f in fields_of(kind) for n in (f.name, *f.metadata.get("also", ()))}
+    renamed = retired_names(kind).items()  # a library may know them by their older names
+    fields |= {old: fields[new] for old, new in renamed if new in fields and old not in fields}
+
+    def written(match: re.Match) -> str:
+        name = match[1].replace("-", "_")
+        if name not in fields:
+            return match[1] if match[1].startswith("--") else match[0]
+        declared, name = fields[name].metadata, fields[name].name
+        return declared.get("metavar", name) if declared.get("word") is True else flag_of(name)
+
+    return re.sub(r"`([\w-]+)`", written, text)

@@ -1,0 +1,286 @@
+"""Options in small dataclasses that a recipe, a study or a command composes."""
+
+import copy
+import dataclasses
+import inspect
+import os
+import re
+import reprlib
+import sys
+from collections.abc import Callable, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from pqpp_files.errors import FileError, PqppError
+from pqpp_files.names import comma_separated, did_you_mean, is_repository_id
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+_LARGEST = 2**63 - 1  # what torch takes as a seed
+NEEDED: Any = type("NEEDED", (), {"__repr__": lambda self: "NEEDED"})()
+"""The default of an option that nobody can do without."""
+
+
+class RecipeError(PqppError):
+    """An option is unknown or missing, or has a value that is not allowed; it stands in backticks.
+
+    The command line writes its flag in place of its name.
+    """
+
+
+_HALVES = re.compile("[\ud800-\udfff]")
+"""Halves of surrogate pairs: what a terminal gave that is no UTF-8."""
+
+
+def option(
+    default: Any,
+    help_text: str | None = None,
+    choices: Sequence[str] | None = None,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    decides: bool | None = None,
+    path: str | None = None,
+    endings: Sequence[str] | None = None,
+    holds: Sequence[str] | None = None,
+    metavar: str | None = None,
+    also: Sequence[str] | None = None,
+    word: bool | str | None = None,
+    commas: bool | None = None,
+    several: bool | None = None,
+    known: Callable[[], Sequence[str]] | None = None,
+    goes_with: str | None = None,
+) -> Any:
+    """Declare an option: its default, its line of `--help`, and what it may be.
+
+    A subclass that declares it again inherits what it leaves out.
+
+    Args:
+        default: What is mutable is copied; None stands for "left out" and is always allowed;
+            `NEEDED` for what nobody can do without.
+        help_text: For `--help`, which adds the default.
+        choices: The texts that it, or each of a list, may be.
+        above: A number, or each of a list, must be above this.
+        least: It must be this or more.
+        below: It must be less.
+        decides: Whether the weights of a training depend on it, as they do if nothing is said:
+            then a resumed run must agree in it, and the card tells it.
+        path: What it names: a `file`, a `folder` or a folder of `images` to read; a folder of the
+            user's or a `name` elsewhere; a folder for `output`, or an `output file`. It is looked
+            at when the options are made, before anything takes long.
+        endings: Those that an output file may have.
+        holds: What kinds of file an output may be, as `pqpp_files.paths.file_kind` names them: that
+            of its ending, else the first; text if nothing is said.
+        metavar: What stands behind the flag in `--help`.
+        also: Other names that mean the same.
+        word: True where it stands in a command without a flag, "too" where it may.
+        commas: Whether commas part the items of a list or mapping; if nothing is said, those of a
+            list that names no paths.
+        several: Whether all words behind the flag are items.
+        known: Gives names for tab completion.
+        goes_with: Another option, without which this one says nothing and is refused.
+    """
+    declared = {"help": help_text, **locals()}
+    declared = {
+        name: value
+        for name, value in declared.items()
+        if value is not None and name not in ("default", "help_text")
+    }
+    if isinstance(default, (list, dict)) or dataclasses.is_dataclass(default):
+        return dataclasses.field(default_factory=lambda: copy.deepcopy(default), metadata=declared)
+    return dataclasses.field(default=default, metadata=declared)
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error message names it, however long it is.
+
+    Example:
+        >>> shown(2.0), len(shown("x" * 1000)) < 100
+        ('2.0', True)
+    """
+    try:
+        return _SHORT.repr(value)
+    except ValueError:  # a whole number of thousands of digits
+        return "a number of too many digits"
+
+
+class Options:
+    """Some options; every value is checked at once, so that a run does not fail after hours.
+
+    Subclasses are dataclasses with keywords only, frozen or not.
+
+    Example:
+        >>> @dataclasses.dataclass(frozen=True)
+        ... class Steps(Options):
+        ...     rate: float = option(1.0, "how far a step goes", above=0)
+        >>> Steps(rate=-1.0)
+        Traceback (most recent call last):
+            ...
+        pqpp_files.options.option.RecipeError: `rate` is -1.0; it must be above 0
+    """
+
+    RETIRED: ClassVar[dict[str, str]] = {}
+    """Names of old: the option that came in their place, or what to write."""
+
+    def __init_subclass__(cls) -> None:
+        """Let options that are declared again inherit the rest of their declaration."""
+        super().__init_subclass__()
+        for name in inspect.get_annotations(cls):
+            for base in cls.__mro__[1:]:
+                above = getattr(base, "__dataclass_fields__", {}).get(name)
+                field = cls.__dict__.get(name)
+                if above is not None and isinstance(field, dataclasses.Field):
+                    field.metadata = MappingProxyType({**above.metadata, **field.metadata})
+                    break
+
+    def __post_init__(self) -> None:
+        """Check each value by its declaration; what depends on others is checked by subclasses."""
+        for field in fields_of(self):
+            value = getattr(self, field.name)
+            if value is NEEDED:
+                raise RecipeError(f"`{field.name}` is missing: {field.metadata['help']}")
+            for item in value if isinstance(value, (list, tuple)) else [value]:
+                _check(field, item)
+            other = field.metadata.get("goes_with")
+            if other and value != field.default and not getattr(self, other):
+                raise RecipeError(f"`{field.name}`: it is about `{other}`; leave it out")
+        self.check_paths()
+
+    def check_paths(self) -> None:
+        """Refuse what could not be read or written; `~` becomes the user's own folder."""
+        self.spell_paths_out()
+        for field in fields_of(self):
+            kind, value = field.metadata.get("path"), getattr(self, field.name)
+            if kind and isinstance(value, dict):  # several, each under its own key
+                for path in value.values():
+                    check_path(field.name, kind, path)
+            elif kind and value is not None:
+                check_path(field.name, kind, value)
+
+    def spell_paths_out(self) -> None:
+        """Put the user's own folder, or a named user's, in the place of `~`.
+
+        Raises:
+            RecipeError: No user is called so.
+        """
+        for field in fields_of(self):
+            value = getattr(self, field.name)
+            if not field.metadata.get("path") or value is None:
+                continue
+            if isinstance(value, str):
+                object.__setattr__(self, field.name, _spelled_out(field.name, value))
+            elif isinstance(value, (list, tuple)):
+                paths = [_spelled_out(field.name, path) for path in value]
+                object.__setattr__(self, field.name, type(value)(paths))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all options as plain values."""
+        return dataclasses.asdict(self)  # type: ignore[call-overload]
+
+    def deciding(self) -> dict[str, Any]:
+        """Return the options that decide the weights."""
+        deciding = {f.name for f in fields_of(self) if f.metadata.get("decides", True)}
+        return {name: value for name, value in self.to_dict().items() if name in deciding}
+
+
+def _spelled_out(name: str, path: Any) -> Any:
+    if not isinstance(path, str) or not path.startswith("~"):
+        return path  # as it is: a Path would lose `./`
+    from pqpp_files.paths import expanded
+
+    try:
+        return str(expanded(path))
+    except FileError as error:
+        raise RecipeError(f"`{name}` {error}") from None
+
+
+def fields_of(kind: Any) -> tuple[dataclasses.Field, ...]:
+    """Return the declared options of a class or an object."""
+    return dataclasses.fields(kind)
+
+
+def name_of(kind: type, key: Any, word: str | None = None) -> str:
+    """Return the option that a key or flag means.
+
+    Raises:
+        RecipeError: There is no such one, or not any more.
+    """
+    name = str(key).replace("-", "_")
+    fields = fields_of(kind)
+    known = {other: f.name for f in fields for other in (f.name, *f.metadata.get("also", ()))}
+    if name in known:
+        return known[name]
+    text = shown(word or name).strip("'")
+    if name in (retired := retired_names(kind)):
+        new = retired[name]
+        if " " not in new:
+            new = f"`--{new.replace('_', '-')}`" if text.startswith("--") else f"`{new}`"
+        raise RecipeError(f"`{text}` is now {new}")
+    hint = did_you_mean(name, dict.fromkeys(known.values()), "see --help")
+    raise RecipeError(f"a recipe has no `{text}`; {hint}")
+
+
+def retired_names(kind: type) -> dict[str, str]:
+    """Return the names of old of all options, and what came in their place."""
+    pairs = [base.__dict__.get("RETIRED", {}).items() for base in reversed(kind.__mro__)]
+    return {old: new for of_base in pairs for old, new in of_base}
+
+
+def items_of(text: str, field: dataclasses.Field, container: Any) -> list[str]:
+    """Split one word into the items of a list or mapping that it holds by its declaration."""
+    declared = field.metadata
+    plain = container is not dict and not declared.get("path") and declared.get("word") is not True
+    return comma_separated(text) if declared.get("commas", plain) else [text]
+
+
+def _check(field: dataclasses.Field, value: Any) -> None:
+    if value is None:
+        return
+    is_free = not (field.metadata.get("path") or field.metadata.get("word"))
+    if is_free and isinstance(value, str) and _HALVES.search(value):
+        raise RecipeError(f"`{field.name}` is {shown(value)}; it is no text in UTF-8, correct it")
+    choices = field.metadata.get("choices")
+    above, least, below = (field.metadata.get(name) for name in ("above", "least", "below"))
+    if choices and value not in choices:
+        hint = did_you_mean(str(value), choices)
+        raise RecipeError(f"`{field.name}` is {shown(value)}; {hint}")
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return
+    largest = _LARGEST if isinstance(value, int) else sys.float_info.max
+    if not abs(value) <= largest:  # nor is NaN
+        raise RecipeError(f"`{field.name}` is {shown(value)}; it must be a finite number")
+    allowed = {
+        f"above {above}": above is None or value > above,
+        f"{least} or more": least is None or value >= least,
+        f"below {below}": below is None or value < below,
+    }
+    if not all(allowed.values()):
+        words = " and ".join(text for text in allowed if "None" not in text)
+        raise RecipeError(f"`{field.name}` is {shown(value)}; it must be {words}")
+
+
+def check_path(name: str, kind: str, value: str) -> None:
+    """Refuse what could not be read, or written to, after hours."""
+    from pqpp_files.open_input import names_input
+    from pqpp_files.paths import check_output_folder
+
+    said = f"`{name}` is {shown(value)}"
+    if kind == "output":
+        try:
+            return check_output_folder(value)
+        except (FileError, ValueError) as error:
+            raise RecipeError(f"{said}; {error}") from None
+    is_there, is_folder = os.path.exists(value), os.path.isdir(value)  # noqa: PTH110, PTH112
+    if kind == "name" and not is_there and ("/" not in value or is_repository_id(value)):
+        return
+    if kind == "file" and names_input(value) and not is_there:
+        return  # standard input
+    wanted = "file" if kind == "file" else "folder"
+    if not is_there:
+        raise RecipeError(f"{said}; there is no such {wanted}, check the path")
+    if is_folder == (wanted == "file"):
+        found = "folder" if is_folder else "file"
+        raise RecipeError(f"{said}, a {found}; name a {wanted}")
+    if not os.access(value, os.R_OK | os.X_OK if is_folder else os.R_OK):
+        raise RecipeError(f"{said}; you may not read this {wanted}, check its permissions")

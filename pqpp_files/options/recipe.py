@@ -1,0 +1,149 @@
+"""Options from YAML files and flags: a flag wins over the file, the file over the default.
+
+Names are the same in all three; they may be written with hyphens or underscores.
+"""
+
+import argparse
+import dataclasses
+import sys
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, TypeVar
+
+from pqpp_files.options.flags import add_options, with_hyphens
+from pqpp_files.options.option import (
+    Options,
+    RecipeError,
+    fields_of,
+    items_of,
+    name_of,
+    shown,
+)
+
+AnyRecipe = TypeVar("AnyRecipe", bound=Options)
+_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+_HELP = ("; see training/recipes", "; `subset` names the data")
+
+
+def parse_recipe(
+    kind: type[AnyRecipe], description: str, examples: str, arguments: Sequence[str] | None = None
+) -> AnyRecipe:
+    """Read a recipe from `--config FILE.yaml` and flags.
+
+    Args:
+        description: One line for `--help`.
+        examples: Command lines for `--help`.
+        arguments: The flags; those of the process if left out.
+
+    Raises:
+        RecipeError: The file is unreadable, or a name or a value is not allowed.
+
+    Example:
+        >>> from pqpp_models.training.recipe import TargetOptions
+        >>> parse_recipe(TargetOptions, "", "", ["--targets", "mean_rr"]).targets
+        ['mean_rr']
+    """
+    parser = argparse.ArgumentParser(
+        description=description,
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_options(parser, kind)
+    words = with_hyphens(sys.argv[1:] if arguments is None else arguments)
+    flags, unknown = parser.parse_known_args(words)
+    for word in unknown:
+        name_of(kind, word.lstrip("-").partition("=")[0], word)
+    return read_recipe(kind, vars(flags))
+
+
+def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
+    """Build a recipe from flags and, where one of them is `config`, from a YAML file beneath."""
+    from pqpp_files.read_yaml import read_yaml
+
+    flags = dict(flags)
+    path = flags.pop("config", None)
+    written = read_yaml(path, "a recipe", *_HELP, error=RecipeError) if path else {}
+    return build_recipe(kind, {name_of(kind, key): written[key] for key in written} | flags)
+
+
+def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = "") -> AnyRecipe:
+    """Build a recipe from names and values, converted to the fields' types.
+
+    A field that is a dataclass itself takes a mapping, and stands before the names in `prefix`.
+
+    Raises:
+        RecipeError: A name is unknown, or a value has the wrong type or is not allowed.
+    """
+    hints, values = typing.get_type_hints(kind), {}
+    fields = {field.name: field for field in fields_of(kind)}
+    for key, value in given.items():
+        name = name_of(kind, key)
+        values[name] = _convert(f"{prefix}{name}", value, hints[name], fields[name])
+    try:
+        return kind(**values)
+    except TypeError as error:  # a field of a nested dataclass without a default
+        raise RecipeError(f"`{prefix.rstrip('.')}` is incomplete ({error})") from None
+
+
+def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
+    """Return a value as the type of its field."""
+    options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    is_word = field.metadata.get("path") or "none" in field.metadata.get("choices", ())
+    is_none = value is None or (value == "none" and not is_word)
+    if types.NoneType in options and is_none:
+        return None
+    (wanted,) = (option for option in options if option is not types.NoneType)
+    container, items = typing.get_origin(wanted), typing.get_args(wanted)
+    is_group = dataclasses.is_dataclass(wanted)
+    try:
+        if is_group:
+            return build_recipe(wanted, dict(value), f"{name}.")
+        if isinstance(value, str) and container in (dict, list, tuple):
+            value = items_of(value, field, container)
+        if container is dict:
+            return {key: _one(item, items[1]) for key, item in _pairs(name, value, field)}
+        if container in (list, tuple):
+            value = value if isinstance(value, (list, tuple)) else [value]
+            return container(_one(item, items[0]) for item in value)
+        return _one(value, wanted)
+    except RecipeError:
+        raise
+    except (TypeError, ValueError, OverflowError):
+        word = "a group of settings" if is_group else _WORDS.get(wanted, "a mapping")
+        word = f"a list of {_WORDS[items[0]][2:]}s" if container in (list, tuple) else word
+        raise RecipeError(f"`{name}` is {shown(value)}; it must be {word}") from None
+
+
+def _pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
+    """Return what a mapping, or a list like `prompt=caption`, holds; each name stands once.
+
+    Where the name may be left out, as in `[NAME=]FILE`, it is that of the file.
+    """
+    if isinstance(value, Mapping):
+        return [(str(key), item) for key, item in value.items()]
+    pairs: dict[str, str] = {}
+    form = field.metadata.get("metavar", "NAME=VALUE")
+    for text in value:
+        key, sign, item = text.partition("=")
+        if not sign and form.startswith("["):
+            key, item = PurePath(text).name.partition(".")[0], text
+        if not (key and item) or pairs.setdefault(key, item) != item:
+            raise RecipeError(f"`{name}` is {shown(text)}; write {form}, and each name once")
+    return list(pairs.items())
+
+
+def _one(value: Any, wanted: type) -> Any:
+    if wanted is bool or isinstance(value, bool):
+        if wanted is bool and isinstance(value, bool):
+            return value
+        raise TypeError
+    if wanted is int and isinstance(value, float):
+        if value != int(value):
+            raise ValueError
+        return int(value)
+    if wanted is str and not isinstance(value, str):
+        raise TypeError
+    return wanted(value)  # YAML 1.1 reads 5e-5 as text

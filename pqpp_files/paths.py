@@ -1,0 +1,244 @@
+"""Paths: what they name, what lies below what, and what may be written where.
+
+The one gate for outputs is asked before work begins, so that nothing fails or is lost at its end.
+Nothing is created or changed here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pqpp_files.errors import FileError
+
+_SIGNS = {
+    b"PAR1": "Parquet",
+    b"\x89PNG": "PNG",
+    b"\xff\xd8\xff": "JPEG",
+    b"GIF8": "GIF",
+    b"RIFF": "WebP",
+    b"%PDF": "PDF",
+    b"\x93NUMPY": "NumPy",
+    b"PK\x03\x04": "ZIP",
+    b"\x1f\x8b": "gzip",
+    b"SQLite format 3": "SQLite",
+}
+"""What the first bytes of a file that is no text say."""
+_HEAD = 4096
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """Return a path with `~` and `~NAME` spelled out.
+
+    Raises:
+        FileError: No user is called NAME, or the path has a character of value zero.
+
+    Example:
+        >>> expanded("a/b").as_posix()
+        'a/b'
+        >>> expanded("~nobody-here/a")
+        Traceback (most recent call last):
+        pqpp_files.errors.FileError: ~nobody-here/a: no user is called so; write the folder in full
+    """
+    if "\0" in os.fspath(path):
+        raise FileError(f"{path!s}: a path holds no character of value zero; check its name")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise FileError(f"{path}: no user is called so; write the folder in full") from None
+
+
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path that all links lead to, whether it is there or not.
+
+    Raises:
+        FileError: As of `expanded`, or the links lead in a circle.
+
+    Example:
+        >>> resolved(".") == Path.cwd()
+        True
+    """
+    try:
+        return expanded(path).resolve()
+    except (OSError, RuntimeError):
+        raise FileError(f"{path}: its links lead in a circle; remove it") from None
+
+
+def inside_of(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Path:
+    """Return a file below a folder; a name that leads out of it, also by a link, is refused.
+
+    The folder itself may be a link. For what a table of somebody else's names, so that no other
+    file of the user is shown to people or copied.
+
+    Args:
+        root: The folder.
+        name: As the table says it, relative to the folder.
+
+    Raises:
+        FileError: It leads out of the folder.
+
+    Example:
+        >>> inside_of("images", "a/b.png").as_posix()
+        'images/a/b.png'
+        >>> inside_of("images", "../secret.png")
+        Traceback (most recent call last):
+        pqpp_files.errors.FileError: ../secret.png leads out of images; copy the file there
+    """
+    place = expanded(root) / name
+    if not resolved(place).is_relative_to(resolved(root)):
+        raise FileError(f"{name} leads out of {root}; copy the file there")
+    return place
+
+
+def check_output(
+    path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()
+) -> None:
+    """Refuse a file that could not be written, or that is an input.
+
+    Args:
+        path: The file; neither it nor its folder need be there. A pipe or a device may be written.
+        inputs: The files that are read for it; those that are not there don't count.
+
+    Raises:
+        FileError: It is a folder or one of the inputs, also by way of a link, or its folder cannot
+            be one or be written to.
+
+    Example:
+        >>> check_output("/")
+        Traceback (most recent call last):
+        pqpp_files.errors.FileError: / is a folder; name a file
+    """
+    place = expanded(path)
+    if place.is_dir():
+        raise FileError(f"{path} is a folder; name a file")
+    if place.exists() and not place.is_file():
+        return
+    for one in inputs:
+        given = expanded(one)
+        if place.exists() and given.exists() and given.samefile(place):
+            raise FileError(f"{path} is the input {one}; name another file")
+    check_output_folder(behind_links(place).parent)
+
+
+def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> None:
+    """Refuse a file that holds something else than what shall be written there.
+
+    Args:
+        path: The file; it need not be there.
+        holds: The kinds of file that may be replaced, as `file_kind` names them.
+
+    Raises:
+        FileError: It is of another kind.
+
+    Example:
+        >>> refuse_other_kind(__file__, ["Parquet"])
+        Traceback (most recent call last):
+        pqpp_files.errors.FileError: ...paths.py is a file of another kind (text); ...
+    """
+    place = expanded(path)
+    found = file_kind(place) if place.is_file() else None
+    if found is not None and found not in holds:
+        raise FileError(f"{path} is a file of another kind ({found}); name another file")
+
+
+def file_kind(path: str | os.PathLike[str]) -> str | None:
+    """Return what kind a file is of by its first bytes: `text`, `Parquet`, `PNG`, ... or `binary`.
+
+    None for an empty file, which anything may replace, and for one that may not be read.
+
+    Example:
+        >>> file_kind(__file__)
+        'text'
+    """
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return None
+    for sign, kind in _SIGNS.items():
+        if head.startswith(sign):
+            return kind
+    if b"\0" in head:
+        return "binary"
+    return "text" if head else None
+
+
+def check_output_folder(
+    folder: str | os.PathLike[str],
+    patterns: Sequence[str] | None = None,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+) -> None:
+    """Refuse a folder in which nothing could be written, or that holds what is not to be replaced.
+
+    Args:
+        folder: The folder; it need not be there.
+        patterns: The names that may be in it; any if None.
+        inputs: What is read for it, which must not lie in it.
+
+    Raises:
+        FileError: It or what it shall lie in is a file, or cannot be written to; it holds something
+            else or an input; or its name is no text.
+
+    Example:
+        >>> check_output_folder(__file__)
+        Traceback (most recent call last):
+        pqpp_files.errors.FileError: ...paths.py is a file; name a folder
+    """
+    place = expanded(folder)
+    try:
+        os.fspath(place).encode()
+    except UnicodeEncodeError:  # cards could not name it, and safetensors refuses it
+        raise FileError(f"{str(folder)!a} is no text in UTF-8; name another folder") from None
+    target = behind_links(place).absolute()
+    nearest = next(one for one in (target, *target.parents) if one.exists())
+    with contextlib.suppress(FileNotFoundError):  # another process may just be replacing it
+        found = nearest.stat()
+        if not stat.S_ISDIR(found.st_mode):
+            raise FileError(f"{nearest} is a file; name a folder")
+        is_closed = not os.access(nearest, os.W_OK | os.X_OK)
+        if is_closed and os.path.samestat(nearest.stat(), found):
+            raise FileError(f"{nearest} cannot be written to; name another folder")
+    for one in inputs:
+        if target.resolve() in (given := Path(one).resolve(), *given.parents):
+            raise FileError(f"{folder} holds the input {one}; name another folder")
+    try:
+        names = sorted(path.name for path in target.iterdir())
+    except FileNotFoundError:
+        names = []
+    foreign = [
+        name
+        for name in names
+        if patterns is not None and not any(fnmatchcase(name, one) for one in patterns)
+    ]
+    if foreign:
+        raise FileError(
+            f"{folder} holds other things ({', '.join(foreign[:3])}); name a new folder"
+        )
+
+
+def behind_links(path: Path) -> Path:
+    """Return what a link points to, there or not; the link stays, and its target is replaced.
+
+    Raises:
+        FileError: The links lead in a circle.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> (folder / "link").symlink_to(folder / "target")
+        >>> behind_links(folder / "link").name
+        'target'
+    """
+    if not path.is_symlink():
+        return path
+    try:
+        target = path.resolve()
+    except RuntimeError:
+        target = path
+    if target.is_symlink():
+        raise FileError(f"{path}: its links lead in a circle; remove it")
+    return target

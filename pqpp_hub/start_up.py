@@ -1,0 +1,81 @@
+"""The files that make `load_dataset("pqpp")` work without an import, in an environment."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from pqpp_autoload import MARK_OF_OFF, START_UP_FILES, is_disabled, plugins
+from pqpp_files.errors import FileError
+from pqpp_files.write_beside import write_whole
+
+
+def site_folder() -> Path:
+    """Return the site-packages folder in which this package's metadata lie.
+
+    Raises:
+        FileError: The package is not installed, as in a bare checkout.
+    """
+    try:
+        return Path(str(distribution("pqpp").locate_file("")))
+    except PackageNotFoundError:
+        raise FileError("pqpp is not installed here; run `pip install .` first") from None
+
+
+def status(folder: Path) -> str:
+    """Say in one line whether automatic registration is on in this environment.
+
+    A line follows for each module that should register something and cannot be imported.
+
+    Args:
+        folder: The site-packages folder.
+    """
+    there = [name for name in START_UP_FILES if (folder / name).exists()]
+    is_off = not there or (folder / MARK_OF_OFF).exists()
+    state = "off" if is_off else "on" if len(there) == len(START_UP_FILES) else "incomplete"
+    note = ", but PQPP_NO_AUTOLOAD switches it off in this process"
+    note = note if is_disabled() and not is_off else ""
+    return "\n".join([f"autoload is {state} in {folder}{note}", *_faults()])
+
+
+def _faults() -> list[str]:
+    lines = []
+    for name in plugins():
+        try:
+            importlib.import_module(name)
+        except Exception as error:  # whatever is wrong with an installation, it is said
+            what = f"{type(error).__name__}: {error}"
+            lines.append(f"{name} cannot be imported ({what}); install pqpp again")
+    return lines
+
+
+def switch_on(folder: Path) -> None:
+    """Write the files, also for an editable install, which does not get them."""
+    (folder / MARK_OF_OFF).unlink(missing_ok=True)
+    for name, text in START_UP_FILES.items():
+        write_whole(folder / name, text)
+    _list_for_uninstall(list(START_UP_FILES))
+
+
+def switch_off(folder: Path) -> None:
+    """Take the files away, and leave a mark that an installation does not remove."""
+    (folder / MARK_OF_OFF).touch()
+    for name in START_UP_FILES:
+        (folder / name).unlink(missing_ok=True)
+
+
+def _list_for_uninstall(names: list[str]) -> None:
+    # `pip uninstall` removes what RECORD lists; an editable install lists no start-up files.
+    found = distribution("pqpp")
+    record = found.read_text("RECORD")
+    path = next((p for p in found.files or () if p.name == "RECORD"), None)
+    if record is None or path is None:
+        note = "no RECORD; remove the files by `pqpp models autoload off`"
+        logging.getLogger(__name__).warning(note)
+        return
+    listed = {line.split(",")[0] for line in record.splitlines()}
+    added = "".join(f"{name},,\n" for name in names if name not in listed)
+    if added:
+        write_whole(Path(str(found.locate_file(path))), record + added)

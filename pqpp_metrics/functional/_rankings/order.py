@@ -1,0 +1,146 @@
+"""Documents in the order of rank, with ties resolved or grouped."""
+
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_metrics.functional._containers import Array, Floats, Integers
+
+# Grades up to this are packed into the lowest bits of a score, to sort both at once.
+_LARGEST_PACKED = 15
+
+
+def below(lowest: float | Floats, highest: float | Floats) -> Any:
+    """A finite score below all of a query, too far to tie with any; also of arrays."""
+    with np.errstate(over="ignore"):
+        far = np.maximum(lowest - (highest - lowest), -np.finfo(np.float64).max)
+    return np.minimum(far, np.nextafter(lowest, -np.inf))
+
+
+def count(xp: ModuleType, mask: Array) -> Array:
+    """Count the True entries of each row of a bool array (queries, documents)."""
+    # Bytes add up four times as fast as integers of 64 bits, and rows this short fit them.
+    small = mask.shape[1] < 256
+    counts = xp.sum(mask, axis=1, dtype=xp.uint8 if small else xp.int64)
+    return xp.astype(counts, xp.int64)
+
+
+def share(xp: ModuleType, part: Array, whole: Array) -> Array:
+    """Part of a whole, 0 of nothing; float64 (queries,)."""
+    whole = xp.astype(whole, xp.float64)
+    return xp.where(whole > 0, part / xp.where(whole > 0, whole, 1.0), 0.0)
+
+
+def document_order(
+    xp: ModuleType, scores: Array, priority: Array, ties: str, stable: bool
+) -> Array:
+    """Indices of each query's documents by rank; of equals the first given is first if `stable`.
+
+    `priority` says who is first among equals under "optimistic", and last under "pessimistic".
+    """
+    if ties in ("optimistic", "pessimistic"):
+        first = xp.argsort(-priority if ties == "optimistic" else priority, axis=1, stable=True)
+        scores = xp.take_along_axis(scores, first, axis=1)
+        return xp.take_along_axis(first, xp.argsort(-scores, axis=1, stable=True), axis=1)
+    return xp.argsort(-scores, axis=1, stable=stable)
+
+
+class TieGroups(NamedTuple):
+    """For each rank of some queries, the group of equal scores that its document belongs to.
+
+    Attributes:
+        rows: The indices of these queries; all else is (queries, documents).
+        size: Documents in the group.
+        start: The number of documents ranked before it.
+        gain: Its total grade.
+        gain_before: That of all before it.
+    """
+
+    rows: Array
+    size: Array
+    start: Array
+    gain: Array
+    gain_before: Array
+
+
+def ranked_gains(
+    xp: ModuleType, scores: Array, gains: Array, ties: str
+) -> tuple[Array, TieGroups | None]:
+    """Gains by rank, float64 (queries, documents), and what is tied where ties="expected"."""
+    order = document_order(xp, scores, gains, ties, stable=ties == "order")
+    ranked = xp.take_along_axis(gains, order, axis=1)
+    if ties != "expected":
+        return ranked, None
+    scores = xp.take_along_axis(scores, order, axis=1)
+    rows = xp.nonzero(xp.any(scores[:, 1:] == scores[:, :-1], axis=1))[0]
+    if not rows.shape[0]:
+        return ranked, None
+    tied = (xp.take(part, rows, axis=0) for part in (scores, ranked))
+    return ranked, _tie_groups(xp, rows, *tied)
+
+
+def _tie_groups(xp, rows, scores, gains):
+    """The groups in scores in falling order; the gains are in the same order."""
+    queries, documents = scores.shape
+    begins = scores[:, 1:] != scores[:, :-1]
+    begins = xp.reshape(xp.concat([xp.ones_like(begins[:, :1]), begins], axis=1), (-1,))
+    starts = xp.nonzero(begins)[0]
+    end = xp.full_like(starts[:1], queries * documents)
+    number = xp.cumulative_sum(xp.astype(begins, starts.dtype)) - 1
+    first = xp.take(starts, number)
+    last = xp.take(xp.concat([starts[1:], end]), number) - 1
+    # Sums along one query only: over all queries they would lose digits.
+    total = xp.reshape(xp.cumulative_sum(gains, axis=1), (-1,))
+    before = xp.take(total, first) - xp.take(xp.reshape(gains, (-1,)), first)
+    parts = last - first + 1, first % documents, xp.take(total, last) - before, before
+    return TieGroups(rows, *(xp.reshape(part, (queries, documents)) for part in parts))
+
+
+def mean_gains(xp: ModuleType, scores: Array, gains: Array, ties: str) -> Array:
+    """Gains by rank, where with "expected" every document of a tie has the tie's mean gain."""
+    ranked, tied = ranked_gains(xp, scores, gains, ties)
+    if tied is not None:
+        ranked[tied.rows, :] = tied.gain / xp.astype(tied.size, xp.float64)
+    return ranked
+
+
+class PackedOrder(NamedTuple):
+    """Small integer grades of numpy by rank.
+
+    Attributes:
+        grades: (queries, documents) as bytes, the first rank first.
+        unclear: Indices of the queries with ties or almost ties: documents whose scores are equal
+            but for the lowest bits come in an order that means nothing.
+    """
+
+    grades: NDArray[np.uint8]
+    unclear: Integers
+
+
+def packed_order(scores: Floats, relevance: NDArray[Any]) -> PackedOrder | None:
+    """Sort grades from 0 to 15 by scores, in one sort of numbers; None for other grades.
+
+    The grade takes the place of a score's lowest bits.
+    """
+    if scores.dtype.itemsize > 8 or not are_small(relevance):
+        return None
+    grades = relevance.astype(np.int64, copy=False)
+    low = np.int64((1 << max(int(grades.max()).bit_length(), 1)) - 1)
+    packed = scores.astype(np.float64, copy=False) + 0.0  # a copy, in which -0.0 is 0.0
+    keys = packed.view(np.int64)
+    keys &= ~low
+    keys |= grades
+    packed.sort(axis=1)
+    ordered = keys.astype(np.uint8)[:, ::-1] & np.uint8(low)
+    keys = packed.view(np.uint64)
+    alike = (keys[:, 1:] ^ keys[:, :-1]) <= np.uint64(low)
+    return PackedOrder(ordered, np.flatnonzero(alike.any(axis=1) if alike.any() else []))
+
+
+def are_small(grades: NDArray[Any]) -> bool:
+    """Whether numpy grades, none of them negative, are whole numbers up to 15."""
+    if grades.size and grades.max() > _LARGEST_PACKED:
+        return False
+    return grades.dtype.kind != "f" or bool((grades.astype(np.int64) == grades).all())

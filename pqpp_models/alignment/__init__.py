@@ -1,1 +1,0 @@
-"""The target `alignment`: how often people would say that an image shows what the prompt says."""

@@ -1,0 +1,104 @@
+"""Scores of (prompt, image) pairs, and the cache on disk of a frozen backbone's features."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pqpp_backbones.images.embedding import embed_images, embed_prompts, pixels_of, tokens_of
+from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.write_beside import write_whole
+from pqpp_models.images.pairs import Pairs
+
+
+@torch.inference_mode()
+def score_embedded(
+    model: Any, text: NDArray[np.float32], images: NDArray[np.float32], batch_size: int
+) -> NDArray[np.float64]:
+    """Return the score of each pair of a text's and an image's features."""
+    scores = np.empty(len(text))
+    for start in range(0, len(text), batch_size):
+        stop = start + batch_size
+        output = model(
+            text_embeds=torch.from_numpy(text[start:stop]).to(model.device),
+            image_embeds=torch.from_numpy(images[start:stop]).to(model.device),
+        )
+        scores[start:stop] = output.scores[:, 0].float().cpu().numpy()
+    return scores
+
+
+def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> NDArray[np.float64]:
+    """Return the score of each pair; a prompt is embedded once for all of its images."""
+    text = embed_prompts(model.backbone, processor, pairs.prompts, batch_size)
+    images = embed_images(model.backbone, processor, pairs.images, batch_size)
+    return score_embedded(model, text[pairs.row], images, batch_size)
+
+
+@torch.inference_mode()
+def score_pairs_whole(
+    model: Any, processor: Any, pairs: Pairs, batch_size: int
+) -> NDArray[np.float64]:
+    """Return the score of each pair by `forward` alone, as a sharded model needs it."""
+    scores = np.empty(len(pairs.row))
+    for start in range(0, len(scores), batch_size):
+        part = slice(start, start + batch_size)
+        prompts = [pairs.prompts[row] for row in pairs.row[part]]
+        inputs = tokens_of(processor, prompts, model.config.backbone_config)
+        inputs["pixel_values"] = pixels_of(processor, pairs.images[part])
+        moved = {name: tensor.to(model.device) for name, tensor in inputs.items()}
+        scores[part] = model(**moved).scores[:, 0].float().cpu().numpy()
+    return scores
+
+
+def cached_embeddings(
+    folder: Path, backbone: Any, processor: Any, pairs: Pairs, batch_size: int
+) -> dict[str, NDArray[np.float32]]:
+    """Return text and image features, from the cache if this backbone has seen these inputs.
+
+    Returns:
+        `text` of shape `(rows, size)` and `images` of shape `(pairs, size)`.
+    """
+    from safetensors.numpy import load_file, save
+
+    path = folder / f"{_key(backbone, processor, pairs)}.safetensors"
+    if path.is_file():
+        return load_file(path)
+    found = {
+        "text": embed_prompts(backbone, processor, pairs.prompts, batch_size),
+        "images": embed_images(backbone, processor, pairs.images, batch_size),
+    }
+    write_whole(path, save(found))
+    return found
+
+
+def _key(backbone: Any, processor: Any, pairs: Pairs) -> str:
+    weights = sorted(backbone.state_dict().items())
+    return sha256_of_parts(
+        itertools.chain(
+            itertools.chain.from_iterable(
+                (name, one.detach().float().cpu().numpy().tobytes()) for name, one in weights
+            ),
+            [processor.image_processor.to_json_string()],
+            (f"{prompt}\0" for prompt in pairs.prompts),
+            map(_identity, pairs.images),
+        )
+    )
+
+
+def _identity(image: Any) -> str:
+    """Return what tells one image from another without decoding a file."""
+    if isinstance(image, Mapping):
+        image = image["bytes"] if image.get("bytes") is not None else image["path"]
+    if isinstance(image, bytes):
+        return sha256_of_parts([image])
+    if isinstance(image, (str, Path)):
+        known = Path(image).stat()
+        return f"{image}|{known.st_size}|{known.st_mtime_ns}"
+    array = np.asarray(image)
+    return f"{array.shape}{sha256_of_parts([array.tobytes()])}"

@@ -1,0 +1,42 @@
+"""Prompts or captions, with their ids, from a table or a text file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def read_prompts_and_ids(
+    path: str, column: str = "prompt", id_columns: Sequence[str] = ("prompt_id",)
+) -> tuple[list[str], list[str]]:
+    r"""Return the prompts of a file, and the ids that the first of some columns gives them.
+
+    Returns:
+        Prompts and ids; without such a column the numbers of the rows are the ids.
+
+    Raises:
+        FileError: The file cannot be read, or has no such column of texts.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "prompts.txt"
+        >>> _ = path.write_text("a red cat\ntwo dogs\n")
+        >>> read_prompts_and_ids(str(path))
+        (['a red cat', 'two dogs'], ['0', '1'])
+    """
+    from pqpp_files.read_table import read_table
+
+    table = read_table(path, plain=column, remedy="name it with `column`")
+    prompts = table.texts(column)
+    named = next((name for name in id_columns if name in table), None)
+    return prompts, [str(id_) for id_ in (table[named] if named else range(len(prompts)))]
+
+
+def read_texts(path: str, column: str = "prompt") -> list[str]:
+    """Return the texts of a file, in order; `-` is standard input, `-.csv` it as CSV.
+
+    Raises:
+        FileError: The file cannot be read, or has no such column of texts.
+    """
+    from pqpp_files.read_table import read_table
+
+    return read_table(path, [column], plain=column, remedy="name it with `column`").texts(column)

@@ -1,0 +1,272 @@
+"""Where prompts come from: words, a file, a dataset; and all that stands beside them."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pqpp_datasets.errors import NoSuchDatasetError, OptionError
+
+_AT_ONCE = 16_384
+_MANY = 20_000
+_NAME_IT = "name it with `column`"
+
+
+@dataclass
+class PromptSource:
+    """Prompts, and the columns beside them, some thousand rows at a time.
+
+    Attributes:
+        count: How many there are.
+        blank: How many of them are blank.
+        characters: How many they have together.
+        parts: Gives the columns of some rows, and what a predictor takes of them; its argument is
+            whether numbers of a CSV file become numbers.
+        rows: All rows of a dataset.
+    """
+
+    count: int
+    blank: int
+    characters: int
+    parts: Callable[[bool], Iterable[tuple[dict, Any]]]
+    rows: Any = None
+
+    @classmethod
+    def of_words(cls, prompts: Sequence[str]) -> PromptSource:
+        """Return those that are given as they are."""
+        texts = list(prompts)
+        return cls(*_counted([texts]), lambda typed: [({"prompt": texts}, texts)])
+
+    @classmethod
+    def of_rows(cls, rows: Any) -> PromptSource:
+        """Return those of a dataset with a column `prompt`."""
+        texts = (part["prompt"] for part, _ in parts_of(rows, ["prompt"]))
+        return cls(*_counted(texts), lambda typed: parts_of(rows), rows)
+
+    @classmethod
+    def of_file(cls, path: str, column: str = "prompt") -> PromptSource:
+        """Return those of a table, or the lines of a text; `-` is standard input.
+
+        Raises:
+            FileError: The file cannot be read, or has no such column of texts.
+        """
+        from pqpp_files.read_table import TableParts
+
+        column = "prompt" if path == "-" else column
+        table = TableParts(path, column, column, "" if path == "-" else _NAME_IT)
+        if table.is_whole and table.rows > _MANY:
+            note = f"{path} is held in memory as a whole; .jsonl is read part by part"
+            logging.getLogger(__name__).warning(note)
+        return cls(
+            table.rows,
+            table.blank,
+            table.characters,
+            lambda typed: ((part, part[column]) for part in table.parts(typed)),
+        )
+
+
+def _counted(parts: Iterable[Sequence[str]]) -> tuple[int, int, int]:
+    """Return how many prompts there are, how many blank ones, and how many characters."""
+    counts = [
+        (len(texts), sum(not text.strip() for text in texts), sum(map(len, texts)))
+        for texts in parts
+    ]
+    count, blank, characters = map(sum, zip(*counts, strict=True))
+    return count, blank, characters
+
+
+def dataset_rows(
+    dataset: str,
+    subset: str | None = None,
+    split: str | None = None,
+    data_dir: str | None = None,
+    image_dir: str | None = None,
+    column: str = "prompt",
+    usual_split: str | None = None,
+    keeps_images: bool = False,
+) -> tuple[Any, str | None]:
+    """Return the rows of a dataset, with the prompts in the column `prompt`, and their split.
+
+    Args:
+        dataset: A listed name, a folder, OWNER/REPOSITORY, or a table.
+        subset: As for `load_benchmark`, which `data_dir` and `image_dir` are of too.
+        split: Needed where there are several, unless one of them is the usual one.
+        column: Where the prompts stand.
+        usual_split: What is taken where no split is named and there is such a one.
+        keeps_images: Whether the images are wanted that a benchmark of one's own keeps.
+
+    Returns:
+        The rows, and the split that was named or is the usual one.
+
+    Raises:
+        OptionError: There is no such dataset, configuration, split or column, or a prompt is no
+            text; the message begins with the argument.
+    """
+    import datasets
+    from datasets.exceptions import DatasetGenerationError
+
+    from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_files.errors import PqppError, in_a_line
+    from pqpp_files.full_disk import is_full, naming
+    from pqpp_hub.reasons import reason_behind
+
+    try:
+        places = {"data_dir": data_dir, "image_dir": image_dir}
+        rows, split = _loaded(dataset, subset, split, places, column, usual_split)
+        if keeps_images or image_dir is not None:
+            rows = with_kept_images(rows, dataset, image_dir)
+    except NoSuchDatasetError as error:
+        raise NoSuchDatasetError(re.sub(r"^[\w-]+", r"`\g<0>`", str(error))) from None
+    except Exception as error:
+        if isinstance(error, PqppError):
+            raise
+        if is_full(error):
+            with naming(datasets.config.HF_DATASETS_CACHE):
+                raise
+        # The texts of the Hub's client may hold request headers, and with them a token.
+        refused = reason_behind(error)
+        if refused is not None:
+            raise OptionError(f"`dataset` {dataset}: it {refused}") from None
+        is_ours = (subset or dataset) in BENCHMARKS
+        if is_ours and not isinstance(error, (ValueError, OSError, DatasetGenerationError)):
+            raise  # of another's folder `datasets` may stumble over anything
+        reason = in_a_line(error, named=False)
+        raise OptionError(f"`dataset` {dataset}: {reason}") from None
+    return _with_prompts(rows, dataset, column), split
+
+
+def with_kept_images(rows: Any, dataset: str, image_dir: str | None) -> Any:
+    """Return rows with the images that a benchmark of one's own keeps; others stay as they are."""
+    from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_datasets.own_benchmark.images import add_kept_images
+    from pqpp_files.open_input import names_input
+
+    if dataset in BENCHMARKS or names_input(dataset):
+        return rows
+    return add_kept_images(rows, dataset, image_dir)
+
+
+def _loaded(
+    dataset: str,
+    subset: str | None,
+    split: str | None,
+    places: dict[str, str | None],
+    column: str,
+    usual_split: str | None,
+) -> tuple[Any, str | None]:
+    from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_datasets.load import configuration, load_benchmark
+    from pqpp_files.open_input import names_input
+
+    if dataset not in BENCHMARKS and names_input(dataset):
+        refuse_parts_of_table(dataset, {"subset": subset, "split": split, **places})
+        return _table(dataset, column), None
+
+    def chosen(splits: Iterable[str]) -> tuple[str, str | None]:
+        names = list(splits)
+        named = usual_split if split is None and usual_split in names else split
+        taken = named or (names[0] if len(names) == 1 else None)
+        if taken not in names:
+            asked = "`split` is needed" if taken is None else f"`split` {taken}"
+            raise OptionError(f"{asked}: {dataset} has {', '.join(names)}; use one of them")
+        return taken, named
+
+    given = {name: place for name, place in places.items() if place is not None}
+    if dataset in BENCHMARKS:
+        if Path(dataset).is_dir():
+            what = f"{dataset} is the published benchmark; ./{dataset} is the folder of that name"
+            logging.getLogger(__name__).warning("%s here", what)
+        taken, named = chosen(BENCHMARKS[configuration(dataset, subset)].splits)  # no download yet
+        return load_benchmark(dataset, subset, taken, **given), named
+    given.pop("image_dir", None)
+    parts = load_benchmark(dataset, subset, **given)
+    if hasattr(parts, "keys"):
+        taken, named = chosen(parts)
+        return parts[taken], named
+    if split is not None:
+        raise OptionError(f"`split` {split}: {dataset} has no splits")
+    return parts, None
+
+
+def refuse_parts_of_table(dataset: str, parts: dict[str, str | None]) -> None:
+    """Refuse what says which part of a dataset is meant, where that is a table.
+
+    Raises:
+        OptionError: Something does.
+    """
+    for name, value in parts.items():
+        if value is not None:
+            raise OptionError(f"`{name}`: {dataset} is a table and has none; leave it out")
+
+
+def _table(dataset: str, column: str) -> Any:
+    """Return a table of prompts as rows."""
+    import datasets
+    import pyarrow as pa
+
+    from pqpp_files.read_table import TableParts
+
+    table = TableParts(dataset, column, column, _NAME_IT)
+    # As arrays a tenth of the memory of lists; a part may hold less of a type than the whole.
+    parts = [_arrow(dataset, part) for part in table.parts(typed=True)]
+    return datasets.Dataset(pa.concat_tables(parts, promote_options="permissive"))
+
+
+def _arrow(path: str, part: dict[str, list]) -> Any:
+    """Return a part of a table as one of Arrow, whose columns hold one type each."""
+    import pyarrow as pa
+
+    arrays = {}
+    for name, cells in part.items():
+        try:
+            arrays[name] = pa.array(cells)
+        except (pa.ArrowException, OverflowError) as error:
+            raise OptionError(
+                f"`dataset` {path}: the values of {name} are not of one type, or need more than "
+                f"64 bits ({' '.join(str(error).split())[:100]}); write them as text"
+            ) from None
+    return pa.table(arrays)
+
+
+def _with_prompts(rows: Any, dataset: str, column: str) -> Any:
+    if column not in rows.column_names:
+        raise OptionError(
+            f"`dataset` {dataset}: no column {column!r} among "
+            f"{', '.join(rows.column_names)[:200]}; {_NAME_IT}"
+        )
+    if column != "prompt":
+        if "prompt" in rows.column_names:
+            rows = rows.remove_columns("prompt")
+        rows = rows.rename_column(column, "prompt")
+    prompts = (prompt for part, _ in parts_of(rows, ["prompt"]) for prompt in part["prompt"])
+    for number, prompt in enumerate(prompts, 1):
+        if not isinstance(prompt, str):
+            raise OptionError(
+                f"`dataset` {dataset}, row {number}: {column} is {prompt!r}, a text is needed; "
+                "leave the row out"
+            )
+    return rows
+
+
+def parts_of(rows: Any, columns: Sequence[str] | None = None) -> Iterator[tuple[dict, Any]]:
+    """Give a dataset some thousand rows at a time: their columns, and the rows themselves.
+
+    Args:
+        rows: The dataset; without rows it is one empty part.
+        columns: Which columns; all but images, which no table of text holds, if None.
+
+    Example:
+        >>> import datasets
+        >>> rows = datasets.Dataset.from_dict({"prompt": ["a cat"], "n": [1]})
+        >>> [columns for columns, _ in parts_of(rows)]
+        [{'prompt': ['a cat'], 'n': [1]}]
+    """
+    if columns is None:
+        columns = [name for name, kind in rows.features.items() if "Image(" not in repr(kind)]
+    for start in range(0, max(len(rows), 1), _AT_ONCE):
+        part = rows.select(range(start, min(start + _AT_ONCE, len(rows))))
+        yield part.select_columns(list(columns)).to_dict(), part

@@ -1,0 +1,1 @@
+"""What a prompt is made of: how hard its words make it, and whether they are English."""

@@ -1,0 +1,211 @@
+"""Whether a prompt is plain English: what it is made of beside the words of captions and prompts.
+
+Gibberish, other languages, residues of code and texts without a word say nothing to a predictor
+that was trained on English. `KnownWords` finds them by the words alone, in any case and with any
+punctuation. It holds hashes of words and how usual three letters in a row are: no text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_backbones.encoder.normaliser import normalise
+
+FAR_BELOW, PLAIN_FROM = 0.4, 0.5
+"""How English a prompt must be for its prediction to count at all, and to count in full."""
+
+_BITS, _HASHES, _LEVELS = 18, 3, 15
+_LETTERS = {letter: place for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz'", 1)}
+_EDGE, _OTHER, _SIZE = 0, 28, 29
+_NEPERS = 10.0
+KNOWN_WORDS_TENSORS = {
+    "known.words": ("uint8", (1 << (_BITS - 1),)),
+    "known.letters": ("uint8", (_SIZE, _SIZE, _SIZE)),
+}
+"""Names, types and shapes of the arrays that a checkpoint holds of a `KnownWords`."""
+
+_USUAL = 64
+"""A word that stands in so many texts is known in full; a rarer one by the log of its count."""
+_IN_VOCABULARY = 0.45
+_MOST_BY_LETTERS, _LEAST_USUAL, _USUAL_ENOUGH = 0.45, -3.6, -2.2
+_ODD_VALUE = -0.3
+_WHOLE_WEIGHT = 4
+_LONGEST, _CACHED = 100, 200_000
+_ONE_TEXT, _VOCABULARY_LEVEL = 3, 7
+
+_ENDINGS = ("s", "es", "ed", "ing", "ly", "er", "'s", "d")
+_TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[^\w\s.,;:!?'\"()\-“”‘&/…%–—°]|_")
+_CODE = re.compile(
+    r"[{}<>\[\]=_\\|@#$^*~`]|://|\w\(|[^\W\d_]{2}\.[^\W\d_]{2}|^--?\w|&\w+;|%\w"
+    r"|[^\W\d_]\d+[^\W\d_]"
+)
+# What holds sentences of other languages together, less what is an English word too; then words of
+# code and of texts that fill a page.
+_ODD_WORDS = """
+un una uno unos unas el los las lo la del de en con por para y que es su al como entre
+sobre desde um uma uns umas da dos das em nas nos com ao pelo pela não le les des du une et dans sur
+avec pour qui au aux ce cette ses est der das dem ein eine einer eines einem einen und mit auf
+ist von vom zu zum zur für nicht auch il gli della dei delle nel nella che di sul sulla het
+een op met te voor naar niet aan zijn na nad przy jest się ve bir bu ile için och på med som av
+till det ett og til af ja egy az és și pe cu din yang dengan ke dari itu ang ng sa của trên một
+ek ka ki mein hai se
+def elif int bool str len null nan undefined const var func struct typedef printf println async
+await enum regex stdout stderr args argv kwargs sudo npm localhost div href src img http https www
+html css php json xml sql api url utf lorem ipsum dolor amet consectetur asdf qwerty"""
+_ODD = frozenset(_ODD_WORDS.split())
+
+
+class KnownWords:
+    """Tells how English prompts are, by hashes of the words of English texts.
+
+    Args:
+        words: how well known a word is, four bits at each of its three hashes.
+        letters: how unusual a letter is after two others, as a share of ten nepers.
+    """
+
+    def __init__(self, words: NDArray[np.uint8], letters: NDArray[np.uint8]) -> None:
+        self.words, self.letters = words, letters
+        self._levels = np.stack([words & 15, words >> 4], axis=1).ravel()
+        self._usual = letters.astype(np.float64) * (-_NEPERS / 255)
+        self._values: dict[str, float] = {}
+
+    @classmethod
+    def fit(cls, texts: Iterable[str], vocabulary: Iterable[str] = ()) -> KnownWords:
+        """Learn from English texts, and from further English words.
+
+        Args:
+            texts: captions of the collection and prompts that are trained on; each counts once.
+            vocabulary: a tokenizer's pieces; those that are whole words of three letters or more
+                are known too, but less than a word of the texts.
+
+        >>> known = KnownWords.fit(["A red cat on a mat.", "two cats and a red hat"] * 40)
+        >>> known.weights(["A RED CAT", "un gato rojo", "wq xzv", "42"]).tolist()
+        [1.0, 0.0, 0.0, 0.0]
+        """
+        counts = Counter(word for text in texts for word in set(_words(text)))
+        known = {word: np.log2(n + 1) / np.log2(_USUAL + 1) for word, n in counts.items()}
+        for piece in vocabulary:
+            if len(piece) > 2 and piece.isascii() and piece.isalpha():
+                known[piece] = max(known.get(piece, 0.0), _IN_VOCABULARY)
+        levels = np.zeros(1 << _BITS, np.uint8)
+        for word, value in known.items():
+            level = np.uint8(round(min(value, 1.0) * _LEVELS))
+            np.maximum.at(levels, _places(word), level)
+        low, high = levels.reshape(-1, 2).T
+        return cls(low | high << np.uint8(4), _letters_of(counts))
+
+    def weights(self, prompts: Sequence[str]) -> NDArray[np.float64]:
+        """Return how much of each prediction counts: 0 for what is not English, 1 for what is.
+
+        Between `FAR_BELOW` and `PLAIN_FROM` it rises in a line.
+        """
+        share = (self.shares(prompts) - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW)
+        return np.clip(share, 0.0, 1.0)
+
+    def shares(self, prompts: Sequence[str]) -> NDArray[np.float64]:
+        """Return how well the words of each prompt are known, on average: about 0 to 1.
+
+        A short word weighs less than a long one, a residue of code more; numbers don't count. A
+        prompt without a word is 0.
+        """
+        return np.array([self._share(prompt) for prompt in prompts], dtype=np.float64)
+
+    def _share(self, prompt: str) -> float:
+        total = weight = 0.0
+        for token, is_code in _tokens(prompt):
+            size, value = 0.5, 0.0  # of an odd sign
+            if is_code:
+                size = np.clip(len(token), _WHOLE_WEIGHT, 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
+                value = _ODD_VALUE
+            elif token[0].isalpha():
+                size = min(len(token), _WHOLE_WEIGHT) / _WHOLE_WEIGHT
+                value = self._value(token)
+            total += size * value
+            weight += size
+        return total / weight if weight else 0.0
+
+    def _value(self, word: str) -> float:
+        if word not in self._values:
+            if len(self._values) >= _CACHED:
+                self._values.clear()
+            self._values[word] = self._value_of(word[:_LONGEST])
+        return self._values[word]
+
+    def _value_of(self, word: str) -> float:
+        """Return 0 to 1: of a word, of a form of one, or of what could be one by its letters."""
+        if word in _ODD:
+            return _ODD_VALUE
+        usual = np.mean([self._usual[three] for three in _triples(word)])
+        by_letters = (usual - _LEAST_USUAL) / (_USUAL_ENOUGH - _LEAST_USUAL) * _MOST_BY_LETTERS
+        value = float(np.clip(by_letters, 0.0, _MOST_BY_LETTERS))
+        for ending in ("", *_ENDINGS):
+            stem = word.removesuffix(ending)
+            if not ending or (stem != word and len(stem) > 2):
+                level = self._levels[_places(stem)].min()
+                # A stem that stands in a single text may be any slip of the pen, and what looks
+                # like a word of the vocabulary but for its letters is a hash of others.
+                if level > (_ONE_TEXT if ending else 0 if value else _VOCABULARY_LEVEL):
+                    return max(value, float(level) / _LEVELS)
+        return value
+
+    def tensors(self) -> dict[str, NDArray[np.uint8]]:
+        """Return the arrays by the names of `KNOWN_WORDS_TENSORS`."""
+        return dict(zip(KNOWN_WORDS_TENSORS, (self.words, self.letters), strict=True))
+
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, NDArray]) -> KnownWords | None:
+        """Return what `tensors` gave; None of a checkpoint that has none.
+
+        Raises:
+            ValueError: the arrays have other types or shapes than those of `KNOWN_WORDS_TENSORS`.
+        """
+        if not set(KNOWN_WORDS_TENSORS) & set(tensors):
+            return None
+        for name, expected in KNOWN_WORDS_TENSORS.items():
+            array = tensors.get(name)
+            if array is None or (str(array.dtype), array.shape) != expected:
+                raise ValueError(f"{name} is not the known words' array")
+        return cls(*(tensors[name] for name in KNOWN_WORDS_TENSORS))
+
+
+def _tokens(prompt: str) -> Iterator[tuple[str, bool]]:
+    """Yield words, odd signs and residues of code, and whether each is the last."""
+    for part in normalise(prompt).split():
+        is_code = bool(_CODE.search(part))
+        for token in [part] if is_code else _TOKEN.findall(part):
+            yield token, is_code
+
+
+def _words(text: str) -> list[str]:
+    return [token for token, is_code in _tokens(text) if not is_code and token[0].isalpha()]
+
+
+def _places(word: str) -> NDArray[np.int64]:
+    code = int.from_bytes(hashlib.blake2b(word.encode("utf-8"), digest_size=8).digest(), "little")
+    mask = (1 << _BITS) - 1
+    return np.array([code >> (_BITS * number) & mask for number in range(_HASHES)])
+
+
+def _triples(word: str) -> list[tuple[int, int, int]]:
+    """Return each letter with the two before it, as numbers; an edge stands at either end."""
+    codes = [_EDGE, _EDGE, *(_LETTERS.get(letter, _OTHER) for letter in word), _EDGE]
+    return list(zip(codes, codes[1:], codes[2:], strict=False))
+
+
+def _letters_of(counts: Mapping[str, int]) -> NDArray[np.uint8]:
+    """Return log shares of a letter after two others, in words that stand in two texts or more."""
+    seen = np.full((_SIZE, _SIZE, _SIZE), 0.05)
+    for word, count in counts.items():
+        if count > 1:
+            for three in _triples(word):
+                seen[three] += 1
+    after_one = seen.sum(axis=0)
+    after_one /= after_one.sum(axis=1, keepdims=True)
+    share = (seen + 3 * after_one) / (seen.sum(axis=2, keepdims=True) + 3)
+    return np.clip(np.log(share) * (-255 / _NEPERS), 0, 255).round().astype(np.uint8)

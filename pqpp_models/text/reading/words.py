@@ -1,0 +1,208 @@
+"""What makes a prompt hard, read off its words: numbers, negation, places, text to draw, rarity.
+
+How rare a word is, and whether two words ever stood in one caption, comes from tables of hashed
+counts. They hold no words, so no caption can be read back from them.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+_QUOTED = re.compile(r'"[^"]+"|“[^”]+”|(?:^|\s)\'[^\']+\'')
+
+_UNITS = "zero one two three four five six seven eight nine ten eleven twelve"
+_NUMBERS = {word: number for number, word in enumerate(_UNITS.split())}
+_NUMBERS |= {"pair": 2, "couple": 2, "trio": 3, "several": 4, "dozen": 12, "twenty": 20}
+_NUMBERS |= {"hundred": 100, "thousand": 100}
+
+_KINDS = """
+negation no not without none nothing never neither nor isn't aren't doesn't don't cannot absent
+missing empty except nobody excluding lacking
+
+place left right above below under underneath beneath behind beside between over near next inside
+outside top bottom middle front back across opposite against around upside
+
+colour red blue green yellow black white brown orange purple pink gray grey silver gold golden
+violet cyan magenta turquoise
+
+lettering text word words sign says saying said written reads letters letter titled labeled labelled
+caption spelling spells slogan reading logo
+
+comparison more less fewer many twice half quarter times equal than most least same larger smaller
+bigger taller only or if unless either instead every each both all
+
+person person man woman people boy girl men women child children baby lady guy kid kids he she
+
+function a an the of on in with and at to is are by for from it its his her their that this as up
+out some while there into has have having be was were s very
+"""
+_WORDS_OF = {kind: frozenset(words) for kind, *words in map(str.split, _KINDS.split("\n\n"))}
+_FUNCTION = frozenset().union(
+    *(_WORDS_OF[kind] for kind in ("function", "place", "negation", "comparison"))
+)
+_TABLE_BITS, _PAIR_BITS = 17, 21
+_STEPS_A_DOUBLING = 12
+_MOST_CONTENT = 24
+
+_FEATURES = """
+number log_number numbers negation places lettering comparisons content_words unseen_pairs
+unseen_share unknown_words max_rarity mean_rarity top_rarity std_rarity commas colours log_words
+long and with of on in articles ing plural people auxiliaries digits capitals mean_length max_length
+distinct single full_stop
+"""
+DIFFICULTY_FEATURES = tuple(_FEATURES.split())
+"""The columns of `difficulty_features`."""
+
+
+def words_of(prompt: str) -> list[str]:
+    """Split a prompt into lower-case English words and numbers.
+
+    >>> words_of("Two dogs: the BIG one's brown!")
+    ['two', 'dogs', 'the', 'big', "one's", 'brown']
+    """
+    return _WORD.findall(prompt.lower())
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def content_words(words: Sequence[str]) -> list[str]:
+    """Return the distinct words that name something, without a plural's ``s``, in order.
+
+    >>> content_words(["two", "dogs", "and", "a", "dog", "on", "grass"])
+    ['dog', 'grass']
+    """
+    kept = (_stem(word) for word in words if word not in _FUNCTION and word not in _NUMBERS)
+    return list(dict.fromkeys(kept))[:_MOST_CONTENT]
+
+
+def _hash(text: str, bits: int) -> int:
+    return zlib.crc32(text.encode()) & ((1 << bits) - 1)
+
+
+def _pair_keys(content: Sequence[str]) -> list[int]:
+    pairs = combinations(sorted(content), 2)
+    return [_hash(f"{first} {second}", _PAIR_BITS) for first, second in pairs]
+
+
+class WordTables:
+    """Hashed counts of the words, and of the pairs of words, of a collection of captions.
+
+    Args:
+        counts: by hash of a content word, the number of captions with it on a log scale.
+        pairs: one bit by hash of a pair of content words: whether a caption holds both.
+        size: the number of captions.
+    """
+
+    def __init__(self, counts: NDArray[np.uint8], pairs: NDArray[np.uint8], size: int) -> None:
+        self.counts, self.pairs, self.size = counts, pairs, size
+        self._seen = np.unpackbits(pairs, bitorder="little")
+        self._captions = (np.exp2(counts / _STEPS_A_DOUBLING) - 1).round()
+
+    @classmethod
+    def build(cls, captions: Iterable[str]) -> WordTables:
+        """Count the words and the pairs of some captions.
+
+        >>> tables = WordTables.build(["a red cat", "a cat on a mat"])
+        >>> tables.rarity(["cat", "dog"]).round(2).tolist()
+        [0.0, 1.1]
+        """
+        counts = np.zeros(1 << _TABLE_BITS)
+        seen = np.zeros(1 << _PAIR_BITS, dtype=np.uint8)
+        size = 0
+        for caption in captions:
+            content = content_words(words_of(caption))
+            counts[[_hash(word, _TABLE_BITS) for word in content]] += 1
+            seen[_pair_keys(content)] = 1
+            size += 1
+        steps = np.minimum(np.log2(counts + 1) * _STEPS_A_DOUBLING, 255).round()
+        return cls(steps.astype(np.uint8), np.packbits(seen, bitorder="little"), size)
+
+    def rarity(self, content: Sequence[str], own: bool = False) -> NDArray[np.float64]:
+        """Return log inverse document frequencies; ``own`` leaves out one caption with them all."""
+        counts = self._captions[[_hash(word, _TABLE_BITS) for word in content]]
+        return np.log((self.size + 1) / (np.maximum(counts - own, 0) + 1))
+
+    def unseen(self, content: Sequence[str]) -> int:
+        """Return how many pairs of words never stood in one caption."""
+        return int((self._seen[_pair_keys(content)] == 0).sum())
+
+
+def difficulty_features(
+    prompts: Sequence[str], tables: WordTables, own: bool = False
+) -> NDArray[np.float32]:
+    """Return one row of `DIFFICULTY_FEATURES` a prompt.
+
+    With ``own``, each prompt is a caption of the collection, whose counts leave it out.
+
+    >>> tables = WordTables.build(["a cat on a mat"])
+    >>> row = difficulty_features(["Two cats, no dog"], tables)[0]
+    >>> dict(zip(DIFFICULTY_FEATURES, row.tolist()))["negation"]
+    1.0
+    """
+    rows = [_features(prompt, tables, own) for prompt in prompts]
+    return np.array(rows, dtype=np.float32).reshape(len(prompts), len(DIFFICULTY_FEATURES))
+
+
+def kinds_of_prompts(prompts: Sequence[str]) -> NDArray[np.float64]:
+    """Return what errors depend on, of normalised prompts: shape ``(prompts, 5)``.
+
+    Log of the words plus one, words for places, any number, log of the characters plus one, and
+    any text to draw.
+
+    >>> kinds_of_prompts(["two cats left of a 'stop' sign"]).round(2).tolist()
+    [[2.08, 1.0, 1.0, 3.43, 1.0]]
+    """
+    rows = []
+    for prompt in prompts:
+        words = words_of(prompt)
+        kinds = (np.log1p(len(words)), _count(words, "place"), bool(_numbers(words)))
+        rows.append([*kinds, np.log1p(len(prompt)), _has_lettering(prompt, words)])
+    return np.array(rows, dtype=np.float64).reshape(len(prompts), 5)
+
+
+def _features(prompt: str, tables: WordTables, own: bool) -> list[float]:
+    words = words_of(prompt)
+    content = content_words(words)
+    n, numbers = len(words), _numbers(words)
+    rarity = tables.rarity(content, own) if content else np.zeros(1)
+    n_pairs = len(content) * (len(content) - 1) // 2
+    # A prompt's own caption makes its pairs seen, so a member of the collection has none unseen.
+    unseen = 0 if own else tables.unseen(content)
+    lengths = [len(word) for word in words] or [0]
+    return [
+        *(bool(numbers), np.log1p(max(numbers, default=0)), min(len(numbers), 4)),
+        *(_count(words, "negation") > 0, _count(words, "place"), _has_lettering(prompt, words)),
+        *(_count(words, "comparison"), np.log1p(len(content)), np.log1p(unseen)),
+        *(unseen / max(n_pairs, 1), np.log1p((rarity > np.log(tables.size / 2 + 1)).sum())),
+        *(rarity.max(), rarity.mean(), np.sort(rarity)[-3:].mean(), rarity.std()),
+        *(min(prompt.count(","), 6), _count(words, "colour"), np.log1p(n), n > 15),
+        *(words.count(word) for word in ("and", "with", "of", "on", "in")),
+        *(sum(word in ("a", "an", "the") for word in words), any(w.endswith("ing") for w in words)),
+        *(sum(word.endswith("s") for word in words), _count(words, "person")),
+        *(words.count("is") + words.count("are"), any(c.isdigit() for c in prompt)),
+        *(min(sum(c.isupper() for c in prompt), 12), sum(lengths) / max(n, 1), max(lengths)),
+        *(len(set(words)) / max(n, 1), len(content) <= 1, prompt.rstrip()[-1:] in ".!?"),
+    ]
+
+
+def _numbers(words: Sequence[str]) -> list[int]:
+    named = [_NUMBERS[word] for word in words if word in _NUMBERS and word != "one"]
+    return named + [min(int(word), 20) for word in words if word.isascii() and word.isdecimal()]
+
+
+def _count(words: Sequence[str], kind: str) -> int:
+    """Return how many words of a kind there are, three at most."""
+    return min(sum(word in _WORDS_OF[kind] for word in words), 3)
+
+
+def _has_lettering(prompt: str, words: Sequence[str]) -> bool:
+    return bool(_QUOTED.search(prompt)) or _count(words, "lettering") > 0

@@ -1,0 +1,121 @@
+"""Prompts with their scores, of a table or a dataset: what a predictor is fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pqpp_datasets.target_columns import sort_targets, targets_of
+from pqpp_files.open_input import names_input
+from pqpp_files.read_table import read_table
+from pqpp_models.errors import PredictorError
+from pqpp_models.prompt_rows import dataset_rows, refuse_parts_of_table
+from pqpp_models.prompts import COLUMN, ID
+
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+_TRAINED_ON = ("pqpp", "pqpp-v1.0")
+
+
+@dataclass
+class ScoreTable:
+    """Prompts with their scores.
+
+    Attributes:
+        ids: Of the prompts, None where they have none.
+        columns: Target to its scores, NaN where there is none.
+        name: What the data is called.
+        limits: Lowest and highest value of a target, where that is told.
+        is_trained_on: Whether the first networks of `static` were trained on all of them.
+    """
+
+    prompts: list[str]
+    ids: Sequence[Any] | None
+    columns: dict[str, list[float]]
+    name: str
+    limits: dict[str, tuple[float, float]] = field(default_factory=dict)
+    is_trained_on: bool = False
+
+    def known_to(self, network: Any) -> int:
+        """Return on how many of the prompts the network of a predictor was trained."""
+        known = network.record.rows
+        if known is None:  # an older network: PQPP's train split
+            return len(self.prompts) if self.is_trained_on else 0
+        rows = {COLUMN: self.prompts, ID: self.ids or [None] * len(self.prompts)}
+        return int(known.among(rows).sum())
+
+
+def read_score_table(
+    dataset: str,
+    targets: Sequence[str] | None = None,
+    subset: str | None = None,
+    split: str | None = None,
+    data_dir: str | None = None,
+    column: str = COLUMN,
+) -> ScoreTable:
+    """Read prompts and scores.
+
+    Args:
+        dataset: A table, a listed name, a folder or OWNER/REPOSITORY.
+        targets: The columns of scores; those that a dataset tells of if None.
+        split: `train` if left out and there is one.
+        column: Where the prompts stand.
+
+    Raises:
+        OptionError: There is no such dataset, or no such part of it.
+        PredictorError: There is no such column, or a score is no number.
+        FileError: The table cannot be read.
+    """
+    place = Path(dataset)
+    if names_input(dataset) or (place.suffix.lower() in TABLES and not place.is_dir()):
+        refuse_parts_of_table(dataset, {"subset": subset, "split": split, "data_dir": data_dir})
+        table = read_table(dataset, remedy="name it with `column`")
+        prompts = table.texts(column)
+        others = [name for name in table.columns if name != column]
+        names = _chosen(dataset, targets, others)
+        columns = {name: table.numbers(name) for name in names}
+        return ScoreTable(prompts, table.columns.get(ID), columns, place.name)
+    rows, named = dataset_rows(dataset, subset, split, data_dir, column=column, usual_split="train")
+    told = targets_of(rows.features)
+    names = _chosen(dataset, targets, rows.column_names, sort_targets(told))
+    columns = {name: _numbers(dataset, name, rows[name]) for name in names}
+    known = {name: told[name].limits for name in names if name in told}
+    limits = {name: ends for name, ends in known.items() if ends}
+    called = place.resolve().name if place.is_dir() else dataset
+    is_trained_on = (subset or dataset) in _TRAINED_ON and named == "train"
+    ids = list(rows[ID]) if ID in rows.column_names else None
+    name = ", ".join(filter(None, (called, subset, named)))
+    return ScoreTable(list(rows[COLUMN]), ids, columns, name, limits, is_trained_on)
+
+
+def _chosen(
+    dataset: str, targets: Sequence[str] | None, columns: list[str], told: Sequence[str] = ()
+) -> list[str]:
+    known = ", ".join(columns)[:200]
+    names = list(told if targets is None else targets)
+    if not names:
+        raise PredictorError(f"`targets` is needed: columns of {dataset}, which has {known}")
+    if len(set(names)) < len(names):
+        raise PredictorError(
+            f"`targets` {','.join(names)}: it names a column twice; name each once"
+        )
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise PredictorError(
+            f"`targets` {missing[0]}: {dataset} has no such column; it has {known}"
+        )
+    return names
+
+
+def _numbers(dataset: str, name: str, cells: Iterable[Any]) -> list[float]:
+    """Return a column of a dataset as numbers, NaN where there is none."""
+    numbers = []
+    for row, cell in enumerate(cells, 1):
+        value = float("nan") if cell is None else cell
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise PredictorError(
+                f"`dataset` {dataset}, row {row}: {name} is {cell!r:.60}, a number is needed"
+            )
+        numbers.append(float(value))
+    return numbers

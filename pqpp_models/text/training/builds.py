@@ -1,0 +1,326 @@
+"""Training the text predictors, step by step.
+
+The text ensemble is put together of kernel ridge, networks and a fine-tuned encoder. The static
+predictor has teachers, what they label, students, and a calibration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from pqpp_backbones.encoder.normaliser import CURRENT, normalise
+from pqpp_backbones.encoder.pretrained import allowed_length, word_pieces_of
+from pqpp_backbones.training.number_format import number_format
+from pqpp_files.full_disk import require_room
+from pqpp_files.options.option import RecipeError
+from pqpp_models.scored_prompts import ScoredPrompts
+from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles
+from pqpp_models.text.calibration import Calibration, distance_to_nearest
+from pqpp_models.text.collection.collection import Collection, Postings
+from pqpp_models.text.conformal import (
+    calibrate_across_sources,
+    calibrate_targets,
+    join_calibrations,
+)
+from pqpp_models.text.reading.known_words import KnownWords
+from pqpp_models.text.reading.words import WordTables
+from pqpp_models.text.static.network import StaticNetwork, WordPieces
+from pqpp_models.text.static.predictor import StaticPredictor
+from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor, tuned_logits
+from pqpp_models.text.training.collection_model import Fitted, fit_collection_model
+from pqpp_models.text.training.data import TextData, made_up_prompts, read_parti
+from pqpp_models.text.training.distillation import StaticModule, distil, first_points, first_vectors
+from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
+from pqpp_models.text.training.studies import ANCHOR, read_sources, shares
+from pqpp_models.text.training.teacher import (
+    gaussian,
+    leave_each_out,
+    relative_ranks,
+    spaced,
+    tune_on_sources,
+    tune_on_targets,
+    tuned_states,
+)
+
+_UNLABELLED = 2000
+
+
+class EnsembleData(TextData):
+    """What the text ensemble is trained on; `texts` are the training prompts and the captions."""
+
+    def __init__(self, recipe: EnsembleRecipe, head: Callable[..., Any]) -> None:
+        super().__init__(recipe, TextEnsemblePredictor.name, head)
+        some = spaced(0, len(self.captions), recipe.collection_captions)
+        self.captions = [self.captions[i] for i in some]
+        self.texts = [*self.train.prompts, *self.captions]
+        allowed_length(self.encoder, recipe.tuned.max_length)  # before what takes long
+        if not recipe.folds:  # the encoder is saved as it is and fine-tuned, a weight in two bytes
+            require_room(recipe.output_dir, 4 * self.encoder.num_parameters())
+
+
+def train_ensemble(
+    recipe: EnsembleRecipe, data: EnsembleData, rows: NDArray[np.int64]
+) -> TextEnsemblePredictor:
+    """Train everything on some rows of the train split and put it together."""
+    train = data.train.select(rows)
+    texts = [*train.prompts, *data.captions]
+    members = np.r_[rows, np.arange(len(data.train), len(data.texts))]
+    tables, postings = WordTables.build(texts), Postings.build(texts)
+    collection = Collection.build(data.states(members), len(rows), tables, postings)
+    fitted = fit_collection_model(
+        collection, train.prompts, data.goals[rows], recipe.fit, recipe.seed
+    )
+    print("kernel ridge and networks are fitted", flush=True)  # noqa: T201
+    columns = [recipe.targets.index(target) for target in recipe.tuned_targets]
+    tuned = tune_on_targets(
+        *(data.new_model, data.tokenizer, train.prompts, train.targets[:, columns]),
+        *(recipe.tuned_targets, recipe.tuned, recipe.seed, data.train.limits),
+    )
+    references = collection.references
+    distance = distance_to_nearest(references.T, references, own=True)
+    left_out = fitted.left_out[:, : len(recipe.targets)]
+    calibration = calibrate_targets(left_out, train.targets, train.prompts, distance)
+    calibration["share"] = np.array([recipe.tuned.share], np.float32)
+    predictor = TextEnsemblePredictor(
+        *(data.tokenizer, data.encoder, tuned, fitted.model, tuple(recipe.targets), CURRENT),
+        calibration=calibration | _tuned_scale(data, fitted, tuned, columns),
+        known_words=KnownWords.fit(texts, data.tokenizer.get_vocab()),
+    )
+    recipe.record(predictor, train)
+    predictor.details = recipe.describe(data.train, len(data.captions), "fit", "tuned")
+    predictor.details["training"]["normaliser"] = CURRENT
+    return predictor
+
+
+def _tuned_scale(data: EnsembleData, fitted: Fitted, tuned: Any, columns: list[int]) -> Calibration:
+    """Return what brings the tuned encoder's outputs to the scale of the others, on captions."""
+    some = spaced(0, len(data.captions), _UNLABELLED)
+    captions = [data.captions[i] for i in some]
+    base = fitted.model.predict(captions, data.states(some + len(data.train)))[:, columns]
+    logits = tuned_logits(tuned, data.tokenizer, captions)
+    scale = base.std(axis=0) / logits.std(axis=0)
+    mean = logits.mean(axis=0) - base.mean(axis=0) / scale
+    return {"tuned_mean": mean.astype(np.float32), "tuned_scale": scale.astype(np.float32)}
+
+
+_MOST_PIECES = 96
+_MOST_REFERENCES = 6000
+
+Studies = Mapping[str, ScoredPrompts]
+
+
+class StaticData(TextData):
+    """What the static predictor is trained on.
+
+    Attributes:
+        judged: the prompts of the studies.
+        others: prompts without any score, which only widen what the student reads.
+        texts: training prompts and captions, which are the collection; judged; others.
+        size: of the collection.
+        tokens: splits texts into the encoder's word pieces.
+    """
+
+    recipe: StaticRecipe
+
+    def __init__(self, recipe: StaticRecipe, head: Callable[..., Any]) -> None:
+        super().__init__(recipe, StaticPredictor.name, head, learns_studies=True)
+        if recipe.spread_seeds and self.held_out.fitted:
+            raise RecipeError(
+                f"`spread_seeds` is {recipe.spread_seeds}, but {recipe.train_split} holds what "
+                "they would be scored on; leave them out, or train on another split"
+            )
+        unscored = read_parti(recipe.parti) if recipe.parti else []
+        pieces = word_pieces_of(self.encoder, self.tokenizer)
+        require_room(recipe.output_dir, len(pieces) * recipe.student.piece_size)
+        self.tokens = WordPieces(pieces, _MOST_PIECES)
+        names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
+        unscored += made_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
+        self.others = [normalise(text) for text in unscored]
+        self.judged = judged_in(self.sources)
+        self.texts = [*self.train.prompts, *self.captions, *self.judged, *self.others]
+        self.size = len(self.train) + len(self.captions)
+
+    def __str__(self) -> str:
+        """Return how much was read."""
+        return (
+            f"{len(self.train)} training prompts, {len(self.captions)} further captions, "
+            f"{len(self.judged)} prompts of {len(self.sources)} studies, {len(self.others)} others"
+        )
+
+    @cached_property
+    def points(self) -> Singles:
+        """Where the texts' points are to be; one space for all builds."""
+        states = self.encoded[max(self.recipe.layers)]
+        unit_states = states / np.linalg.norm(states, axis=1)[:, None]
+        return first_points(unit_states, self.recipe.student.point_size)
+
+
+class StaticBuilds:
+    """Builds of the predictor by one seed, whose teachers they share.
+
+    Args:
+        recipe: what is asked for.
+        data: what it names.
+        seed: of everything random but the made-up prompts.
+    """
+
+    def __init__(self, recipe: StaticRecipe, data: StaticData, seed: int) -> None:
+        self.recipe, self.data, self.seed = recipe, data, seed
+
+    @cached_property
+    def teacher(self) -> Fitted:
+        """The teacher of the targets, which has seen no study of `alignment`."""
+        data, n = self.data, len(self.data.train)
+        # Evenly spaced captions: all of them say little more, and cost as much more time.
+        members = np.r_[np.arange(n), spaced(n, data.size, self.recipe.collection_captions)]
+        tables = WordTables.build(data.texts[: data.size])
+        collection = Collection.build(data.states(members), n, tables)
+        prompts, settings = data.train.prompts, self.recipe.teacher
+        return fit_collection_model(collection, prompts, data.goals, settings, self.seed)
+
+    @cached_property
+    def labels(self) -> Floats:
+        """What it says of each text; of the training prompts half, the rest is the truth."""
+        fitted, n, share = self.teacher, len(self.data.train), self.recipe.student.true_share
+        honest = (1 - share) * fitted.left_out + share * fitted.goals
+        others = fitted.model.predict(self.data.texts[n:], self.data.states(slice(n, None)))
+        return np.concatenate([honest, others])
+
+    @cached_property
+    def tuned(self) -> Any:
+        """The encoder, tuned on the targets."""
+        recipe, data = self.recipe, self.data
+        return tune_on_targets(
+            *(data.new_model, data.tokenizer, data.train.prompts, data.train.targets),
+            *(recipe.targets, recipe.tuned_on_targets, self.seed),
+        )
+
+    @cached_property
+    def student(self) -> StaticModule:
+        """The network, trained on what the teacher of the targets says of all unjudged texts."""
+        judged = set(self.data.judged)
+        kept = [at for at, text in enumerate(self.data.texts) if text not in judged]
+        return self._distil(kept, np.full(len(self.data.texts), np.nan), self.recipe.student)
+
+    def build(self, without: Sequence[str]) -> StaticPredictor:
+        """Train a predictor that has not read some studies."""
+        sources = read_sources(self.recipe.sources_dir, without)
+        held = set(judged_in({name: self.data.sources[name] for name in without}))
+        student = self.student_of_alignment(self.alignment(sources), held)
+        predictor = self.assemble(student.to_static(1 + len(self.recipe.targets)), sources)
+        groups = ("teacher", "tuned_on_targets", "tuned_on_sources", "student")
+        facts = self.recipe.describe(self.data.train, len(self.data.captions), *groups)
+        facts["training"] |= {
+            "seed": self.seed,
+            "judged_prompts": {name: len(self.data.sources[name].prompts) for name in sources},
+            "unscored_prompts": len(self.data.others),
+        }
+        predictor.details = {**facts, "alignment_sources": list(sources)}
+        return predictor
+
+    def alignment(self, sources: Studies) -> Floats:
+        """Return what the teacher of `alignment` says of each text, NaN where it was not asked.
+
+        The prompts that it learned from have half of what people said of them.
+        """
+        data, recipe = self.data, self.recipe
+        self.taught = tune_on_sources(
+            self.tuned, data.tokenizer, sources, recipe.tuned_on_sources, self.seed
+        )
+        asked = spaced(0, data.size, recipe.labelled_captions)
+        asked = np.r_[asked, np.arange(data.size, len(data.texts))]
+        goals = np.full(len(data.texts), np.nan)
+        with number_format(recipe.mixed_precision):
+            logits = tuned_logits(self.taught, data.tokenizer, [data.texts[i] for i in asked])
+        goals[asked] = gaussian(expit(logits[:, 0]))
+        places = {text: data.size + at for at, text in enumerate(data.judged)}
+        share = recipe.student.true_share
+        for study in sources.values():
+            rows = [places[normalise(prompt)] for prompt in study.prompts]
+            true = gaussian(relative_ranks(study.scores))
+            goals[rows] = share * true + (1 - share) * goals[rows]
+        return goals
+
+    def student_of_alignment(self, alignment: Floats, held: set[str]) -> StaticModule:
+        """Train the student further on what the teacher of `alignment` says, but for texts held."""
+        student = self.recipe.student
+        epochs, rate = student.alignment_epochs, student.alignment_learning_rate
+        known = ~np.isnan(alignment)
+        known[: len(self.data.train)] = True  # so that the targets are not forgotten
+        kept = [at for at in np.flatnonzero(known) if self.data.texts[at] not in held]
+        settings = replace(student, epochs=epochs, learning_rate=rate)
+        return self._distil(kept, alignment, settings, self.student)
+
+    def _distil(
+        self, kept: list[Any], alignment: Floats, settings: Any, begin: StaticModule | None = None
+    ) -> StaticModule:
+        goals = np.column_stack([alignment, self.labels])[kept]
+        numbers = [self.data.tokens.encode(self.data.texts[i]) for i in kept]
+        embeddings = self.data.encoder.get_input_embeddings().weight.detach().numpy()
+        pieces = first_vectors(embeddings, settings.piece_size)
+        points = self.data.points[kept]
+        return distil(numbers, goals, points, pieces, settings, self.seed, begin)
+
+    def assemble(self, network: StaticNetwork, sources: Studies) -> StaticPredictor:
+        """Put network, references and calibration together."""
+        data, targets = self.data, self.recipe.targets
+        prompts, tokens = data.train.prompts, data.tokens
+        points = network([tokens.encode(text) for text in prompts])[1]
+        some = spaced(0, len(points), _MOST_REFERENCES)
+        references = np.round(points[some] * INT8_SCALE).astype(np.int8)
+        columns = references.astype(np.float32).T / INT8_SCALE
+        distance = distance_to_nearest(points, columns, own=True)
+        left_out = self.teacher.left_out[:, : len(targets)]
+        calibration = join_calibrations(
+            self.calibrate_alignment(network, sources),
+            calibrate_targets(left_out, data.train.targets, prompts, distance),
+        )
+        known = KnownWords.fit([*data.texts[: data.size], *judged_in(sources)], tokens.vocabulary)
+        predictor = StaticPredictor(
+            *(tokens, network, references, ("alignment", *targets)),
+            tables=self.teacher.model.collection.tables,
+            calibration=calibration,
+            known_words=known,
+        )
+        self.recipe.record(predictor, data.train)
+        for study in sources.values():
+            predictor.was_fitted_to(study.prompts)
+        return predictor
+
+    def calibrate_alignment(self, network: StaticNetwork, sources: Studies) -> Calibration:
+        """Fit units and deviations of `alignment` to predictions of each study by the others.
+
+        A linear model of the tuned encoder's states stands in for the teacher, which would have to
+        be tuned once a study.
+        """
+        tokenizer, tokens = self.data.tokenizer, self.data.tokens
+        states = {k: tuned_states(self.tuned, tokenizer, s.prompts) for k, s in sources.items()}
+        left_out = leave_each_out(states, {name: s.scores for name, s in sources.items()})
+        own = network([tokens.encode(text) for text in judged_in(sources)])[0][:, 0]
+        # Without GenAI-Bench nothing tells the level, and the middle of a study stands for it.
+        level = {name: np.full(len(study.prompts), np.nan) for name, study in sources.items()}
+        if ANCHOR in sources:
+            level[ANCHOR] = shares(self.recipe.sources_dir, sources[ANCHOR].prompts)
+        else:
+            name, study = next(iter(sources.items()))
+            level[name] = relative_ranks(study.scores)
+        return calibrate_across_sources(
+            np.concatenate([left_out[name] for name in sources]),
+            np.concatenate([study.scores for study in sources.values()]),
+            [name for name, study in sources.items() for _ in study.prompts],
+            [prompt for study in sources.values() for prompt in study.prompts],
+            np.concatenate(list(level.values())),
+            own.astype(np.float64),
+        )
+
+
+def judged_in(sources: Studies) -> list[str]:
+    """Return the prompts of some studies, normalised."""
+    return [normalise(prompt) for study in sources.values() for prompt in study.prompts]

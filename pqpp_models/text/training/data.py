@@ -1,0 +1,315 @@
+"""What the text predictors are trained on, and what they score on what they have not learned.
+
+The texts are rows, captions and studies; an encoder sees them. Scores are those on a validation
+split, and on studies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pqpp_backbones.encoder.encoding import layer_means
+from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_backbones.encoder.pretrained import check_layers, load_encoder
+from pqpp_backbones.training.number_format import number_format
+from pqpp_files.full_disk import require_room
+from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.read_table import read_table
+from pqpp_files.write_beside import write_beside
+from pqpp_metrics.functional import qpp_report, spearman_qpp
+from pqpp_models.errors import PredictorError
+from pqpp_models.predictor import Predictor
+from pqpp_models.scored_prompts import ScoredPrompts, within_groups
+from pqpp_models.targets import Z90
+from pqpp_models.text.arrays import Floats, Singles
+from pqpp_models.text.collection.encoded import distinct
+from pqpp_models.text.reading.words import words_of
+from pqpp_models.text.training.recipe import TextRecipe
+from pqpp_models.text.training.studies import read_sources
+from pqpp_models.training.data import Rows, correlations
+
+FEWER_WORDS = "fewer words"
+REWRITTEN = {
+    "Caption.": lambda prompt: prompt[:1].upper() + prompt[1:].rstrip(" .!?") + ".",
+    "lower case": lambda prompt: prompt.lower().rstrip(" .!?"),
+}
+"""Ways to type the same prompt: as a caption with a full stop, and in small letters without."""
+
+
+def evaluate_calibrated(
+    predictor: Any, prompts: Sequence[str], true: Floats, targets: Sequence[str]
+) -> dict[str, Any]:
+    """Score a predictor on prompts that it was not fitted to.
+
+    Args:
+        predictor: one with ``predict_with_uncertainty``.
+        prompts: those of validation.
+        true: their targets, shape ``(prompts, targets)``.
+        targets: the names of these.
+
+    Returns:
+        Pearson's and Kendall's coefficient of each target and their means on ``validation``, of the
+        means also for its half that is nearer to the training, ``validation_near``, and the farther
+        one; and the share of true values within 1.645 deviations, ``coverage_validation``.
+    """
+    values, deviations, distance, _ = predictor.predict_with_uncertainty(prompts, targets)
+    far = distance > np.median(distance)
+    covered = np.abs(true - values) <= Z90 * deviations
+    return {
+        "validation": score_table(values, true, targets),
+        "validation_near": score_table(values[~far], true[~far], targets)["mean"],
+        "validation_far": score_table(values[far], true[far], targets)["mean"],
+        "coverage_validation": _rounded(covered.mean()),
+    }
+
+
+def score_table(predicted: Floats, true: Floats, targets: Sequence[str]) -> dict[str, list]:
+    """Return Pearson's and Kendall's coefficient of each target, and their means as ``mean``."""
+    scores = correlations(predicted, true, targets)
+    pairs = {name: (f"{name}_pearson", f"{name}_kendall") for name in targets}
+    pairs["mean"] = ("pearson", "kendall")
+    return {name: [_rounded(scores[key]) for key in pair] for name, pair in pairs.items()}
+
+
+def fewer_words(prompts: Sequence[str]) -> Floats:
+    """Return the baseline: minus the number of words.
+
+    >>> fewer_words(["a cat", "two cats on a mat"]).tolist()
+    [-2.0, -5.0]
+    """
+    return -np.array([len(words_of(prompt)) for prompt in prompts], dtype=np.float64)
+
+
+def study_row(
+    study: ScoredPrompts, predictor: Any, others: Mapping[str, Floats], target: str = "alignment"
+) -> dict[str, Any]:
+    """Return what a predictor that did not learn a study scores on it.
+
+    Args:
+        study: the study.
+        predictor: one that predicts the target.
+        others: what else is correlated with the scores: name to one value a prompt.
+        target: what it is asked for.
+
+    Returns:
+        ``prompts``, their number; ``spearman`` with its 95 % ``interval``; ``within_tasks``, the
+        mean over groups, where there are; ``rewritten``, Spearman's coefficient with the prompts
+        typed in other ways; and Spearman's coefficient of each of the ``others`` and of the number
+        of words. None stands where predictions are all alike, and so order nothing.
+    """
+    prompts = list(study.prompts)
+
+    def coefficient(values: Floats) -> float | None:
+        return _rounded(spearman_qpp(values, study.scores)["spearman_qpp"])
+
+    predicted = predictor.predict(prompts, target)[:, 0]
+    report = qpp_report(predicted, study.scores, measures=("spearman",))["spearman_qpp"]
+    row: dict[str, Any] = {
+        "prompts": len(prompts),
+        "spearman": coefficient(predicted),
+        "interval": [_rounded(report["ci_low"]), _rounded(report["ci_high"])],
+    }
+    if study.groups is not None:
+        within = within_groups(predicted, np.array(study.scores), np.array(study.groups))
+        row["within_tasks"] = _rounded(float(np.mean(within))) if within else None
+    row["rewritten"] = {
+        name: coefficient(predictor.predict([typed(p) for p in prompts], target)[:, 0])
+        for name, typed in REWRITTEN.items()
+    }
+    beside = {FEWER_WORDS: fewer_words(prompts), **others}
+    return row | {name: coefficient(values) for name, values in beside.items()}
+
+
+def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the rows of `study_row` as a table, with the means over the studies.
+
+    >>> row = {"prompts": 9, "spearman": 0.5, "interval": [0.1, 0.8], "rewritten": {"a": 0.5}}
+    >>> print(format_studies({"mine": row}))
+    study      prompts    spearman    95 % from    95 % to      a
+    -------  ---------  ----------  -----------  ---------  -----
+    mine             9       0.500        0.100      0.800  0.500
+    mean                     0.500                          0.500
+    """
+    from tabulate import tabulate
+
+    first, nested = ("prompts", "spearman"), ("interval", "within_tasks", "rewritten")
+    flat: list[dict[str, Any]] = []
+    for name, row in rows.items():
+        low, high = row["interval"]
+        figures = {"study": name, **{key: row[key] for key in first}}
+        figures |= {"95 % from": low, "95 % to": high, **row["rewritten"]}
+        flat.append(figures | {key: row[key] for key in row if key not in nested})
+    averaged = [key for key in flat[0] if key not in ("study", "prompts", "95 % from", "95 % to")]
+    means = {key: _mean([row[key] for row in flat]) for key in averaged}
+    return tabulate([*flat, {"study": "mean", **means}], "keys", floatfmt=".3f")
+
+
+def _mean(values: Sequence[Any]) -> float | None:
+    """Return a mean, None where a value is not known."""
+    return None if None in values else float(np.mean(values))
+
+
+def _rounded(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 4)
+
+
+class TextData:
+    """What a recipe names, read before anything takes long.
+
+    Args:
+        recipe: what is asked for.
+        kind: the name of the predictors that are trained.
+        head: puts a new head on an encoder: `BertForPerformancePrediction.from_backbone`.
+        learns_studies: whether the studies of `alignment` are needed, also where no folder is
+            named.
+
+    Attributes:
+        train, validation: rows with all targets, their prompts normalised.
+        goals: what is fitted to, for each row of ``train``.
+        captions: further captions of the collection, normalised.
+        sources: the studies of `alignment`.
+        new_model: the encoder with a new head.
+        texts: all texts that the encoder shall see; a subclass tells them.
+    """
+
+    texts: list[str]
+
+    def __init__(
+        self, recipe: TextRecipe, kind: str, head: Callable[..., Any], learns_studies: bool = False
+    ) -> None:
+        splits = recipe.train_split, recipe.validation_split
+        self.train, self.validation = (recipe.read(split) for split in splits)
+        self.held_out = recipe.held_out(kind, self.train, self.validation)
+        self.goals = fitted_values(recipe, self.train)
+        known = [*self.train.prompts, *self.validation.prompts]
+        assert recipe.captions is not None
+        self.captions = [normalise(text) for text in read_captions(recipe.captions, known)]
+        has_studies = learns_studies or recipe.sources_dir is not None
+        self.sources = read_sources(recipe.sources_dir) if has_studies else {}
+        self.encoder, self.tokenizer = load_encoder(recipe.model)
+        check_layers(self.encoder, recipe.layers)
+        self.new_model = partial(head, recipe.model)
+        self.recipe = recipe
+
+    @cached_property
+    def encoded(self) -> dict[int, Singles]:
+        """The encoder's states of all texts, by layer; those that an earlier run left, if any."""
+        recipe, size = self.recipe, self.encoder.config.hidden_size
+        if recipe.cache is None:
+            return self._encode()
+        identity = [Path(self.encoder.config.name_or_path).name, *map(str, recipe.layers)]
+        identity += [] if recipe.mixed_precision == "no" else [recipe.mixed_precision]
+        digest = sha256_of_parts(["\n".join([*identity, *self.texts])])
+        path = Path(recipe.cache) / f"encoded-{digest[:16]}.npz"
+        if not path.exists():
+            require_room(path, len(self.texts) * len(recipe.layers) * size * 4)
+            arrays: dict[str, Any] = {str(k): states for k, states in self._encode().items()}
+            with write_beside(path) as beside, beside.open("wb") as file:
+                np.savez(file, **arrays)
+        with np.load(path, allow_pickle=False) as stored:
+            return {layer: stored[str(layer)] for layer in recipe.layers}
+
+    def _encode(self) -> dict[int, Singles]:
+        with number_format(self.recipe.mixed_precision):
+            return layer_means(
+                self.encoder, self.tokenizer, self.texts, self.recipe.layers, progress=True
+            )
+
+    def states(self, rows: Any) -> dict[int, Singles]:
+        """Return the encoder's states of some texts, by layer."""
+        return {layer: states[rows] for layer, states in self.encoded.items()}
+
+    def evaluate(
+        self, predictor: Predictor, studies: Mapping[str, ScoredPrompts], target: str = "alignment"
+    ) -> dict[str, Any]:
+        """Score a predictor on the validation split, and on studies that it has not learned."""
+        validation = self.validation
+        assert predictor.record.rows is not None
+        learned = predictor.record.rows.among(validation.identified)  # a study may share rows
+        scores = replace(self.held_out, fitted=int(learned.sum())).scores(
+            lambda: evaluate_calibrated(
+                predictor, validation.prompts, validation.targets, self.recipe.targets
+            )
+        )
+        rows = {name: study_row(study, predictor, {}, target) for name, study in studies.items()}
+        return {**scores, **({"studies": rows} if rows else {})}
+
+
+def fitted_values(recipe: TextRecipe, train: Rows) -> Floats:
+    """Return what is fitted to: targets, and for PQPP the log number of relevant images."""
+    from datasets import load_dataset
+
+    is_pqpp = recipe.dataset == "pqpp" and recipe.subset in (None, "pqpp", "pqpp-v1.0")
+    if not is_pqpp or "prompt_id" not in train.table.column_names:
+        return train.targets
+    whole = re.sub(r"\[[^]]*\]", "", recipe.train_split)  # its slices are found by their ids
+    relevance = load_dataset("pqpp", "pqpp-relevance", data_dir=recipe.data_dir, split=whole)
+    sizes = {row["prompt_id"]: len(row["image_ids"]) for row in relevance}
+    counts = [max(sizes.get(prompt_id, 1), 1) for prompt_id in train.table["prompt_id"]]
+    return np.column_stack([train.targets, np.log(counts)])
+
+
+def read_captions(path: str, known: Iterable[str]) -> list[str]:
+    """Read distinct captions, without those that say what a known prompt says.
+
+    Args:
+        path: a text file with one on each line, or any table with a column ``caption``.
+        known: prompts that are left out.
+    """
+    return distinct(read_table(path, ["caption"], plain="caption").texts("caption"), known)
+
+
+def read_parti(path: str) -> list[str]:
+    """Read the prompts of ``PartiPrompts.tsv``, in which quotes stand for themselves.
+
+    Raises:
+        PredictorError: the file cannot be read, or is another.
+    """
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise PredictorError(f"{path} cannot be read ({reason}); give PartiPrompts.tsv") from None
+    first, *prompts = [line.partition("\t")[0] for line in text.split("\n")]
+    if first != "Prompt":
+        raise PredictorError(f"{path} does not begin with 'Prompt'; give PartiPrompts.tsv")
+    return [prompt for prompt in prompts if prompt]
+
+
+def made_up_prompts(
+    captions: Sequence[str], names: Sequence[str], count: int, seed: int
+) -> list[str]:
+    """Return prompts that are no captions, for a student to see what a teacher makes of them.
+
+    A third are pieces of captions, a third captions with names put in place of their words, a third
+    words and names beside each other; most in small letters and without a full stop.
+
+    >>> made_up_prompts(["A red cat on a mat."], ["robot"], 3, seed=0)
+    ['mat', 'robot red cat on a mat', 'robot']
+    """
+    random = np.random.default_rng(seed)
+    made = []
+    for number in range(count):
+        words = words_of(captions[int(random.integers(len(captions)))]) or list(names[:1])
+        if number % 3 == 0:
+            start = random.integers(len(words))
+            words = words[start : start + random.integers(1, 7)]
+        elif number % 3 == 1:
+            for place in random.integers(len(words), size=random.integers(1, 5)):
+                words[place] = names[int(random.integers(len(names)))]
+        else:
+            long = [word for word in words if len(word) > 2] or words
+            count_drawn = range(random.integers(1, 5))
+            sources = [long if random.random() < 0.5 else names for _ in count_drawn]
+            drawn = [source[int(random.integers(len(source)))] for source in sources]
+            words = " and ".join(drawn).split() if random.random() < 0.5 else drawn
+        text = " ".join(words)
+        made.append(f"{text.capitalize()}." if random.random() < 0.2 else text)
+    return made

@@ -1,0 +1,179 @@
+"""Distilling a teacher into the static predictor's network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from pqpp_backbones.encoder.encoding import as_batch
+from pqpp_backbones.training.number_format import check_number_format, number_format
+from pqpp_models.text.arrays import Floats, Singles, unit
+from pqpp_models.text.static.network import LINEAR, StaticNetwork, quantise
+from pqpp_models.text.training.teacher import batches_of_like_length, descend, warm_up_and_decay
+
+_POOL = 50
+
+
+@dataclass(frozen=True)
+class DistilSettings:
+    """What the network is trained by; chosen by cross-validation inside PQPP's train split.
+
+    Attributes:
+        piece_size: numbers in the vector of a word piece.
+        point_size: numbers in a prompt's point.
+        true_share: share of a training prompt's own scores in what it is trained to; the rest is
+            what the teacher says of it without having seen its scores.
+        point_weight: weight of the points' loss, one minus the cosine to the teacher's.
+        first_weight: weight of the squared error of the first score; that of the others is 1.
+        learning_rate: the highest, after warming up over a twentieth of the steps.
+        weight_decay: of AdamW, on matrices only.
+        alignment_epochs: of training further, on `alignment` and all else.
+        alignment_learning_rate: the highest of that.
+        mixed_precision: of `pqpp_backbones.training.number_format.FORMATS`.
+    """
+
+    piece_size: int = 96
+    filters: int = 192
+    hidden_size: int = 256
+    point_size: int = 64
+    dropout: float = 0.2
+    true_share: float = 0.5
+    point_weight: float = 1.0
+    first_weight: float = 6.0
+    epochs: int = 10
+    batch_size: int = 128
+    learning_rate: float = 2e-3
+    weight_decay: float = 0.01
+    alignment_epochs: int = 8
+    alignment_learning_rate: float = 2e-3
+    mixed_precision: str = "no"
+
+    def __post_init__(self) -> None:
+        """Check the number format."""
+        check_number_format(self.mixed_precision)
+
+
+class StaticModule(nn.Module):
+    """`StaticNetwork` as a module that can be trained."""
+
+    def __init__(self, pieces: torch.Tensor, targets: int, settings: DistilSettings) -> None:
+        super().__init__()
+        size, filters, hidden = settings.piece_size, settings.filters, settings.hidden_size
+        self.pieces = nn.Embedding.from_pretrained(pieces, freeze=False)
+        self.first = nn.Conv1d(size, filters, 3, padding=1)
+        self.second = nn.Conv1d(filters, filters, 3, padding=1)
+        self.hidden = nn.Linear(2 * filters + size + 1, hidden)
+        self.scores = nn.Linear(hidden, targets)
+        self.point = nn.Linear(hidden, settings.point_size)
+        self.dropout = nn.Dropout(settings.dropout)
+
+    def forward(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return scores and points."""
+        mask = attention_mask.float().unsqueeze(1)
+        vectors = self.dropout(self.pieces(input_ids)).transpose(1, 2) * mask
+        phrases = torch.relu(self.first(vectors)) * mask
+        phrases = phrases + torch.relu(self.second(self.dropout(phrases))) * mask
+        count = mask.sum(dim=2)
+        parts = [phrases.sum(2) / count, phrases.max(2).values, vectors.sum(2) / count]
+        pooled = torch.cat([*parts, count.log()], dim=1)
+        hidden = self.dropout(torch.relu(self.hidden(self.dropout(pooled))))
+        return self.scores(hidden), self.point(hidden)
+
+    def to_static(self, targets: int) -> StaticNetwork:
+        """Return the network, its vectors rounded, with the first targets' scores only."""
+        codes, scales = quantise(self.pieces.weight.detach().numpy())
+        weights: dict[str, NDArray[np.float16]] = {}
+        for name in LINEAR:
+            layer = getattr(self, name)
+            weight = layer.weight.detach().numpy()
+            if weight.ndim == 3:
+                weight = weight.transpose(0, 2, 1).reshape(len(weight), -1)
+            kept = slice(targets if name == "scores" else None)
+            weights[f"{name}.weight"] = weight[kept].astype(np.float16)
+            weights[f"{name}.bias"] = layer.bias.detach().numpy()[kept].astype(np.float16)
+        return StaticNetwork(codes, scales, weights)
+
+
+def first_vectors(embeddings: Singles, size: int) -> torch.Tensor:
+    """Return the principal components of a transformer's word embeddings, to begin with."""
+    centred = embeddings - embeddings.mean(axis=0)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    vectors = centred @ directions[:, ::-1][:, :size]
+    return torch.from_numpy((0.3 * vectors / vectors.std()).astype(np.float32))
+
+
+def first_points(vectors: Singles, size: int) -> Singles:
+    """Return unit vectors in fewer dimensions that keep the similarities as well as they can."""
+    _, directions = np.linalg.eigh(vectors.T @ vectors)
+    return unit(vectors @ directions[:, ::-1][:, :size])
+
+
+def _importance(goals: Floats, first_weight: float) -> torch.Tensor:
+    """Return what errors of each score are multiplied by; 0 where no goal is known."""
+    known = [column[~np.isnan(column)] for column in goals.T]
+    spread = np.array([(some.std() or 1.0) if len(some) else np.inf for some in known])
+    weights = np.ones(len(spread))
+    weights[0] = first_weight**0.5
+    return torch.from_numpy((weights / spread).astype(np.float32))
+
+
+def distil(
+    encoded: Sequence[Sequence[int]],
+    goals: Floats,
+    points: Singles,
+    pieces: torch.Tensor,
+    settings: DistilSettings,
+    seed: int,
+    begin: StaticModule | None = None,
+) -> StaticModule:
+    """Train the network on prompts that a teacher labelled.
+
+    Args:
+        encoded: numbers of the prompts' word pieces.
+        goals: what each prompt's scores should be, NaN where that is not known.
+        points: where each prompt's point should be, unit vectors.
+        pieces: the word pieces' first vectors.
+        settings: see there.
+        seed: of everything random.
+        begin: a network to train on, which stays as it is; a new one if left out.
+    """
+    torch.manual_seed(seed)
+    random = np.random.default_rng(seed)
+    model = StaticModule(pieces, goals.shape[1], settings) if begin is None else deepcopy(begin)
+    wanted = torch.from_numpy(goals.astype(np.float32))
+    places = torch.from_numpy(points)
+    importance = _importance(goals, settings.first_weight)
+    lengths = np.array([len(row) for row in encoded])
+
+    def loss_of(batch: NDArray[np.int64]) -> torch.Tensor:
+        with number_format(settings.mixed_precision):
+            scores, at = model(**as_batch([encoded[i] for i in batch], 0))
+        known = ~torch.isnan(wanted[batch])
+        error = (scores.float() - wanted[batch].nan_to_num()) * importance * known
+        nearness = nn.functional.cosine_similarity(at.float(), places[batch], dim=1).mean()
+        return error.square().sum() / known.sum() + settings.point_weight * (1 - nearness)
+
+    parameters = [
+        {"params": [array for array in model.parameters() if array.ndim > 1]},
+        {"params": [a for a in model.parameters() if a.ndim < 2], "weight_decay": 0.0},
+    ]
+    steps = settings.epochs * (len(encoded) // settings.batch_size + 1)
+    descend(
+        model,
+        parameters,
+        loss_of,
+        lambda epoch: batches_of_like_length(lengths, settings.batch_size, _POOL, random),
+        warm_up_and_decay(steps, 0.05),
+        settings,
+        "learning_rate of the student",
+        "distilling",
+    )
+    return model

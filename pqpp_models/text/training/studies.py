@@ -1,0 +1,138 @@
+"""The studies that `alignment` is learned from: prompts, and what people said of their images.
+
+PQPP's HBPP also punishes images that look unreal; these studies asked whether an image shows what
+the prompt says. Each has its own generators, question and scale, so that only the order of the
+prompts within one study is learned. The level comes from GenAI-Bench (see `shares`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_datasets.benchmarks import BENCHMARKS
+from pqpp_datasets.errors import BenchmarkError
+from pqpp_datasets.load import load_benchmark
+from pqpp_files.paths import expanded
+from pqpp_models.errors import PredictorError
+from pqpp_models.scored_prompts import ScoredPrompts, alignment_shares, gimbrr_match_rates
+from pqpp_models.text.arrays import Floats
+
+ANCHOR = "genai"
+"""The source that tells the level of `alignment`."""
+
+Scores = Iterable[tuple]
+"""A prompt, its score and, where prompts have groups, its group."""
+
+_TOO_WEAK = "AttnGAN"
+# Four prompts of T2V also stand in studies that predictors are measured on.
+_ELSEWHERE = ("47", "195", "197", "225")
+
+
+def _opinions(rows: Any) -> Scores:
+    return ((row["prompt"], row["mos_align"]) for row in rows if row["model"] != _TOO_WEAK)
+
+
+def _votes(rows: Any) -> Scores:
+    return ((row["prompt"], vote) for row in rows for vote in row["labels"] if vote != -1)
+
+
+def _ratings(rows: Any, left_out: Sequence[str] = ()) -> Scores:
+    return ((row["prompt"], row["mean_rating"]) for row in rows if row["prompt_id"] not in left_out)
+
+
+def _matches(annotations: Any) -> Scores:
+    rates = gimbrr_match_rates(annotations)
+    return zip(rates.prompts, rates.scores, rates.groups or (), strict=True)
+
+
+def _drawn(splits: Any) -> Scores:
+    rows = (row for name in ("train", "validation") for row in splits[name])  # test is held out
+    return ((row["prompt"], row["mean_hbpp"]) for row in rows if row["source"] == "drawbench")
+
+
+# A configuration, its split, what its scores are in words, and what reads them off its rows.
+_STUDIES: dict[str, tuple[str, str | None, str, Callable[[Any], Scores]]] = {
+    "agiqa": ("agiqa", "train", "agiqa, mean opinion of alignment, without AttnGAN", _opinions),
+    "tia2_composition": ("tia2", "composition", "tia2, split composition, share of votes", _votes),
+    "tia2_counting": ("tia2", "counting", "tia2, split counting, share of votes", _votes),
+    "gimbrr": ("gimbrr-annotations", None, "gimbrr-annotations", _matches),
+    "genai": ("genai", "train", "genai, mean rating", _ratings),
+    "t2v": ("t2v", "train", "t2v, mean rating", lambda rows: _ratings(rows, _ELSEWHERE)),
+    "drawbench": ("pqpp", None, "pqpp (v1.1), splits train, validation", _drawn),
+}
+
+SOURCES = tuple(_STUDIES)
+"""The names of the sources."""
+
+
+def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str, ScoredPrompts]:
+    """Read the sources that predictors of `alignment` may learn from.
+
+    Args:
+        data_dir: a folder with one folder a benchmark (``agiqa``, ``tia2``, ``gimbrr``, ``genai``,
+            ``t2v``, ``pqpp/v1.1``); None lets each benchmark find or download its own.
+        without: names of `SOURCES` that are left out. Prompts of theirs that also stand in another
+            source are left out there, too.
+
+    Returns:
+        By name, in the order of `SOURCES`: distinct prompts (as normalised) and the mean of their
+        scores, each source on its own scale; GIMBRR's are grouped by task.
+
+    Raises:
+        PredictorError: nothing is left, or a source of ``data_dir`` cannot be read.
+        BenchmarkError: one cannot be found or downloaded.
+    """
+    left_out = list(dict.fromkeys(without))
+    if len(left_out) == len(SOURCES):
+        raise PredictorError("all sources of `alignment` are left out; keep at least one")
+    studies = {name: _read(name, data_dir) for name in SOURCES}
+    held = {normalise(prompt) for name in left_out for prompt in studies[name].prompts}
+    return {k: _apart_from(study, held) for k, study in studies.items() if k not in left_out}
+
+
+def _read(name: str, data_dir: str | None) -> ScoredPrompts:
+    benchmark, split, data, scores_of = _STUDIES[name]
+    below = BENCHMARKS[benchmark].folders[0]
+    folder = None if data_dir is None else str(expanded(data_dir) / below)
+    try:
+        return _means(
+            name, data, scores_of(load_benchmark(benchmark, None, split, data_dir=folder))
+        )
+    except BenchmarkError as error:
+        if folder is None:
+            raise
+        raise PredictorError(f"the source {name} of `alignment`: {error}") from error
+
+
+def _means(name: str, data: str, scored: Scores) -> ScoredPrompts:
+    """Return the distinct prompts of some scored ones with the means of their scores."""
+    scores: dict[str, list[float]] = {}
+    first: dict[str, str] = {}
+    groups: dict[str, list[str]] = {}
+    for prompt, score, *group in scored:
+        if score is not None:
+            key = normalise(prompt)
+            scores.setdefault(key, []).append(float(score))
+            first.setdefault(key, prompt)
+            groups[key] = group
+    means = [float(np.mean(values)) for values in scores.values()]
+    tasks = [task for group in groups.values() for task in group]
+    return ScoredPrompts(name, list(first.values()), means, tasks or None, data)
+
+
+def _apart_from(study: ScoredPrompts, held: set[str]) -> ScoredPrompts:
+    kept = [at for at, prompt in enumerate(study.prompts) if normalise(prompt) not in held]
+    prompts, scores = [study.prompts[at] for at in kept], [study.scores[at] for at in kept]
+    groups = study.groups and [study.groups[at] for at in kept]
+    return replace(study, prompts=prompts, scores=scores, groups=groups)
+
+
+def shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
+    """Return the `alignment_shares` of prompts of the source ``genai``."""
+    folder = None if data_dir is None else str(expanded(data_dir) / ANCHOR)
+    return alignment_shares(load_benchmark("genai", data_dir=folder, split="train"), prompts)

@@ -1,0 +1,371 @@
+"""The teacher that is an encoder: tuned on targets, then on the studies of `alignment`.
+
+Pooling all rows in one regression drowns the small sources, so the encoder first learns what makes
+a prompt hard from PQPP's nine targets, and then, with a head of its own, the order of the prompts
+within each source.
+
+A linear model on its states stands in for what is too dear to tune again: it gives each study's
+prompts a prediction by the other studies, on which units and deviations of `alignment` are fitted,
+and cross-validated predictions inside a study, the ceiling of its table.
+
+How small networks are trained stands here too: batches, a learning rate that rises and falls, and a
+watch over both.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import rankdata
+from torch import nn
+from tqdm.auto import tqdm
+from transformers import PreTrainedModel
+
+from pqpp_backbones.encoder.encoding import as_batch, embed
+from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_backbones.encoder.tokens import encode
+from pqpp_backbones.training.divergence import Divergence
+from pqpp_backbones.training.number_format import check_number_format, number_format
+from pqpp_models.scored_prompts import ScoredPrompts
+from pqpp_models.targets import Limits, scale_targets
+from pqpp_models.text.arrays import Floats, Singles
+from pqpp_models.text.ridge.fitting import cross_validate, solve
+
+
+def descend(
+    model: nn.Module,
+    parameters: Any,
+    loss_of: Callable[[Any], torch.Tensor],
+    batches_of: Callable[[int], Sequence[Any]],
+    factor: Callable[[int], float],
+    settings: Any,
+    option: str,
+    bar: str | None = None,
+    largest_gradient: float | None = 1.0,
+) -> None:
+    """Train a model by AdamW, and put it into evaluation mode.
+
+    Args:
+        model: the model.
+        parameters: what of it is trained, as optimizers take it.
+        loss_of: the loss of a batch.
+        batches_of: the batches of an epoch; 0 is the first.
+        factor: of the learning rate at a step, like `warm_up_and_decay`.
+        settings: with ``epochs``, ``learning_rate``, the highest, and ``weight_decay``.
+        option: what a recipe calls the learning rate, told where the training diverges.
+        bar: the name of a progress bar; none if left out.
+        largest_gradient: the length to which longer ones are cut; None leaves them.
+
+    Raises:
+        RecipeError: the training diverged.
+    """
+    rates = {"lr": settings.learning_rate, "weight_decay": settings.weight_decay}
+    optimizer = torch.optim.AdamW(parameters, **rates, fused=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+    divergence, step = Divergence(option), 0
+    model.train()
+    for epoch in (shown := tqdm(range(settings.epochs), bar, unit="epoch", disable=bar is None)):
+        total, batches = 0.0, batches_of(epoch)
+        for batch in batches:
+            loss = loss_of(batch)
+            optimizer.zero_grad()
+            loss.backward()
+            if largest_gradient is not None:
+                nn.utils.clip_grad_norm_(model.parameters(), largest_gradient)
+            optimizer.step()
+            step += 1
+            divergence.note(step, schedule.get_last_lr()[0], loss)
+            schedule.step()
+            total += loss.item()
+        divergence.check(model)
+        shown.set_postfix(loss=f"{total / len(batches):.5f}")
+    model.eval()
+
+
+def warm_up_and_decay(steps: int, share: float = 0.1) -> Callable[[int], float]:
+    """Return a learning rate factor: up over a share of the steps, then down to zero."""
+
+    def factor(step: int) -> float:
+        return min(1.0, (step + 1) / max(1.0, share * steps)) * max(0.0, 1 - step / steps)
+
+    return factor
+
+
+def batches_of_like_length(
+    lengths: NDArray[np.int64], size: int, pool: int, random: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Cut shuffled rows into batches, in random order; ``pool`` batches are sorted together."""
+    shuffled = random.permutation(len(lengths))
+    batches = []
+    for start in range(0, len(shuffled), size * pool):
+        part = shuffled[start : start + size * pool]
+        part = part[np.argsort(lengths[part], kind="stable")]
+        batches += [part[i : i + size] for i in range(0, len(part), size)]
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+_POOL = 20
+_STRENGTHS = tuple(10.0 ** (step / 2) for step in range(0, 9))
+_FOLDS = 5
+_MOST_A_SOURCE = 400
+
+
+@dataclass(frozen=True)
+class TuneSettings:
+    """How an encoder is fine-tuned.
+
+    Attributes:
+        head_learning_rate: of the new layers; the encoder's is ``learning_rate``.
+        max_length: tokens after which a prompt is cut.
+        mixed_precision: of `pqpp_backbones.training.number_format.FORMATS`.
+    """
+
+    epochs: int = 4
+    batch_size: int = 32
+    learning_rate: float = 5e-5
+    head_learning_rate: float = 1e-3
+    weight_decay: float = 0.01
+    max_length: int = 96
+    mixed_precision: str = "no"
+
+    def __post_init__(self) -> None:
+        """Check the number format."""
+        check_number_format(self.mixed_precision)
+
+
+@dataclass(frozen=True)
+class SourceSettings(TuneSettings):
+    """How the encoder is tuned on the sources.
+
+    Attributes:
+        most_a_source: rows of a source that an epoch sees at most, so that none drowns the others.
+        trained_layers: how many of the encoder's layers, from the top, learn from the sources.
+    """
+
+    most_a_source: int = 400
+    trained_layers: int = 6
+
+
+@dataclass(frozen=True)
+class TunedSettings(TuneSettings):
+    """How the encoder is fine-tuned that has a share in an ensemble.
+
+    Attributes:
+        targets: the targets that it has a share in; those of generation if left out.
+        share: its share in them.
+    """
+
+    targets: list[str] = field(default_factory=list)
+    share: float = 0.35
+
+
+def fine_tune(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    prompts: Sequence[str],
+    labels: Singles,
+    settings: TuneSettings,
+    seed: int,
+    name: str = "tuned",
+    choose: Callable[[np.random.Generator], NDArray[np.int64]] | None = None,
+) -> PreTrainedModel:
+    """Fine-tune a model in place; what requires no gradient stays as it is.
+
+    Args:
+        model: a `backbone` with a `head`, like `BertForPerformancePrediction`.
+        tokenizer: the encoder's.
+        prompts: as they are to be read.
+        labels: shape ``(prompts, targets)``, 0 to 1, NaN where not known.
+        settings: see there.
+        seed: of the order; that of dropout is the caller's `torch.manual_seed`.
+        name: what the settings are called in a recipe, and on the bar.
+        choose: the rows of an epoch; all if left out.
+    """
+    groups = [
+        {"params": model.backbone.parameters(), "lr": settings.learning_rate},
+        {"params": model.head.parameters(), "lr": settings.head_learning_rate},
+    ]
+    numbers = encode(tokenizer, prompts, settings.max_length)
+    lengths = np.array([len(row) for row in numbers])
+    random, every = np.random.default_rng(seed), np.arange(len(prompts))
+    rows = [every if choose is None else choose(random) for _ in range(settings.epochs)]
+
+    def batches_of(epoch: int) -> list[NDArray[np.int64]]:
+        own = lengths[rows[epoch]]
+        batches = batches_of_like_length(own, settings.batch_size, _POOL, random)
+        return [rows[epoch][batch] for batch in batches]
+
+    def loss_of(batch: NDArray[np.int64]) -> torch.Tensor:
+        inputs = as_batch([numbers[i] for i in batch], tokenizer.pad_token_id or 0)
+        with number_format(settings.mixed_precision):
+            return model(**inputs, labels=torch.from_numpy(labels[batch])).loss
+
+    factor = warm_up_and_decay(sum(-(-len(some) // settings.batch_size) for some in rows))
+    option = f"{name}.learning_rate"
+    descend(model, groups, loss_of, batches_of, factor, settings, option, name)
+    return model
+
+
+def tune_on_targets(
+    new_model: Callable[..., PreTrainedModel],
+    tokenizer: Any,
+    prompts: Sequence[str],
+    values: Floats,
+    targets: Sequence[str],
+    settings: TuneSettings,
+    seed: int,
+    limits: Limits | None = None,
+) -> PreTrainedModel:
+    """Tune an encoder on prompts with the targets of a benchmark.
+
+    Args:
+        new_model: puts a new head on the encoder: `BertForPerformancePrediction.from_backbone`,
+            given its name.
+        tokenizer: the encoder's.
+        prompts: normalised.
+        values: shape ``(prompts, targets)``, in the targets' own units.
+        targets: their names.
+        settings: see there.
+        seed: of everything random.
+        limits: of targets whose names don't tell them.
+    """
+    torch.manual_seed(seed)
+    labels = scale_targets(values, targets, limits).astype(np.float32)
+    variance = labels.var(axis=0)
+    model = new_model(
+        targets=list(targets),
+        limits=limits or None,
+        target_weights=(variance.mean() / variance).tolist(),
+        pooling="mean",
+        max_length=settings.max_length,
+    )
+    return fine_tune(model, tokenizer, prompts, labels, settings, seed)
+
+
+def tune_on_sources(
+    tuned: PreTrainedModel,
+    tokenizer: Any,
+    sources: Mapping[str, ScoredPrompts],
+    settings: SourceSettings,
+    seed: int,
+) -> PreTrainedModel:
+    """Tune a copy of an encoder, with a new head, on the order of the prompts in each source.
+
+    Args:
+        tuned: what `tune_on_targets` returned; it stays as it is.
+        tokenizer: the encoder's.
+        sources: from `read_sources`.
+        settings: see there.
+        seed: of everything random.
+    """
+    torch.manual_seed(seed)
+    config = copy.deepcopy(tuned.config)
+    config.targets, config.target_weights = ["alignment"], None
+    model = type(tuned)(config, copy.deepcopy(tuned.backbone))
+    _freeze_below(model.backbone, settings.trained_layers)
+    prompts = [normalise(prompt) for source in sources.values() for prompt in source.prompts]
+    ranks = [relative_ranks(source.scores) for source in sources.values()]
+    labels = np.concatenate(ranks).astype(np.float32)[:, None]
+    ends = np.cumsum([len(some) for some in ranks])
+
+    def choose(random: np.random.Generator) -> NDArray[np.int64]:
+        rows = (np.arange(end - len(some), end) for end, some in zip(ends, ranks, strict=True))
+        return np.concatenate([random.permutation(r)[: settings.most_a_source] for r in rows])
+
+    return fine_tune(model, tokenizer, prompts, labels, settings, seed, "tuned_on_sources", choose)
+
+
+def relative_ranks(scores: Sequence[float] | Floats) -> Floats:
+    """Return the ranks of some scores as shares of them, between 0 and 1; ties share theirs.
+
+    >>> relative_ranks([3.0, 1.0, 3.0, 9.0]).tolist()
+    [0.5, 0.125, 0.5, 0.875]
+    """
+    return (rankdata(scores, axis=0) - 0.5) / len(scores)
+
+
+def gaussian(shares: Floats) -> Floats:
+    """Return the normal quantiles of shares; those next to 0 and 1 stay within 3.
+
+    >>> gaussian(np.array([0.5, 1.0])).tolist()
+    [0.0, 3.0]
+    """
+    return np.clip(ndtri(shares), -3, 3)
+
+
+def _freeze_below(backbone: Any, trained: int) -> None:
+    """Let only the highest layers of an encoder learn; all of it where it has no more layers."""
+    layers = getattr(getattr(backbone, "encoder", backbone), "layer", None)
+    if layers is None or trained >= len(layers):
+        return
+    backbone.requires_grad_(False)
+    for layer in layers[len(layers) - trained :]:
+        layer.requires_grad_(True)
+
+
+def spaced(start: int, stop: int, most: int) -> NDArray[np.int64]:
+    """Return at most so many evenly spaced numbers of a range.
+
+    >>> spaced(10, 20, 3).tolist()
+    [10, 14, 19]
+    """
+    return np.linspace(start, stop - 1, min(most, stop - start)).astype(int)
+
+
+def tuned_states(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> Singles:
+    """Return what the head of a tuned encoder gets of some prompts, ``(prompts, hidden size)``."""
+    texts = [normalise(prompt) for prompt in prompts]
+    rows = encode(tokenizer, texts, tuned.config.max_length)
+    return embed(tuned, rows, tokenizer.pad_token_id or 0, 128)
+
+
+def leave_each_out(
+    states: Mapping[str, Singles], scores: Mapping[str, Sequence[float]]
+) -> dict[str, Floats]:
+    """Predict the Gaussian ranks of each study's prompts by ridge regression on the other studies.
+
+    One strength is chosen for all studies, by the least squared error over them.
+
+    Args:
+        states: by study, shape ``(prompts, columns)``.
+        scores: by study, one a prompt, on a scale of its own.
+
+    Returns:
+        By study, one prediction a prompt.
+    """
+    goals = {name: gaussian(relative_ranks(values)) for name, values in scores.items()}
+    # Evenly spaced rows, so many as a study may have.
+    picks = {name: spaced(0, len(goal), _MOST_A_SOURCE) for name, goal in goals.items()}
+    predictions, errors = {}, np.zeros(len(_STRENGTHS))
+    for name in states:
+        others = [other for other in states if other != name] or [name]
+        rows = np.concatenate([states[other][picks[other]] for other in others])
+        values = np.concatenate([goals[other][picks[other]] for other in others])
+        mean, deviation = rows.mean(axis=0), rows.std(axis=0) + 1e-6
+        slopes, intercepts = solve((rows - mean) / deviation, values[:, None], _STRENGTHS)
+        by_strength = ((states[name] - mean) / deviation) @ slopes[..., 0].T + intercepts[:, 0]
+        errors += ((by_strength - goals[name][:, None]) ** 2).mean(axis=0)
+        predictions[name] = by_strength
+    best = errors.argmin()
+    return {name: by_strength[:, best] for name, by_strength in predictions.items()}
+
+
+def inside(states: Singles, scores: Sequence[float], seed: int) -> Floats:
+    """Predict a study's Gaussian ranks by its own other prompts, in five folds.
+
+    Args:
+        states: shape ``(prompts, columns)``.
+        scores: one a prompt.
+        seed: of the folds.
+    """
+    goals = gaussian(relative_ranks(scores))[:, None]
+    rows = (states - states.mean(axis=0)) / (states.std(axis=0) + 1e-6)
+    part = np.random.default_rng(seed).permutation(np.arange(len(rows)) % _FOLDS)
+    return cross_validate(rows.astype(np.float64), goals, part, _STRENGTHS)[1][:, 0]

@@ -1,0 +1,55 @@
+"""What the recipes of trainers of predictors have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pqpp_backbones.training.options import DataOptions, HubOptions, OptimisationOptions
+from pqpp_datasets.target_columns import targets_of
+from pqpp_files.options.option import Options, option
+from pqpp_models.targets import resolve_targets, sort_targets
+
+
+@dataclass(kw_only=True)
+class TargetOptions(Options):
+    """What is predicted."""
+
+    source: str | None = option(None, "use only prompts of this source, like mscoco or drawbench")
+    targets: list[str] = option(
+        [], "targets to predict at once, with commas; all that the data tells of if left out"
+    )
+
+    def __post_init__(self) -> None:
+        """Put all targets of a listed benchmark in where none are named; others tell when read."""
+        super().__post_init__()
+        if self.targets:
+            self.targets = list(resolve_targets(self.targets))
+            return
+        from pqpp_datasets.benchmarks import BENCHMARKS
+
+        dataset = getattr(self, "dataset", "pqpp")
+        listed = BENCHMARKS.get(getattr(self, "subset", None) or dataset)
+        if listed is not None and (dataset == "pqpp" or dataset in BENCHMARKS):
+            self.targets = list(sort_targets(targets_of(listed.features({}))))
+
+
+@dataclass(kw_only=True)
+class GridOptions(Options):
+    """Grid search."""
+
+    grid: bool = option(False, "search the grid of learning rates and weight decays", decides=False)
+    grid_learning_rates: list[float] = option(
+        [1e-5, 5e-5, 1e-4], "the grid's learning rates", above=0, decides=False
+    )
+    grid_weight_decays: list[float] = option(
+        [0.0, 0.01, 0.1], "the grid's weight decays", least=0, decides=False
+    )
+
+
+@dataclass(kw_only=True)
+class PredictorRecipe(DataOptions, TargetOptions, OptimisationOptions, GridOptions, HubOptions):
+    """What the trainers of predictors have in common; each adds fields of its own."""
+
+    head_learning_rate: float | None = option(
+        None, "learning rate of the new layers; the same if left out", above=0
+    )

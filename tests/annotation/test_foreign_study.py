@@ -1,0 +1,76 @@
+"""A study file or table of somebody else's: no secret is shown, no other image is published."""
+
+import pytest
+from PIL import Image
+
+from pqpp_cli.main import main
+
+SECRET = "hf_SECRETsecretSECRET"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_TOKEN", SECRET)
+    (tmp_path / "images").mkdir()
+    Image.new("RGB", (8, 6)).save(tmp_path / "images" / "a.png")
+    Image.new("RGB", (8, 6), "red").save(tmp_path / "outside.png")
+    (tmp_path / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+    return tmp_path
+
+
+def init(*more):
+    words = ["annotate", "init", "study.yaml", "--file", "prompts.csv", "--image-dir", "images"]
+    return main([*words, *more])
+
+
+def test_a_variable_that_holds_no_address_is_neither_shown_nor_a_file(folder, capsys):
+    assert init("--set", "database=$HF_TOKEN") == 2
+    error = capsys.readouterr().err
+    assert "$HF_TOKEN holds something else" in error and SECRET not in error
+    assert init() == 0
+    text = (folder / "study.yaml").read_text().splitlines()
+    lines = ["database: $HF_TOKEN" if line.startswith("database:") else line for line in text]
+    (folder / "study.yaml").write_text("\n".join(lines))
+    capsys.readouterr()
+    for words in (["status", "study.yaml"], ["export", "study.yaml", "--output", "out"]):
+        assert main(["annotate", *words]) == 2
+        said = capsys.readouterr()
+        assert SECRET not in said.out + said.err and said.err.count("\n") == 1
+    assert not [path for path in folder.rglob("*") if SECRET in path.name]
+
+
+@pytest.mark.parametrize("way", ["above", "absolute", "link", "linked folder"])
+def test_a_table_names_images_of_its_folder_only(folder, way, capsys):
+    names = {
+        "above": "../outside.png",
+        "absolute": str(folder / "outside.png"),
+        "link": "link.png",
+        "linked folder": "more/outside.png",
+    }
+    (folder / "images" / "link.png").symlink_to(folder / "outside.png")
+    (folder / "images" / "more").symlink_to(folder)
+    (folder / "prompts.csv").write_text(f"prompt,image\na cat,{names[way]}\n")
+    assert init() == 2
+    assert "leads out of" in capsys.readouterr().err
+    assert not list(folder.glob("*.db")) and not (folder / "study.yaml").exists()
+
+
+def test_a_folder_that_is_a_link_is_a_folder(folder):
+    (folder / "images").rename(folder / "elsewhere")
+    (folder / "images").symlink_to(folder / "elsewhere")
+    assert init() == 0
+
+
+def test_images_taken_over_lie_in_their_folder(folder, capsys):
+    (folder / "made" / "p1").mkdir(parents=True)
+    (folder / "made" / "p1" / "0.png").symlink_to(folder / "outside.png")
+    (folder / "list.csv").write_text("prompt_id,prompt\np1,a cat\n")
+    words = ["generate", "--image-dir", "made", "--model-name", "mine", "--file", "list.csv"]
+    assert main([*words, "--output", "copied"]) == 2
+    assert "leads out of" in capsys.readouterr().err
+    assert not list((folder / "copied").rglob("*.png"))
+    (folder / "made" / "p1" / "0.png").unlink()
+    Image.new("RGB", (8, 6)).save(folder / "made" / "p1" / "0.png")
+    (folder / "made" / "p2").symlink_to(folder)  # no image of a prompt: nobody asks for it
+    assert main([*words, "--output", "copied"]) == 0

@@ -1,0 +1,141 @@
+"""Plain English is told from gibberish, other languages and code, whatever its case and marks."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pqpp_models.text.reading.known_words import (
+    FAR_BELOW,
+    KNOWN_WORDS_TENSORS,
+    PLAIN_FROM,
+    KnownWords,
+)
+
+SENSE = Path(__file__).parents[2] / "sense"
+TEXTS = [
+    "A brown dog runs along the beach near two children.",
+    "Three black cats sit on the roof of an old house.",
+    "A woman in a red dress holds a cup of coffee at the table.",
+] * 40
+VOCABULARY = ["violin", "##ing", "[UNK]", "cello", "ne", "gorilla"]
+NOT_ENGLISH = [
+    *("un perro corre por la playa", "ein Hund rennt am Strand entlang", "собака бежит по пляжу"),
+    *("sahilde koşan bir köpek", "pies biegnie po plaży", "一只狗在海滩上奔跑", "qwrt zxcvb plmk"),
+    *("12 345", "?!", "\U0001f600 \U0001f436", "<div class='dog'>", "x = dog.run(beach)"),
+]
+
+
+@pytest.fixture(scope="module")
+def known():
+    return KnownWords.fit(TEXTS, VOCABULARY)
+
+
+def test_english_is_known_and_the_rest_is_not(known):
+    assert known.weights([*TEXTS[:3], "the dog of a woman"]).tolist() == [1.0] * 4
+    assert known.weights(NOT_ENGLISH).tolist() == [0.0] * len(NOT_ENGLISH)
+    assert known.weights([]).shape == (0,)
+
+
+def test_how_a_prompt_is_typed_changes_nothing(known):
+    typed = [
+        *("a dog and un perro on the beach", "A DOG and Un Perro on the BEACH.", "  a dog and  "),
+        *("a dog and un\tperro on the\nbeach!!", "ａ dog and un perro on the beach"),
+    ]
+    del typed[2]
+    shares = known.shares(typed)
+    assert 0 < shares[0] < 1 and (shares == shares[0]).all()
+
+
+def test_a_share_by_hand():
+    # 'dog' stands in 63 of 63 texts: log2(64)/log2(65) = .997, 15 of 15 levels; 'qqq' is unknown.
+    known = KnownWords.fit(["dog"] * 63)
+    assert known.shares(["dog"])[0] == 1.0
+    unknown = known.shares(["qqq"])[0]
+    assert unknown < 0.1
+    # Weights: 'dog' and 'qqq' three letters of four, '§' a half, code of six letters 6/4.
+    assert known.shares(["dog qqq"])[0] == pytest.approx((1 + unknown) / 2)
+    assert known.shares(["dog §"])[0] == pytest.approx(0.75 / 1.25)
+    assert known.shares(["dog f(x)=1"])[0] == pytest.approx((0.75 - 0.3 * 1.5) / 2.25)
+    assert known.shares(["dog 12"])[0] == 1.0
+    assert known.shares(["dog por"])[0] == pytest.approx((1 - 0.3) / 2)
+
+
+def test_the_weight_rises_in_a_line_between_the_limits(known):
+    known.shares = lambda prompts: np.array([0.0, FAR_BELOW, 0.45, PLAIN_FROM, 1.0])
+    try:
+        assert known.weights([""] * 5) == pytest.approx([0, 0, 0.5, 1, 1])
+    finally:
+        del known.shares
+
+
+def test_words_of_a_vocabulary_and_forms_of_words_are_known_in_part(known):
+    violin, houses, odd = known.shares(["violin", "houses", "xq"])
+    assert FAR_BELOW < violin < PLAIN_FROM  # rounded to seven of fifteen
+    assert houses > PLAIN_FROM and odd == 0
+    assert known.shares(["ne"])[0] < FAR_BELOW  # too short to be a word
+
+
+def test_noise_put_into_prompts_lowers_them(known):
+    random = np.random.default_rng(0)
+    letters = list("abcdefghijklmnopqrstuvwxyz")
+    for prompt in TEXTS[:3]:
+        words = prompt.split()
+        shares = []
+        for count in (0, len(words) // 2, len(words)):
+            made = ["".join(random.choice(letters, 7)) for _ in range(count)]
+            shares.append(known.shares([" ".join(words[count:] + made)])[0])
+        assert shares[0] > shares[1] > shares[2] and shares[2] < FAR_BELOW
+
+
+def test_arrays_round_trip_and_others_are_refused(known):
+    tensors = known.tensors()
+    again = KnownWords.from_tensors(tensors)
+    prompts = [*TEXTS, *NOT_ENGLISH]
+    assert again.shares(prompts).tolist() == known.shares(prompts).tolist()
+    assert KnownWords.from_tensors({"other": np.zeros(1)}) is None
+    assert sum(array.nbytes for array in tensors.values()) < 200_000
+    for name in KNOWN_WORDS_TENSORS:
+        with pytest.raises(ValueError, match=name):
+            KnownWords.from_tensors({**tensors, name: tensors[name][:-1]})
+        with pytest.raises(ValueError, match=name):
+            KnownWords.from_tensors({k: v for k, v in tensors.items() if k != name})
+
+
+def test_the_order_of_the_texts_changes_nothing():
+    one, other = KnownWords.fit(TEXTS, VOCABULARY), KnownWords.fit(TEXTS[::-1], VOCABULARY[::-1])
+    for name, array in one.tensors().items():
+        assert np.array_equal(array, other.tensors()[name])
+
+
+def test_no_word_can_be_read_back(known):
+    assert not any(b"dog" in array.tobytes() for array in known.tensors().values())
+
+
+@pytest.fixture(scope="module")
+def learned(real_data):
+    """What a training knows that leaves out every study of `alignment`."""
+    from pqpp_models import Predictor
+    from pqpp_models.text.training.data import read_captions
+
+    train = real_data / "pqpp" / "v1.0" / "dataset" / "train.csv"
+    with train.open(encoding="utf-8", newline="") as file:
+        prompts = [row["best_caption"] for row in csv.DictReader(file)]
+    captions = read_captions(str(real_data / "captions" / "coco_val2014_captions.txt"), prompts)
+    pieces = Predictor.from_pretrained("static").tokens.vocabulary
+    return KnownWords.fit([*prompts, *captions], pieces)
+
+
+@pytest.mark.realdata
+def test_at_most_one_in_twenty_prompts_of_each_study_is_far(learned, real_studies):
+    for name, source in real_studies.items():
+        assert (learned.weights(source.prompts) == 0).mean() <= 0.05, name
+
+
+@pytest.mark.realdata
+def test_what_is_no_prompt_is_far(learned):
+    rows = (SENSE / "not_prompts.jsonl").read_text("utf-8").splitlines()
+    far = learned.weights([json.loads(row)["prompt"] for row in rows]) == 0
+    assert len(far) == 200 and far.sum() >= 190, f"{far.sum()} of {len(far)}"

@@ -1,0 +1,44 @@
+"""Words of prompts, their counts in a collection, and the features of difficulty."""
+
+import numpy as np
+
+from pqpp_models.text.reading.words import (
+    DIFFICULTY_FEATURES,
+    WordTables,
+    content_words,
+    difficulty_features,
+    words_of,
+)
+
+
+def test_features_read_what_they_are_called():
+    tables = WordTables.build(["a red cat on a mat", "two cats", "a dog"])
+    prompts = [
+        'A sign that says "no dogs"',
+        "five cats to the left of 12 boxes",
+        "a cat without a hat",
+        "",
+    ]
+    rows = difficulty_features(prompts, tables)
+    found = {name: rows[:, i].tolist() for i, name in enumerate(DIFFICULTY_FEATURES)}
+    assert found["lettering"] == [1, 0, 0, 0]
+    assert found["numbers"] == [0, 2, 0, 0]
+    assert found["negation"] == [1, 0, 1, 0]
+    assert found["places"] == [0, 1, 0, 0]
+    assert np.isfinite(rows).all()
+
+
+def test_an_own_caption_does_not_count():
+    tables = WordTables.build(["a purple zebra", "a red cat"])
+    content = content_words(words_of("a purple zebra"))
+    assert (tables.rarity(content, own=True) > tables.rarity(content)).all()
+    assert tables.unseen(content) == 0
+    assert tables.unseen(["cat", "zebra"]) == 1
+    again = WordTables(tables.counts, tables.pairs, tables.size)
+    assert np.array_equal(again.rarity(["cat"]), tables.rarity(["cat"]))
+
+
+def test_word_tables_hold_no_words():
+    tables = WordTables.build(["a purple zebra"] * 3)
+    assert tables.counts.dtype == np.uint8 and tables.pairs.dtype == np.uint8
+    assert (tables.counts > 0).sum() == 2

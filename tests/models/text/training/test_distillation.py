@@ -1,0 +1,120 @@
+"""Distillation and the parts of the training script on made-up prompts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from pqpp_files.options.option import RecipeError  # noqa: E402
+from pqpp_models.text.training.distillation import (  # noqa: E402
+    DistilSettings,
+    StaticModule,
+    distil,
+    first_points,
+)
+
+SMALL = DistilSettings(
+    piece_size=8,
+    filters=12,
+    hidden_size=16,
+    point_size=4,
+    dropout=0.0,
+    point_weight=0.0,
+    epochs=10,
+    batch_size=8,
+    learning_rate=1e-2,
+)
+
+
+def made_up(n=200, seed=0):
+    random = np.random.default_rng(seed)
+    encoded = [random.integers(1, 30, size=random.integers(1, 9)).tolist() for _ in range(n)]
+    goals = np.array([[np.mean(np.array(row) < 10), len(row) / 9] for row in encoded])
+    points = random.normal(size=(n, 4)).astype(np.float32)
+    return encoded, goals, points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def first_pieces():
+    return torch.randn(30, 8, generator=torch.Generator().manual_seed(1)) * 0.3
+
+
+def test_the_network_is_the_module():
+    torch.manual_seed(0)
+    encoded = made_up(40)[0]
+    module = StaticModule(first_pieces(), 2, SMALL).eval()
+    network = module.to_static(2)
+    exact = torch.from_numpy(network.pieces * network.scales[:, None])
+    module.pieces.weight.data.copy_(exact)
+    from pqpp_backbones.encoder.encoding import as_batch
+
+    with torch.no_grad():
+        scores, points = module(**as_batch(encoded, 0))
+    ours, places = network(encoded)
+    np.testing.assert_allclose(ours, scores.numpy(), atol=5e-3)
+    expected = torch.nn.functional.normalize(points, dim=1).numpy()
+    np.testing.assert_allclose(places, expected, atol=2e-2)
+
+
+def test_distilling_learns_and_repeats():
+    encoded, goals, points = made_up()
+    first, second = (distil(encoded, goals, points, first_pieces(), SMALL, 3) for _ in range(2))
+    for one, other in zip(first.parameters(), second.parameters(), strict=True):
+        assert torch.equal(one, other)
+    new, true, _ = made_up(seed=9)
+    scores = first.to_static(2)(new)[0]
+    assert np.corrcoef(scores[:, 0], true[:, 0])[0, 1] > 0.5
+
+
+def test_points_keep_similarities():
+    vectors = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    wide = vectors @ np.random.default_rng(1).normal(size=(3, 20)).astype(np.float32)
+    wide /= np.linalg.norm(wide, axis=1, keepdims=True)
+    points = first_points(wide, 3)
+    np.testing.assert_allclose(points @ points.T, wide @ wide.T, atol=1e-3)
+
+
+def test_goals_that_are_not_known_count_for_nothing():
+    encoded, goals, points = made_up()
+    known = np.arange(len(goals)) % 2 == 0
+    some = goals.copy()
+    some[~known, 0] = np.nan
+    settings = replace(SMALL, first_weight=4.0)
+    first = distil(encoded, some, points, first_pieces(), settings, 3)
+    new, true, _ = made_up(seed=9)
+    scores = first.to_static(2)(new)[0]
+    assert np.corrcoef(scores[:, 0], true[:, 0])[0, 1] > 0.5
+    # Half of the goals as 0 would halve what is predicted.
+    assert scores[:, 0].mean() == pytest.approx(goals[:, 0].mean(), abs=0.25 * goals[:, 0].mean())
+
+
+def test_training_further_begins_where_the_first_ended():
+    encoded, goals, points = made_up()
+    first = distil(encoded, goals, points, first_pieces(), SMALL, 3)
+    kept = {name: value.clone() for name, value in first.state_dict().items()}
+    still = distil(
+        encoded, goals, points, first_pieces(), replace(SMALL, learning_rate=1e-12), 3, first
+    )
+    for name, value in still.state_dict().items():
+        assert torch.allclose(value, kept[name], atol=1e-6)
+        assert torch.equal(first.state_dict()[name], kept[name])
+    unknown = np.column_stack([np.full(len(goals), np.nan), goals[:, 1]])
+    further = distil(encoded, unknown, points, first_pieces(), SMALL, 3, first)
+    assert not torch.equal(further.state_dict()["scores.weight"], kept["scores.weight"])
+
+
+def test_distilling_that_diverges_is_told():
+    encoded, goals, points = made_up()
+    with pytest.raises(RecipeError, match=r"nan at step \d+, .*lower learning_rate of the student"):
+        distil(encoded, goals, points, first_pieces(), replace(SMALL, learning_rate=1e30), 3)
+
+
+def test_networks_that_diverge_are_told():
+    from pqpp_models.text.training.collection_model import FitSettings, train_network
+
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(200, 6)).astype(np.float32)
+    settings = FitSettings(learning_rate=1e30, hidden_size=8, epochs=1)
+    with pytest.raises(RecipeError, match=r"at step \d+, .* lower learning_rate of the networks"):
+        train_network(rows, rows[:, :2], settings, 0)

@@ -1,0 +1,66 @@
+"""The studies that `alignment` is learned from: what is read, and what stays out."""
+
+import numpy as np
+import pytest
+from support.alignment_folders import KINDS, write_studies
+
+from pqpp_models.errors import PredictorError
+from pqpp_models.text.training.studies import SOURCES, read_sources, shares
+
+
+@pytest.fixture
+def studies(tmp_path, cache):
+    return str(write_studies(tmp_path / "studies"))
+
+
+def test_scores_worked_by_hand(studies):
+    found = read_sources(studies)
+    assert tuple(found) == SOURCES
+    assert found["agiqa"].scores == [5.0, 4.5, 4.0, 3.5, 3.0, 2.5]  # AttnGAN's images don't count
+    # Six images: the first of the three votes says yes to five of them, the last to all.
+    assert found["tia2_counting"].scores[:2] == pytest.approx([11 / 12, 10 / 12])
+    assert found["gimbrr"].scores == [0.75, 0.5, 0.25, 0.0, 0.75, 0.5]
+    assert found["gimbrr"].groups == ["Relations", "Counting"] * 3
+    assert found["genai"].scores == [5.0, 4.0, 3.0, 2.0, 1.0, 1.0]
+    assert found["drawbench"].scores == [2.0, 1.5, 1.0, 0.5, 0.0, -0.5]
+    assert found["drawbench"].prompts == [f"drawbench {kind}" for kind in KINDS]
+    assert shares(studies, found["genai"].prompts).tolist() == [1, 1, 0, 0, 0, 0]
+
+
+def test_prompts_of_a_study_left_out_are_nowhere(studies, tmp_path):
+    path = tmp_path / "studies/agiqa/data.csv"
+    path.write_text(path.read_text("utf-8").replace("agiqa a cat", "T2V a CAT."), "utf-8")
+    assert "T2V a CAT." in read_sources(studies)["agiqa"].prompts
+    found = read_sources(studies, ["t2v"])
+    assert "t2v" not in found and len(found["agiqa"].prompts) == 5
+    assert "T2V a CAT." not in found["agiqa"].prompts
+
+
+def test_what_cannot_be_read_is_said_in_a_line(studies, tmp_path):
+    with pytest.raises(PredictorError, match="keep at least one"):
+        read_sources(studies, SOURCES)
+    with pytest.raises(PredictorError, match=r"the source agiqa .*absent/agiqa': no such folder"):
+        read_sources(str(tmp_path / "absent"))
+    (tmp_path / "studies/genai/genai_image.json").unlink()
+    with pytest.raises(PredictorError, match="the source genai of `alignment`: "):
+        read_sources(studies)
+
+
+@pytest.mark.realdata
+def test_the_real_studies(real_studies, real_data, cache):
+    found = real_studies
+    sizes = {name: len(one.prompts) for name, one in found.items()}
+    assert sizes == {
+        "agiqa": 300,
+        "tia2_composition": 300,
+        "tia2_counting": 150,
+        "gimbrr": 1598,
+        "genai": 527,
+        "t2v": 504,
+        "drawbench": 120,
+    }
+    told = shares(str(real_data), found["genai"].prompts)
+    assert told.mean() == pytest.approx(0.52638, abs=1e-5)
+    for prompt in ("the word 'START'", "a green pepper"):  # they stand in studies held back
+        assert prompt not in found["t2v"].prompts
+    assert np.mean(found["agiqa"].scores) == pytest.approx(2.6983, abs=1e-3)

@@ -1,0 +1,123 @@
+"""What is promised installs: imports against extras, and each extra in an empty environment."""
+
+import ast
+import configparser
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from support.extras import CODE, TRIED, prepare
+from support.recipes import copy_of_everything
+
+from pqpp_files.extras import extra_of
+
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = configparser.ConfigParser()
+SETTINGS.read(ROOT / "setup.cfg")
+BY_LIBRARIES = {"argon2-cffi", "onnxruntime", "onnxscript", "python-multipart", "tensorboard"}
+BY_LIBRARIES |= {"umap-learn"}
+"""What a library of ours imports when it is asked for, or we by its name as a text."""
+COME_WITH = {"fsspec": "datasets", "markupsafe": "jinja2", "starlette": "fastapi"}
+COME_WITH |= {"pydantic": "fastapi", "tokenizers": "transformers"}
+"""What comes with a package that is required."""
+CALLED = {"umap": "umap-learn"}
+"""Imports of packages that bear another name, and need not be here."""
+
+
+def names(text):
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return {re.split(r"[\[<>=~! ]", line)[0].lower().replace("_", "-") for line in lines}
+
+
+CORE = names(SETTINGS["options"]["install_requires"])
+EXTRAS = {name: names(text) for name, text in SETTINGS["options.extras_require"].items()}
+USERS = sorted(set(EXTRAS) - {"test", "docs", "bench"})
+
+
+def imports_of(path):
+    """The packages that a file imports, whether at its top or in a function."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def imported():
+    """Each outside package with the files that import it."""
+    found = {}
+    for path in sorted(ROOT.glob("pqpp_*/**/*.py")):
+        for name in imports_of(path):
+            if not name.startswith("pqpp") and name not in sys.stdlib_module_names:
+                found.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    return found
+
+
+def distributions():
+    return {
+        name: {one.lower().replace("_", "-") for one in found}
+        for name, found in packages_distributions().items()
+    }
+
+
+def test_each_import_is_of_the_core_or_of_an_extra_that_the_message_names():
+    known, wrong = distributions(), {}
+    for name, files in imported().items():
+        homes = known.get(name) or {CALLED.get(name, name)}
+        if homes & CORE or name in COME_WITH:
+            continue
+        extra = extra_of(name)
+        brought = any(homes & packages for key, packages in EXTRAS.items() if key in USERS)
+        if not brought or (extra is not None and not homes & EXTRAS[extra]):
+            wrong[name] = (extra, files[:2])
+    assert wrong == {}
+
+
+def test_nothing_is_required_that_nothing_imports():
+    known = distributions()
+    used = {home for name in imported() for home in known.get(name, {name})}
+    for path in [*ROOT.glob("training/*.py"), ROOT / "docs" / "one_loop.py"]:
+        used |= {home for name in imports_of(path) for home in known.get(name, {name})}
+    required = CORE.union(*(EXTRAS[name] for name in USERS))
+    assert required - used - BY_LIBRARIES == set()
+
+
+def test_every_extra_is_tried():
+    assert {*TRIED, *CODE} == {"", *USERS}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("prepared")
+    prepare(folder)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", sorted({*TRIED, *CODE}))
+def test_an_extra_alone_does_what_it_promises(extra, prepared, tmp_path):
+    """In an empty environment: a minute or more each, for what pip brings."""
+    work, python = tmp_path / "work", tmp_path / "venv" / "bin" / "python"
+    shutil.copytree(prepared, work)
+    source = copy_of_everything(tmp_path / "source")
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    wanted = f"{source}[{extra}]" if extra else str(source)
+    pip = [python, "-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt"]
+    subprocess.run([*pip, wanted], check=True)
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(tmp_path / "hf")}
+    environment.pop("PYTHONPATH", None)
+    lines = [["-m", "pqpp", *words] for words in TRIED.get(extra, [])]
+    lines += [["-c", CODE[extra]]] if extra in CODE else []
+    failed = []
+    for line in lines:
+        done = subprocess.run(
+            [python, *line], cwd=work, env=environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            failed.append((line, done.stderr[-500:]))
+    assert failed == []
