@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from transformers import AutoModel, PreTrainedModel
 
 from pqpp_backbones.errors import CheckpointError
-from pqpp_backbones.images.open_image import open_image
 from pqpp_backbones.pretrained import check_ids, loading
+from pqpp_files.foreign.images import open_image
 
 _NEEDED = ("get_text_features", "get_image_features")
 

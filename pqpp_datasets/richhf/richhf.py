@@ -14,7 +14,6 @@ with `image_0_uid`, `jpg_0`, `image_1_uid`, `jpg_1`.
 from __future__ import annotations
 
 import contextlib
-import io
 import itertools
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -30,7 +29,8 @@ from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records, spans
 from pqpp_datasets.sources import release
 from pqpp_datasets.tables import REMEDY
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.foreign.images import image_header
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
 
@@ -223,13 +223,11 @@ def _text(where: str, found: Mapping[str, list], name: str) -> str:
 
 
 def _image(where: str, found: Mapping[str, list], name: str) -> bytes:
-    from PIL import Image
-
     encoded = _only(where, found, name, bytes)
     try:
-        Image.open(io.BytesIO(encoded))  # reads the header only
-    except (OSError, ValueError) as error:
-        raise DataFileError(f"{where}: {name} is no image; {REMEDY}") from error
+        image_header(encoded)
+    except FileError:
+        raise DataFileError(f"{where}: {name} is no image; {REMEDY}") from None
     return encoded
 
 

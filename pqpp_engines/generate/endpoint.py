@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,8 @@ from pqpp_backbones.chat.chat import Budget, json_of
 from pqpp_backbones.chat.service import NoAnswer, Service, ServiceError
 from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
+from pqpp_files.errors import FileError
+from pqpp_files.foreign.images import image_header, open_image
 from pqpp_files.visible import visible
 
 KEY = "PQPP_IMAGES_KEY"
@@ -111,18 +112,17 @@ class EndpointGenerator(Generator):
 
 def _read(text: str) -> tuple[Any, dict[str, Any]] | NoAnswer:
     """Return the image of an answer, and the prompt where the endpoint has changed it."""
-    from PIL import Image, UnidentifiedImageError
-
     try:
         answer = json_of(text)["data"][0]
         raw = base64.b64decode(answer["b64_json"], validate=True)
-        with Image.open(io.BytesIO(raw)) as image:
-            if image.width * image.height > _MOST_PIXELS:
-                return NoAnswer(f"the image has {image.width} x {image.height} pixels")
-            opened = image.convert("RGB")
     except (ValueError, TypeError, KeyError, IndexError, binascii.Error):
         return NoAnswer("what came is no image as b64_json")
-    except (OSError, UnidentifiedImageError, Image.DecompressionBombError):
+    try:
+        header = image_header(raw)
+        if header.width * header.height > _MOST_PIXELS:
+            return NoAnswer(f"the image has {header.width} x {header.height} pixels")
+        opened = open_image(raw)
+    except FileError:
         return NoAnswer("what came is no whole image")
     revised = answer.get("revised_prompt")
     return opened, {"revised_prompt": visible(revised)} if isinstance(revised, str) else {}

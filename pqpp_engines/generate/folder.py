@@ -10,6 +10,8 @@ from pathlib import Path
 
 from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
+from pqpp_files.errors import FileError
+from pqpp_files.foreign.images import image_header, open_image
 from pqpp_files.hashes import sha256_of
 from pqpp_files.paths import expanded, inside_of
 
@@ -72,8 +74,6 @@ class FolderGenerator(Generator):
         return [self._one(each) for each in wanted]
 
     def _one(self, wanted: Wanted) -> Made:
-        from PIL import Image, UnidentifiedImageError
-
         files = self._files.get(wanted.prompt_id, ())
         if wanted.index >= len(files):
             return Made(None, None, {"refused": f"no image {wanted.index} of {wanted.prompt_id}"})
@@ -84,12 +84,11 @@ class FolderGenerator(Generator):
             "source_sha256": sha256_of(path),
         }
         try:
-            with Image.open(path) as image:
-                is_png = image.format == "PNG"
-                whole = image.convert("RGB")
-        except (OSError, ValueError, UnidentifiedImageError, Image.DecompressionBombError):
+            whole, header = open_image(path), image_header(path)
+        except FileError:
             raise GenerateError(f"{path} is no whole image; remove or replace it") from None
-        return Made(path if is_png else whole, None, told, self.link)
+        as_it_is = header.format == "PNG" and header.orientation == 1
+        return Made(path if as_it_is else whole, None, told, self.link)
 
 
 def _files_of(folder: Path, ids: Set[str], patterns: Sequence[str]) -> Mapping[str, list[Path]]:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_backbones.pretrained import DTYPES, loading
 from pqpp_engines.errors import GenerateError, ImageRefusedError
+from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
+from pqpp_files.foreign.images import open_image
 from pqpp_hub import is_repository_id
 
 if TYPE_CHECKING:
@@ -245,8 +247,6 @@ class CommandGenerator(Generator):
         return [self._one(each.prompt, each.seed) for each in wanted]
 
     def _one(self, prompt: str, seed: int) -> Made:
-        from PIL import Image, UnidentifiedImageError
-
         with tempfile.TemporaryDirectory(prefix="pqpp-") as folder:
             output = Path(folder, "image.png")
             filled = {"prompt": prompt, "seed": str(seed), "output": str(output)}
@@ -274,7 +274,6 @@ class CommandGenerator(Generator):
                     f"--command: it ended with {done.returncode} ({''.join(said)})"
                 )
             try:
-                with Image.open(output) as image:
-                    return Made(image.convert("RGB"))
-            except (OSError, ValueError, UnidentifiedImageError, Image.DecompressionBombError):
+                return Made(open_image(output))
+            except FileError:
                 raise ImageRefusedError("--command: it wrote no image to {output}") from None

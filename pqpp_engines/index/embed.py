@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqpp_backbones.errors import ModelError
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.retrieve import EMBEDDING
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.paths import expanded
 from pqpp_files.shards import ERROR, MANIFEST, cell_texts, find_shards
 
@@ -86,7 +85,7 @@ class EmbedShard:
                 try:
                     path = expanded(self.image_dir or "") / texts[row]
                     vectors[row] = self.encoder.images([path], 1)[0].tolist()
-                except ModelError as error:
+                except FileError as error:
                     faults[row] = f"the image cannot be read: {in_a_line(error, named=False)}"
         kind = pa.list_(pa.float32())
         if self.image_dir and self.encoder.can_match:  # several vectors an image

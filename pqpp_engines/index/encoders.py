@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pqpp_backbones.images.open_image import open_image
 from pqpp_backbones.pretrained import load_model
 from pqpp_engines.errors import IndexingError
+from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expanded
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from pqpp_feedback.assess.agreement import agreement, agreement_in_words
 from pqpp_feedback.assess.people import PeopleSay
 from pqpp_feedback.assess.pictures import Row, open_picture
 from pqpp_feedback.errors import AssessError, ImageError
+from pqpp_files.foreign.images import image_header, open_image
 from pqpp_files.paths import expanded
 from pqpp_files.render_page import render_page
 
@@ -226,11 +227,11 @@ def _tint(text: Any, colour: str) -> str | None:
     from PIL import Image
 
     try:
-        grey = Image.open(io.BytesIO(base64.b64decode(text, validate=True)))
-        if max(grey.size) > 1024:
+        content = base64.b64decode(text, validate=True)
+        if max(image_header(content)[1:3]) > 1024:
             return None
-        alpha = grey.convert("L").point(lambda value: round(0.8 * value))
-    except (binascii.Error, TypeError, ValueError, OSError, SyntaxError):
+        alpha = open_image(content, "L").point(lambda value: round(0.8 * value))
+    except (binascii.Error, TypeError, ValueError):
         return None
     tinted = Image.new("RGBA", alpha.size, colour)
     tinted.putalpha(alpha)

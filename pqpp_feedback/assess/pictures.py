@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pqpp_backbones.errors import ModelError
-from pqpp_backbones.images.open_image import open_image
 from pqpp_feedback.errors import AssessError, ImageError
+from pqpp_files.errors import FileError
+from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expanded
 from pqpp_files.read_table import read_table
 
@@ -191,8 +190,7 @@ def read_folder(folder: str | Path) -> list[Picture]:
 
     Raises:
         AssessError: As of `find_pictures`, or an image has no prompt.
-        ModelError: An image cannot be read.
-        FileError: The table of prompts cannot be read.
+        FileError: An image or the table of prompts cannot be read.
 
     Example:
         >>> import tempfile
@@ -228,30 +226,15 @@ def open_picture(path: str | Path) -> Any:
         >>> open_picture(path).mode
         'RGB'
     """
-    from PIL import Image
-
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            opened = Image.open(path)
-            opened.draft("RGB", (LONGEST, LONGEST))  # a JPEG is decoded smaller at once
-            factor = max(opened.size) // LONGEST
-            if factor > 1 and opened.mode in ("L", "RGB"):  # before copies of it are made
-                steps = [max(1, min(factor, side // SHORTEST)) for side in opened.size]
-                opened = opened.reduce(tuple(steps))
-            image = open_image(opened)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        cause = error.__context__ if isinstance(error, ModelError) else error
-        raise ImageError(f"it could not be read ({type(cause).__name__})") from None
+        image = open_image(path, longest=LONGEST)
+    except FileError as error:
+        raise ImageError(f"it could not be read ({type(error.__context__).__name__})") from None
     width, height = image.size
     if min(image.size) < SHORTEST:
         raise ImageError(
             f"it has {width} x {height} pixels, {SHORTEST} x {SHORTEST} are the fewest"
         )
-    if max(image.size) > LONGEST:
-        scale = LONGEST / max(image.size)
-        size = tuple(max(SHORTEST, round(side * scale)) for side in image.size)
-        image = image.resize(size, Image.Resampling.BOX)
     return image
 
 

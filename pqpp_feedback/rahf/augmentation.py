@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from pqpp_files.foreign.images import open_image
+
 CROP_CHANCE, COLOUR_CHANCE, GREY_CHANCE = 0.5, 0.1, 0.1
 SMALLEST_CROP = 0.8
 BRIGHTNESS, HUE = 0.05, 0.025
@@ -76,4 +78,4 @@ def recoloured(random: np.random.Generator, image: Any) -> Any:
     found = Image.fromarray(hsv.astype(np.uint8), "HSV").convert("RGB")
     buffer = io.BytesIO()
     found.save(buffer, "jpeg", quality=quality)
-    return Image.open(buffer).convert("RGB")
+    return open_image(buffer.getvalue())

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.images.open_image import open_image
 from pqpp_feedback.checks import check_choice
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.augmentation import augment
 from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES
 from pqpp_feedback.rahf.words import prompt_words
+from pqpp_files.foreign.images import open_image
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from PIL import Image
 
 from pqpp_feedback.assess.pictures import Row, open_picture
 from pqpp_feedback.rahf.assessor import misaligned
+from pqpp_files.foreign.images import open_image
 from pqpp_files.write_beside import write_beside
 
 _TINT, _STRENGTH = (255, 40, 0), 0.65
@@ -67,7 +67,7 @@ def save_overlays(rows: Iterable[Row], images: Path, folder: Path) -> None:
     for row in rows:
         heatmaps = json.loads(row["evidence"] or "{}").get("heatmaps", {})
         for name, text in heatmaps.items():
-            grey = np.asarray(Image.open(io.BytesIO(base64.b64decode(text)))) / 255
+            grey = np.asarray(open_image(base64.b64decode(text), "L")) / 255
             image = open_picture(images / row["image"])
             with write_beside(folder / f"{row['image']}.{name}.png") as beside:
                 overlay(image, grey).save(beside)

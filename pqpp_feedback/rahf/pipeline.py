@@ -7,12 +7,12 @@ from typing import Any
 
 from transformers.pipelines.base import Pipeline
 
-from pqpp_backbones.images.open_image import open_image
 from pqpp_feedback.checks import check_count, check_share
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_feedback.rahf.overlays import heatmap_image, overlay
+from pqpp_files.foreign.images import open_image
 
 
 class RichHumanFeedbackPipeline(Pipeline):

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from transformers import BatchFeature, ProcessorMixin
 
-from pqpp_backbones.images.open_image import open_image
 from pqpp_feedback.checks import check_choice, check_pairs
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.outputs import TASK_STRINGS, VARIANTS
 from pqpp_feedback.rahf.words import SUFFIX, prompt_words
+from pqpp_files.foreign.images import open_image
 
 # What each option of transformers' processors may be here.
 _OPTIONS: dict[str, tuple[Any, ...]] = {

@@ -289,3 +289,19 @@ def test_a_full_disk_is_one_line_and_what_was_made_before_is_whole(tmp_path):
     assert {name.replace(".png", ".json") for name in images} <= set(small["left"])
     assert not [name for name in small["left"] if "pqpp-" in name or ".tmp" in name]
     assert enough["code"] == 0 and "12 images made" in enough["stderr"]
+
+
+def test_photos_from_a_folder_are_written_upright(tmp_path):
+    from PIL import Image
+
+    from pqpp_engines.generate.generators import Wanted
+
+    exif = Image.Exif()
+    exif[0x0112] = 6  # stored lying, seen standing
+    for name in ("a.png", "b.jpg", "c.png"):
+        note = {} if name == "c.png" else {"exif": exif}
+        Image.new("RGB", (30, 20)).save(tmp_path / name, **note)
+    maker = FolderGenerator(tmp_path, "m", {"a", "b", "c"}, "{prompt_id}.*")
+    made = [maker.make([Wanted(one, "", 0, 0)])[0].image for one in "abc"]
+    assert made[0].size == made[1].size == (20, 30)
+    assert made[2] == tmp_path / "c.png"  # what needs no turning is taken byte for byte

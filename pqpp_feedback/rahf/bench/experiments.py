@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_backbones.images.open_image import open_image
 from pqpp_backbones.pretrained import load_processor, usual_device
 from pqpp_feedback.assess.tables import FIGURE_STYLES, Figures, csv_text, figures_text
 from pqpp_feedback.checks import check_choice, check_count
@@ -19,6 +18,7 @@ from pqpp_feedback.rahf.bench import evaluation
 from pqpp_feedback.rahf.examples import Examples, counted, is_published, load_split, map_array
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import SCORES
+from pqpp_files.foreign.images import open_image
 
 
 def bench_richhf(

@@ -14,10 +14,10 @@ from transformers.utils import ModelOutput
 
 from pqpp_backbones.checkpoint import CARD
 from pqpp_backbones.errors import CheckpointError
-from pqpp_backbones.images.open_image import open_image
 from pqpp_backbones.pretrained import loading
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_files.extras import needing
+from pqpp_files.foreign.images import open_image
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import whole_folder
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy import ndimage
 
-from pqpp_backbones.images.open_image import open_image
 from pqpp_feedback.checks import check_choice, check_count
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
+from pqpp_files.foreign.images import open_image
 
 _ALLOWED = {"generator": (), "mask_image": (), "output_type": ("pil",), "return_dict": (True,)}
 """Options for the pipeline that are set here, or that must give images to choose among."""

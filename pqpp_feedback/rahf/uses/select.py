@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pqpp_backbones.images.open_image import open_image
 from pqpp_feedback.assess.pictures import METADATA
 from pqpp_feedback.checks import check_choice
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import SCORES
+from pqpp_files.foreign.images import open_image
 from pqpp_files.write_beside import whole_folder
 
 

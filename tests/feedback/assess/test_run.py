@@ -303,3 +303,22 @@ def test_a_pipe_among_the_images_is_passed_over(tmp_path):
     os.mkfifo(tmp_path / "b.png")
     found, _ = find_pictures(tmp_path)
     assert [one.image_id for one in found] == ["a.png"]
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_rotated_photo_is_assessed_upright(orientation, tmp_path):
+    """Its upper half is red as it is seen."""
+    from PIL import Image, ImageOps
+
+    from pqpp_feedback.assess.pictures import open_picture
+
+    exif, upright = Image.Exif(), np.zeros((40, 30, 3), np.uint8)
+    upright[:20, :, 0] = 250
+    exif[0x0112] = orientation
+    undone = {5: 5, 6: 8, 7: 7, 8: 6}.get(orientation, orientation)  # turning back stores it
+    beside = Image.Exif()
+    beside[0x0112] = undone
+    stored = Image.fromarray(upright)
+    stored.info["exif"] = beside.tobytes()
+    ImageOps.exif_transpose(stored).save(tmp_path / "a.png", exif=exif)
+    assert np.array_equal(np.asarray(open_picture(tmp_path / "a.png")), upright)

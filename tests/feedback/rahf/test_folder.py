@@ -147,7 +147,7 @@ def test_options_are_checked_before_the_model_is_loaded(tmp_path, options, said,
 def test_grey_values_of_16_bit_are_scaled(tmp_path):
     import numpy as np
 
-    from pqpp_backbones.images.open_image import open_image
+    from pqpp_files.foreign.images import open_image
 
     grey = np.array([[0, 128, 129, 257, 32896, 65535]], dtype=np.uint16)
     Image.fromarray(grey).save(tmp_path / "grey.png")

@@ -1,0 +1,168 @@
+"""Images: opened once, here, upright and in a settled mode and size, for whoever looks at them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pqpp_files.errors import FileError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "PPM", "WEBP", "TIFF")
+"""As Pillow calls them. Others start programs (EPS), or come from no camera and no generator."""
+_ORIENTATION = 0x0112  # the tag of EXIF
+_FEWEST = 8  # pixels of a side that a smaller image keeps
+
+
+class ImageHeader(NamedTuple):
+    """What a file of an image says of itself.
+
+    Attributes:
+        format: As Pillow calls it, like `PNG`; `MPO` for a JPEG with further images in it.
+        width: In pixels, of the image as it is seen, orientation undone.
+        height: Likewise.
+        orientation: Of EXIF: 1 where the stored pixels are upright, up to 8.
+    """
+
+    format: str
+    width: int
+    height: int
+    orientation: int
+
+
+def image_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
+    """Return what an image says of itself, without its pixels.
+
+    Args:
+        value: A path, or what the file holds.
+
+    Raises:
+        FileError: It is no image of `FORMATS`, or of more pixels than Pillow allows (178,956,970).
+
+    Example:
+        >>> image_header(b"P6 3 2 255 ..................")
+        ImageHeader(format='PPM', width=3, height=2, orientation=1)
+    """
+    import PIL  # noqa: F401 - what lacks is no fault of the image
+
+    with _explained(value), _opened(value) as image:
+        if image.format == "TIFF":
+            image.load()  # which is when Pillow turns it
+        orientation = _orientation_of(image)
+        width, height = image.size if orientation < 5 else image.size[::-1]
+        return ImageHeader(str(image.format), width, height, orientation)
+
+
+def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Image:
+    """Return an image upright, in RGB or grey, no larger than asked for.
+
+    The orientation that EXIF tells is undone, of an animation the first frame is taken, and grey
+    values of 16 bit are scaled to 8.
+
+    Args:
+        value: A path, the bytes of a file, an image of PIL, an array of 8 bit or a grey one of 16,
+            or a mapping with `path` or `bytes`, as `datasets` has images.
+        mode: `RGB` or `L`.
+        longest: Pixels of the longer side at most; a larger image is made smaller, each side kept
+            at 8 pixels where it had them.
+
+    Raises:
+        FileError: It is none of these, cannot be read whole, or has more pixels than Pillow allows
+            (178,956,970); a path is named.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> path, turned = Path(tempfile.mkdtemp()) / "a.jpg", Image.Exif()
+        >>> turned[0x0112] = 6  # the camera was held upright
+        >>> Image.new("RGB", (40, 30)).save(path, exif=turned)
+        >>> open_image(path).size, open_image(path, "L", longest=20).size
+        ((30, 40), (15, 20))
+    """
+    from PIL import Image
+
+    if isinstance(value, Mapping):
+        value = value.get("path") if value.get("bytes") is None else value["bytes"]
+    with _explained(value), _opened(value) as image:
+        if longest:
+            image.draft("RGB", (longest, longest))  # a JPEG is decoded smaller at once
+        image.load()
+        turn = _turns()[_orientation_of(image)]
+        factor = max(image.size) // (longest or max(image.size))
+        if factor > 1 and image.mode in ("L", "RGB"):  # before copies of it are made
+            image = image.reduce(tuple(max(1, min(factor, side // _FEWEST)) for side in image.size))
+        image = _in_8_bit(image).convert(mode)
+        if longest and max(image.size) > longest:
+            scale = longest / max(image.size)
+            size = tuple(max(min(_FEWEST, side), round(side * scale)) for side in image.size)
+            image = image.resize(size, Image.Resampling.BOX)
+        for key in ("exif", "xmp", "XML:com.adobe.xmp", "Raw profile type exif"):
+            image.info.pop(key, None)  # else it would be turned again
+        return image if turn is None else image.transpose(turn)
+
+
+@contextlib.contextmanager
+def _explained(value: Any) -> Iterator[None]:
+    """Turn whatever an image makes of Pillow into one line; its warnings are none of a user's."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except Exception as error:
+        which = f"the image {value}" if isinstance(value, (str, os.PathLike)) else "an image"
+        raise FileError(
+            f"{which} could not be read ({type(error).__name__}); give images, paths or arrays "
+            "of 8 bit, or grey ones of 16"
+        ) from None
+
+
+@contextlib.contextmanager
+def _opened(value: Any) -> Iterator[Any]:
+    from PIL import Image
+
+    if isinstance(value, Image.Image):
+        yield value
+    elif isinstance(value, (str, os.PathLike, bytes)):
+        if not isinstance(value, bytes) and not Path(value).is_file():
+            raise FileNotFoundError(value)  # also a pipe, which would be waited for
+        source = io.BytesIO(value) if isinstance(value, bytes) else value
+        with Image.open(source, formats=FORMATS) as image:
+            yield image
+    else:
+        yield Image.fromarray(value)
+
+
+def _orientation_of(image: Any) -> int:
+    try:
+        orientation = image.getexif().get(_ORIENTATION, 1)
+    except Exception:  # a damaged note beside sound pixels
+        return 1
+    return orientation if orientation in range(1, 9) else 1
+
+
+def _turns() -> tuple[Any, ...]:
+    """Return what undoes each orientation, by its number."""
+    from PIL.Image import Transpose as T
+
+    mirrored, upside_down = (T.FLIP_LEFT_RIGHT, T.ROTATE_180), (T.FLIP_TOP_BOTTOM, T.TRANSPOSE)
+    return (None, None, *mirrored, *upside_down, T.ROTATE_270, T.TRANSVERSE, T.ROTATE_90)
+
+
+def _in_8_bit(image: Any) -> Any:
+    """Return a grey image of 16 bit scaled to 8; pillow itself would cut all above 255."""
+    # Older versions of pillow open such a PNG in the mode of 32 bit.
+    is_png = image.mode == "I" and image.format == "PNG"
+    if not (is_png or image.mode.startswith("I;16")):
+        return image
+    import numpy as np
+    from PIL import Image
+
+    grey = (np.asarray(image).astype(np.int64) + 128) // 257
+    return Image.fromarray(grey.astype(np.uint8))

@@ -1,0 +1,148 @@
+"""Images are opened upright, in one mode and no larger than asked; damaged ones end in a line."""
+
+import io
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+Image = pytest.importorskip("PIL.Image")
+
+from pqpp_files.errors import FileError  # noqa: E402
+from pqpp_files.foreign.images import image_header, open_image  # noqa: E402
+
+# Which edge of the image that is seen the first row and the first column hold (EXIF 2.3, 4.6.4).
+EDGES = {
+    1: ("top", "left"),
+    2: ("top", "right"),
+    3: ("bottom", "right"),
+    4: ("bottom", "left"),
+    5: ("left", "top"),
+    6: ("right", "top"),
+    7: ("right", "bottom"),
+    8: ("left", "bottom"),
+}
+
+
+def seen():
+    """An image of 24 x 16 whose quarters differ."""
+    pixels = np.zeros((16, 24, 3), np.uint8)
+    pixels[:8, :12], pixels[:8, 12:], pixels[8:, :12] = (250, 0, 0), (0, 250, 0), (0, 0, 250)
+    return pixels
+
+
+def stored(pixels, orientation):
+    """Lay the pixels of what is seen out as a camera stores them."""
+    rows, columns = EDGES[orientation]
+    lines = pixels if rows in ("top", "bottom") else pixels.swapaxes(0, 1)
+    lines = lines[::-1] if rows in ("bottom", "right") else lines
+    return lines[:, ::-1] if columns in ("bottom", "right") else lines
+
+
+def turned(pixels, orientation, kind="PNG", **options):
+    """Return the bytes of a file whose EXIF tells an orientation."""
+    exif, buffer = Image.Exif(), io.BytesIO()
+    exif[0x0112] = orientation
+    image = Image.fromarray(np.ascontiguousarray(stored(pixels, orientation)))
+    image.save(buffer, kind, exif=exif, **options)
+    return buffer.getvalue()
+
+
+KINDS = {"PNG": {}, "JPEG": {"quality": 100, "subsampling": 0}, "WEBP": {"lossless": True}}
+KINDS |= {"TIFF": {}}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("orientation", EDGES)
+def test_every_orientation_is_undone_once(orientation, kind, tmp_path):
+    content = turned(seen(), orientation, kind, **KINDS[kind])
+    (tmp_path / "a").write_bytes(content)
+    forms = (
+        content,
+        tmp_path / "a",
+        str(tmp_path / "a"),
+        {"bytes": content},
+        {"path": tmp_path / "a"},
+    )
+    for form in (*forms, Image.open(io.BytesIO(content)), open_image(content)):
+        image = open_image(form)
+        assert image.mode == "RGB" and image.size == (24, 16)
+        assert np.abs(np.asarray(image).astype(int) - seen()).max() < 8
+    header = image_header(content)
+    assert (header.format, header.width, header.height) == (kind, 24, 16)
+    assert kind == "TIFF" or header.orientation == orientation
+    grey = np.asarray(open_image(content, "L")).astype(int)
+    assert np.abs(grey - np.asarray(Image.fromarray(seen()).convert("L"))).max() < 8
+
+
+@pytest.mark.parametrize("orientation", EDGES)
+def test_a_large_image_is_made_smaller_and_stays_upright(orientation):
+    pixels = np.kron(seen(), np.ones((40, 40, 1), np.uint8))
+    for kind, options in KINDS.items():
+        small = open_image(turned(pixels, orientation, kind, **options), longest=24)
+        assert small.size == (24, 16)
+        assert np.abs(np.asarray(small).astype(int) - seen()).max() < 12, kind
+
+
+def test_sides_of_a_strip_stay_and_small_images_are_left_alone():
+    strip = np.zeros((8, 10_000), np.uint8)
+    assert open_image(strip, longest=1000).size == (1000, 8)
+    assert open_image(strip[:3], longest=1000).size == (1000, 3)
+    assert open_image(strip[:, :9], longest=1000).size == (9, 8)
+
+
+def test_a_damaged_note_or_an_orientation_that_is_none_changes_no_pixel():
+    for orientation in (0, 9, 400):
+        exif, buffer = Image.Exif(), io.BytesIO()
+        exif[0x0112] = orientation
+        Image.fromarray(seen()).save(buffer, "PNG", exif=exif)
+        assert np.array_equal(open_image(buffer.getvalue()), seen())
+    buffer = io.BytesIO()
+    Image.fromarray(seen()).save(buffer, "PNG", exif=b"Exif\0\0MM\0*\0\0\0\x08\xff")
+    assert np.array_equal(open_image(buffer.getvalue()), seen())
+
+
+def test_other_modes_have_settled_values():
+    for mode, expected in (("LA", 100), ("RGBA", 100), ("CMYK", 155), ("1", 255), ("I;16", 0)):
+        image = Image.new(mode, (9, 9), {"1": 1, "I;16": 100}.get(mode) or (100,) * len(mode))
+        assert open_image(image).getpixel((0, 0))[0] == expected or mode == "CMYK"
+        assert open_image(image).mode == "RGB" and open_image(image, "L").mode == "L"
+
+
+def test_what_starts_programs_is_no_image_and_a_pipe_is_not_waited_for(tmp_path):
+    import os
+
+    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
+    os.mkfifo(tmp_path / "pipe.png")
+    for name in ("a.png", "pipe.png", "none.png", ".", "a\0b"):
+        with pytest.raises(FileError, match="could not be read"):
+            open_image(tmp_path / name)
+        with pytest.raises(FileError, match="could not be read"):
+            image_header(tmp_path / name)
+    for form in (None, 7, [], {}, {"path": None}, b"", object()):
+        with pytest.raises(FileError, match="an image could not be read"):
+            open_image(form)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "GIF", "BMP", "PPM"])
+def test_damaged_images_end_in_a_line_and_warn_of_nothing(kind):
+    exif, buffer = Image.Exif(), io.BytesIO()
+    exif[0x0112] = 6
+    options = {"exif": exif} if kind in KINDS else {}
+    Image.fromarray(seen()).save(buffer, kind, **options)
+    whole, draw, refused = buffer.getvalue(), random.Random(7), 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(150):
+            content = bytearray(whole)
+            for _ in range(draw.randint(1, 8)):
+                content[draw.randrange(len(content))] = draw.randrange(256)
+            content = bytes(content[: draw.choice([len(content), draw.randrange(len(content))])])
+            try:
+                assert open_image(content, longest=100).mode == "RGB"
+                image_header(content)
+            except FileError as error:
+                refused += 1
+                assert "\n" not in str(error)
+    assert refused > 30
