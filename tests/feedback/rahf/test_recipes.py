@@ -7,7 +7,6 @@ pytest.importorskip("accelerate", reason="training needs accelerate")
 
 from support.tiny_models import load_script
 
-from pqpp_backbones.errors import ModelError
 from pqpp_backbones.training.options import HubOptions
 from pqpp_files.errors import FileError
 from pqpp_files.options.option import RecipeError
@@ -169,7 +168,7 @@ def test_damaged_images_are_told_before_the_pipeline_is_loaded(tmp_path):
         (tmp_path / f"{name}.txt").write_text("a cat")
     (tmp_path / "none").mkdir()  # of a pipeline
     recipe = script.LoraRecipe(image_dir=str(tmp_path), model=str(tmp_path / "none"))
-    with pytest.raises(ModelError, match=r"the image .*a\.png could not be read"):
+    with pytest.raises(FileError, match=r"the image .*a\.png could not be read"):
         script.finetune(recipe)
 
 
