@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.foreign import check_foreign, field_of, read_foreign_json
+from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.full_disk import require_room
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
@@ -117,13 +118,7 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
             f"{path} is damaged or belongs to another {CONFIG} (its sha256 differs); save or "
             "download the predictor again"
         )
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    try:
-        return load(content)
-    except (SafetensorError, KeyError, ValueError, TypeError) as error:
-        raise _unreadable(path, error) from None
+    return load_tensors(content, str(path), CheckpointError)
 
 
 def check_tensors(

@@ -9,7 +9,6 @@ built, against the files that hold its weights.
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import stat
 import threading
@@ -18,6 +17,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pqpp_backbones.errors import CheckpointError
+from pqpp_files.errors import FileError
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.visible import visible
 
 _AGAIN = "save or download it again"
@@ -27,7 +28,6 @@ _CODE_KEYS = frozenset({"auto_map", "custom_pipelines", "custom_pipeline", "cust
 # labels, and of what a file of weights tells of 200,000 tensors.
 _MOST, _MOST_OF_CONFIG = (64_000_000, 3_000_000), (8_000_000, 200_000)
 _MOST_OF_HEADER = (16_000_000, 1_600_000)
-_DEEPEST = 64
 # A tokenizer's replacements may lengthen a text so many times in all; known ones don't at all.
 _MOST_GROWTH = 1000
 # What an image or a text may be brought to, in pixels a side or in tokens.
@@ -124,13 +124,11 @@ def _parsed(path: Path, file: BinaryIO, most: tuple[int, int], length: int | Non
             f"{visible(str(path))} is larger than those of any known model; {_AGAIN}"
         )
     try:
-        return json.loads(content)
-    except RecursionError:
-        raise _too_deep(path) from None
-
-
-def _too_deep(path: Path) -> CheckpointError:
-    return CheckpointError(f"{visible(str(path))} is nested too deeply; {_AGAIN}")
+        return parse_json(content, str(path))
+    except FileError as error:
+        if isinstance(error.__context__, RecursionError):
+            raise CheckpointError(f"{path} is nested too deeply; {_AGAIN}") from None
+        raise
 
 
 def field_of(path: Path, name: str) -> str | None:
@@ -161,19 +159,17 @@ def mappings_in(path: Path) -> Iterator[dict[str, Any]]:
         CheckpointError: It is too large or too deep.
     """
     try:
-        left: list[tuple[Any, int]] = [([read_foreign_json(path)], 0)]
+        left: list[Any] = [[read_foreign_json(path)]]
     except CheckpointError:
         raise
     except (OSError, ValueError):
         return  # what reads it says what is wrong
     while left:
-        value, depth = left.pop()
-        if depth > _DEEPEST:
-            raise _too_deep(path)
+        value = left.pop()
         if isinstance(value, dict):
             yield value
             value = [v for key, v in value.items() if key != "vocab" or not _is_words(v)]
-        left += [(inner, depth + 1) for inner in value if isinstance(inner, dict | list)]
+        left += [inner for inner in value if isinstance(inner, dict | list)]
 
 
 def _is_words(value: Any) -> bool:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark, features_of, named_files
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.tables import REMEDY, Column, read_csv, read_json
+from pqpp_datasets.tables import REMEDY, Column, read_csv, read_form
 
 SPLITS = ("conceptual", "descriptive")
 DEFAULT_RULE = "unanimous"
@@ -78,7 +78,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     rule = label_rule(options.get("relevance_rule") or DEFAULT_RULE)
     paths = [folder / path for path in files(folder, split)]
     forms = ("conqa queries", "conqa votes", "conqa rephrasings")
-    queries, votes, rephrasings = map(read_json, paths, forms)
+    queries, votes, rephrasings = map(read_form, paths, forms)
     for path, found in zip(paths[1:], (votes, rephrasings), strict=True):
         _refuse_other_queries(path, found, queries)
     rows = [

@@ -14,6 +14,7 @@ from filelock import FileLock
 
 from pqpp_datasets.errors import DownloadError
 from pqpp_datasets.sources import Release, Source
+from pqpp_files.foreign.json_values import read_json
 from pqpp_files.full_disk import is_full
 from pqpp_files.hashes import sha256_of
 from pqpp_files.write_beside import write_whole
@@ -102,8 +103,8 @@ def _read_lock(folder: Path) -> dict[str, str]:
     if not path.exists():
         return {}
     try:
-        return dict(json.loads(path.read_text("utf-8")))
-    except ValueError as error:
+        return dict(read_json(path))
+    except (TypeError, ValueError) as error:
         raise DownloadError(
             f"{path}: damaged ({error}); remove the folder {folder} to download everything anew"
         ) from None

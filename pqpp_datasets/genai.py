@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark, features_of, named_files
-from pqpp_datasets.tables import read_json
+from pqpp_datasets.tables import read_form
 from pqpp_datasets.target_columns import exact_mean, targets_for
 
 # Our name of a generator -> the file's.
@@ -52,7 +52,7 @@ _SCHEMA = pa.schema(
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts, in the order of the published file."""
     rows = []
-    for key, entry in read_json(folder / _FILE, "genai").items():
+    for key, entry in read_form(folder / _FILE, "genai").items():
         ratings = {ours: entry["models"][theirs] for ours, theirs in MODELS.items()}
         means = {f"{name}_rating": _mean(some) for name, some in ratings.items()}
         rows.append(

@@ -6,7 +6,6 @@ small grammar and every score is a formula of the caption plus noise. Its rows s
 """
 
 import itertools
-import json
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,12 +15,13 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.pqpp import SPLITS, features, table_of
+from pqpp_files.foreign.json_values import read_json
 
 SEED = 20240610
 _SIZES = {"train": 240, "validation": 80, "test": 80}
 
 # Each word with how hard it makes an image to generate, and how rare it is in a collection (0..1).
-_WORDS = json.loads(Path(__file__).with_name("sample_words.json").read_text("utf-8"))
+_WORDS = read_json(Path(__file__).with_name("sample_words.json"))
 
 
 def read(folder: Path | None, split: str, options: Mapping[str, object]) -> pa.Table:

@@ -12,9 +12,9 @@ from types import ModuleType
 import numpy as np
 
 from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
-from pqpp_files.arrays import load_array
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
+from pqpp_files.foreign.arrays import load_array
 from pqpp_hub.pull import cached_if_unreachable
 from pqpp_hub.reasons import reason_behind
 

@@ -1,9 +1,10 @@
 """The published files of each benchmark: where they are and what they weigh."""
 
 import functools
-import json
 from dataclasses import dataclass
 from pathlib import Path
+
+from pqpp_files.foreign.json_values import read_json
 
 HEAD_BYTES = 1024
 
@@ -49,6 +50,6 @@ def release(folder: str) -> Release:
         >>> release("pqpp/v1.0").file("dataset/train.csv").bytes
         847910
     """
-    pinned = json.loads(Path(__file__).with_name("sources.json").read_text("utf-8"))
+    pinned = read_json(Path(__file__).with_name("sources.json"))
     entry = pinned.get(folder, {"commit": "none", "files": []})
     return Release(folder, entry["commit"], tuple(Source(**s) for s in entry["files"]))

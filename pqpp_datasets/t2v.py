@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark, features_of, named_files
-from pqpp_datasets.tables import read_json
+from pqpp_datasets.tables import read_form
 from pqpp_datasets.target_columns import exact_mean, targets_for
 
 MODELS = ("floor33", "gen2", "modelscope", "pika", "zeroscope")
@@ -43,7 +43,7 @@ _SCHEMA = pa.schema(
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts, in the order of the published file."""
     rows = []
-    for key, entry in read_json(folder / _FILE, "t2v").items():
+    for key, entry in read_form(folder / _FILE, "t2v").items():
         ratings = {name: float(value) for name, (value,) in entry["models"].items()}
         rows.append(
             {

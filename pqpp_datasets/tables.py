@@ -5,7 +5,6 @@ in `forms.schema.json`, by the name of its form.
 """
 
 import functools
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_files.errors import FileError
-from pqpp_files.json_values import text_of, value_parser
+from pqpp_files.foreign.json_values import read_json, text_of, value_parser
 from pqpp_files.read_table import read_table
 
 REMEDY = "restore the file as published, or correct that line"
@@ -161,7 +160,7 @@ def read_text(path: Path) -> str:
         raise not_as_published(error) from None
 
 
-def read_json(path: Path, form: str) -> Any:
+def read_form(path: Path, form: str) -> Any:
     """Return what a JSON file holds; a key that stands twice in one object is refused.
 
     Args:
@@ -176,10 +175,10 @@ def read_json(path: Path, form: str) -> Any:
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.json"
         >>> _ = path.write_text('{"0": {"61512": [3, 0, 0]}}')
-        >>> read_json(path, "conqa votes")
+        >>> read_form(path, "conqa votes")
         {'0': {'61512': [3, 0, 0]}}
     """
-    found = parse_json(read_text(path), str(path))
+    found = parse_published(read_text(path), str(path))
     refuse_other_form(found, form, str(path))
     return found
 
@@ -209,11 +208,10 @@ def refuse_other_form(found: Any, form: str, name: str, remedy: str = REMEDY) ->
 def _validator(form: str) -> Any:
     from jsonschema import Draft202012Validator
 
-    forms = Path(__file__).with_name("forms.schema.json").read_text("utf-8")
-    return Draft202012Validator(json.loads(forms)[form])
+    return Draft202012Validator(read_json(Path(__file__).with_name("forms.schema.json"))[form])
 
 
-def parse_json(text: str, name: str, line: int = 1) -> Any:
+def parse_published(text: str, name: str, line: int = 1) -> Any:
     """Return what a JSON text holds.
 
     Args:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqpp_datasets.errors import OptionError
+from pqpp_files.foreign.json_values import parse_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -374,7 +375,7 @@ def _told(feature: Any) -> Mapping[str, Any] | None:
     if not isinstance(text, str) or not is_number(feature):
         return None
     try:
-        told = json.loads(text)
+        told = parse_json(text)
     except ValueError:
         return None  # somebody's own id
     told = told.get(_KEY) if isinstance(told, dict) else None

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark, features_of, named_files
 from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.tables import REMEDY, read_json
+from pqpp_datasets.tables import REMEDY, read_form
 from pqpp_datasets.target_columns import exact_mean
 
 CITATION = """@inproceedings{kim2024confidence,
@@ -42,7 +42,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the judged images of one set, in the order of the published file."""
     path = folder / files(folder, split)[0]
     rows = []
-    for key, entry in read_json(path, "tia2").items():
+    for key, entry in read_form(path, "tia2").items():
         if entry["image"] != key:
             raise DataFileError(
                 f"{path}, {key:.40}: image is {entry['image']!r:.40}, its own name is allowed; "

@@ -1,12 +1,12 @@
 """What to say where an optional package is not installed: the command that installs it."""
 
 import contextlib
-import json
 import re
 from collections.abc import Iterator
 from importlib import metadata
 
 from pqpp_files.errors import MissingExtraError
+from pqpp_files.foreign.json_values import parse_json
 
 _EXTRAS = {
     **dict.fromkeys(("torch", "transformers", "accelerate", "peft"), "models"),
@@ -133,7 +133,7 @@ def _source() -> str | None:
 def _direct_url() -> dict[str, str]:
     """Return what pip noted of an install that came from no package index, else nothing."""
     try:
-        found = json.loads(metadata.distribution("pqpp").read_text("direct_url.json") or "")
+        found = parse_json(metadata.distribution("pqpp").read_text("direct_url.json") or "")
         return {"url": str(found["url"]), **found.get("vcs_info", {})}
     except (ValueError, KeyError, TypeError, AttributeError):
         return {}

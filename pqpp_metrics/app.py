@@ -6,6 +6,7 @@ import ast
 import json
 from typing import TYPE_CHECKING, Any
 
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_hub.space import blank_page, said_here, serve_page, telling
 from pqpp_metrics.load import metric_card
 
@@ -51,7 +52,7 @@ def metric_page(name: str) -> gradio.Blocks:
 
         def compute(*texts):
             named = zip(arguments, texts, strict=True)
-            return metric.compute(**{key: json.loads(text) for key, text in named if text})
+            return metric.compute(**{key: parse_json(text) for key, text in named if text})
 
         gradio.Markdown(card)
         boxes = [gradio.Textbox(example.get(key, ""), label=f"{key} (JSON)") for key in arguments]

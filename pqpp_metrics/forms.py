@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_metrics.errors import InputFormError, MetricInputError
 from pqpp_metrics.functional._categories import as_labels, group_codes, kind_of, label_array
 from pqpp_metrics.functional._containers import Values, to_numpy, unwrapped
@@ -247,7 +248,7 @@ def from_json(values: Any) -> Any:
     """
     if isinstance(values, list):
         return [from_json(value) for value in values]
-    return json.loads(values, object_hook=lambda label: uuid.UUID(label["uuid"]))
+    return parse_json(values, object_hook=lambda label: uuid.UUID(label["uuid"]))
 
 
 def plain(value: Any) -> Any:

@@ -7,17 +7,18 @@ reads it, and what that model's `save_pretrained` writes is read here.
 from __future__ import annotations
 
 import importlib
-import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pqpp_backbones.checkpoint import CARD, CONFIG, EXTRA_FILES, WEIGHTS, Tensors
+from pqpp_backbones.checkpoint import CONFIG, EXTRA_FILES, WEIGHTS, Tensors
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.foreign import building_within
 from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.extras import needing
+from pqpp_files.foreign.arrays import load_tensors
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_hub.card import render_card
 from pqpp_models import registration
 from pqpp_models.predictor import Predictor
@@ -116,7 +117,7 @@ class TorchPredictor(Predictor):
         return cls(model, processor, details)
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
-        config = json.loads(self.model.config.to_json_string())
+        config = parse_json(self.model.config.to_json_string())
         config["architectures"] = [type(self.model).__name__]
         if self.details:
             config["training"] = self.details
@@ -241,17 +242,7 @@ def _described(folder: Path, model_class: Any, config: Any) -> Any:
 
 def _read_unhashed(folder: Path) -> dict[str, Any]:
     """Read weights that transformers wrote: without a hash in the configuration."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    path = folder / WEIGHTS
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(
-            f"{path} is missing or not a readable safetensors file ({type(error).__name__}); "
-            f"give a folder with {CONFIG}, {WEIGHTS} and {CARD}"
-        ) from None
+    return load_tensors(folder / WEIGHTS, "", CheckpointError, "torch")
 
 
 def parameter_count(model: Any) -> str:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_backbones.training.script import or_exit, script_imports
+from pqpp_files.foreign.json_values import read_json
+from pqpp_files.paths import expanded
 
 with script_imports("train_static"):
     import torch
@@ -65,7 +67,7 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
 def read_studies(path: str) -> dict[str, Any]:
     """Return the table that --leave_one_out wrote."""
     try:
-        return dict(json.loads(Path(path).expanduser().read_text("utf-8"))["studies"])
+        return dict(read_json(expanded(path))["studies"])
     except (OSError, ValueError, LookupError, TypeError):
         raise RecipeError(
             f"`card_table` is {path!r:.80}, which holds no table of studies; name a file that "

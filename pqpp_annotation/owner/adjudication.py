@@ -13,6 +13,7 @@ from pqpp_annotation.simulate import single_choices
 from pqpp_annotation.store.tables import Adjudication, Answer, Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction, reads, writes
 from pqpp_annotation.study.study import Study
+from pqpp_files.foreign.json_values import parse_json
 
 _MOST_ITEM = 2**62
 
@@ -135,8 +136,8 @@ def decide(db: Transaction, case: Case, person_id: int, image: str, choice: str)
     value = None
     if choice:
         try:
-            value = allowed[json.dumps(json.loads(choice), sort_keys=True)]
-        except (ValueError, KeyError, RecursionError):
+            value = allowed[json.dumps(parse_json(choice), sort_keys=True)]
+        except (ValueError, KeyError):
             raise AnswerError("this is none of the choices; load the page again") from None
     same = Adjudication.item_image_id.is_not_distinct_from(part.image_id)
     db.execute(delete(Adjudication).where(Adjudication.item_id == case.item.id, same))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Pe
 from pqpp_annotation.store.transactions import Transaction
 from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.votes.votes import Votes
+from pqpp_files.foreign.json_values import parse_json
 
 if TYPE_CHECKING:
     import pandas
@@ -92,7 +92,7 @@ class Ledger:
         types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
         new = _table(db, query.where(Answer.id > last).order_by(Answer.id), seconds=float, **types)
         codes, texts = pandas.factorize(new.pop("value"))  # most answers are a few texts
-        labels = [self._kind.label(json.loads(text)) for text in texts]
+        labels = [self._kind.label(parse_json(text)) for text in texts]
         new["label"] = np.array(labels, float)[codes]
         if known is None or new.empty:
             return new if known is None else known

@@ -21,6 +21,7 @@ from pqpp_annotation.store.assignments import (
 from pqpp_annotation.store.tables import Answer, Asset, Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Store, Transaction, reads, writes
 from pqpp_annotation.study.items import REFERENCE
+from pqpp_files.foreign.json_values import parse_json
 
 _MOST_VALUE = 200_000
 _MOST_SECONDS = 86_400.0
@@ -89,7 +90,7 @@ def save_answer(
     before = update(Answer).where(Answer.assignment_id == assignment.id, about, Answer.current)
     db.execute(before.values(current=False))
     answer = Answer(assignment_id=assignment.id, item_image_id=image_id, client_id=client_id)
-    answer.value, answer.seconds, answer.created = json.loads(text), float(seconds), db.now()
+    answer.value, answer.seconds, answer.created = parse_json(text), float(seconds), db.now()
     db.add(answer)
     is_complete = len({*shown.answers, image_id}) >= len(image_ids)
     _finish(db, assignment, person, is_complete)

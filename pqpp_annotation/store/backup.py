@@ -1,8 +1,6 @@
 """A copy of a study's database as one SQLite file, made while people work."""
 
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import insert, select
@@ -12,6 +10,7 @@ from pqpp_annotation.store import schema
 from pqpp_annotation.store.engine import make_engine, sqlite_url
 from pqpp_annotation.store.tables import StudyTable
 from pqpp_annotation.store.transactions import Store
+from pqpp_files.foreign.databases import open_sqlite
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import write_beside
 
@@ -55,7 +54,7 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
             _copy_file(Path(store.name), beside)
         else:
             _copy_rows(store, beside)
-        with closing(sqlite3.connect(beside)) as copy:
+        with open_sqlite(beside) as copy:
             copy.execute("PRAGMA journal_mode=DELETE")  # nothing is left beside it
             if copy.execute("PRAGMA quick_check").fetchone() != ("ok",):
                 raise StoreError(f"{store.name} is damaged; go back to an older backup")
@@ -63,7 +62,7 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
 
 
 def _copy_file(source: Path, target: Path) -> None:
-    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+    with open_sqlite(source) as old, open_sqlite(target) as new:
         old.backup(new)
 
 

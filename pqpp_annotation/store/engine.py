@@ -1,6 +1,5 @@
 """Where a study's database is, and how SQLAlchemy speaks to it."""
 
-import json
 import os
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from sqlalchemy.exc import ArgumentError
 
 from pqpp_annotation.errors import StoreError
 from pqpp_files.extras import needing
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.paths import expanded
 
 BUSY_SECONDS = 10
@@ -103,11 +103,11 @@ def make_engine(url: URL, references: bool = True) -> Engine:
 def _loaded(text: str | bytes) -> Any:
     """Return what a text of JSON says; most of a quarter of a million answers are a few texts."""
     if len(text) > _SHORT:
-        return json.loads(text)
+        return parse_json(text)
     value = _loaded_once(text)
     return dict(value) if isinstance(value, dict) else value
 
 
 @lru_cache(maxsize=4096)
 def _loaded_once(text: str | bytes) -> Any:
-    return json.loads(text)
+    return parse_json(text)

@@ -106,7 +106,8 @@ def measure_image(content: bytes) -> tuple[str, int, int] | str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a large one is told below
-            with Image.open(io.BytesIO(content), formats=tuple(MEDIA_TYPES)) as image:
+            kinds = tuple(MEDIA_TYPES)
+            with Image.open(io.BytesIO(content), formats=kinds) as image:  # noqa: TID251
                 width, height = image.size
                 if width * height > MOST_PIXELS:
                     return f"it has {width * height:,} pixels; {MOST_PIXELS:,} are allowed"

@@ -12,10 +12,10 @@ from typing import Any
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds import TaskKind, task_kind
 from pqpp_datasets.own_benchmark.options import BEST, MIN_KAPPA, MIN_REFERENCE_SHARE
+from pqpp_files.foreign.yaml_values import read_yaml
 from pqpp_files.options.option import NEEDED, Options, RecipeError, option
 from pqpp_files.options.recipe import build_recipe
 from pqpp_files.paths import expanded
-from pqpp_files.read_yaml import read_yaml
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pqpp_backbones.errors import ModelError
+from pqpp_files.foreign.json_values import parse_json
 
 CHARACTERS_A_TOKEN = 3.0
 """A careful guess, used before a reply tells how many tokens there were."""
@@ -173,10 +174,7 @@ def json_of(text: str) -> Any:
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:
         text = text[text.index("\n") : -3]
-    try:
-        return json.loads(text, parse_constant=_no_number)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    return parse_json(text, "the reply", parse_constant=_no_number)
 
 
 def _no_number(name: str) -> Any:

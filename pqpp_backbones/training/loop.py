@@ -26,7 +26,7 @@ from accelerate.utils import (
     gather_object,
 )
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save
+from safetensors.torch import save
 from torch.utils.data import DataLoader
 from tqdm.auto import tqdm
 
@@ -37,6 +37,7 @@ from pqpp_backbones.training.publish import check_push
 from pqpp_backbones.training.state import BEST, Checkpoints, Progress, alone_in, bytes_to_write
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import install_command
+from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.full_disk import require_room
 from pqpp_files.options.option import RecipeError
 from pqpp_files.write_beside import write_whole
@@ -320,7 +321,7 @@ class _Run:
             tracker.finish()  # not `end_training`: the processes still have to meet
         self.accelerator.wait_for_everyone()
         if self.accelerator.is_main_process:
-            self.whole.load_state_dict(load_file(self.folder / BEST))
+            self.whole.load_state_dict(load_tensors(self.folder / BEST, framework="torch"))
         self.task.model = self.whole.eval()
 
 

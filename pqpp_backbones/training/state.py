@@ -12,6 +12,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from pqpp_files.foreign.json_values import parse_json, read_json
 from pqpp_files.options.option import RecipeError
 from pqpp_files.write_beside import remove_litter, whole_folder
 
@@ -55,7 +56,7 @@ class Checkpoints:
     def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
         self.folder = folder
         # Through JSON once, so that tuples compare equal to what is read back.
-        self.identity = json.loads(json.dumps(dict(identity)))
+        self.identity = parse_json(json.dumps(dict(identity)))
 
     def newest(self) -> Path | None:
         """Return the newest whole checkpoint."""
@@ -94,7 +95,7 @@ class Checkpoints:
         newest = self.newest()
         if newest is None:
             return Progress()
-        content = json.loads((newest / PROGRESS).read_text(encoding="utf-8"))
+        content = read_json(newest / PROGRESS, RecipeError, "remove that folder")
         self._check(newest, content["identity"])
         accelerator.load_state(str(newest))
         return Progress(**content["progress"])

@@ -10,6 +10,8 @@ from pqpp_cli.annotate.groups import ADDRESS, StudyFile, needing_annotate
 from pqpp_cli.command import Command
 from pqpp_cli.errors import CommandError
 from pqpp_cli.groups import ColumnOptions, Dataset
+from pqpp_files.errors import FileError
+from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import option
 from pqpp_files.visible import visible
 
@@ -121,8 +123,6 @@ def settings_of(given: dict[str, str]) -> dict[str, Any]:
         >>> settings_of({"control.count": "20", "consent": "I agree.", "control.every": "4"})
         {'control': {'count': 20, 'every': 4}, 'consent': 'I agree.'}
     """
-    import yaml
-
     settings: dict[str, Any] = {}
     for name, value in given.items():
         *groups, last = name.split(".")
@@ -134,7 +134,7 @@ def settings_of(given: dict[str, str]) -> dict[str, Any]:
             if not isinstance(place, dict):
                 raise CommandError(f"`set` {name}={value}: {group} has a value already")
         try:
-            place[last] = yaml.safe_load(value)
-        except yaml.YAMLError:
+            place[last] = parse_yaml(value, name)
+        except FileError:
             place[last] = value
     return settings

@@ -12,6 +12,7 @@ from pqpp_cli.errors import CommandError
 from pqpp_cli.groups import ResultOptions
 from pqpp_cli.metrics import EPILOG
 from pqpp_cli.metrics.show import OneMetric
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ like.
 
 def _value(text: str) -> Any:
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pqpp_cli.command import Command
+from pqpp_files.foreign.yaml_values import parse_yaml
 
 
 class MetricsList(Command):
@@ -10,7 +11,6 @@ class MetricsList(Command):
 
     def run(self) -> None:
         """Print them as a table."""
-        import yaml
         from tabulate import tabulate
 
         from pqpp_metrics.load import load_metric, metric_card
@@ -20,7 +20,7 @@ class MetricsList(Command):
             (
                 name,
                 ", ".join(load_metric(name).input_names()),
-                yaml.safe_load(metric_card(name)[0])["description"],
+                parse_yaml(metric_card(name)[0], name)["description"],
             )
             for name in list_metrics()
         ]

@@ -5,7 +5,6 @@ there are and what their columns hold.
 """
 
 import contextlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pyarrow.parquet
 
 from pqpp_datasets.errors import OptionError
 from pqpp_files.errors import FileError
+from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import sha256_of
 from pqpp_files.paths import check_output_folder
 from pqpp_files.write_beside import whole_folder
@@ -153,7 +153,7 @@ def croissant_of(
                 {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
             )
     return {
-        "@context": json.loads(context.read_text("utf-8")),
+        "@context": read_json(context),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         **about,

@@ -9,7 +9,6 @@ questionnaire's form.
 """
 
 import functools
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -20,8 +19,9 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark, features_of
 from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.tables import REMEDY, parse_json, read_text
+from pqpp_datasets.tables import REMEDY, parse_published, read_text
 from pqpp_datasets.vistar.structured_prompt import PromptSyntaxError, parse_prompt
+from pqpp_files.foreign.json_values import read_json
 
 SPLITS = ("core", "hard")
 LEVELS = ("L1", "L2", "L3", "L4")
@@ -98,7 +98,7 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
     found: dict[int, dict] = {}
     for number, line in enumerate(read_text(path).removesuffix("\n").split("\n"), 1):
         where = f"{path}, line {number}"
-        entry = parse_json(line, str(path), number)
+        entry = parse_published(line, str(path), number)
         if not isinstance(entry, dict) or set(entry) != {"prompt_index", "questionnaire"}:
             raise DataFileError(
                 f"{where}: an object with prompt_index and questionnaire is needed; {REMEDY}"
@@ -165,8 +165,7 @@ def _require_sum(what: str, weights: list[float]) -> None:
 def _validator():
     from jsonschema import Draft202012Validator
 
-    path = Path(__file__).with_name("questionnaire.schema.json")
-    return Draft202012Validator(json.loads(path.read_text("utf-8")))
+    return Draft202012Validator(read_json(Path(__file__).with_name("questionnaire.schema.json")))
 
 
 def flat_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from pqpp_engines.errors import GenerateError, ImageRefusedError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
+from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import is_folder_name
 from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import write_beside, write_whole
@@ -219,8 +220,8 @@ def _path(root: Path, generator: Generator, one: Wanted) -> Path:
 def _told_of(path: Path, generator: Generator, one: Wanted) -> Mapping[str, Any]:
     """Return what is told of an image that is there; of another prompt or make it is refused."""
     try:
-        told = json.loads(path.with_suffix(".json").read_text("utf-8"))
-    except (OSError, ValueError):
+        told = dict(read_json(path.with_suffix(".json")))
+    except (TypeError, ValueError):
         raise GenerateError(f"{path} has no readable JSON beside it; remove both") from None
     for name, value in {**generator.settings, "prompt": one.prompt}.items():
         if told.get(name) != value:
@@ -277,7 +278,7 @@ def list_images(root: Path) -> None:
     for path in sorted(folder.glob("*/*.png")):
         beside = path.with_suffix(".json")
         if not path.name.startswith(".") and beside.is_file():
-            told = json.loads(beside.read_text("utf-8"))
+            told = read_json(beside, GenerateError)
             kept = {name: told[name] for name in ("prompt_id", "prompt", "model", "seed", "sha256")}
             line = {"file_name": path.relative_to(folder).as_posix(), **kept}
             lines.append(json.dumps(line, ensure_ascii=False) + "\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.retrieve import EMBEDDING
 from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expanded
 from pqpp_files.shards import ERROR, MANIFEST, cell_texts, find_shards
 
@@ -135,12 +135,12 @@ def read_embedded(folder: str | Path) -> Iterator[Embedded]:
     """
     place = expanded(folder)
     try:
-        told = json.loads((place / MANIFEST).read_text("utf-8"))
+        told = read_json(place / MANIFEST)
         settings, wanted = dict(told["settings"]), len(told["shards"])
         if settings["job"] != "embed":
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         raise IndexingError(f"{folder} holds no embeddings of pqpp search embed") from None
     shards = find_shards(str(place / "part-*.parquet"))
     there = len({one.path for one in shards})

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import IndexingError
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
+from pqpp_files.foreign.arrays import load_array, load_faiss
 from pqpp_files.hashes import sha256_of
 from pqpp_hub.card import render_card
 
@@ -42,22 +41,20 @@ def open_parts(folder: Path) -> tuple[dict[str, Any], list[str], Any, Any]:
     if not (folder / CONFIG).is_file():
         raise IndexingError(f"{folder}: no {CONFIG}; name a folder that pqpp search has built")
     with needing("pqpp search", "engines"):
-        import faiss
+        pass
     try:
         config = checked_config(read_foreign_json(folder / CONFIG))
         ids = (folder / IDS).read_text("utf-8").split("\n")[:-1]
-        embeddings = np.load(folder / EMBEDDINGS, mmap_mode="r", allow_pickle=False)
+        embeddings = load_array(folder / EMBEDDINGS)
         # Of a file that was cut faiss may read what is not there, and end the process.
         if (found := (folder / INDEX).stat().st_size) != config["index_bytes"]:
             raise ValueError(f"{INDEX} has {found:,} bytes, not {config['index_bytes']:,}")
         for name, digest in config.get("sha256", {}).items():  # older ones have none
             if sha256_of(folder / name) != digest:
                 raise ValueError(f"{name} is not what was written")
-        # Older versions of faiss map inverted lists alone.
-        mapped = getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
-        index = faiss.read_index(str(folder / INDEX), mapped)
+        index = load_faiss(folder / INDEX)
         set_probes(index, config["probes"])
-        if not isinstance(embeddings, np.ndarray) or embeddings.dtype.kind != "f":
+        if embeddings.dtype.kind != "f":
             raise ValueError(f"{EMBEDDINGS} holds no floats")
     except _DAMAGE as error:
         reason = in_a_line(error, named=False)[:200]

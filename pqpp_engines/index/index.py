@@ -21,6 +21,7 @@ from pqpp_engines.index.vectors import (
     unit_vectors,
     write_vectors,
 )
+from pqpp_files.foreign.arrays import load_faiss
 from pqpp_files.full_disk import require_room
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
@@ -129,8 +130,6 @@ class Index:
         ids: Sequence[str],
         output: str | os.PathLike[str] | None,
     ) -> Self:
-        import faiss
-
         every = [*self.ids, *ids]
         refuse_twice(every)
         place = self.folder if output is None else expanded(output)
@@ -141,7 +140,7 @@ class Index:
             own = stored_parts(self.embeddings)
             shape = (len(every), *self.embeddings.shape[1:])
             kept = write_vectors(beside / EMBEDDINGS, chain(own, parts()), shape)
-            index = faiss.read_index(str(self.folder / INDEX))
+            index = load_faiss(self.folder / INDEX, in_memory=True)
             for part in stored_parts(kept[len(self) :]):
                 index.add(part.reshape(-1, size).astype(np.float32))
             write_rest(beside, index, every, {**self.config, **added})

@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pqpp_engines.errors import IndexingError
+from pqpp_files.foreign.arrays import load_array
 
 if TYPE_CHECKING:
     from pqpp_engines.index.encoders import ImageTextEncoder
@@ -41,7 +40,8 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
     Raises:
         IndexingError: They are no floats of shape (items, size) or (items, vectors of each, size).
     """
-    embeddings = _mapped(path, f"{path}: neither a folder of images nor embeddings in .npy")
+    form = "neither a folder of images nor embeddings in .npy"
+    embeddings = load_array(path, IndexingError, form)
     if embeddings.ndim not in (2, 3) or embeddings.dtype.kind != "f":
         raise IndexingError(
             f"{path}: give floats of shape (items, size), or (items, vectors of each, size)"
@@ -59,7 +59,7 @@ def load_queries(path: str, count: int) -> Any:
     Raises:
         IndexingError: They are no table of numbers, or of other queries.
     """
-    vectors = _mapped(path, f"`queries` {path}: no .npy of embeddings")
+    vectors = load_array(path, IndexingError, "no .npy of embeddings")
     if vectors.ndim != 2:
         raise IndexingError(
             f"`queries` {path}: no .npy of embeddings (no array of shape (queries, size))"
@@ -67,13 +67,3 @@ def load_queries(path: str, count: int) -> Any:
     if len(vectors) != count:
         raise IndexingError(f"`queries`: {len(vectors)} embeddings for {count} queries")
     return vectors
-
-
-def _mapped(path: str, refusal: str) -> Any:
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not isinstance(array, np.ndarray):
-            raise ValueError("an archive of several arrays")
-    except (OSError, ValueError, EOFError) as error:
-        raise IndexingError(f"{refusal} ({error})") from None
-    return array

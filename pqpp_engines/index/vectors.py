@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqpp_engines.errors import IndexingError
+from pqpp_files.foreign.arrays import load_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +87,7 @@ def write_vectors(path: Path, parts: Iterable[NDArray], shape: Sequence[int]) ->
         np.lib.format.write_array_header_1_0(file, header)
         for part in parts:
             file.write(part.astype("<f2", copy=False).tobytes())
-    return np.load(path, mmap_mode="r", allow_pickle=False)
+    return load_array(path)
 
 
 def best_cosines(embeddings: NDArray, query: Floats) -> Floats:

@@ -9,7 +9,6 @@ a pair, by the pair's cosine.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from functools import cache
@@ -21,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_engines.errors import RewriteError
 from pqpp_engines.rewrite.meaning import meaning_lost
+from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expanded
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.prompts import normalise
@@ -196,4 +196,4 @@ def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.
 
 @cache
 def _figures() -> dict[str, Any]:
-    return json.loads(_LIKENESS.read_text("utf-8"))
+    return read_json(_LIKENESS)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import io
-import json
 import os
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from pqpp_feedback.assess.people import PeopleSay
 from pqpp_feedback.assess.pictures import Row, open_picture
 from pqpp_feedback.errors import AssessError, ImageError
 from pqpp_files.foreign.images import image_header, open_image
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.paths import expanded
 from pqpp_files.render_page import render_page
 
@@ -206,7 +206,7 @@ def _corners(box: list) -> dict[str, float] | None:
 
 def _evidence(row: Row) -> dict[str, Any]:
     try:
-        evidence = json.loads(row["evidence"] or "{}")
+        evidence = parse_json(row["evidence"] or "{}")
     except ValueError:
         return {}
     return evidence if isinstance(evidence, dict) else {}

@@ -8,7 +8,6 @@ the shards themselves are wanted: the images of some prompts, whatever else a fo
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -27,6 +26,7 @@ from pqpp_feedback.assess.pictures import Picture, open_picture, pictures_of
 from pqpp_feedback.assess.verdicts import verdict_row, verdict_table, write_verdicts
 from pqpp_feedback.checks import check_count
 from pqpp_feedback.errors import AssessError, ImageError
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
 from pqpp_files.shards import ERROR, hold_shards, launched_share, run_shards
@@ -241,7 +241,7 @@ def _judged(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Ju
     texts = [evidence_text(evidence) for evidence in seen]
     # From what is kept, so that it can be computed again to the same number.
     return [
-        (text, assessor.score(json.loads(text), picture))
+        (text, assessor.score(parse_json(text), picture))
         for text, picture in zip(texts, pictures, strict=True)
     ]
 

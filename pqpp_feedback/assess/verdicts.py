@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from pqpp_feedback.assess.assessor import Assessor, Verdict, evidence_text
 from pqpp_feedback.assess.pictures import Picture, Row
 from pqpp_feedback.errors import AssessError
 from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.open_input import Input
 from pqpp_files.write_beside import write_beside
 
@@ -88,7 +88,7 @@ def picture_of(row: Row) -> Picture:
         image_id=row["image"],
         prompt_id=row["prompt_id"] or "",
         generator=row["generator"] or "",
-        about={"task": row["task"], **json.loads(row["asked"] or "{}")},
+        about={"task": row["task"], **parse_json(row["asked"] or "{}")},
     )
 
 
@@ -179,7 +179,7 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
             yield {**row, "routine": assessor.routine}
             continue
         try:
-            evidence = json.loads(row["evidence"])
+            evidence = parse_json(row["evidence"])
             if not isinstance(evidence, dict):
                 raise TypeError("no JSON object")
             verdict = assessor.score(evidence, picture_of(row))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from pqpp_feedback.assess.options import AssessorOptions
 from pqpp_feedback.errors import AssessError
 from pqpp_files.extras import needing
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class GimbrrOptions(AssessorOptions):
         if self.evidence:
             assessor = GimbrrAssessor(routine)
             first = next(read_verdicts(self.evidence), {"model": "{}"})
-            models = json.loads(first["model"])
+            models = parse_json(first["model"])
         else:
             with needing("pqpp assess gimbrr", "assess"):
                 from pqpp_feedback.assess.detector import DetectorEye

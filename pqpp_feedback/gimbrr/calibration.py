@@ -28,7 +28,7 @@ from pqpp_feedback.gimbrr.conditions import Conditions, asked_of, conditions_of
 from pqpp_feedback.gimbrr.routines.calibrated import Calibrated, kinds_word
 from pqpp_feedback.gimbrr.seen import TEMPLATES, Seen, margins_of
 from pqpp_files.errors import FileError
-from pqpp_files.json_values import value_parser
+from pqpp_files.foreign.json_values import parse_json, value_parser
 from pqpp_files.open_input import Input
 from pqpp_metrics.functional.agreement import cohen_kappa
 
@@ -80,7 +80,7 @@ def calibrate(rows: Sequence[Row], people: PeopleSay) -> dict[str, Any]:
         picture = picture_of(row)
         asked = asked_of(picture.about)
         conditions = conditions_of(asked)
-        seen = Seen(json.loads(row["evidence"]))
+        seen = Seen(parse_json(row["evidence"]))
         if isinstance(conditions, str) or seen.lacking(conditions):
             continue
         half = int(random_for(row["prompt_id"], "half").integers(2))
@@ -94,7 +94,7 @@ def calibrate(rows: Sequence[Row], people: PeopleSay) -> dict[str, Any]:
     ((name, revision),) = models
     return {
         "format": FORMAT,
-        "models": {"model": json.loads(name), "revision": json.loads(revision)},
+        "models": {"model": parse_json(name), "revision": parse_json(revision)},
         "tasks": tasks,
         "agreement": _measured(tasks, halves[1]),
     }

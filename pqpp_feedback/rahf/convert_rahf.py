@@ -18,8 +18,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from transformers import T5Config, ViTConfig, ViTImageProcessor
 
 from pqpp_backbones.errors import CheckpointError
@@ -31,6 +29,7 @@ from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor
 from pqpp_files.errors import in_a_line
+from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.paths import check_output_folder
 from pqpp_hub.card import render_card
 
@@ -66,9 +65,11 @@ def read_weights(path: str | Path) -> StateDict:
     path = Path(path)
     try:
         if path.suffix == ".safetensors":
-            return load_file(path)
+            return load_tensors(path, "", CheckpointError, "torch")
         found = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, SafetensorError) as error:
+    except CheckpointError:
+        raise
+    except OSError as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         raise CheckpointError(f"{path} cannot be read ({reason}); check the path") from None
     except Exception as error:

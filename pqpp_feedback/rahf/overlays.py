@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from PIL import Image
 from pqpp_feedback.assess.pictures import Row, open_picture
 from pqpp_feedback.rahf.assessor import misaligned
 from pqpp_files.foreign.images import open_image
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.write_beside import write_beside
 
 _TINT, _STRENGTH = (255, 40, 0), 0.65
@@ -49,7 +49,7 @@ def judged(rows: Iterable[Row], threshold: float) -> Iterator[dict[str, Any]]:
         threshold: A word of at least this probability counts as misaligned.
     """
     for row in rows:
-        evidence = json.loads(row["evidence"] or "null")
+        evidence = parse_json(row["evidence"] or "null")
         yield {
             "file_name": row["image"],
             "prompt": row["prompt"],
@@ -65,7 +65,7 @@ def judged(rows: Iterable[Row], threshold: float) -> Iterator[dict[str, Any]]:
 def save_overlays(rows: Iterable[Row], images: Path, folder: Path) -> None:
     """Write each image tinted by each heatmap, as `NAME.HEATMAP.png`."""
     for row in rows:
-        heatmaps = json.loads(row["evidence"] or "{}").get("heatmaps", {})
+        heatmaps = parse_json(row["evidence"] or "{}").get("heatmaps", {})
         for name, text in heatmaps.items():
             grey = np.asarray(open_image(base64.b64decode(text), "L")) / 255
             image = open_picture(images / row["image"])

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pqpp_files.extras import needing
+from pqpp_files.foreign.yaml_values import read_yaml
 
 FILE = Path(__file__).with_name("vistar_choices.yaml")
 
@@ -16,8 +17,7 @@ FILE = Path(__file__).with_name("vistar_choices.yaml")
 @functools.cache
 def _all() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     with needing("VISTAR's scores", "assess"):
-        import yaml
-    return yaml.safe_load(FILE.read_text("utf-8"))
+        return read_yaml(FILE)
 
 
 @functools.cache

@@ -61,7 +61,7 @@ def parse_recipe(
 
 def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
     """Build a recipe from flags and, where one of them is `config`, from a YAML file beneath."""
-    from pqpp_files.read_yaml import read_yaml
+    from pqpp_files.foreign.yaml_values import read_yaml
 
     flags = dict(flags)
     path = flags.pop("config", None)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.foreign.json_values import parse_json, read_json
 from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.shards.cells import all_utf_8
 from pqpp_files.shards.cut import AnyShard, Shard, share_of
@@ -163,11 +164,11 @@ class _Work:
             if self.place.exists() and any(self.place.glob("part-*.parquet")):
                 raise FileError(f"{self.place} holds shards but no {MANIFEST}; name a new folder")
             return
-        wanted = json.loads(self.manifest)
+        wanted = parse_json(self.manifest)
         try:
-            there = json.loads(path.read_text("utf-8"))
+            there = read_json(path)
             settings, shards = dict(there["settings"]), there["shards"]
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError):
             raise FileError(f"{path} is damaged; name a new folder") from None
         for name in sorted({*settings, *wanted["settings"]}):
             before, now = settings.get(name), wanted["settings"].get(name)

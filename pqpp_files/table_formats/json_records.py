@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pqpp_files.errors import FileError
-from pqpp_files.json_values import BOM, value_parser
+from pqpp_files.foreign.json_values import BOM, value_parser
 from pqpp_files.table_formats.table_format import Block, Format, batches
 
 

@@ -7,7 +7,6 @@ relevant image is left out, as it has nothing to find.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_datasets.load import load_benchmark
+from pqpp_files.foreign.json_values import read_json
 from pqpp_metrics.functional import evaluate_rankings, mann_whitney, mean_intervals
 from pqpp_metrics.trec import read_run
 from pqpp_models.errors import PredictorError
@@ -32,7 +32,7 @@ MEASURES = {
 }
 """Measure, as `evaluate_rankings` knows it, to what ConQA calls it."""
 
-PUBLISHED = json.loads(Path(__file__).with_name("conqa.json").read_text("utf-8"))
+PUBLISHED = read_json(Path(__file__).with_name("conqa.json"))
 """Table 5 of the paper, the first five of `MEASURES`; average precision was not published."""
 
 

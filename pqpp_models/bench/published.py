@@ -1,9 +1,10 @@
 """The figures that the paper and its authors' repository report, to print beside our own."""
 
 import functools
-import json
 from dataclasses import dataclass
 from pathlib import Path
+
+from pqpp_files.foreign.json_values import read_json
 
 _TITLES = {
     "finetuned_bert": "fine-tuned BERT",
@@ -56,7 +57,7 @@ def published_results() -> tuple[PublishedResult, ...]:
         >>> first.predictor, first.target, first.pearson, first.split
         ('finetuned_bert', 'glide_hbpp', 0.566, 'test')
     """
-    groups = json.loads(Path(__file__).with_name("published.json").read_text("utf-8"))["groups"]
+    groups = read_json(Path(__file__).with_name("published.json"))["groups"]
     return tuple(
         PublishedResult(**row, **{name: told for name, told in group.items() if name != "rows"})
         for group in groups

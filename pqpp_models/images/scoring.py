@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from pqpp_backbones.images.embedding import embed_images, embed_prompts, pixels_of, tokens_of
+from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import write_whole
 from pqpp_models.images.pairs import Pairs
@@ -64,11 +65,11 @@ def cached_embeddings(
     Returns:
         `text` of shape `(rows, size)` and `images` of shape `(pairs, size)`.
     """
-    from safetensors.numpy import load_file, save
+    from safetensors.numpy import save
 
     path = folder / f"{_key(backbone, processor, pairs)}.safetensors"
     if path.is_file():
-        return load_file(path)
+        return load_tensors(path)
     found = {
         "text": embed_prompts(backbone, processor, pairs.prompts, batch_size),
         "images": embed_images(backbone, processor, pairs.images, batch_size),

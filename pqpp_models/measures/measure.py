@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from pqpp_files.foreign.json_values import read_json
 from pqpp_models.errors import MissingResourceError
 
 
@@ -86,7 +86,7 @@ class Measure(NamedTuple):
         return ", ".join(found)
 
 
-_TOLD = json.loads(Path(__file__).with_name("measures.json").read_text("utf-8"))
+_TOLD = read_json(Path(__file__).with_name("measures.json"))
 
 
 def measures_of(computes: Mapping[str, Callable[..., Any]], **shared: Any) -> dict[str, Measure]:

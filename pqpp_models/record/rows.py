@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, FITTED_ROWS
 from pqpp_backbones.errors import CheckpointError
+from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_models.prompts import normalise, read_ids, read_prompts
 
@@ -86,9 +87,6 @@ class FittedRows:
         Raises:
             CheckpointError: the file is missing, damaged or another checkpoint's.
         """
-        from safetensors import SafetensorError
-        from safetensors.numpy import load
-
         told = config.get(KEY)
         if told is None:
             return None
@@ -97,10 +95,10 @@ class FittedRows:
             content = path.read_bytes()
             if sha256_of_parts([content]) != told["sha256"]:
                 raise ValueError("its sha256 differs")
-            hashes = load(content)[_TENSOR]
+            hashes = load_tensors(content, path.name)[_TENSOR]
             if hashes.dtype != np.uint64 or hashes.shape != (told["rows"], 2):
                 raise ValueError(f"it holds {hashes.dtype} {hashes.shape}")
-        except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
+        except (OSError, KeyError, ValueError, TypeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise CheckpointError(
                 f"{path} is missing, damaged or of another {CONFIG} ({reason:.80}); {_REMEDY}"

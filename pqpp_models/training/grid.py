@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from pqpp_backbones.training.publish import check_push, push_if_wanted
 from pqpp_backbones.training.state import Progress
+from pqpp_files.foreign.json_values import parse_json, read_json
 from pqpp_files.write_beside import whole_folder, write_whole
 from pqpp_models.hub import push_to_hub
 from pqpp_models.training.recipe import PredictorRecipe
@@ -50,9 +51,9 @@ def _cell(recipe, folder, rate, decay, train_one, state) -> dict[str, Any]:
     one = dataclasses.replace(
         recipe, **settings, output_dir=str(place), grid=False, resume=True, push_to_hub=False
     )
-    identity = json.loads(json.dumps(one.deciding()))
+    identity = parse_json(json.dumps(one.deciding()))
     if (place / RESULT).is_file():
-        known = json.loads((place / RESULT).read_text(encoding="utf-8"))
+        known = read_json(place / RESULT)
         if known["recipe"] == identity:
             return {**settings, **known["metrics"]}
     metrics = train_one(one).best or {}

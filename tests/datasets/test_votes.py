@@ -84,7 +84,7 @@ def test_labels_of_ones_own(tmp_path):
         ("labels: {a: 1, b: 1}", "all labels have one value"),
         ("scale: 1", "`labels`, label to value, and, if wanted"),
         ("labels: {a: 1, b: 2}\npositive: [c]", "positive has 'c'"),
-        ("[", "not readable as YAML"),
+        ("[", "is no YAML"),
     ):
         (tmp_path / "map.yaml").write_text(text)
         with pytest.raises(DataFileError, match=expected) as caught:

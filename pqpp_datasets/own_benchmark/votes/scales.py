@@ -12,6 +12,7 @@ from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark.long_table import LongTable
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.tables import refuse_other_form
+from pqpp_files.foreign.yaml_values import read_yaml
 from pqpp_files.names import how_many
 
 _RANGE = re.compile(r"(-?[0-9]*\.?[0-9]+)\.\.(-?[0-9]*\.?[0-9]+)")
@@ -163,12 +164,7 @@ def scale_of_map(path: str | Path) -> Scale:
         >>> scale.value_of("Fair"), scale.is_positive(np.array([0.0, 1.0])).tolist()
         (1.0, [False, True])
     """
-    import yaml
-
-    try:
-        found = yaml.load(Path(path).read_text("utf-8"), yaml.BaseLoader)  # all stays text
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise DataFileError(f"{path}: not readable as YAML ({error!s:.150}); correct it") from None
+    found = read_yaml(path, "labels", error=DataFileError, as_text=True)
     refuse_other_form(found, "labels", str(path), "correct it")
     words = {key_of(label): float(value) for label, value in found["labels"].items()}
     values = sorted(set(words.values()))

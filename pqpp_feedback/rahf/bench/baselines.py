@@ -33,6 +33,8 @@ from pqpp_feedback.rahf.bench.evaluation import PredictedSplit
 from pqpp_feedback.rahf.examples import Examples
 from pqpp_feedback.rahf.modeling_rahf import RahfOutput, squared_error
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
+from pqpp_files.foreign.arrays import load_tensors
+from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import whole_folder
 
@@ -257,19 +259,17 @@ class TrainedBaseline:
         Raises:
             CheckpointError: The folder holds no whole baseline.
         """
-        from safetensors.torch import load_file
-
         folder = Path(folder)
         remedy = "give a folder written by training/train_rahf_baselines.py"
         with loading(f"{folder} holds no usable baseline", remedy, str(folder)):
-            described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+            described = read_json(folder / DESCRIPTION)
             kind, fields = described["kind"], dict(described["backbone"])
             config = AutoConfig.for_model(fields.pop("model_type"), **fields)
             if kind == "clip":
                 model = ClipBaseline(AutoModel.from_config(config, trust_remote_code=False))
             else:
                 model = ResnetBaseline(config)
-            model.load_state_dict(load_file(folder / WEIGHTS))
+            model.load_state_dict(load_tensors(folder / WEIGHTS, framework="torch"))
             size = int(described["heatmap_size"])
             return cls(kind, model.eval(), _processor_of(kind, folder), size)
 

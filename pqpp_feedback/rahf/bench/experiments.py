@@ -19,6 +19,7 @@ from pqpp_feedback.rahf.examples import Examples, counted, is_published, load_sp
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import SCORES
 from pqpp_files.foreign.images import open_image
+from pqpp_files.foreign.json_values import read_json
 
 
 def bench_richhf(
@@ -123,7 +124,7 @@ def published() -> dict[str, Any]:
         >>> published()["tables"]["keywords"]["columns"]
         ['precision', 'recall', 'f1']
     """
-    return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
+    return read_json(Path(__file__).with_name("published.json"))
 
 
 def tables(

@@ -11,6 +11,7 @@ from typing import Any
 from pqpp_backbones.chat.chat import Chat, Request, json_of
 from pqpp_feedback.assess.assessor import random_for
 from pqpp_feedback.vistar.choices import choices
+from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import write_whole
@@ -61,7 +62,7 @@ class Answers:
         key = sha256_of_parts("\n".join([pixels, side, *questions, self.chat.name, str(seed)]))
         path = self.cache / key[:2] / f"{key}.json" if self.cache else None
         if path and path.is_file():
-            kept = json.loads(path.read_text("utf-8"))
+            kept = read_json(path)
             if isinstance(kept, list) and len(kept) == len(questions):
                 return kept
         # Shuffled, so that the first question is not always the same one.

@@ -13,6 +13,7 @@ from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.vistar.vistar import LEVELS, validate_questionnaire
 from pqpp_feedback.errors import AssessError, ImageError
 from pqpp_feedback.vistar.choices import choices
+from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import write_whole
@@ -85,7 +86,7 @@ class Questionnaires:
 
 def _kept(path: Path, prompt: str) -> dict[str, Any]:
     try:
-        entry = json.loads(path.read_text("utf-8"))
+        entry = read_json(path)
         if entry["prompt"] != prompt:
             raise ValueError("it is another prompt's")
         validate_questionnaire(entry["questionnaire"])
@@ -115,7 +116,7 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
         >>> questionnaire["L1"]["questions"][0]["node"], tries
         ('cat', 1)
     """
-    schema, instruction = json.loads(SCHEMA.read_text("utf-8")), INSTRUCTION.read_text("utf-8")
+    schema, instruction = read_json(SCHEMA), INSTRUCTION.read_text("utf-8")
     tries, text = choices("hwpq")["questionnaire_tries"], f"The prompt:\n{prompt}"
     wrong = more = ""
     for seed in range(tries):

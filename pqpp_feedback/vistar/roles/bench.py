@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from pqpp_feedback.errors import AssessError
 from pqpp_feedback.vistar.roles.ranking import read_roles, role_ranking, separation
 from pqpp_feedback.vistar.score import ANGLES
 from pqpp_feedback.vistar.scores import score_class, score_names
+from pqpp_files.foreign.json_values import parse_json, read_json
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional.agreement import pairwise_accuracy
 from pqpp_metrics.functional.match_rate import match_rate
@@ -38,7 +38,7 @@ def figures_of_the_paper() -> Row:
         >>> figures_of_the_paper()["core"]["SDXL"]
         76.4
     """
-    return json.loads(Path(__file__).with_name("published.json").read_text("utf-8"))
+    return read_json(Path(__file__).with_name("published.json"))
 
 
 def read_scores(path: str | Path) -> list[dict[str, Any]]:
@@ -77,7 +77,7 @@ def _of_verdicts(path: str | Path) -> list[dict[str, Any]]:
         # The routine of penetration ends with its weighting.
         names = row["routine"], row["routine"].rpartition("-")[0]
         angle = next((angles[name] for name in names if name in angles), None)
-        angle = angle or json.loads(row["asked"] or "{}").get("angle")
+        angle = angle or parse_json(row["asked"] or "{}").get("angle")
         rows.append({**known, "name": row["routine"], "angle": angle})
     return rows
 

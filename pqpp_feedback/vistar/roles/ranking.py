@@ -15,8 +15,8 @@ from pqpp_feedback.assess.pictures import Row
 from pqpp_feedback.errors import AssessError
 from pqpp_feedback.vistar.score import ANGLES
 from pqpp_files.extras import needing
+from pqpp_files.foreign.yaml_values import read_yaml
 from pqpp_files.paths import expanded
-from pqpp_files.read_yaml import read_yaml
 
 Weights = Mapping[str, float]
 ROLES_FILE = Path(__file__).with_name("roles.yaml")

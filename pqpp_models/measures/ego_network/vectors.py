@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.errors import ModelError
-from pqpp_files.arrays import load_array
+from pqpp_files.foreign.arrays import load_array, load_tensors
 from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError
 
@@ -175,13 +175,7 @@ def _read_array(path: Path, words: Path, limit: int | None) -> WordVectors:
 
 
 def _read_tensor(path: Path) -> NDArray[np.float32]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        tensors = load_file(path)
-    except SafetensorError as error:
-        raise ValueError(str(error)) from None
+    tensors = load_tensors(path)
     if len(tensors) != 1:
         raise PredictorError(f"it holds {len(tensors)} arrays; give a file with one")
     return next(iter(tensors.values()))

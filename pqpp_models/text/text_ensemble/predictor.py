@@ -6,7 +6,6 @@ it: vectors of captions and hashed counts of their words, never their text.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from pqpp_backbones.checkpoint import Tensors
 from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, read_normaliser
 from pqpp_backbones.foreign import building_within
 from pqpp_files.extras import needing
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_models import registration
 from pqpp_models.targets import TARGETS
 from pqpp_models.text.arrays import Floats, Singles, prefixed, unprefixed
@@ -99,13 +99,13 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         description, collection = self.model.tensors()
-        encoder = json.loads(self.encoder.config.to_json_string(use_diff=False))
+        encoder = parse_json(self.encoder.config.to_json_string(use_diff=False))
         if Path(encoder.get("_name_or_path") or "").is_dir():  # a configuration tells no local path
             encoder["_name_or_path"] = Path(encoder["_name_or_path"]).name
         config = {
             "collection": description,
             "encoder": encoder,
-            "tuned": json.loads(self.tuned.config.to_json_string()),
+            "tuned": parse_json(self.tuned.config.to_json_string()),
             KEY: self.normaliser,
         }
         instructions = self.instruction_model.tensors() if self.instruction_model else {}

@@ -19,6 +19,7 @@ from pqpp_backbones.encoder.encoding import layer_means
 from pqpp_backbones.encoder.normaliser import normalise
 from pqpp_backbones.encoder.pretrained import check_layers, load_encoder
 from pqpp_backbones.training.number_format import number_format
+from pqpp_files.foreign.arrays import load_arrays
 from pqpp_files.full_disk import require_room
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.read_table import read_table
@@ -213,8 +214,8 @@ class TextData:
             arrays: dict[str, Any] = {str(k): states for k, states in self._encode().items()}
             with write_beside(path) as beside, beside.open("wb") as file:
                 np.savez(file, **arrays)
-        with np.load(path, allow_pickle=False) as stored:
-            return {layer: stored[str(layer)] for layer in recipe.layers}
+        stored = load_arrays(path)
+        return {layer: stored[str(layer)] for layer in recipe.layers}
 
     def _encode(self) -> dict[int, Singles]:
         with number_format(self.recipe.mixed_precision):

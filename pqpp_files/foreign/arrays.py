@@ -1,0 +1,144 @@
+"""Arrays of numbers: files of numpy, of safetensors, and indexes of faiss."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pqpp_files.errors import FileError, PqppError, in_a_line
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def load_array(
+    path: str | os.PathLike[str],
+    error: type[PqppError] = FileError,
+    form: str = "no .npy file of numbers",
+) -> np.ndarray:
+    """Map an array of a `.npy` file into memory; nothing in it is unpickled.
+
+    Args:
+        path: The file.
+        error: The class of what is raised.
+        form: What it should have been, for the error.
+
+    Raises:
+        PqppError: It is no such file, or damaged; of the class `error`.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> path = Path(tempfile.mkdtemp()) / "a.npy"
+        >>> np.save(path, [1.5, 2])
+        >>> load_array(path).tolist()
+        [1.5, 2.0]
+    """
+    import numpy as np
+
+    with _explained(f"{path}: {form}", "write one again", error):
+        array = np.load(_regular(path), allow_pickle=False, mmap_mode="r")
+        if not isinstance(array, np.ndarray):
+            raise ValueError("several arrays")
+        if array.dtype.kind not in "biufc":
+            raise ValueError(f"it holds {array.dtype}")
+        return array
+
+
+def load_arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    """Return the arrays of a `.npz` file by name; nothing in it is unpickled.
+
+    Raises:
+        FileError: It is no such file, or damaged.
+
+    Example:
+        >>> load_arrays("none.npz")
+        Traceback (most recent call last):
+        pqpp_files.errors.FileError: none.npz: no .npz file of numbers (no such file); write ...
+    """
+    import numpy as np
+
+    with (
+        _explained(f"{path}: no .npz file of numbers", "write one again", FileError),
+        np.load(_regular(path), allow_pickle=False) as stored,
+    ):
+        return dict(stored)
+
+
+def load_tensors(
+    source: str | os.PathLike[str] | bytes,
+    name: str = "",
+    error: type[PqppError] = FileError,
+    framework: str = "numpy",
+) -> dict[str, Any]:
+    """Return the tensors of a file of safetensors by name.
+
+    Args:
+        source: The file, or what it holds.
+        name: What it is called in the error; the path if left out.
+        error: The class of what is raised.
+        framework: `numpy` or `torch`, whose tensors are wanted.
+
+    Raises:
+        PqppError: It is no such file, or damaged; of the class `error`.
+
+    Example:
+        >>> load_tensors(b"...", "weights")
+        Traceback (most recent call last):
+        pqpp_files.errors.FileError: weights: not a readable safetensors file (...); save or ...
+    """
+    from importlib import import_module
+
+    reader = import_module(f"safetensors.{framework}")
+    remedy = "save or download it again"
+    with _explained(f"{name or source!s}: not a readable safetensors file", remedy, error):
+        if isinstance(source, bytes):
+            return reader.load(source)
+        return reader.load_file(_regular(source))
+
+
+def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
+    """Return an index of faiss, whose vectors stay on the disk unless it shall grow.
+
+    faiss itself believes what a file says: ask for its hash before.
+
+    Raises:
+        FileError: It is no such file, or damaged.
+
+    Example:
+        >>> load_faiss("none.faiss")  # doctest: +SKIP
+        Traceback (most recent call last):
+        pqpp_files.errors.FileError: none.faiss: no index of faiss (no such file); build it again
+    """
+    import faiss
+
+    # Older versions of faiss map inverted lists alone.
+    flags = 0 if in_memory else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
+    with _explained(f"{path}: no index of faiss", "build it again", FileError):
+        return faiss.read_index(str(_regular(path)), flags)
+
+
+def _regular(path: str | os.PathLike[str]) -> Path:
+    """Return a path of a file; a pipe would be waited for."""
+    if not Path(path).is_file():
+        raise FileNotFoundError("no such file")
+    return Path(path)
+
+
+@contextlib.contextmanager
+def _explained(what: str, remedy: str, error: type[PqppError]) -> Iterator[None]:
+    """Turn whatever a damaged file makes of a library into one line; headers are parsed as Python.
+
+    What the library warns of besides is no matter of a user.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except Exception as caught:
+        reason = in_a_line(caught, named=False)[:200]
+        raise error(f"{what} ({reason}); {remedy}") from None

@@ -1,0 +1,34 @@
+"""SQLite: a file that is opened as a database."""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.full_disk import is_full
+
+
+@contextlib.contextmanager
+def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
+    """Give a connection to a database of SQLite, which is closed in the end.
+
+    Raises:
+        FileError: It is no such file, damaged, or locked for long.
+        sqlite3.Error: The disk is full.
+
+    Example:
+        >>> with open_sqlite(__file__) as database:
+        ...     database.execute("PRAGMA quick_check")
+        Traceback (most recent call last):
+        pqpp_files.errors.FileError: ...databases.py cannot be used (file is not a database); ...
+    """
+    try:
+        with contextlib.closing(sqlite3.connect(Path(path))) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        if is_full(error):
+            raise
+        reason = in_a_line(error, named=False)
+        raise FileError(f"{path} cannot be used ({reason}); go back to a backup") from None

@@ -1,0 +1,188 @@
+"""JSON: as it is, of bounded size and depth; and strictly, for tables that people write.
+
+Strictly a key that stands twice, more than one value and half a text are faults too, and the error
+names the line and the column.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pqpp_files.errors import FileError, PqppError, in_a_line
+
+MOST_BYTES = 1 << 28
+"""Of a file that is read whole: the list of a million shards has half of them."""
+DEEPEST = 64
+BOM = b"\xef\xbb\xbf"
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def read_json(
+    path: str | os.PathLike[str],
+    error: type[PqppError] = FileError,
+    remedy: str = "copy or make it again",
+) -> Any:
+    """Return what a file of JSON holds.
+
+    Args:
+        path: The file, UTF-8, of at most `MOST_BYTES` bytes.
+        error: The class of what is raised.
+        remedy: What to do, for the error.
+
+    Raises:
+        PqppError: It cannot be read, is larger, or as of `parse_json`; of the class `error`.
+
+    Example:
+        >>> read_json("nowhere.json")
+        Traceback (most recent call last):
+        pqpp_files.errors.FileError: nowhere.json cannot be read (No such file or directory); ...
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as caught:
+        reason = getattr(caught, "strerror", None) or caught
+        raise error(f"{path} cannot be read ({reason}); {remedy}") from None
+    if len(content) > MOST_BYTES:
+        raise error(f"{path} is larger than {MOST_BYTES:,} bytes; {remedy}")
+    return parse_json(content, str(path), error, remedy)
+
+
+def parse_json(
+    content: str | bytes,
+    name: str = "a text",
+    error: type[PqppError] = FileError,
+    remedy: str = "copy or make it again",
+    **hooks: Any,
+) -> Any:
+    """Return what a JSON text holds, nested at most `DEEPEST` times.
+
+    Args:
+        content: The text.
+        name: What it is called in the error.
+        error: The class of what is raised.
+        remedy: What to do, for the error.
+        hooks: What `json.loads` takes.
+
+    Raises:
+        PqppError: It is no JSON, or nested more deeply; of the class `error`.
+
+    Example:
+        >>> parse_json("[1, {}]")
+        [1, {}]
+        >>> parse_json("[" * 99, "evidence")
+        Traceback (most recent call last):
+        pqpp_files.errors.FileError: evidence is not JSON (nested too deeply); copy or make it again
+    """
+    try:
+        value = json.loads(content, **hooks)
+        opening = ("[", "{") if isinstance(content, str) else (b"[", b"{")
+        if sum(map(content.count, opening)) > DEEPEST:  # type: ignore[arg-type]
+            _refuse_depth(value)
+        return value
+    except (RecursionError, ValueError, TypeError, LookupError) as caught:  # also of hooks
+        is_deep = isinstance(caught, RecursionError)
+        reason = "nested too deeply" if is_deep else in_a_line(caught, named=False)[:150]
+        raise error(f"{name} is not JSON ({reason}); {remedy}") from None
+
+
+def _refuse_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for one in level
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, (dict, list))
+        ]
+        if not level:
+            return
+    raise RecursionError
+
+
+def value_parser(
+    as_written: bool = False, refuse_constants: bool = False
+) -> Callable[[bytes, str, int], Any]:
+    """Return a function `(content, file's name, number of its first line) -> value`.
+
+    Args:
+        as_written: Numbers stay the text that they are: an id 1e3 or 7.0 must not change.
+        refuse_constants: NaN and Infinity are no numbers, as the standard has it.
+
+    Example:
+        >>> value_parser()(b'{"a": [1, 2]}', "votes.json", 1)
+        {'a': [1, 2]}
+        >>> value_parser()(b'{"a": 1, "a": 2}', "votes.jsonl", 7)
+        Traceback (most recent call last):
+        pqpp_files.errors.FileError: votes.jsonl, line 7: not JSON (the key 'a' stands twice in ...
+    """
+    numbers: dict[str, Any] = (
+        {"parse_float": str, "parse_int": str, "parse_constant": str} if as_written else {}
+    )
+    if refuse_constants:
+        numbers["parse_constant"] = _no_constant
+    decoder = json.JSONDecoder(**numbers, object_pairs_hook=_without_repeats)
+
+    def parse(content: bytes, name: str, line: int = 1) -> Any:
+        text = text_of(content, name, line)
+        try:
+            return _parsed(text, content, decoder)
+        except json.JSONDecodeError as error:
+            where, reason = line + error.lineno - 1, f"{error.msg}, column {error.colno}"
+            raise FileError(f"{name}, line {where}: not JSON ({reason}); correct it") from None
+        except ValueError as error:
+            raise FileError(f"{name}, line {line}: not JSON ({error!s:.150}); correct it") from None
+
+    return parse
+
+
+def text_of(content: bytes, name: str, line: int = 1) -> str:
+    """Decode the UTF-8 of a file, with or without a byte order mark.
+
+    Args:
+        content: The bytes.
+        name: Of the file.
+        line: The line of the file that they begin on.
+
+    Raises:
+        FileError: They are no UTF-8; names the line.
+
+    Example:
+        >>> text_of("\ufeffé".encode(), "votes.json")
+        'é'
+    """
+    content = content.removeprefix(BOM) if line == 1 else content
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line += content.count(b"\n", 0, error.start)
+        reason = f"not UTF-8 ({error.reason}); convert the file"
+        raise FileError(f"{name}, line {line}: {reason}") from None
+
+
+def _parsed(text: str, content: bytes, decoder: json.JSONDecoder) -> Any:
+    try:
+        value = decoder.decode(text)
+        if _SURROGATE.search(content):
+            json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except UnicodeEncodeError:
+        raise ValueError("half of a surrogate pair, which is no text") from None
+    return value
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r:.60} stands twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")

@@ -1,0 +1,85 @@
+"""YAML that a user has written: plain values only, without aliases, of bounded size."""
+
+from pathlib import Path
+from typing import Any
+
+from pqpp_files.errors import FileError, PqppError
+
+_MOST_BYTES = 1_000_000
+
+
+def read_yaml(
+    path: str | Path,
+    what: str = "settings",
+    see: str = "",
+    hint: str = "",
+    error: type[PqppError] = FileError,
+    as_text: bool = False,
+) -> dict[str, Any]:
+    r"""Read a file of settings: a mapping of names to plain values, without aliases.
+
+    Args:
+        path: The file, UTF-8, at most a megabyte.
+        what: What it holds, for the error.
+        see: Where an example is, for the error, like "; see X".
+        hint: What else a word may be that is the name of no YAML file, like "; see X".
+        error: The class of what is raised.
+        as_text: Whether all values stay the text that they are.
+
+    Raises:
+        PqppError: It cannot be read, or is no such file; of the class `error`.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "study.yaml"
+        >>> _ = path.write_text("name: mine\nseed: 1\n")
+        >>> read_yaml(path)
+        {'name': 'mine', 'seed': 1}
+    """
+    try:
+        with Path(path).open("rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+    except (OSError, ValueError) as caught:
+        is_named_so = Path(path).suffix in (".yaml", ".yml")
+        reason = getattr(caught, "strerror", None) or caught
+        said = f"{path} cannot be read ({reason}); check the path"
+        raise error(said if is_named_so else said + hint) from None
+    if len(text) > _MOST_BYTES:
+        raise error(f"{path} is larger than a megabyte; name {what}")
+    content = parse_yaml(text, str(path), error, as_text)
+    if not isinstance(content, dict):
+        raise error(f"{path} holds no `name: value` lines{see}")
+    return content
+
+
+def parse_yaml(
+    text: str | bytes, name: str, error: type[PqppError] = FileError, as_text: bool = False
+) -> Any:
+    """Return the plain values that a text of YAML holds.
+
+    Args:
+        text: As bytes it is UTF-8.
+        name: What it is called in the error.
+        error: The class of what is raised.
+        as_text: Whether all values stay the text that they are.
+
+    Raises:
+        PqppError: It is no YAML, or holds an alias; of the class `error`.
+
+    Example:
+        >>> parse_yaml("a: [1, no]", "a text"), parse_yaml("a: [1, no]", "a text", as_text=True)
+        ({'a': [1, False]}, {'a': ['1', 'no']})
+    """
+    import yaml
+
+    class PlainLoader(yaml.BaseLoader if as_text else yaml.SafeLoader):  # type: ignore[misc]
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):  # a few lines of them unfold to gigabytes
+                raise yaml.YAMLError("it holds an alias")
+            return super().compose_node(parent, index)
+
+    try:
+        return yaml.load(text.decode() if isinstance(text, bytes) else text, PlainLoader)
+    # 5,000 digits are a ValueError, and dates, marks and tags make others of pyyaml.
+    except Exception as caught:
+        raise error(f"{name} is no YAML ({type(caught).__name__}); check its form") from None
