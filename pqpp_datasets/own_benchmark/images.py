@@ -18,7 +18,7 @@ import pyarrow as pa
 from pqpp_datasets.errors import MissingFileError, OptionError
 from pqpp_datasets.target_columns import model_slug
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expanded, inside_of
 from pqpp_hub.pull import cached_if_unreachable
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def add_kept_images(
     Raises:
         OptionError: A folder was named, and no images are kept.
         MissingFileError: No folder was named, or a file is not in it.
+        FileError: The name of an image leads out of that folder.
     """
     import datasets
 
@@ -101,7 +102,7 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
             "their folder by `image_dir`, or build it with `keep_images` bytes"
         )
     folder = expanded(image_dir).absolute()
-    paths = [folder / _file_of(one) for one in names]
+    paths = [inside_of(folder, _file_of(one)) for one in names]
     missing = [path for path in paths if not path.is_file()]
     if missing:
         raise MissingFileError(

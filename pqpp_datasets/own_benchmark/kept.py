@@ -12,6 +12,7 @@ import pyarrow as pa
 from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
 from pqpp_datasets.own_benchmark.build import Built
 from pqpp_datasets.own_benchmark.votes.votes import number_items
+from pqpp_files.paths import inside_of
 
 IMAGES = ("path", "url", "bytes", "none")
 _ROWS = 500_000
@@ -94,6 +95,7 @@ def kept_images(
     Raises:
         OptionError: `images` is none of these, or a name no address.
         MissingFileError: A file is not there.
+        FileError: A name, or a link, leads out of the folder.
         DataFileError: A file is no picture.
     """
     if images not in IMAGES:
@@ -108,7 +110,7 @@ def kept_images(
     root = Path(image_dir) if image_dir is not None else built.inputs[0].parent
     if images == "bytes":
         for name in names:
-            if not (root / name).is_file():
+            if not inside_of(root, name).is_file():  # a picture is shown to whoever reads it
                 raise MissingFileError(
                     f"{root / name}: this image is not there; name the folder by `image_dir`, or "
                     "choose `keep_images` path"

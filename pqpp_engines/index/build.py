@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,7 +130,21 @@ def _train(index: Any, vectors: NDArray, plan: Plan, seed: int) -> None:
         return
     wanted = max(plan.train, min(len(vectors), 10_000))
     at = np.random.default_rng(seed).choice(len(vectors), wanted, replace=False)
+    for owner in _clustering(index):
+        owner.cp.min_points_per_centroid = 1  # faiss would print; the recall is measured and told
     index.train(np.asarray(vectors[np.sort(at)], dtype=np.float32))
+
+
+def _clustering(index: Any) -> Iterator[Any]:
+    """Give the parts of an index that cluster vectors when it is trained."""
+    import faiss
+
+    index = faiss.downcast_index(index)
+    with contextlib.suppress(RuntimeError):
+        index = faiss.downcast_index(faiss.extract_index_ivf(index))
+        yield index
+    if hasattr(index, "pq"):
+        yield index.pq
 
 
 def _tuned(index: Any, kept: NDArray, seed: int) -> tuple[int, float]:

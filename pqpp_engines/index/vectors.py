@@ -42,13 +42,15 @@ def unit_vectors(values: Any, what: str, dimensions: Sequence[int] = (2,)) -> Fl
         [[0.6000000238418579, 0.800000011920929]]
     """
     try:
-        vectors = np.array(values, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what is too large is infinite, and refused below
+            vectors = np.array(values, dtype=np.float32)
     except (TypeError, ValueError):
         raise IndexingError(f"{what}: give numbers of shape (vectors, size)") from None
     if vectors.ndim not in dimensions:
         shapes = "(vectors, size)" if 3 not in dimensions else SHAPES
         raise IndexingError(f"{what} of shape {vectors.shape}: give {shapes}")
-    lengths = np.linalg.norm(vectors, axis=-1)
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(vectors, axis=-1)
     wrong = np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))
     if len(wrong):
         raise IndexingError(f"{what}: row {wrong[0][0] + 1} is zero or not finite; leave it out")

@@ -64,7 +64,8 @@ def load_arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
     with (
         _explained(f"{path}: no .npz file of numbers", "write one again", FileError),
-        np.load(_regular(path), allow_pickle=False) as stored,
+        _regular(path).open("rb") as file,  # which numpy leaves open where it fails
+        np.load(file, allow_pickle=False) as stored,
     ):
         return dict(stored)
 

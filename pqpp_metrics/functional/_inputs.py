@@ -4,6 +4,7 @@ Torch tensors stay tensors on their device; all else becomes a numpy array, see 
 """
 
 import numbers
+import warnings
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from types import ModuleType
 from typing import Any
@@ -54,6 +55,9 @@ def as_numbers(
     xp = array_api_compat.array_namespace(array)
     if not xp.isdtype(array.dtype, ("bool", "integral", "real floating")):
         array = _without_none(name, array)
+    if array.dtype == np.longdouble:  # what 64 bits don't hold is infinite, and told as such
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float64)
     if array.ndim != ndim:
         raise wrong_shape(name, array, f"it must have {ndim} dimension(s)")
     if 0 in array.shape:
@@ -174,8 +178,10 @@ def as_list(name: str, value: Any) -> list[Any]:
 
 
 def brief(value: object) -> str:
-    """Return what a value is in a few words of one line."""
-    return " ".join(repr(value)[:200].split())[:80]
+    """Return what a value is in a few words of one line; a library may warn of what it shows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return " ".join(repr(value)[:200].split())[:80]
 
 
 def not_allowed(name: str, value: object, wanted: str) -> MetricInputError:

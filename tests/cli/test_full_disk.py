@@ -64,6 +64,16 @@ CASES = {
         (4096,),
         "@/l.csv",
     ),
+    "annotate-export": (
+        ("annotate", "export", "study.yaml", "--output", "@/v"),
+        (4096, 12_288),
+        "@/v",
+    ),
+    "annotate-backup": (
+        ("annotate", "backup", "study.yaml", "--output", "@/b.db"),
+        (4096, 40_960),
+        "@/b.db",
+    ),
     "retrieve": (
         (
             "search",
@@ -106,6 +116,7 @@ def ended(tmp_path_factory):
     (folder / "p.csv").write_text("prompt\n" + "\n".join(f"a cat and {n}" for n in range(3000)))
     write_conqa(folder / "conqa")
     write_indices(folder)
+    write_study(folder)
     cases = []
     for name, (words, sizes, _) in CASES.items():
         subset = ("--subset", "sample") if name.startswith("bench-") else ()
@@ -115,6 +126,18 @@ def ended(tmp_path_factory):
             cases.append({"disk": disk, "size": size, "words": said, "cache": cache})
     keys = [(name, size) for name, (_, sizes, _) in CASES.items() for size in (*sizes, READ_ONLY)]
     return disk, dict(zip(keys, run_on_small_disks(cases, folder), strict=True))
+
+
+def write_study(folder):
+    """A study of two images, with its database."""
+    from PIL import Image
+
+    from pqpp_annotation.store.database import open_store
+    from pqpp_annotation.study.init import make_study
+
+    Image.new("RGB", (8, 6)).save(folder / "a.png")
+    (folder / "s.csv").write_text("prompt,image\na cat,a.png\na dog,a.png\n")
+    open_store(make_study(folder / "study.yaml", folder / "s.csv", kind="rating")).close()
 
 
 def write_indices(folder):

@@ -15,6 +15,7 @@ from pqpp_datasets.load import load_benchmark
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
 from pqpp_datasets.own_benchmark.kept import _without_folders
 from pqpp_datasets.own_benchmark.write import Keeping
+from pqpp_files.errors import FileError
 
 PEOPLE = {"ada": 2, "bob": 1, "cleo": 2}
 
@@ -121,6 +122,10 @@ def test_pictures_are_kept_as_they_are(tmp_path):
         assert pil.open(io.BytesIO(row["image"]["bytes"])).getpixel((0, 0))[0] == n
     (tmp_path / "3.png").write_text("a web page")
     with pytest.raises(DataFileError, match=r"3\.png: no picture"):
+        write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
+    (tmp_path / "3.png").unlink()
+    (tmp_path / "3.png").symlink_to("/etc/hostname")  # a table of others publishes no other file
+    with pytest.raises(FileError, match=r"3\.png leads out of .*; copy the file there"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
     (tmp_path / "3.png").unlink()
     with pytest.raises(MissingFileError, match=r"3\.png: this image is not there; .*`image_dir`"):

@@ -1,0 +1,176 @@
+"""What a damaged file makes of a library is one typed line, whichever reader it went through."""
+
+import random
+import re
+import sqlite3
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pqpp_files.errors import FileError, PqppError
+from pqpp_files.foreign.arrays import load_array, load_arrays, load_faiss, load_tensors
+from pqpp_files.foreign.databases import open_sqlite
+from pqpp_files.foreign.json_values import DEEPEST, parse_json, read_json
+from pqpp_files.foreign.yaml_values import parse_yaml, read_yaml
+
+
+def deep(times):
+    return "[" * times + "]" * times
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "Expecting value"),
+        (b"{", "Expecting property name"),
+        (b"\xff{}", "codec can't decode"),
+        (b"1" * 5000, "Exceeds the limit"),
+        (deep(DEEPEST + 1).encode(), "nested too deeply"),
+        (deep(100_000).encode(), "nested too deeply"),
+        (b'{"a":' * 70 + b"1" + b"}" * 70, "nested too deeply"),
+    ],
+)
+def test_what_is_no_json_is_told_in_a_line(content, reason, tmp_path):
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(
+        FileError, match=rf"a\.json is not JSON \(.*{reason}.*\); remove it"
+    ) as said:
+        read_json(tmp_path / "a.json", remedy="remove it")
+    assert "\n" not in str(said.value)
+
+
+def test_json_of_allowed_depth_and_of_any_width_is_read(tmp_path):
+    assert parse_json(deep(DEEPEST)) == eval(deep(DEEPEST))
+    wide = [[n, {"a": [n]}] for n in range(3000)]
+    (tmp_path / "wide.json").write_text(str(wide).replace("'", '"'))
+    assert read_json(tmp_path / "wide.json") == wide
+    assert parse_json("[NaN]", parse_constant=str) == ["NaN"]
+
+
+def test_other_classes_and_places_that_are_no_files(tmp_path):
+    class OwnError(PqppError):
+        pass
+
+    for path in (tmp_path, tmp_path / "none", tmp_path / "a\0b"):
+        for read in (read_json, read_yaml, load_array):
+            with pytest.raises(OwnError):
+                read(path, error=OwnError)
+        with pytest.raises(FileError):
+            load_arrays(path)
+        with pytest.raises(OwnError):
+            load_tensors(path, "", OwnError)
+
+
+def test_a_file_beyond_any_size_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("pqpp_files.foreign.json_values.MOST_BYTES", 10)
+    (tmp_path / "a.json").write_text('"12345678"')
+    assert read_json(tmp_path / "a.json") == "12345678"
+    (tmp_path / "a.json").write_text('"123456789"')
+    with pytest.raises(FileError, match="larger than 10 bytes"):
+        read_json(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: &b [1]\nc: *b", "a: !!python/object/apply:os.system [ls]", "- 2001-99-99", "[" * 5000,
+     "a: !!int ''", "a: !!binary 'é'", "\x00", "? [1]: 2\n? {}"],
+)  # fmt: skip
+def test_what_is_no_plain_yaml_is_told_in_a_line(text):
+    with pytest.raises(FileError, match=r"^a text is no YAML \(\w+\); check its form$"):
+        parse_yaml(text, "a text")
+
+
+def test_a_header_of_npy_without_its_bracket_is_one_line(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((3, 2)))
+    content = (tmp_path / "a.npy").read_bytes()
+    for odd in (b"(3, 2,", b"(3, 2}", b"(3, ))", b"(-3,2)", b"(9,99)"):
+        (tmp_path / "a.npy").write_bytes(content.replace(b"(3, 2)", odd))
+        with pytest.raises(FileError, match=r"a\.npy: no \.npy file of numbers \(.*\); write one"):
+            load_array(tmp_path / "a.npy")
+    np.save(tmp_path / "a.npy", np.array([{}]), allow_pickle=True)
+    with pytest.raises(FileError, match=r"no \.npy"):
+        load_array(tmp_path / "a.npy")
+    np.save(tmp_path / "a.npy", np.array(["a"]))
+    with pytest.raises(FileError, match="it holds <U1"):
+        load_array(tmp_path / "a.npy")
+
+
+def save_npz(path):
+    np.savez(path, a=np.arange(6.0), b=np.ones((2, 2)))
+
+
+def save_tensors(path):
+    from safetensors.numpy import save_file
+
+    save_file({"a": np.arange(6.0), "b": np.ones((2, 2), np.float32)}, path)
+
+
+def save_sqlite(path):
+    with sqlite3.connect(path) as made:
+        made.execute("CREATE TABLE a (b INTEGER, c TEXT)")
+        made.executemany("INSERT INTO a VALUES (?, ?)", [(n, "x" * n) for n in range(200)])
+    made.close()
+
+
+def all_rows(path):
+    with open_sqlite(path) as database:
+        assert database.execute("PRAGMA quick_check").fetchone()
+        return len(database.execute("SELECT * FROM a").fetchall())
+
+
+READERS = {
+    "a.npy": (lambda path: np.save(path, np.arange(60.0).reshape(6, 10)), load_array),
+    "a.npz": (save_npz, load_arrays),
+    "a.safetensors": (save_tensors, load_tensors),
+    "a.db": (save_sqlite, all_rows),
+    "a.json": (lambda path: path.write_text('{"a": [1, 2.5, "x"], "b": {"c": null}}'), read_json),
+    "a.yaml": (lambda path: path.write_text("a: [1, 2.5, x]\nb:\n  c: null\n"), read_yaml),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_damaged_files_end_in_a_line_and_warn_of_nothing(name, tmp_path):
+    save, read = READERS[name]
+    path, draw, refused = tmp_path / name, random.Random(name), 0
+    save(path)
+    whole = path.read_bytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(path)
+        for _ in range(100):
+            content = bytearray(whole)
+            for _ in range(draw.randint(1, 5)):
+                place = min(draw.randrange(len(content)), draw.randrange(len(content)))
+                content[place] = draw.randrange(256)
+            path.unlink()
+            path.write_bytes(content[: draw.choice([len(content), draw.randrange(len(content))])])
+            try:
+                read(path)
+            except FileError as error:
+                refused += 1
+                assert re.fullmatch(r"[^\n]{10,600}", str(error)) and name in str(error)
+    assert refused > 20
+
+
+def test_an_index_that_is_none_is_one_line(tmp_path):
+    pytest.importorskip("faiss")
+    for content in (b"", b"IxFI", b"no index at all" * 9):
+        (tmp_path / "a.faiss").write_bytes(content)
+        with pytest.raises(FileError, match=r"a\.faiss: no index of faiss \(.*\); build it again"):
+            load_faiss(tmp_path / "a.faiss")
+
+
+def test_no_other_file_opens_what_others_made():
+    """As the linter has it; here so that nobody takes the rule away."""
+    import tomllib
+
+    root = Path(__file__).resolve().parents[3]
+    lint = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["ruff"]["lint"]
+    banned = lint["flake8-tidy-imports"]["banned-api"]
+    needed = {"json.load", "json.loads", "yaml.safe_load", "yaml.load", "numpy.load"}
+    needed |= {"faiss.read_index", "PIL.Image.open", "os.path.expandvars", "sqlite3.connect"}
+    assert needed <= set(banned) and "TID251" in lint["select"]
+    spared = {one for one, rules in lint["per-file-ignores"].items() if "TID251" in rules}
+    assert spared == {"pqpp_files/foreign/**", "tests/**", "benchmarks/**", "docs/**"}
