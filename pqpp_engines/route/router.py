@@ -20,6 +20,7 @@ from pqpp_engines.route.routes import (
     Rule,
     check_routes,
     choose,
+    digest_of,
     price_for,
     read_router,
 )
@@ -239,7 +240,8 @@ class Router:
         }
         place = expanded(folder)
         with whole_folder(place, (FILE, CARD)) as beside:
-            text = json.dumps({"model_type": KIND, **facts}, indent=1) + "\n"
+            told = {"model_type": KIND, **facts}
+            text = json.dumps({**told, "sha256": digest_of(told)}, indent=1) + "\n"
             (beside / FILE).write_text(text, "utf-8")
             (beside / CARD).write_text(render_card("engines/router", **facts), "utf-8")
         return place

@@ -5,8 +5,9 @@ A file that others made says only what a router can be.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import RouteError
 from pqpp_files.errors import in_a_line
+from pqpp_files.hashes import sha256_of_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,6 +60,7 @@ _SCHEMA = {
         "prompts": {"type": "integer", "minimum": 0, "maximum": 10**12},
         "predictor": _TEXT,
         "revision": {"anyOf": [_TEXT, {"type": "null"}]},
+        "sha256": _TEXT,
     },
     "required": ["model_type", "routes", "rule", "price", "shares", "prompts", "predictor"],
 }
@@ -242,6 +245,17 @@ def _prices(worth: Floats, costs: Floats, of_any_sign: bool) -> Floats:
     return np.concatenate([[first], (changes[1:] + changes[:-1]) / 2, [changes[-1] + 1]])
 
 
+def digest_of(told: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of what a router's file tells, but for this itself.
+
+    Example:
+        >>> digest_of({"price": 1.0}) == digest_of({"sha256": "b2", "price": 1.0})
+        True
+    """
+    rest = {name: value for name, value in told.items() if name != "sha256"}
+    return sha256_of_parts([json.dumps(rest, sort_keys=True)])
+
+
 def read_router(path: Path) -> dict[str, Any]:
     """Return what a router's file tells, checked.
 
@@ -272,6 +286,8 @@ def read_router(path: Path) -> dict[str, Any]:
         first = min(wrong, key=lambda one: (not one.path, list(map(str, one.path))))
         where = ".".join(map(str, first.path)) or "the whole"
         raise RouteError(f"{path} is damaged ({where}: {first.message:.120}); make it again")
+    if found.get("sha256") not in (None, digest_of(found)):  # older ones have none
+        raise RouteError(f"{path} is damaged (it is not what was written); make it again")
     names = {route["name"] for route in found["routes"]}
     shares = found["shares"]
     if shares and (set(shares) != names or not abs(sum(shares.values()) - 1) <= 0.001):

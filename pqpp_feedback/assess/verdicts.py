@@ -114,7 +114,10 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
         1
     """
     none, count, left = verdict_table([]), 0, iter(rows)
-    with write_beside(path) as beside, pa.parquet.ParquetWriter(beside, none.schema) as writer:
+    with (
+        write_beside(path) as beside,
+        pa.parquet.ParquetWriter(beside, none.schema, write_page_checksum=True) as writer,
+    ):
         while some := list(itertools.islice(left, _AT_ONCE)):
             writer.write_table(verdict_table(some))
             count += len(some)
@@ -139,8 +142,8 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     """
     Input(path)
     try:
-        file = pa.parquet.ParquetFile(path)
-    except (pa.ArrowException, OSError):
+        file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
+    except (pa.ArrowException, OSError, ValueError):
         raise FileError(f"{path}: no Parquet; give the table that pqpp assess wrote") from None
     kinds = {field.name: str(field.type) for field in file.schema_arrow}
     for name in COLUMNS:
@@ -149,8 +152,16 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
             fault = f"the column {name!r} holds {kinds[name]}" if name in kinds else ""
             fault = fault or f"no column {name!r}"
             raise AssessError(f"{path}: {fault}; give the table that pqpp assess wrote")
-    for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
-        yield from batch.to_pylist()
+    batches = file.iter_batches(_AT_ONCE, columns=list(COLUMNS))
+    while True:
+        try:
+            rows = next(batches).to_pylist()
+        except StopIteration:
+            return
+        except (pa.ArrowException, OSError, ValueError) as error:  # also text that is no UTF-8
+            reason = in_a_line(error, named=False)[:100]
+            raise FileError(f"{path}: damaged Parquet ({reason}); copy or make it again") from None
+        yield from rows
 
 
 def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict[str, Any]]:

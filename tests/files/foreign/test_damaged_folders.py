@@ -1,0 +1,232 @@
+"""Folders of every kind, damaged: one typed line, or the answer of the sound one.
+
+Each number is one damage of one kind of folder, the same on every machine.
+"""
+
+import contextlib
+import io
+import random
+import re
+import shutil
+import warnings
+
+import numpy as np
+import pytest
+from support.made_assessor import Redness, write_images
+
+from pqpp_cli.main import main
+from pqpp_files.errors import PqppError
+
+QUICK, ALL = 12, 100
+IMAGES = pytest.importorskip("PIL.Image")
+
+
+def by_command(*words):
+    """Return what a command prints; what it refuses is raised."""
+    said, wrong = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(wrong):
+        code = main(list(words))
+    lines = [line for line in wrong.getvalue().splitlines() if line.startswith("pqpp: error: ")]
+    assert code in (0, 2) and "this should not happen" not in wrong.getvalue(), wrong.getvalue()
+    if code == 2:
+        raise PqppError("\n".join(lines))
+    return said.getvalue()
+
+
+def checkpoint(folder):
+    from models.made_up import made_up
+
+    from pqpp_models.text.ridge.fitting import fit
+
+    prompts, scores = made_up(60)
+    fit(prompts, scores[:, 0], ["mean_hbpp"], folds=2).save_pretrained(folder)
+
+
+def by_checkpoint(folder):
+    from pqpp_models import Predictor
+
+    return Predictor.from_pretrained(folder).predict(["a red cat"])
+
+
+def index(folder):
+    from pqpp_engines.index import build_index
+
+    build_index(np.random.default_rng(0).normal(size=(60, 8)), [f"i{n}" for n in range(60)], folder)
+
+
+def by_index(folder):
+    from pqpp_engines.index import Index
+
+    opened = Index(folder)
+    places, _ = opened.search(np.ones((1, 8)), 5)
+    return [opened.ids[place] for place in places[0]]
+
+
+def router(folder):
+    from pqpp_engines.route import Route, Router, Rule
+
+    routes = [Route("glide", "glide_hbpp", 1), Route("sdxl", "sdxl_hbpp", 4)]
+    Router(routes, Rule(budget=2)).save_pretrained(folder)
+
+
+def by_router(folder):
+    from pqpp_engines.route import Router
+
+    return Router.from_pretrained(folder).decide(["a red cat", "two dogs"])
+
+
+def study(folder):
+    from pqpp_annotation.store.database import open_store
+    from pqpp_annotation.study.init import make_study
+
+    folder.mkdir()
+    IMAGES.new("RGB", (8, 6)).save(folder / "a.png")
+    (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\na dog,a.png\n")
+    open_store(make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")).close()
+    (folder / "prompts.csv").unlink()
+
+
+def by_study(folder):
+    return by_command("annotate", "status", str(folder / "study.yaml"))
+
+
+def evidence(folder):
+    from pqpp_feedback.assess.pictures import find_pictures
+    from pqpp_feedback.assess.run import assess
+
+    prompts = write_images(folder.parent / "images", 4)
+    pictures, _ = find_pictures(folder.parent / "images", prompts)
+    assess(pictures, [Redness()], folder / "verdicts.parquet")
+
+
+def by_evidence(folder):
+    from pqpp_feedback.assess.verdicts import read_verdicts, recompute
+
+    return [
+        (row["image"], row["score"])
+        for row in recompute(read_verdicts(folder / "verdicts.parquet"), [Redness()])
+    ]
+
+
+def dataset(folder):
+    from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
+    from pqpp_datasets.own_benchmark.write import write_benchmark
+
+    lines = [f"Prompt {n}.,{n}.png,sdxl,{who},{n % 3}" for n in range(12) for who in ("a", "b")]
+    votes = folder.parent / "votes.csv"
+    votes.write_text("prompt,image,model,annotator,label\n" + "\n".join(lines) + "\n")
+    write_benchmark(build_benchmark(votes, options=BuildOptions(scale="pqpp")), folder)
+
+
+def by_dataset(folder):
+    return by_command("datasets", "show", str(folder))
+
+
+KINDS = {
+    "checkpoint": (checkpoint, by_checkpoint),
+    "index": (index, by_index),
+    "router": (router, by_router),
+    "study": (study, by_study),
+    "evidence": (evidence, by_evidence),
+    "dataset": (dataset, by_dataset),
+}
+# What a hash of the folder's own tells: another answer than that of the sound folder is a fault.
+SEALED = ("index", "router", "evidence")
+
+
+def damage(folder, draw):
+    """Change a file of a folder in one way, and say which and how."""
+    path = draw.choice(sorted(one for one in folder.rglob("*") if one.is_file()))
+    way, content = draw.choice(list(WAYS)), bytearray(path.read_bytes())
+    path.unlink()
+    changed = WAYS[way](content, draw)
+    if way == "wrong type":
+        path.mkdir()
+    elif changed is not None:
+        path.write_bytes(bytes(changed))
+    return f"{path.name}: {way}"
+
+
+def cut(content, draw):
+    return content[: draw.randrange(len(content) or 1)]
+
+
+def flipped(content, draw):
+    for _ in range(draw.choice((1, 1, 3, 20)) if content else 0):
+        content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+    return content
+
+
+def huge(content, draw):
+    """Put a huge number in the place of one, or of 8 bytes."""
+    numbers = list(re.finditer(rb"(?<![\w.])\d+(?![\w.])", bytes(content[:100_000])))
+    if numbers and b"\0" not in content:
+        at = draw.choice(numbers).span()
+        return content[: at[0]] + draw.choice((b"9" * 18, b"9" * 5000, b"1e400")) + content[at[1] :]
+    at = draw.randrange(len(content) or 1)
+    return content[:at] + b"\xff" * 7 + b"\x7f" + content[at + 8 :]
+
+
+WAYS = {
+    "cut": cut,
+    "flipped": flipped,
+    "empty": lambda content, draw: b"",
+    "wrong type": lambda content, draw: None,
+    "other file": lambda content, draw: draw.choice((b"\x89PNG\r\n", b"PAR1PAR1", b"null", b"[]")),
+    "deep": lambda content, draw: b'{"a":' * 5000 + b"1" + b"}" * 5000,
+    "deeper": lambda content, draw: b"[" * 200_000,
+    "huge": huge,
+    "missing": lambda content, draw: None,
+}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """Return a sound folder of a kind and its answer, made when it is first asked for."""
+    made = {}
+
+    def sound_of(kind):
+        if kind not in made:
+            folder = tmp_path_factory.mktemp(kind) / kind
+            KINDS[kind][0](folder)
+            made[kind] = folder, KINDS[kind][1](folder)
+        return made[kind]
+
+    return sound_of
+
+
+def faults(kind, sound, place, numbers):
+    """Return what is wrong with how damaged folders were read, a line each."""
+    folder, answer = sound(kind)
+    found, refused = [], 0
+    for number in numbers:
+        shutil.rmtree(place / kind, ignore_errors=True)
+        shutil.copytree(folder, place / kind)
+        how = damage(place / kind, random.Random(f"{kind} {number}"))
+        try:
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                other = KINDS[kind][1](place / kind)
+            ours = [str(one.message) for one in warned if "Resource" not in one.category.__name__]
+            if kind in SEALED and not np.array_equal(other, answer):
+                found.append(f"{number}, {how}: another answer")
+            found += [f"{number}, {how}: warns: {said}" for said in ours]
+        except PqppError as error:
+            refused += 1
+            if "\n" in str(error) or len(str(error)) < 10:
+                found.append(f"{number}, {how}: not one line: {error}")
+        except Exception as error:
+            found.append(f"{number}, {how}: {type(error).__name__}: {error!s:.100}")
+    assert refused >= len(numbers) // 5
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_damaged_folder_is_one_line_or_the_same_answer(kind, sound, tmp_path):
+    assert faults(kind, sound, tmp_path, range(QUICK)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hundred_damages_of_each_kind(kind, sound, tmp_path):
+    assert faults(kind, sound, tmp_path, range(QUICK, ALL)) == []
