@@ -41,7 +41,8 @@ SHARED = {"bench", "training", "explain", "images", "record"}
 """Folders of `pqpp_models` that are no family; all others know nothing of one another."""
 
 TOP = 16
-"""The most files at the top of a package; commands and benchmarks, found by name, don't count."""
+"""The most files at the top of a package; commands, benchmarks and predictors, found by name, don't
+count."""
 
 PROTOCOLS = {
     *("run", "main", "register", "patch", "announce", "features", "files", "read"),
@@ -221,7 +222,11 @@ def sizes_apart() -> Counter:
 
 def top_files() -> Counter:
     """Count the Python files at the top of each package, without those found by name."""
-    apart = {"pqpp_cli": set(_commands()), "pqpp_datasets": set(_benchmark_modules())}
+    apart = {
+        "pqpp_cli": _modules_with('"""`pqpp ', "pqpp_cli"),
+        "pqpp_datasets": _modules_with(r"BENCHMARKS\b", "pqpp_datasets"),
+        "pqpp_models": _modules_with("PREDICTORS =", "pqpp_models"),
+    }
     found = Counter()
     for name in _paths():
         folder, _, file = name.rpartition("/")
@@ -230,16 +235,10 @@ def top_files() -> Counter:
     return found
 
 
-def _commands() -> list[str]:
-    names = (Path(name) for name in _paths() if name.startswith("pqpp_cli/"))
-    return [path.stem for path in names if (ROOT / path).read_text("utf-8").startswith('"""`pqpp ')]
-
-
-def _benchmark_modules() -> list[str]:
-    names = (Path(name) for name in _paths() if re.fullmatch(r"pqpp_datasets/\w+\.py", name))
-    return [
-        path.stem for path in names if re.search(r"^BENCHMARKS\b", (ROOT / path).read_text(), re.M)
-    ]
+def _modules_with(start: str, package: str) -> set[str]:
+    """Name the files at the top of a package that hold a line with such a start."""
+    paths = (ROOT / package).glob("*.py")
+    return {path.stem for path in paths if re.search(f"^{start}", path.read_text("utf-8"), re.M)}
 
 
 def imports(by_table: bool = False) -> dict[str, set[str]]:

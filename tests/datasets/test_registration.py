@@ -12,6 +12,7 @@ from support.pqpp_folders import write_v1_0, write_v1_1
 from support.processes import run, run_python
 
 import pqpp_datasets
+from pqpp_datasets.benchmarks import BENCHMARKS
 
 LOAD = "from datasets import load_dataset\n"
 
@@ -43,7 +44,9 @@ def test_names_of_configurations_and_splits(tmp_path):
     configs, splits = said(code, tmp_path)
     others = ["agiqa", "conqa", "conqa-candidates", "genai", "gimbrr", "gimbrr-annotations"]
     others += ["gimbrr-automated", "richhf", "sample", "t2v", "tia2", "vistar"]
-    assert configs == str(["pqpp", "pqpp-v1.0", "pqpp-relevance", *others])
+    shipped = ["pqpp", "pqpp-v1.0", "pqpp-relevance", *others]
+    assert configs == str(list(BENCHMARKS))
+    assert [name for name in BENCHMARKS if name in shipped] == shipped
     assert splits == "['train', 'validation', 'test']"
 
 

@@ -1,6 +1,7 @@
 """Every configuration: loads in every way, is exported, pushed, and comes back as it was."""
 
 import json
+import runpy
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,15 @@ from support.relevance import write_relevance
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 
+
+def write_of_its_test(config):
+    """Return `write` of a benchmark's own test, as CONTRIBUTING has it."""
+    path = Path(__file__).parents[1] / f"datasets/test_{BENCHMARKS[config].family}.py"
+    return runpy.run_path(str(path))["write"]
+
+
 # What writes the small files of each, and where the real ones are below the folder of real data.
-MADE = {
+WRITTEN = {
     "pqpp": write_v1_1,
     "pqpp-v1.0": write_v1_0,
     "pqpp-relevance": write_relevance,
@@ -26,6 +34,7 @@ MADE = {
     "sample": lambda folder: None,
     **WRITERS,
 }
+MADE = {config: WRITTEN.get(config) or write_of_its_test(config) for config in BENCHMARKS}
 REAL = {
     "pqpp": "pqpp/v1.1",
     "pqpp-v1.0": "pqpp/v1.0",
@@ -78,7 +87,7 @@ result = digest(load_dataset("{owner}/bench", {config!r}, {more}))
 
 
 def test_none_is_left_out():
-    assert set(MADE) == set(BENCHMARKS)
+    assert set(WRITTEN) <= set(MADE) == set(BENCHMARKS)
 
 
 @pytest.mark.parametrize("config", MADE)

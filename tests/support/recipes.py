@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -22,10 +23,12 @@ def copy_of_the_checkout(folder: Path) -> Path:
 
 
 def copy_of_everything(folder: Path) -> Path:
-    """Copy all but what is made here: environments, caches, builds."""
+    """Copy all but what is made here into a repository: environments, caches, builds are left."""
     made = (".git", ".venv*", "build", "_build", "made", "dist", "*.egg-info", "__pycache__")
     caches = (".*_cache", ".hypothesis")
-    return shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*made, *caches))
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*made, *caches))
+    subprocess.run(["git", "init", "--quiet", folder], check=True)
+    return folder
 
 
 def follow(heading: str, folder: Path) -> list[str]:

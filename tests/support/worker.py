@@ -78,7 +78,7 @@ class Worker:
         """End the process."""
         self._process.stdin.close()
         self._process.stdout.close()
-        self._process.wait(30)
+        self._process.wait(300)  # torch takes long to leave a machine that is busy
 
     def _ask(self, work: dict) -> Outcome:
         self._process.stdin.write(json.dumps(work) + "\n")
