@@ -217,6 +217,8 @@ def download(url: str, path: Path, size: int | None = None) -> None:
         except (OSError, http.client.HTTPException) as error:
             if is_full(error):
                 raise
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()  # else whoever keeps the error keeps its connection
             status = getattr(error, "code", None)
             if attempt == ATTEMPTS or status in _FINAL_STATUS:
                 raise OSError(f"{_reason(error)} after {attempt} attempt(s)") from error

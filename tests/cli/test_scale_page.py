@@ -28,7 +28,7 @@ def here(tmp_path):
 def run(here, line, **variables):
     path = {"PATH": f"{here}:{os.environ['PATH']}", **variables}
     subprocess.run(
-        ["sh", "-c", line], cwd=here, env={**os.environ, **path}, check=True, timeout=300
+        ["sh", "-c", line], cwd=here, env={**os.environ, **path}, check=True, timeout=900
     )
 
 

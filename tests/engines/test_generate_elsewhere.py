@@ -216,8 +216,8 @@ def test_images_that_are_there_are_taken_with_their_hashes(made, tmp_path, link)
     first, second = (tmp_path / f"out/images/p-1/sdxl_{n}.png" for n in (0, 1))
     assert first.read_bytes() == drawn(4)
     assert first.samefile(made / "p-1/image_4.png") == link
-    assert Image.open(second).format == "PNG"
-    assert Image.open(second).tobytes() == Image.open(made / "p-1/image_5.jpeg").tobytes()
+    with Image.open(second) as kept, Image.open(made / "p-1/image_5.jpeg") as given:
+        assert kept.format == "PNG" and kept.tobytes() == given.tobytes()
     told = told_of(tmp_path / "out", "p-1/sdxl_1.png")
     assert told["source"] == "p-1/image_5.jpeg" and told["seed"] is None
     assert told["source_sha256"] == hashlib.sha256(drawn(5, "JPEG")).hexdigest()

@@ -35,7 +35,7 @@ ray.shutdown()
 def test_two_processors_give_the_plain_predictions_and_bad_rows_end_nothing(tmp_path):
     pytest.importorskip("ray")
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=300, cwd=tmp_path
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=900, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr[-2000:]
     whole, twice, apart, together = json.loads(done.stdout.splitlines()[-1])

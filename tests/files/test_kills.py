@@ -107,7 +107,7 @@ def test_kills_at_every_step(tmp_path, kind, way):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr[-800:]
     seen = json.loads(done.stdout)
@@ -141,7 +141,7 @@ def test_four_that_save_to_one_folder_leave_one_whole_and_lose_nothing(tmp_path)
         )
         for name in "abcd"
     ]
-    said = [process.communicate(timeout=240) for process in started]
+    said = [process.communicate(timeout=900) for process in started]
     assert [errors for _, errors in said] == [""] * 4
     lines = [line for text, _ in said for line in text.splitlines()]
     assert all(line.startswith(f"another run has written {tmp_path}/it mean") for line in lines)
@@ -180,7 +180,7 @@ def test_of_four_at_once_one_wins_and_the_others_say_where_theirs_is(tmp_path, t
         subprocess.Popen([sys.executable, "-c", AT_ONCE, own], cwd=tmp_path, stdout=subprocess.PIPE)
         for own in "abcd"
     ]
-    said = [process.communicate(timeout=240)[0].decode().strip() for process in started]
+    said = [process.communicate(timeout=900)[0].decode().strip() for process in started]
     assert said.count("won") == 1
     own = "abcd"[said.index("won")]
     assert sorted([*said, own]) == sorted(["won", *"abcd"])

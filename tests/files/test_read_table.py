@@ -91,7 +91,7 @@ def test_a_pipe_of_any_format(tmp_path):
         writer = threading.Thread(target=(tmp_path / name).write_bytes, args=[FILES[name]])
         writer.start()
         assert read_table(tmp_path / name)["prompt"] == PROMPTS
-        writer.join(timeout=30)
+        writer.join(timeout=300)
 
 
 @given(

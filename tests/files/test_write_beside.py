@@ -75,7 +75,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
     reader = threading.Thread(target=lambda: said.append(pipe.read_text()))
     reader.start()
     write_whole(pipe, "through")
-    reader.join(timeout=30)
+    reader.join(timeout=300)
     assert said == ["through"] and not pipe.is_file()
 
 

@@ -145,7 +145,7 @@ def test_what_can_be_read_only_once_is_read_as_a_file_is(tmp_path, monkeypatch):
     writer = threading.Thread(target=lambda: (tmp_path / "p.csv").write_bytes(text))
     writer.start()
     piped = TableParts(str(tmp_path / "p.csv"), "prompt")
-    writer.join(timeout=30)
+    writer.join(timeout=300)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a cat\n\na dog")))
     given = TableParts("-", "prompt", "prompt")
     for _ in range(2):

@@ -19,8 +19,8 @@ def _running(tmp_path_factory):
     with local_hub.serve(accounts=accounts) as hub:
         environment = hub.environment(place / "home")
         environment |= {"HF_UPDATE_DOWNLOAD_COUNTS": "0", "HF_MODULES_CACHE": str(place / "code")}
-        # A server that is slower than this is given up.
-        environment |= {"HF_HUB_DOWNLOAD_TIMEOUT": "1", "HF_HUB_ETAG_TIMEOUT": "1"}
+        # Even a machine that has much to do answers within it.
+        environment |= {"HF_HUB_DOWNLOAD_TIMEOUT": "60", "HF_HUB_ETAG_TIMEOUT": "60"}
         user = Worker(environment, place)
         yield SimpleNamespace(
             hub=hub, user=user, place=place, environment=environment, owners=iter(_OWNERS)

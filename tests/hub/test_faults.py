@@ -302,6 +302,11 @@ GET, HEAD, FILES = "GET .*/resolve/", "HEAD .*/resolve/", "(GET|HEAD) .*/resolve
 # The content that no reader of its own checks while it parses: data, code, weights.
 CONTENT = r"GET .*/resolve/.*(\.parquet|ndcg\.py|\.safetensors)"
 HEALS, FAILS = "heals", "fails"
+TOO_SLOW = "a server that is too slow"
+PATIENCE = """
+from huggingface_hub import constants
+constants.HF_HUB_DOWNLOAD_TIMEOUT = constants.HF_HUB_ETAG_TIMEOUT = {}
+"""
 # What comes of each, where every thing that is pulled must agree. None: either is right, as long as
 # nothing else than what was pushed comes out; evaluate retries less than the others.
 PULL_FAULTS = {
@@ -320,7 +325,7 @@ PULL_FAULTS = {
     "a token that has expired": ("", dict(kind="expired", **ALWAYS), FAILS),
     "403": (FILES, dict(kind="status", status=403, **ALWAYS), FAILS),
     "a slow server": ("", dict(kind="slow", seconds=0.05, **ALWAYS), HEALS),
-    "a server that is too slow": (FILES, dict(kind="slow", seconds=1.3, **ALWAYS), None),
+    TOO_SLOW: (FILES, dict(kind="slow", seconds=1.3, **ALWAYS), None),
 }
 STREAM = "rows = list(load_dataset(repository, split='test', streaming=True, **how))\n"
 FOLDER = """
@@ -359,7 +364,9 @@ def test_pull(shared, _made, _pushed, name, fault):
     thing, (on, details, comes) = PULLS[name], PULL_FAULTS[fault]
     assert push(shared, thing).value == 0
     shared.hub.faults.add(on=on, **details)
+    shared.user.run(PATIENCE.format(1 if fault == TOO_SLOW else 60))
     first = pull(shared, thing)
+    shared.user.run(PATIENCE.format(60))
     assert hit(shared, on)
     shared.hub.faults.clear()
     second = pull(shared, thing, thing.again)

@@ -186,7 +186,7 @@ def test_spread_over_processes(tmp_path):
         )
         for rank in range(2)
     ]
-    outputs = [worker.communicate(timeout=180) for worker in workers]
+    outputs = [worker.communicate(timeout=900) for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0], outputs
     first, second = (json.loads(out.splitlines()[-1]) for out, _ in outputs)
     assert set(second.values()) == {None}

@@ -21,7 +21,7 @@ def run(code, cwd, **environment):
         env=os.environ | {"PYTHONPATH": str(registration._PACKAGE.parent)} | environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,
     )
     assert result.returncode == 0, result.stderr
     return result.stdout

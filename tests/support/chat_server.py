@@ -4,7 +4,6 @@ import contextlib
 import http.server
 import json
 import threading
-import time
 from dataclasses import dataclass, field
 
 
@@ -49,11 +48,13 @@ def serve_chat():
             if isinstance(fault, str) and fault.startswith("wait"):
                 return self._send(429, {}, {"Retry-After": fault.split()[1]})
             if fault == "slow":
-                over.wait(5)
+                over.wait(60)
             if fault == "drip":  # headers that do not end, a byte at a time
                 with contextlib.suppress(OSError):
                     self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
-                    while not over.wait(0.02):
+                    for _ in range(3000):  # a minute: a client that is not cut off must fail
+                        if over.wait(0.02):
+                            break
                         self.wfile.write(b"x")
                 return None
             if fault == "nonsense":
@@ -97,7 +98,6 @@ def serve_chat():
         yield state
     finally:
         over.set()
-        time.sleep(0)
         server.shutdown()
         thread.join()
         server.server_close()

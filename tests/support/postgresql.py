@@ -45,7 +45,7 @@ def server(*settings: str):
 
     def run(*words: str) -> None:
         done = subprocess.run(
-            [*as_server, *words], cwd=folder, capture_output=True, text=True, timeout=120
+            [*as_server, *words], cwd=folder, capture_output=True, text=True, timeout=900
         )
         assert done.returncode == 0, done.stdout + done.stderr
 

@@ -26,6 +26,6 @@ def run(command: list[str], cwd: Path, stdin: str | None = None, **environment: 
         input=stdin if stdin is not None else "",
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )

@@ -51,7 +51,7 @@ class Served:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._thread.start()
-        for _ in range(1000):
+        for _ in range(12_000):
             if self._server.started:
                 return
             time.sleep(0.01)
@@ -60,7 +60,7 @@ class Served:
     def stop(self) -> None:
         """Stop the server; the database stays open."""
         self._server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(120)
 
 
 @contextlib.contextmanager

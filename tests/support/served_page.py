@@ -35,7 +35,7 @@ class ServedPage:
     def stop(self) -> str:
         """Stop it as a terminal does, and return all that it said."""
         self._process.send_signal(signal.SIGINT)
-        assert self._process.wait(30) == 0
+        assert self._process.wait(300) == 0
         return self.said()
 
     def said(self) -> str:
@@ -90,7 +90,7 @@ def barriers(page) -> list[str]:
 
 
 def _address(page: ServedPage) -> str:
-    for _ in range(1200):
+    for _ in range(6000):
         found = re.search(r"(http://127\.0\.0\.1:\d+)/ - stop it", page.said())
         if found:
             return found[1]

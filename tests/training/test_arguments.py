@@ -213,7 +213,7 @@ def test_a_wrong_flag_ends_a_script_with_one_line_and_code_2(tmp_path):
         env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,
     )
     assert result.returncode == 2
     assert result.stderr.strip() == "error: `epochs` is -1; it must be above 0"

@@ -62,7 +62,7 @@ def train(tmp_path, name, processes, *flags, begin=(), **more):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert result.returncode == 0, result.stderr[-3000:]
     return json.loads((tmp_path / name / "model" / "config.json").read_text())["training"]

@@ -87,7 +87,7 @@ def launch(script, recipe, folder, *flags, **environment):
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     (folder / "said.txt").write_text(done.stdout)
@@ -149,7 +149,7 @@ def test_a_token_that_may_only_read_is_told_before_the_training(hub, tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 2
     assert "error: the Hub model 'pqpp/made'" in done.stderr and "may only read" in done.stderr

@@ -142,7 +142,7 @@ def test_sigkill_at_a_random_step(recipe, tmp_path):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY)}
     environment["ACCELERATE_USE_CPU"] = "true"
     quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run(command(recipe, tmp_path / "whole"), check=True, timeout=300, **quiet)
+    subprocess.run(command(recipe, tmp_path / "whole"), check=True, timeout=900, **quiet)
     killed = 0
     random.seed()  # another step in each run of the tests
     for _ in range(3):
@@ -157,5 +157,5 @@ def test_sigkill_at_a_random_step(recipe, tmp_path):
             killed += 1
         process.wait()
     assert killed, "the run was over before it could be killed"
-    subprocess.run(command(recipe, tmp_path / "killed"), check=True, timeout=300, **quiet)
+    subprocess.run(command(recipe, tmp_path / "killed"), check=True, timeout=900, **quiet)
     assert_same(weights_in(tmp_path / "killed"), weights_in(tmp_path / "whole"))

@@ -34,16 +34,17 @@ def running(folder, port, *options):
         [*command, *options], cwd=folder, stderr=subprocess.PIPE, text=True, env=environment()
     )
     try:
-        for _ in range(600):
+        for _ in range(3000):
             assert process.poll() is None, process.stderr.read()
             with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=30)
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=60).close()
                 break
             time.sleep(0.1)
         yield process
     finally:
         process.kill()
         process.wait()
+        process.stderr.close()
 
 
 def environment():

@@ -110,5 +110,5 @@ def test_two_processes_of_a_launcher_write_the_bytes_of_one(tmp_path):
     launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
     launch += ["--master_port", "29541"]
     launch += ["-m", "pqpp_cli.main", *words, "--output", str(tmp_path / "two.parquet")]
-    subprocess.run(launch, check=True, cwd=ROOT, timeout=500)
+    subprocess.run(launch, check=True, cwd=ROOT, timeout=900)
     assert (tmp_path / "two.parquet").read_bytes() == (tmp_path / "one.parquet").read_bytes()

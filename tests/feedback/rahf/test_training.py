@@ -196,9 +196,9 @@ def test_a_killed_run_goes_on_to_the_same_weights(recipe, tmp_path):
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (tmp_path / "killed" / "model").exists(), "it was over before it could be killed"
-    subprocess.run(words, check=True, timeout=300, **quiet)
+    subprocess.run(words, check=True, timeout=900, **quiet)
     whole = [sys.executable, *command(recipe, tmp_path / "whole")]
-    subprocess.run(whole, check=True, timeout=300, **quiet)
+    subprocess.run(whole, check=True, timeout=900, **quiet)
     found, expected = (
         load_file(tmp_path / name / "model" / "model.safetensors") for name in ("killed", "whole")
     )
@@ -218,7 +218,7 @@ def test_two_processes_train_one_model_and_push_it(recipe, tmp_path):
             env=environment(**hub.environment(tmp_path / "home", "hf_tester")),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=900,
             check=False,
         )
         assert done.returncode == 0, done.stderr[-2000:]
