@@ -278,7 +278,8 @@ def _refuse_counts(path: Path, tensors: int) -> None:
     """
     for key, value in (item for one in mappings_in(path) for item in one.items()):
         numbers = value if isinstance(value, list) else [value]
-        most = max((one for one in numbers if isinstance(one, int | float)), default=0)
+        # NaN, which is equal to nothing, would hide what comes after it.
+        most = max((n for n in numbers if isinstance(n, int | float) and n == n), default=0)
         if _COUNTS.search(key) and most > _TIMES * tensors + _MORE:
             raise CheckpointError(
                 f"{path}: {key!r} is {most:.3g}, but there are weights of {tensors} tensors; save "

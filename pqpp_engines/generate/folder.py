@@ -11,15 +11,13 @@ from pathlib import Path
 from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.errors import FileError
-from pqpp_files.foreign.images import image_header, open_image
+from pqpp_files.foreign.images import ENDINGS, image_header, open_image
 from pqpp_files.hashes import sha256_of
 from pqpp_files.paths import expanded, inside_of
 
 MARK = "{prompt_id}"
 PATTERNS = (f"{MARK}/*", f"{MARK}_*", f"{MARK}.*")
 """What is looked for, in this order, where no pattern is given."""
-
-_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"))
 
 
 class FolderGenerator(Generator):
@@ -95,7 +93,7 @@ def _files_of(folder: Path, ids: Set[str], patterns: Sequence[str]) -> Mapping[s
     """Return the images of each prompt in the order of the numbers in their names."""
     found: dict[str, list[tuple[int, Path]]] = {}
     for path in folder.rglob("*"):
-        if path.suffix.casefold() not in _SUFFIXES or path.name.startswith("."):
+        if path.suffix.casefold() not in ENDINGS or path.name.startswith("."):
             continue
         if not path.is_file():  # a pipe would be waited for
             continue

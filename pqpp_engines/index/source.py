@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_engines.errors import IndexingError
 from pqpp_files.foreign.arrays import load_array
+from pqpp_files.foreign.images import ENDINGS
 
 if TYPE_CHECKING:
     from pqpp_engines.index.encoders import ImageTextEncoder
-
-_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 
 
 def embed_folder(
@@ -26,9 +25,9 @@ def embed_folder(
     from tqdm import tqdm
 
     root = Path(folder)
-    paths = sorted(path for path in root.rglob("*") if path.suffix.lower() in _ENDINGS)
+    paths = sorted(path for path in root.rglob("*") if path.suffix.lower() in ENDINGS)
     if not paths:
-        raise IndexingError(f"{root} holds no image ({', '.join(_ENDINGS)})")
+        raise IndexingError(f"{root} holds no image ({', '.join(ENDINGS)})")
     shown = tqdm(paths, unit="image", disable=not sys.stderr.isatty())
     ids = [path.relative_to(root).as_posix() for path in paths]
     return encoder.images(shown, batch_size), ids

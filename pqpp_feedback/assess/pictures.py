@@ -9,12 +9,11 @@ from typing import Any
 
 from pqpp_feedback.errors import AssessError, ImageError
 from pqpp_files.errors import FileError
-from pqpp_files.foreign.images import open_image
+from pqpp_files.foreign.images import ENDINGS, open_image
 from pqpp_files.paths import expanded
 from pqpp_files.read_table import read_table
 
 Row = Mapping[str, Any]
-ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 METADATA = ("metadata.jsonl", "metadata.csv")
 SHORTEST, LONGEST = 8, 4096
 """Pixels of an image's side: with less it is not assessed, and above it is made smaller."""

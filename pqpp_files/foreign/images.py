@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "PPM", "WEBP", "TIFF")
 """As Pillow calls them. Others start programs (EPS), or come from no camera and no generator."""
+ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+"""Of the files that are taken for images where a folder is looked through."""
 _ORIENTATION = 0x0112  # the tag of EXIF
 _FEWEST = 8  # pixels of a side that a smaller image keeps
 

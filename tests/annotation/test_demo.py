@@ -52,7 +52,9 @@ def test_the_command_serves_it_and_prints_both_links(tmp_path):
         assert all(link.startswith(f"http://127.0.0.1:{port}/join/") for link in links)
         for _ in range(1000):
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=60) as answer:
+                with urllib.request.urlopen(
+                    f"http://127.0.0.1:{port}/health", timeout=60
+                ) as answer:
                     assert answer.status == 200
                 break
             except OSError:

@@ -69,7 +69,9 @@ def test_passing_faults_are_waited_out(server, tmp_path):
 
 def test_lasting_faults_end_in_one_line(server, tmp_path):
     server.faults = [503] * 9
-    with pytest.raises(DownloadError, match=r"HTTP status 503 after 5 attempt.*data_dir=") as caught:
+    with pytest.raises(
+        DownloadError, match=r"HTTP status 503 after 5 attempt.*data_dir="
+    ) as caught:
         bring(server, tmp_path)
     assert caught.value.__cause__.__cause__.closed  # no error keeps a connection open
     assert len(server.requests) == 5

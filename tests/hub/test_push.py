@@ -223,7 +223,8 @@ class TestRefusals:
 
     def test_without_a_network_a_dry_run_says_what_would_be_pushed(self, run):
         nobody = {"HF_ENDPOINT": "http://127.0.0.1:9"}
-        timed = "import time\nfrom pqpp_hub import PushReport\nslept = []\ntime.sleep = slept.append\n"
+        timed = "import time\nfrom pqpp_hub import PushReport\n"
+        timed += "slept = []\ntime.sleep = slept.append\n"
         shown = "print(json.dumps(PushReport(**found).lines() + [slept]))"
         code = f"found = {pushing('n_words', 'pqpp/m', dry_run=True)[17:-2]}\n"
         *lines, slept = run(timed + code + shown, **nobody)

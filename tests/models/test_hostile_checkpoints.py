@@ -52,6 +52,7 @@ HOSTILE = {
     "width of 100 bits": backbone(hidden_size=10**30),
     "layers": backbone(num_hidden_layers=10**7),
     "layers of 100 bits": backbone(num_hidden_layers=10**30),
+    "layers behind no number": backbone(num_hidden_layers=[float("nan"), 10**7]),
     "words": backbone(vocab_size=10**9),
     "positions": backbone(max_position_embeddings=10**9),
     "heads": backbone(num_attention_heads=10**7),

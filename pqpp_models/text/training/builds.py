@@ -141,7 +141,8 @@ class StaticData(TextData):
         require_room(recipe.output_dir, len(pieces) * recipe.student.piece_size)
         self.tokens = WordPieces(pieces, _MOST_PIECES)
         names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
-        unscored += made_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
+        if recipe.made_up:
+            unscored += made_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
         self.others = [normalise(text) for text in unscored]
         self.judged = judged_in(self.sources)
         self.texts = [*self.train.prompts, *self.captions, *self.judged, *self.others]

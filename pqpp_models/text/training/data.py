@@ -292,9 +292,17 @@ def made_up_prompts(
     A third are pieces of captions, a third captions with names put in place of their words, a third
     words and names beside each other; most in small letters and without a full stop.
 
+    Raises:
+        PredictorError: There is no name.
+
     >>> made_up_prompts(["A red cat on a mat."], ["robot"], 3, seed=0)
     ['mat', 'robot red cat on a mat', 'robot']
     """
+    if not names:
+        raise PredictorError(
+            "no word of four letters or more came to make prompts of; take an encoder whose "
+            "vocabulary has some, or `made_up` 0"
+        )
     random = np.random.default_rng(seed)
     made = []
     for number in range(count):

@@ -2,7 +2,6 @@
 
 import logging
 import socket
-import time
 from types import SimpleNamespace
 
 import pytest

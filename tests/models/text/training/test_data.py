@@ -32,6 +32,8 @@ def test_made_up_prompts_repeat():
     assert first == made_up_prompts(captions, ["robot", "nebula"], 60, seed=1)
     assert len(first) == 60 and all(first)
     assert first != made_up_prompts(captions, ["robot", "nebula"], 60, seed=2)
+    with pytest.raises(PqppError, match="no word of four letters or more"):
+        made_up_prompts(captions, [], 60, seed=1)
 
 
 def test_captions_come_from_tables_too(tmp_path):
