@@ -14,9 +14,11 @@ Example:
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # which type checkers take for true; typing itself is half of the import
 if TYPE_CHECKING:
+    from typing import Any
+
     from pqpp_datasets.load import list_benchmarks, load_benchmark
     from pqpp_files.errors import PqppError
     from pqpp_models.bench.run import bench
