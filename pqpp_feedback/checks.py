@@ -1,7 +1,5 @@
 """Arguments that are refused at once; each error says what came and what is allowed."""
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Sequence, Sized
 from typing import Any

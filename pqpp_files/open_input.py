@@ -1,7 +1,5 @@
 """The bytes of an input that a user names: a file, packed or not, a pipe, or standard input."""
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import gzip

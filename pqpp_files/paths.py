@@ -4,8 +4,6 @@ The one gate for outputs is asked before work begins, so that nothing fails or i
 Nothing is created or changed here.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import stat

@@ -5,8 +5,6 @@ ids in them too; `Table.values` says which columns hold numbers. Cells of JSON a
 the file says.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from array import array

@@ -6,8 +6,6 @@ the number of its process in its name, so that the next run can remove what a ki
 and bring back a folder that was killed between its two renames.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

@@ -1,7 +1,5 @@
 """Cards: Markdown templates of `hub_cards/`, filled so that no value can break out of its place."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Pulling files, from the Hub and from pinned addresses: nothing damaged is kept, nothing hangs."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import logging

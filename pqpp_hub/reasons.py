@@ -3,8 +3,6 @@
 Only fixed sentences: the client's own texts may hold request headers, and with them a token.
 """
 
-from __future__ import annotations
-
 _STATUS = {
     400: "refuses what was sent as not valid (400), or it was damaged on its way; check the files' "
     "names and the card's metadata, and try once more",

@@ -3,8 +3,6 @@
 No page asks another host for anything, and nothing that a visitor types is logged, kept or sent on.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

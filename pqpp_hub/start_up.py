@@ -1,7 +1,5 @@
 """The files that make `load_dataset("pqpp")` work without an import, in an environment."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 from importlib.metadata import PackageNotFoundError, distribution

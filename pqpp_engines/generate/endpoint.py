@@ -1,7 +1,5 @@
 """Images from any endpoint that speaks OpenAI's images: LocalAI, vLLM, hosted ones."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Sequence

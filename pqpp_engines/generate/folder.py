@@ -1,7 +1,5 @@
 """Images that somebody has made already, in whatever folder they lie."""
 
-from __future__ import annotations
-
 import glob
 import re
 from collections.abc import Mapping, Sequence, Set

@@ -1,7 +1,5 @@
 """A job of images: each is there when its file is, and the same whoever makes it."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

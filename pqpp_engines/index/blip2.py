@@ -8,8 +8,6 @@ Source: Li, Li, Savarese and Hoi, "BLIP-2: Bootstrapping Language-Image Pre-trai
 Image Encoders and Large Language Models", 2023.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The folder of an index: what stands in it, checked when it is read, whole when it is written."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which index of faiss a collection gets, and what it needs."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

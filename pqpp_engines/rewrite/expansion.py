@@ -1,7 +1,5 @@
 """Candidates without a language model: the words of a query, and others that mean the same."""
 
-from __future__ import annotations
-
 import re
 from itertools import zip_longest
 

@@ -7,8 +7,6 @@ measured inside the train split of PQPP: residuals of a kernel ridge fitted with
 a pair, by the pair's cosine.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cache

@@ -5,8 +5,6 @@ means the same or something more special; each number; each negation; each word 
 does what to whom, as far as `roles` sees it.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from functools import cache, lru_cache

@@ -4,8 +4,6 @@ No parser: what stands between two content words, and in which order, by WordNet
 of prepositions. "A dog chases a cat" is (dog, chase, cat), and so is "a cat is chased by a dog".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple

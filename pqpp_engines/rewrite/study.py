@@ -1,7 +1,5 @@
 """Whether a rewrite helped, asked of people: the tables of a study of preferences."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Candidates for a prompt, written by a language model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import jsonschema

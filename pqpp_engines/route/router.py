@@ -1,7 +1,5 @@
 """A router: made from routes, a rule and a user's own prompts, kept in a small folder."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """How well an assessor's verdicts agree with people's, and whether they rank models alike."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """What an assessor is: it perceives by models, and scores what was perceived by arithmetic."""
 
-from __future__ import annotations
-
 import abc
 import contextlib
 import hashlib

@@ -1,7 +1,5 @@
 """What is found by the name of its file: one class of a kind in each module of a package."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Detectors of objects, with classes of their own or of any word, by name."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

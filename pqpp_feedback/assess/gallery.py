@@ -4,8 +4,6 @@ Images are linked, and loaded by the browser when they come into view; or made s
 the page, which then needs no other file.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import io

@@ -1,7 +1,5 @@
 """What people say of images, from a table of a user, beside rows of verdicts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 

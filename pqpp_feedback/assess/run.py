@@ -6,8 +6,6 @@ starts them, make a share each, and the last one to end joins them. `AssessShard
 the shards themselves are wanted: the images of some prompts, whatever else a folder holds.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import time

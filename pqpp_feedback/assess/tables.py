@@ -1,7 +1,5 @@
 """Tables of figures as text: for a terminal, Markdown, LaTeX, CSV and JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Features as vectors of length 1."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables of verdicts: one row an image and an assessor, in Parquet."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Sequence

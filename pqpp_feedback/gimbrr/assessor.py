@@ -1,7 +1,5 @@
 """GIMBRR as an assessor: CLIP names what is shown, a detector counts it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

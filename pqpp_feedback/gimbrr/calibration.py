@@ -7,8 +7,6 @@ margins and the bias (logistic regression, weights not negative), and the probab
 an image matches (by Cohen's kappa).
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Mapping, Sequence

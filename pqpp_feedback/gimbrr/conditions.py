@@ -3,8 +3,6 @@
 A new task is a function from what is asked to conditions, and a name in `TASK_CONDITIONS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

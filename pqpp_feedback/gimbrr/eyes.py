@@ -1,7 +1,5 @@
 """The model that looks for names: a CLIP."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

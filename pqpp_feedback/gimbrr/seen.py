@@ -1,7 +1,5 @@
 """What was seen of an image, similarities of names and detected boxes, and how clearly it holds."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

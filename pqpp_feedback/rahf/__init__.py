@@ -4,8 +4,6 @@ Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024. Imp
 imports neither torch nor transformers.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """RAHF as an assessor: heatmaps, words and scores seen by the model, told in words."""
 
-from __future__ import annotations
-
 import base64
 import io
 import math

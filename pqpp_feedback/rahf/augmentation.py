@@ -5,8 +5,6 @@ contrast (.8-1), hue (up to .025 of a turn), saturation (.8-1) and JPEG noise (q
 10 % grey.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The heads of RAHF: a feature map in, a heatmap or a score out (RichHF paper, section 9)."""
 
-from __future__ import annotations
-
 import itertools
 
 import torch

@@ -1,7 +1,5 @@
 """What RAHF predicts, in the order of its outputs."""
 
-from __future__ import annotations
-
 HEATMAPS = ("implausibility", "misalignment")
 """The two heatmaps; the columns of the dataset are these names with `_map`."""
 

@@ -1,7 +1,5 @@
 """What RAHF said of images, out of kept verdicts: as plain values, and as tinted images."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`pipeline("rich-human-feedback")`: images with prompts in; scores, heatmaps and words out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

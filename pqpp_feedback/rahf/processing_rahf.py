@@ -1,7 +1,5 @@
 """The processor of RAHF: images and prompts in, what the model takes out, and words back."""
 
-from __future__ import annotations
-
 import functools
 import numbers
 from collections.abc import Iterable, Sequence

@@ -6,8 +6,6 @@ tokenizer does to a word (repeated words, unknown characters, changed case) must
 another word; so words are tokenized one by one, and decoding follows them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

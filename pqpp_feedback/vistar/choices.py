@@ -1,7 +1,5 @@
 """Every number that VISTAR's paper leaves open, read from `vistar_choices.yaml`."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Six image-space cues of geometry, each a raw measure of one image; the last has references."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a prompt tells a score: its columns and control parameters."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What VISTAR's scores have in common: what they read of a prompt, and when they keep silent."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self

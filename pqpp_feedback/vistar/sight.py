@@ -1,7 +1,5 @@
 """The models that VISTAR's scores look with, each loaded once and shared by the scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field

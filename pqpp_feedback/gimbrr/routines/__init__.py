@@ -1,7 +1,5 @@
 """The routines, each a module of this folder found by its name: what was seen becomes a verdict."""
 
-from __future__ import annotations
-
 import abc
 import sys
 from typing import Any

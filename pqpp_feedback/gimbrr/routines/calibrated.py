@@ -1,7 +1,5 @@
 """The routine that was fitted to people: all names as rivals, templates, and fitted thresholds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -5,8 +5,6 @@ against 9; a count holds if so many boxes score above .5. The release draws the 
 run; here they depend on the image, so that a verdict stays.
 """
 
-from __future__ import annotations
-
 import math
 
 from pqpp_feedback.assess.assessor import Verdict, random_for

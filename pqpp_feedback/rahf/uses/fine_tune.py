@@ -1,7 +1,5 @@
 """Low-rank adapters on the denoising network of a diffusers pipeline: loss, data, saving."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ image's latents, without going through the denoising network: it costs one decod
 a step, and works with every pipeline whose loop calls `scheduler.step`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math

@@ -1,7 +1,5 @@
 """Painting implausible regions anew (RichHF paper, section 5), with any inpainting pipeline."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Choosing training images by predicted scores (RichHF paper, section 5), for fine-tuning."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

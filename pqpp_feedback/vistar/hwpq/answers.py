@@ -1,7 +1,5 @@
 """Answers: all P questions of an image in one request, all N in another, some votes of each."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Questionnaires: written once a prompt by a language model, checked, kept, never replaced."""
 
-from __future__ import annotations
-
 import json
 import math
 from datetime import UTC, datetime

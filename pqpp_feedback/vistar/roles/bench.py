@@ -1,7 +1,5 @@
 """Scores beside people's choices between two images, and generators ranked for roles."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Sequence
 from functools import cache

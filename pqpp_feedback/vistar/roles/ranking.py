@@ -1,7 +1,5 @@
 """Generators ranked for a role, with what a bootstrap over prompts says of the ranks."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ A module holds a subclass of `VistarScore`; its numbers that the paper leaves op
 name in `vistar_choices.yaml`, from which the card is made.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

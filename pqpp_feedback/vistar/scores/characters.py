@@ -1,7 +1,5 @@
 """Characters (CPA): how many people, in which posture, with which expression."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Composed scenes (CSE): whether each panel shows its part, and all show the same subject."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Geometry (GC): the worst of six cues."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """HWPQ: the weighted share of facts whose two questions a model that sees answers rightly."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """Light (LI): where the shadows say that the light stands, beside where the prompt wants it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, ClassVar

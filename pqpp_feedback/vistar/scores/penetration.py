@@ -1,7 +1,5 @@
 """Penetration (PSC): whether solids meet in depth where their masks meet."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any

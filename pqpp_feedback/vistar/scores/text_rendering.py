@@ -1,7 +1,5 @@
 """Text rendering (TR): the text that the image shows, beside the text that it should show."""
 
-from __future__ import annotations
-
 import functools
 import math
 import re
