@@ -26,25 +26,18 @@ CITATION = """@article{li2023agiqa3k,
 
 _FILE = "data.csv"
 _NAME = r"[A-Za-z0-9.]+_[a-z]+_[0-9]{3}\.jpg"
-_TEXT, _ANY_TEXT = Column("string"), Column("string", optional=True)
-_SCORE = Column("float64", 0, 5)
 _SCORES = ("mos_align", "std_align", "mos_quality", "std_quality")
 _COLUMNS = {
     "name": Column("string", form=_NAME),
-    "prompt": _TEXT,
-    **dict.fromkeys(("adj1", "adj2", "style"), _ANY_TEXT),
-    **dict.fromkeys(_SCORES, _SCORE),
+    "prompt": Column("string"),
+    **dict.fromkeys(("adj1", "adj2", "style"), Column("string", optional=True)),
+    **dict.fromkeys(_SCORES, Column("float64", 0, 5)),
 }
 _SCHEMA = pa.schema(
     {
         "prompt_id": pa.int64(),
-        "prompt": pa.string(),
-        "adj1": pa.string(),
-        "adj2": pa.string(),
-        "style": pa.string(),
-        "file_name": pa.string(),
-        "model": pa.string(),
-        "setting": pa.string(),
+        **dict.fromkeys(("prompt", "adj1", "adj2", "style"), pa.string()),
+        **dict.fromkeys(("file_name", "model", "setting"), pa.string()),
         **dict.fromkeys(_SCORES, pa.float64()),
     }
 )

@@ -50,8 +50,9 @@ _IDS = Column("string", form=r"[0-9, ]*", optional=True)
 _ID = Column("int64", 1, 10**6)
 
 # Our column -> theirs, what its cells must hold there, and its type here.
+_PROMPT_ID = {"prompt_id": ("ID", _ID, pa.int64())}
 _PROMPT = {
-    "prompt_id": ("ID", _ID, pa.int64()),
+    **_PROMPT_ID,
     "prompt": ("Prompt", _TEXT, pa.string()),
     "task": ("Task", _TEXT, pa.string()),
     "representations": ("Representations", _TEXT, pa.list_(pa.string())),
@@ -116,9 +117,8 @@ def verdict_files(folder: Path | None, split: str) -> tuple[str, ...]:
 
 def _below_annotations(folder: Path | None, name: str) -> str:
     paths = [f"{place}/{name}" for place in _ANNOTATION_FOLDERS]
-    if folder is None:
-        return paths[0]
-    return next((path for path in paths if (folder / path).exists()), paths[0])
+    there = [path for path in paths if folder and (folder / path).exists()]
+    return (there or paths)[0]
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
@@ -126,8 +126,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     directory, variables = (folder / path for path in files(folder, split))
     prompts = _read_directory(directory)
     extras = {
-        row.pop("prompt_id"): row
-        for row in _rows_of(variables, {"prompt_id": _PROMPT["prompt_id"], **_VARIABLES})
+        row.pop("prompt_id"): row for row in _rows_of(variables, {**_PROMPT_ID, **_VARIABLES})
     }
     for prompt_id, row in prompts.items():
         if prompt_id not in extras:
@@ -139,7 +138,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
 def read_annotations(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the annotated images of one model, in the order of the published file."""
     paths = annotation_files(folder, split)
-    rows = _joined(folder, paths, split, {"prompt_id": _PROMPT["prompt_id"], **_ANNOTATION})
+    rows = _joined(folder, paths, split, {**_PROMPT_ID, **_ANNOTATION})
     times = Counter(row["prompt_id"] for row in rows)
     for row in rows:
         row["duplicated"] = times[row["prompt_id"]] > 1

@@ -229,22 +229,19 @@ def _identities(
 ) -> dict[str, list]:
     """Return who each row is, from what the files of both tasks call `caption_id`."""
     categories = _categories(folder)
-    ids: dict[str, list] = {
-        name: [] for name in ("prompt_id", "caption_id", "image_id", "category")
-    }
     numbers = (
         numbers.astype(object).where(numbers.notna(), None) for numbers in (generated, retrieved)
     )
+    ids = []
     for text, source, image, caption in zip(rows["prompt"], rows["source"], *numbers, strict=True):
         if source == "drawbench":  # the index of the prompt, in either file
             index = caption if image is None else image
-            row = (f"drawbench-{index}", None, None, categories.get(text.strip()))
+            ids.append((f"drawbench-{index}", None, None, categories.get(text.strip())))
         else:
             own = f"image-{image}" if caption is None else caption
-            row = (f"mscoco-{own}", caption, image, None)
-        for values, value in zip(ids.values(), row, strict=True):
-            values.append(value)
-    return ids
+            ids.append((f"mscoco-{own}", caption, image, None))
+    names = ("prompt_id", "caption_id", "image_id", "category")
+    return dict(zip(names, map(list, zip(*ids, strict=True)), strict=True))
 
 
 def _categories(folder: Path) -> dict[str, str]:

@@ -156,10 +156,8 @@ def _why_not(error: Exception, repo_id: str, token: str | bool | None) -> str:
         if not isinstance(error.__cause__, errors.HfHubHTTPError):
             return NOT_CACHED
         error = error.__cause__
-    if isinstance(error, errors.RepositoryNotFoundError):
-        other = _other_kind(repo_id, token)
-        if other:
-            return f"is a {other}, not a model; give the model's name"
+    if isinstance(error, errors.RepositoryNotFoundError) and (other := _other_kind(repo_id, token)):
+        return f"is a {other}, not a model; give the model's name"
     return reason_of(error, "read")
 
 

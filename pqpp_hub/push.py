@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 KINDS = {"model": "model", "dataset": "dataset", "space": "Space"}
 _MAIN = "main"
 _TRIES = 3
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 class HubError(PqppError):
@@ -174,26 +175,23 @@ def require_repository_id(repo_id: str) -> None:
         raise HubError(f"{repo_id!r} is not a valid repository name; write OWNER/REPOSITORY")
 
 
+@dataclass
 class _Push:
     """One push: looks at what is there, then writes."""
 
-    def __init__(
-        self,
-        api: HfApi,
-        repo_id: str,
-        kind: str,
-        revision: str,
-        files: dict[str, Path],
-    ) -> None:
-        self.api, self.repo_id, self.kind, self.revision = api, repo_id, kind, revision
-        self.files = files
-        self.new_repository = self.new_branch = False
-        self.head: str | None = None
-        self.commit: str | None = None
-        self.outcome: dict[str, list[str]] = {
-            name: [] for name in ("added", "changed", "removed", "unchanged")
-        }
-        self.not_compared: str | None = None
+    api: HfApi
+    repo_id: str
+    kind: str
+    revision: str
+    files: dict[str, Path]
+    new_repository: bool = False
+    new_branch: bool = False
+    head: str | None = None
+    commit: str | None = None
+    outcome: dict[str, list[str]] = field(
+        default_factory=lambda: {n: [] for n in ("added", "changed", "removed", "unchanged")}
+    )
+    not_compared: str | None = None
 
     def look(
         self,
@@ -271,7 +269,7 @@ class _Push:
         if self.revision in {branch.name for branch in refs.branches}:
             if self.revision != _MAIN:
                 info = self._info(self.revision)
-        elif self.revision in {tag.name for tag in refs.tags} or _is_commit(self.revision):
+        elif self.revision in {tag.name for tag in refs.tags} or _COMMIT.fullmatch(self.revision):
             raise self._error(f"has {self.revision!r} as a tag or commit; name a branch to push to")
         else:
             self.new_branch = True
@@ -282,11 +280,14 @@ class _Push:
         return self._ask("repo_info", revision=revision, files_metadata=True)
 
     def _compare(self, there: Mapping[str, str], is_ours: Callable[[str], bool]) -> None:
-        for name, path in self.files.items():
-            same = name in there and content_id(path, there[name]) == there[name]
+        for name in self.files:
+            same = self._is_as_sent(name, there)
             kind = "unchanged" if same else "changed" if name in there else "added"
             self.outcome[kind].append(name)
         self.outcome["removed"] = sorted(n for n in there if n not in self.files and is_ours(n))
+
+    def _is_as_sent(self, name: str, there: Mapping[str, str]) -> bool:
+        return name in there and content_id(self.files[name], there[name]) == there[name]
 
     def write(self, private: bool, message: str) -> None:
         """Make what is missing and commit what differs."""
@@ -339,11 +340,7 @@ class _Push:
                 f"now has commit {self.commit}, which is live but could not be checked; push "
                 "again, which checks it"
             ) from None
-        return [
-            name
-            for name in names
-            if name not in there or content_id(self.files[name], there[name]) != there[name]
-        ]
+        return [name for name in names if not self._is_as_sent(name, there)]
 
     def report(self, dry_run: bool) -> PushReport:
         """Say what was found and done."""
@@ -382,7 +379,3 @@ def _contents(info: Any) -> dict[str, str]:
         file.rfilename: file.lfs.sha256 if file.lfs else file.blob_id
         for file in info.siblings or []
     }
-
-
-def _is_commit(revision: str) -> bool:
-    return re.fullmatch(r"[0-9a-f]{40}", revision) is not None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
 from pqpp_datasets.own_benchmark.long_table import COLUMN, LongTable, one_text, texts_of
@@ -237,8 +238,6 @@ def _models_by_name(table: LongTable, options: BuildOptions) -> Any:
 
 def _read_side_by_side(path: Path, key: str, options: BuildOptions) -> LongTable:
     """Read a file with a column an annotator, or a model; each becomes rows of its own."""
-    import pandas as pd
-
     role = "annotator" if options.annotators else "model"
     columns = list(options.annotators or options.models)
     if {role, "label", "score"} & options.called("judgments").keys():
@@ -291,8 +290,6 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
 
 def _concatenated(parts: Sequence[LongTable]) -> LongTable:
     """Return the rows of several files as one; a column that a file lacks is empty there."""
-    import pandas as pd
-
     rows = pd.concat([part.rows for part in parts], ignore_index=True)
     for role in rows.columns.drop(ROW):
         rows[role] = texts_of(*pd.factorize(rows[role].astype(object).fillna("")))

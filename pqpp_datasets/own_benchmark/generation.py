@@ -24,6 +24,7 @@ performance is the precision at 10 and the reciprocal rank.
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from pqpp_datasets.errors import OptionError
 from pqpp_datasets.own_benchmark.admission import (
@@ -294,8 +295,6 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
         prompts: How many prompts there are.
         options: With `k`, `min_relevant_votes` and `rank_ties`.
     """
-    import pandas as pd
-
     require_once(run, run.rows[[NUMBER, "model", "image"]], "this result")
     voters = ["annotator"] if "annotator" in vote.rows else []
     require_once(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")

@@ -142,13 +142,13 @@ def kept_votes(built: Built, called: Sequence[int] | Sequence[str]) -> Splits:
     """
     assert built.generation is not None
     votes = built.generation.table
-    known = votes.has_annotators
-    place = np.argsort(np.argsort(called))[votes.annotator] if known else votes.annotator
+    annotators = votes.annotator if votes.has_annotators else None
+    column, place = _annotators(annotators, called, votes.annotator)
     columns = {
         "image_number": pa.array(votes.item),
         **_about_prompts(built, votes.prompt),
         "model": _texts(votes.model, votes.model_names),
-        "annotator": _texts(votes.annotator, called) if known else _nobody(len(votes.value)),
+        "annotator": column,
         "value": pa.array(votes.value),
         "counts": pa.array(np.isin(np.arange(len(votes.value)), built.generation.counted)),
         "control": pa.array(votes.control),
@@ -179,11 +179,7 @@ def kept_preferences(built: Built, called: Sequence[int] | Sequence[str]) -> Spl
     ):
         for side, codes in zip("ab", sides, strict=False):
             columns[f"{role}_{side}"] = _texts(codes, names)
-    if choices.annotator is None:
-        place, columns["annotator"] = choices.prompt, _nobody(len(choices.prompt))
-    else:
-        place = np.argsort(np.argsort(called))[choices.annotator]
-        columns["annotator"] = _texts(choices.annotator, called)
+    columns["annotator"], place = _annotators(choices.annotator, called, choices.prompt)
     nearest = np.rint(choices.value).astype(np.int64) + 1
     columns |= {"choice": _texts(nearest, ["b", "tie", "a"]), "counts": pa.array(choices.counts)}
     if choices.seconds is not None:
@@ -195,8 +191,13 @@ def _texts(codes: np.ndarray, texts: Sequence[int] | Sequence[str] | pa.Array) -
     return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts))
 
 
-def _nobody(rows: int) -> pa.Array:
-    return pa.nulls(rows, pa.int64())
+def _annotators(
+    codes: np.ndarray | None, called: Sequence[int] | Sequence[str], order: np.ndarray
+) -> tuple[pa.Array, np.ndarray]:
+    """Return the column of annotators and the order of their names, else that which is given."""
+    if codes is None:
+        return pa.nulls(len(order), pa.int64()), order
+    return _texts(codes, called), np.argsort(np.argsort(called))[codes]
 
 
 def _about_prompts(built: Built, prompt: np.ndarray) -> dict[str, pa.Array]:

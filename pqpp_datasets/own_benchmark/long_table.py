@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Self
 
 import numpy as np
+import pandas as pd
 
 from pqpp_datasets.errors import DataFileError
 from pqpp_files.table_formats.table_format import ROW
@@ -44,8 +45,6 @@ class LongTable:
         named: Mapping[str, str] | None = None,
     ) -> Self:
         """Return the columns of a file as a table; `row` says which rows of it they are."""
-        import pandas as pd
-
         rows = pd.DataFrame(columns)
         rows[FILE] = one_text(str(path), len(rows))
         rows[ROW] = np.arange(len(rows)) if row is None else row
@@ -138,8 +137,6 @@ def texts_of(codes: Any, texts: Sequence[Any]) -> Any:
         >>> column.tolist(), column.categories.tolist()
         (['b', 'a', 'b'], ['b', 'a'])
     """
-    import pandas as pd
-
     places, names = pd.factorize(np.array(texts, dtype=object))
     return pd.Categorical.from_codes(places[codes], pd.Index(names, dtype=object))
 

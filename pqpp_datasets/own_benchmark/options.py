@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pqpp_datasets.errors import OptionError
-from pqpp_datasets.own_benchmark.prompts import FRACTIONS
 
 # `--column ROLE=COLUMN` says what a file calls it.
 ROLES = (
@@ -54,6 +53,7 @@ FILE_KINDS = {
 }
 """`--column KIND.ROLE=COLUMN` is meant for files of that kind alone."""
 
+FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}
 MIN_KAPPA, MIN_REFERENCE_SHARE, BEST = 0.41, 0.5, 3
 AGGREGATES = {
     "majority": "hbpp",

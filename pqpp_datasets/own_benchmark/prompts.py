@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
+from pqpp_datasets.own_benchmark.options import FRACTIONS
 from pqpp_datasets.pqpp import IDENTITIES
 from pqpp_datasets.prompt_text import normalise
 from pqpp_files.hashes import sha256_of_parts
 
-FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}
 _REST = 1e-9
 _KNOWN = ("source", "prompt", "prompt_id", "category")
 
@@ -101,8 +102,6 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> Prom
         >>> table.rows[NUMBER].tolist(), prompts.rows["source"].tolist()
         ([0, 0], ['coco'])
     """
-    import pandas as pd
-
     groups, parts = [], []
     for place, table in enumerate(tables):
         there = [role for role in _KNOWN if role in table.rows]

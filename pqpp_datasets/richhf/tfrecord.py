@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.tables import REMEDY, require_file
@@ -132,11 +133,24 @@ def _damaged(path: Path, number: int, offset: int, what: str) -> DataFileError:
     return DataFileError(f"{path}, record {number} at offset {offset}: {what}; {REMEDY}")
 
 
-# tf.train.Example in the protocol buffers' wire format: a message is a row of fields, each a tag
-# (number << 3 | wire type) and a value; wire type 0 is a varint, 1 is 8 bytes, 2 is a length and as
-# many bytes, 5 is 4 bytes. Example: features = 1. Features: a map feature = 1 with key = 1,
-# value = 2. Feature: bytes_list = 1, float_list = 2, int64_list = 3. Each list: value = 1.
-_BYTES, _FLOATS, _INTEGERS = 1, 2, 3
+# `tf.train.Example` as a description of messages; a map is a list of entries on the wire.
+_MESSAGES = """
+name: "pqpp/example.proto" package: "pqpp"
+message_type { name: "Example" field { name: "features" number: 1 type_name: ".pqpp.Features" } }
+message_type { name: "Features"
+  field { name: "entry" number: 1 label: LABEL_REPEATED type_name: ".pqpp.Entry" } }
+message_type { name: "Entry" field { name: "key" number: 1 type: TYPE_BYTES }
+  field { name: "value" number: 2 type_name: ".pqpp.Feature" } }
+message_type { name: "Feature" field { name: "bytes" number: 1 type_name: ".pqpp.Bytes" }
+  field { name: "floats" number: 2 type_name: ".pqpp.Floats" }
+  field { name: "integers" number: 3 type_name: ".pqpp.Integers" } }
+message_type { name: "Bytes"
+  field { name: "value" number: 1 label: LABEL_REPEATED type: TYPE_BYTES } }
+message_type { name: "Floats"
+  field { name: "value" number: 1 label: LABEL_REPEATED type: TYPE_FLOAT } }
+message_type { name: "Integers"
+  field { name: "value" number: 1 label: LABEL_REPEATED type: TYPE_INT64 } }
+"""
 
 
 def parse_example(data: bytes) -> dict[str, list]:
@@ -150,81 +164,22 @@ def parse_example(data: bytes) -> dict[str, list]:
         >>> parse_example(b"\n\r\n\x0b\n\x02id\x12\x05" + value)
         {'id': [b'a']}
     """
-    found: dict[str, list] = {}
-    for number, features in _fields(data):
-        if number != 1:
-            continue
-        for entry_number, entry in _fields(_is_bytes(features)):
-            if entry_number != 1:
-                continue
-            pair = dict(_fields(_is_bytes(entry)))
-            name = _is_bytes(pair.get(1, b"")).decode("utf-8")
-            found[name] = _values(_is_bytes(pair.get(2, b"")))
-    return found
+    example, error = _example_class()
+    try:
+        entries = example.FromString(data).features.entry
+    except error as damage:
+        raise ValueError(str(damage)) from None
+    values = {entry.key.decode("utf-8"): entry.value for entry in entries}
+    return {
+        name: [*value.bytes.value, *value.floats.value, *value.integers.value]
+        for name, value in values.items()
+    }
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, bytes | int]]:
-    """Read the fields of a message: number, and an integer or bytes."""
-    position = 0
-    while position < len(data):
-        tag, position = _varint(data, position)
-        kind = tag & 7
-        if kind == 0:
-            value, position = _varint(data, position)
-            yield tag >> 3, value
-            continue
-        if kind == 2:
-            length, position = _varint(data, position)
-        elif kind in (1, 5):
-            length = 8 if kind == 1 else 4
-        else:
-            raise ValueError(f"wire type {kind}")
-        end = position + length
-        if end > len(data):
-            raise ValueError("a field is longer than its message")
-        yield tag >> 3, data[position:end]
-        position = end
-
-
-def _varint(data: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while position < len(data) and shift < 70:
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position
-        shift += 7
-    raise ValueError("an integer has no end")
-
-
-def _is_bytes(value: bytes | int) -> bytes:
-    if not isinstance(value, bytes):
-        raise ValueError("a number where a message is needed")
-    return value
-
-
-def _values(feature: bytes) -> list:
-    values: list = []
-    for kind, items in _fields(feature):
-        for number, value in _fields(_is_bytes(items)):
-            if number == 1 and kind == _BYTES:
-                values.append(_is_bytes(value))
-            elif number == 1 and kind == _FLOATS:
-                content = _is_bytes(value)
-                if len(content) % 4:
-                    raise ValueError("a list of floats that is cut")
-                values += struct.unpack(f"<{len(content) // 4}f", content)
-            elif number == 1 and kind == _INTEGERS:
-                values += [value] if isinstance(value, int) else _packed(value)
-    if any(isinstance(value, int) for value in values):
-        values = [value - 2**64 if value >= 2**63 else value for value in values]
-    return values
-
-
-def _packed(data: bytes) -> list[int]:
-    values, position = [], 0
-    while position < len(data):
-        value, position = _varint(data, position)
-        values.append(value)
-    return values
+@functools.cache
+def _example_class() -> tuple[Any, type[Exception]]:
+    """Return the class of `tf.train.Example`, and the error of what is none."""
+    with needing("RichHF-18K", "richhf"):
+        from google.protobuf import descriptor_pb2, message, message_factory, text_format
+    described = text_format.Parse(_MESSAGES, descriptor_pb2.FileDescriptorProto())
+    return message_factory.GetMessages([described])["pqpp.Example"], message.DecodeError

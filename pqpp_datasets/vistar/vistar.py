@@ -45,11 +45,8 @@ _QUESTIONS = {
 }
 _SCHEMA = pa.schema(
     {
-        "prompt_id": pa.string(),
-        "structured_prompt": pa.string(),
-        "role": pa.string(),
-        "angle": pa.string(),
-        "prompt": pa.string(),
+        **dict.fromkeys(("prompt_id", "structured_prompt"), pa.string()),
+        **dict.fromkeys(("role", "angle", "prompt"), pa.string()),
         "parameters": pa.struct({"key": pa.list_(pa.string()), "value": pa.list_(pa.string())}),
         "questionnaire": pa.struct({name: pa.list_(kind) for name, kind in _QUESTIONS.items()}),
     }
@@ -172,10 +169,9 @@ def flat_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:
     """Return a questionnaire as lists with an entry a pair of questions, in order of the levels."""
     validate_questionnaire(questionnaire)
     rows = [
-        (name, level["level_weight"], q["node"], q["question_weight"], q["P"], q["N"])
+        (name, questionnaire[name]["level_weight"], q["node"], q["question_weight"], q["P"], q["N"])
         for name in LEVELS
-        for level in [questionnaire[name]]
-        for q in level["questions"]
+        for q in questionnaire[name]["questions"]
     ]
     return dict(zip(_QUESTIONS, map(list, zip(*rows, strict=True)), strict=True))
 

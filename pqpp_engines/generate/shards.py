@@ -1,20 +1,17 @@
 """Images made from shard to shard, with a table of what was made and what could not be."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate.generators import Generator
 from pqpp_engines.generate.run import MadeImage, check_job, make_images, wanted_images
 from pqpp_files.paths import expanded
 from pqpp_files.shards import ERROR, cell_texts, ids_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass
@@ -78,8 +75,6 @@ class GenerateShard:
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Make the images, and return what is told of them."""
-        import pyarrow as pa
-
         check_job(self.generator, self.images_per_prompt, self.batch_size)
         texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong = ids_of(table, "prompt_id")
@@ -121,8 +116,6 @@ class GenerateShard:
 
 
 def _schema() -> pa.Schema:
-    import pyarrow as pa
-
     names = ("file_name", "prompt_id", "prompt", "model", "index", "seed", "flagged", "sha256")
     kinds = {"index": pa.int64(), "seed": pa.int64(), "flagged": pa.bool_()}
     return pa.schema([(name, kinds.get(name, pa.string())) for name in (*names, ERROR)])

@@ -1,14 +1,13 @@
 """Building an index: embeddings to a folder, with as many cells looked at as it needs."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.folder import EMBEDDINGS, FILES, set_probes, write_rest
@@ -30,9 +29,6 @@ from pqpp_files.extras import needing
 from pqpp_files.full_disk import require_room
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _SAMPLE = 200
 _RECALL = 0.99

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.folder import EMBEDDINGS, FILES, INDEX, open_parts, write_rest
 from pqpp_engines.index.vectors import (
+    Floats,
     best_cosines,
     checked_ids,
     nearest,
@@ -25,11 +27,6 @@ from pqpp_files.foreign.arrays import load_faiss
 from pqpp_files.full_disk import require_room
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
 
 _MORE = 8  # candidates for each result that is wanted, which the exact ranking chooses from
 

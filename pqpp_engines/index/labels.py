@@ -7,21 +7,16 @@ most. The thresholds here are ours: with MiniLM and .7 as large a share of PQPP'
 candidate as in the paper, about .1 %.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
+from pqpp_engines.index.vectors import Floats
 from pqpp_models.text.reading.words import content_words, words_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
 
 _AT_ONCE = 64
 COSINE, SHARED_WORDS = 0.7, 0.5

@@ -1,24 +1,20 @@
 """What a collection answers to queries, as a run: of all queries, or from shard to shard."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.index import Index
 from pqpp_files.paths import expanded
 from pqpp_files.shards import ERROR, cell_texts
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
 
 CANDIDATES = 128
 """How many candidates of each query are ranked anew, as in ConQA's paper."""
@@ -167,8 +163,6 @@ class Retriever:
             The columns of a run and `error`: a query that is no text, or whose embedding is none,
             has one row without an image that says so.
         """
-        import pyarrow as pa
-
         texts, faults = cell_texts(table, self.column, "query", "name the column of queries")
         named = next((name for name in QUERY_IDS if name in table.column_names), QUERY_IDS[0])
         ids = [str(query_id) for query_id in table[named].to_pylist()]

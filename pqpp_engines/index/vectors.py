@@ -4,23 +4,18 @@ An item has one vector, or several (BLIP-2 gives 32 for an image); the similarit
 that of the item's best vector.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
 from pqpp_files.foreign.arrays import load_array
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
-
+Floats = NDArray[np.float32]
 AT_ONCE = 16_384
 """Vectors that are held in 32 bits at a time."""
 SHAPES = "(items, size), or (items, vectors of each, size)"

@@ -1,14 +1,10 @@
 """Rewriting prompts: candidates come, the judge takes one that surely does better, or none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pqpp_backbones.chat.chat import ChatError
-
-if TYPE_CHECKING:
-    from pqpp_engines.rewrite.judge import Judge
+from pqpp_engines.rewrite.judge import Judge
 
 
 class Rewritten(NamedTuple):

@@ -3,17 +3,16 @@
 A file that others made says only what a router can be.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.foreign import read_foreign_json
@@ -21,11 +20,7 @@ from pqpp_engines.errors import RouteError
 from pqpp_files.errors import in_a_line
 from pqpp_files.hashes import sha256_of_parts
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
+Floats = NDArray[np.float64]
 KIND = "pqpp_router"
 _MOST = 1e12  # of costs, utilities and prices; with more, sums are no longer exact
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 1000}

@@ -2,7 +2,6 @@
 
 import importlib
 import pkgutil
-from types import ModuleType
 from typing import TypeVar
 
 from pqpp_feedback.errors import AssessError
@@ -11,34 +10,33 @@ from pqpp_files.names import did_you_mean
 Kind = TypeVar("Kind")
 
 
-def module_names(package: ModuleType) -> list[str]:
+def module_names(package: str) -> list[str]:
     """Return the names of a package's modules, none of which is imported.
 
     Example:
-        >>> from pqpp_feedback import assessors
-        >>> module_names(assessors)
+        >>> module_names("pqpp_feedback.assessors")
         ['gimbrr', 'rahf', 'vistar']
     """
-    return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+    places = importlib.import_module(package).__path__
+    return sorted(module.name for module in pkgutil.iter_modules(places))
 
 
-def class_of(package: ModuleType, name: str, kind: type[Kind]) -> type[Kind]:
+def class_of(package: str, name: str, kind: type[Kind]) -> type[Kind]:
     """Return the subclass of a kind that the module of a name defines.
 
     Raises:
         AssessError: The package has no such module.
 
     Example:
-        >>> from pqpp_feedback import assessors
         >>> from pqpp_feedback.assess.options import AssessorOptions
-        >>> class_of(assessors, "rahf", AssessorOptions).__name__
+        >>> class_of("pqpp_feedback.assessors", "rahf", AssessorOptions).__name__
         'RahfOptions'
     """
     names = module_names(package)
-    what = package.__name__.rpartition(".")[2].removesuffix("s")
+    what = package.rpartition(".")[2].removesuffix("s")
     if name not in names:
         raise AssessError(f"{what} {name!r:.40} is unknown; {did_you_mean(name, names)}")
-    module = importlib.import_module(f"{package.__name__}.{name}")
+    module = importlib.import_module(f"{package}.{name}")
     classes = [value for value in vars(module).values() if isinstance(value, type)]
     own = [value for value in classes if value.__module__ == module.__name__]
     return next(value for value in own if issubclass(value, kind))

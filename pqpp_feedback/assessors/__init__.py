@@ -5,7 +5,6 @@ A module holds a subclass of `AssessorOptions`: what the assessor can be told, a
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ def list_assessors() -> list[str]:
         >>> list_assessors()
         ['gimbrr', 'rahf', 'vistar']
     """
-    return module_names(sys.modules[__name__])
+    return module_names(__name__)
 
 
 def assessor_options(name: str) -> type[AssessorOptions]:
@@ -36,7 +35,7 @@ def assessor_options(name: str) -> type[AssessorOptions]:
         >>> assessor_options("rahf").__name__
         'RahfOptions'
     """
-    return class_of(sys.modules[__name__], name, AssessorOptions)
+    return class_of(__name__, name, AssessorOptions)
 
 
 def open_assessors(name: str, **options: Any) -> Sequence[Assessor]:

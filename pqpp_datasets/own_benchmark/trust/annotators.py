@@ -15,6 +15,7 @@ side is flagged beside that, if the others do not: it needs nobody else on the s
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 
@@ -275,8 +276,6 @@ def _commonest(annotator, code, labels: int, annotators: int):
 
 
 def _medians(annotator: np.ndarray, seconds: np.ndarray, annotators: int) -> np.ndarray:
-    import pandas as pd
-
     return pd.Series(seconds).groupby(annotator).median().reindex(range(annotators)).to_numpy()
 
 

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 
@@ -209,33 +210,25 @@ class _Cells:
 
 
 def _cells(prompt, model, item, annotator, value) -> _Cells:
-    models = int(model.max(initial=0)) + 1
-    people = int(annotator.max(initial=0)) + 1
-    unit = prompt.astype(np.int64) * models + model
-    order = np.argsort(unit * people + annotator, kind="stable")
-    key = (unit * people + annotator)[order]
-    starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]]) if len(key) else np.empty(0, int)
-    cell, who = key[starts] // people, key[starts] % people
-    first = np.minimum.reduceat(item[order], starts) if len(key) else starts
-    total = np.add.reduceat(value[order], starts) if len(key) else np.empty(0)
-    count = np.diff(np.r_[starts, len(key)])
-    kept = np.bincount(cell, minlength=1)[cell] > 1
-    cell, who, first, total, count = (x[kept] for x in (cell, who, first, total, count))
-    several = np.bincount(cell[count > 1], minlength=int(cell.max(initial=0)) + 1) > 0
-    first[several[cell]] = 0
-    order = np.lexsort((first, cell))
-    cell, who, first, total, count = (x[order] for x in (cell, who, first, total, count))
-    units, place = np.unique(cell, return_inverse=True)
-    change = np.r_[True, (first[1:] != first[:-1]) | (cell[1:] != cell[:-1])][: len(cell)]
+    keys = ["prompt", "model"]
+    votes = pd.DataFrame({"prompt": prompt, "model": model, "annotator": annotator, "item": item})
+    of_one = votes.groupby([*keys, "annotator"])["item"]
+    cells = of_one.agg(first="min", count="size").reset_index()
+    ordered = value[np.argsort(of_one.ngroup(), kind="stable")]
+    cells["total"] = np.add.reduceat(ordered, cells["count"].cumsum() - cells["count"])
+    cells = cells[cells.duplicated(keys, keep=False)]
+    by_image = cells.groupby(keys)["count"].transform("max") == 1
+    cells = cells.assign(first=cells["first"].where(by_image, 0)).sort_values([*keys, "first"])
+    unit = cells.groupby(keys).ngroup().to_numpy()
     return _Cells(
-        place,
-        np.cumsum(change).astype(np.float64),
-        who,
-        total,
-        count,
-        np.bincount(place),
-        units % models,
-        int(count.sum()),
+        unit,
+        (~cells.duplicated([*keys, "first"])).cumsum().to_numpy(np.float64),
+        cells["annotator"].to_numpy(),
+        cells["total"].to_numpy(),
+        cells["count"].to_numpy(),
+        np.bincount(unit),
+        cells.drop_duplicates(keys)["model"].to_numpy(),
+        int(cells["count"].sum()),
     )
 
 

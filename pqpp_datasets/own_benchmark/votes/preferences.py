@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable, texts_of
@@ -163,43 +164,37 @@ def _choices_of(
     A pair is the prompt, the two models and, where columns name them, the two images; which of the
     two stands first does not tell pairs apart, nor whether somebody chose twice.
     """
-    import pandas as pd
-
     if ("image_a" in table.rows) != ("image_b" in table.rows):
         raise DataFileError(
             f"{table.name}: only one of the columns image_a and image_b is there; name both, or "
             "leave both out"
         )
-    names, first, second = _sides(table.rows, "model")
+    sides = {
+        role: _sides(table.rows, role) for role in ("model", "image") if f"{role}_a" in table.rows
+    }
+    names, first, second = sides["model"]
     if (same := first == second).any():
         table.refuse("model_b", int(same.argmax()), "as model_a; two models are compared")
     scale = _scale_of_choices(options)
     table.rows["choice"] = _without_names(table.rows, scale)
     value = label_values(table, "choice", scale, options.blank)
     turned = first > second
-    pair = [
-        pd.Categorical.from_codes(np.minimum(first, second), names),
-        pd.Categorical.from_codes(np.maximum(first, second), names),
-    ]
-    images, image_names = None, np.array([], dtype=object)
-    if "image_a" in table.rows:
-        image_names, left, right = _sides(table.rows, "image")
-        images = left, right
-        for side in (np.where(turned, right, left), np.where(turned, left, right)):
-            pair.append(pd.Categorical.from_codes(side, image_names))
-    keys = [NUMBER, *(f"side {place}" for place in range(len(pair)))]
-    rows = table.rows.assign(
-        value=np.where(turned, -value, value), **dict(zip(keys[1:], pair, strict=True))
-    ).dropna(subset="value")
-    known = "annotator" in rows
-    if known:
+    pair = {
+        f"{role} {place}": pd.Categorical.from_codes(np.where(turned, *codes), known)
+        for role, (known, left, right) in sides.items()
+        for place, codes in enumerate(((right, left), (left, right)))
+    }
+    keys = [NUMBER, *pair]
+    rows = table.rows.assign(value=np.where(turned, -value, value), **pair)
+    rows = rows.dropna(subset="value")
+    if "annotator" in rows:
         rows = once(table, rows, [*keys, "annotator"], "this choice", options.repeats)
     kept, value, prompt = rows.index, rows["value"].to_numpy(), rows[NUMBER].to_numpy()
-    item, _ = number_items(prompt, *(rows[key].cat.codes.to_numpy() for key in keys[1:]))
+    item, _ = number_items(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
     annotator, people, agreements = None, [], None
     seconds = rows["seconds"].to_numpy() if "seconds" in rows else None
     counts = np.ones(len(rows), bool)
-    if known:
+    if "annotator" in rows:
         annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
         people = rows["annotator"].cat.categories.tolist()
         agreements = pair_agreements(
@@ -214,11 +209,12 @@ def _choices_of(
             f"{table.name}: all who chose are flagged, and `exclude` flagged leaves nobody; leave "
             "it out"
         )
+    image_names, *images = sides.get("image", (np.array([]),))
     choices = Choices(
         prompt=prompt,
         models=(first[kept], second[kept]),
         model_names=names.tolist(),
-        images=images and (images[0][kept], images[1][kept]),
+        images=(images[0][kept], images[1][kept]) if images else None,
         image_names=image_names.tolist(),
         annotator=annotator,
         annotator_names=people,
@@ -231,8 +227,6 @@ def _choices_of(
 
 def _sides(rows: Any, role: str) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return the models, or images, of both sides, and which stood first and which second."""
-    import pandas as pd
-
     both = pd.api.types.union_categoricals([rows[f"{role}_a"], rows[f"{role}_b"]])
     return both.categories, *both.codes.astype(np.int64).reshape(2, -1)
 
@@ -254,7 +248,6 @@ def _without_names(rows: Any, scale: Scale) -> Any:
 
     A name that is itself a word of the scale, like `a`, stays that word.
     """
-    import pandas as pd
 
     def has_meaning(text: str) -> bool:
         return key_of(text) in scale.missing or not np.isnan(scale.value_of(text))

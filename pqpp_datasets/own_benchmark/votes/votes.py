@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
@@ -79,8 +80,6 @@ def number_items(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         >>> number_items(np.array([1, 0, 1]), np.array([0, 5, 0]))
         (array([1, 0, 1]), array([1, 0]))
     """
-    import pandas as pd
-
     rows = pd.DataFrame(dict(enumerate(columns)))
     item = rows.groupby(list(rows)).ngroup().to_numpy()
     return item, np.unique(item, return_index=True)[1]

@@ -1,7 +1,6 @@
 """The routines, each a module of this folder found by its name: what was seen becomes a verdict."""
 
 import abc
-import sys
 from typing import Any
 
 from pqpp_feedback.assess.assessor import Verdict
@@ -39,5 +38,5 @@ def open_routine(name: str, *arguments: Any) -> Routine:
         >>> open_routine("published").name
         'gimbrr-published'
     """
-    kind: type[Routine] = class_of(sys.modules[__name__], name, Routine)  # type: ignore[type-abstract]
+    kind: type[Routine] = class_of(__name__, name, Routine)  # type: ignore[type-abstract]
     return kind(*arguments)

@@ -4,7 +4,6 @@ A module holds a subclass of `VistarScore`; its numbers that the paper leaves op
 name in `vistar_choices.yaml`, from which the card is made.
 """
 
-import sys
 from typing import Any
 
 from pqpp_feedback.assess.by_name import class_of, module_names
@@ -19,7 +18,7 @@ def score_names() -> list[str]:
         >>> "geometry" in score_names()
         True
     """
-    return module_names(sys.modules[__name__])
+    return module_names(__name__)
 
 
 def score_class(name: str) -> type[VistarScore]:
@@ -32,7 +31,7 @@ def score_class(name: str) -> type[VistarScore]:
         >>> score_class("light").angle
         'LI'
     """
-    return class_of(sys.modules[__name__], name, VistarScore)  # type: ignore[type-abstract]
+    return class_of(__name__, name, VistarScore)  # type: ignore[type-abstract]
 
 
 def open_scores(options: Any) -> list[VistarScore]:
