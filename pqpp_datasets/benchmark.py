@@ -41,7 +41,7 @@ def named_files(*patterns: str) -> Callable[[Path | None, str], tuple[str, ...]]
         >>> named_files("data/{split}.csv")(None, "test")
         ('data/test.csv',)
     """
-    return lambda folder, split: tuple(one.format(split=split) for one in patterns)
+    return lambda folder, split: tuple(pattern.format(split=split) for pattern in patterns)
 
 
 def size_category(rows: int) -> str:

@@ -12,24 +12,24 @@ DEFAULT = "pqpp"
 def _modules() -> list[str]:
     """Name the modules of this package that define `BENCHMARKS`, importing none of the others."""
     here = Path(__file__).parent
-    found = sorted((*here.glob("*.py"), *here.glob("*/*.py")), key=lambda path: path.stem)
+    paths = sorted((*here.glob("*.py"), *here.glob("*/*.py")), key=lambda path: path.stem)
     return [
         ".".join((__package__, *path.relative_to(here).with_suffix("").parts))
-        for path in found
+        for path in paths
         if path.name != Path(__file__).name and "\nBENCHMARKS" in path.read_text("utf-8")
     ]
 
 
 def _collect() -> dict[str, Benchmark]:
-    found: dict[str, Benchmark] = {}
+    known: dict[str, Benchmark] = {}
     for module in map(importlib.import_module, _modules()):
         for benchmark in module.BENCHMARKS:
-            if benchmark.name in found:
+            if benchmark.name in known:
                 raise ValueError(f"two benchmarks are called {benchmark.name}; rename one")
-            found[benchmark.name] = benchmark
+            known[benchmark.name] = benchmark
     # The family of the default one first; beyond that as the modules are called.
-    names = sorted(found, key=lambda name: found[name].family != found[DEFAULT].family)
-    return {name: found[name] for name in names}
+    names = sorted(known, key=lambda name: known[name].family != known[DEFAULT].family)
+    return {name: known[name] for name in names}
 
 
 BENCHMARKS = _collect()

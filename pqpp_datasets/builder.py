@@ -169,15 +169,15 @@ class Pqpp(datasets.ArrowBasedBuilder):
 
 def _nothing_here(benchmark: Benchmark, folder: Path) -> str:
     missing = missing_files(benchmark, folder, benchmark.splits[0])[0].relative_to(folder)
-    said = f"{folder}: no split of {benchmark.name} is here (the first file that is missing is "
+    fault = f"{folder}: no split of {benchmark.name} is here (the first file that is missing is "
     for other in BENCHMARKS.values():
         if other.family == benchmark.family and available_splits(other, folder):
             return (
-                f'{said}{missing}); this folder holds {other.name}: load_dataset("pqpp", '
+                f'{fault}{missing}); this folder holds {other.name}: load_dataset("pqpp", '
                 f'"{other.name}", data_dir=...)'
             )
     return (
-        f"{said}{missing}); give the folder of the published layout, or a root that holds it as "
+        f"{fault}{missing}); give the folder of the published layout, or a root that holds it as "
         f"{benchmark.folders[0]}, as data_dir="
     )
 

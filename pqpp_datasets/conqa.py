@@ -79,8 +79,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     paths = [folder / path for path in files(folder, split)]
     forms = ("conqa queries", "conqa votes", "conqa rephrasings")
     queries, votes, rephrasings = map(read_form, paths, forms)
-    for path, found in zip(paths[1:], (votes, rephrasings), strict=True):
-        _refuse_other_queries(path, found, queries)
+    for path, entries in zip(paths[1:], (votes, rephrasings), strict=True):
+        _refuse_other_queries(path, entries, queries)
     rows = [
         {
             "query_id": int(key),
@@ -96,8 +96,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
 
-def _refuse_other_queries(path: Path, found: dict, queries: dict) -> None:
-    odd = sorted(set(found) ^ set(queries), key=int)
+def _refuse_other_queries(path: Path, entries: dict, queries: dict) -> None:
+    odd = sorted(set(entries) ^ set(queries), key=int)
     if odd:
         place = "is missing" if odd[0] in queries else "is no query of seed.json"
         raise DataFileError(f"{path}: query {odd[0]} {place}; {REMEDY}")

@@ -71,18 +71,18 @@ def _bring(release: Release, source: Source, folder: Path, force: bool) -> None:
             "connect, or put a copy of this path below PQPP_DATA_DIR, or name its folder by "
             "data_dir="
         ) from error
-    found = sha256_of(partial)
-    if expected and found != expected:
+    digest = sha256_of(partial)
+    if expected and digest != expected:
         partial.unlink()
         recorded = f"recorded at the first download, in {folder / 'lock.json'}"
         origin = "published" if source.sha256 else recorded
         raise DownloadError(
-            f"{source.url}: sha256 {found} came, {expected} is {origin}; "
+            f"{source.url}: sha256 {digest} came, {expected} is {origin}; "
             "try again, or give the folder of a copy that you trust as data_dir="
         )
     if source.sha256 is None:
         _refuse_page(source, partial)
-        _write_lock(folder, {**locked, source.path: found})
+        _write_lock(folder, {**locked, source.path: digest})
     partial.replace(target)
 
 

@@ -62,7 +62,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
                 "chinese_prompt": entry.get("prompt in Chinese"),
                 "ratings": ratings,
                 **means,
-                "mean_rating": _mean([one for some in ratings.values() for one in some]),
+                "mean_rating": _mean([rating for some in ratings.values() for rating in some]),
             }
         )
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
@@ -70,7 +70,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
 
 def _mean(ratings: list[int]) -> float | None:
     """Return the mean of the ratings that the scale has."""
-    known = [one for one in ratings if _LEAST <= one <= _MOST]
+    known = [rating for rating in ratings if _LEAST <= rating <= _MOST]
     return float(exact_mean(known)) if known else None
 
 

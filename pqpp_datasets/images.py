@@ -94,11 +94,11 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
 
 def _paths_of(root: Path, source: str, prompt_id: str, image_id: int | None) -> dict[str, list]:
     folder = _folder_of(root, source, prompt_id, image_id)
-    found = {
+    files = {
         name: [str(path) for n in numbers if (path := folder / f"image_{n}.png").is_file()]
         for name, numbers in _NUMBERS.get(source, {}).items()
     }
-    return {name: found.get(name, []) for name in _NUMBERS["mscoco"]}
+    return {name: files.get(name, []) for name in _NUMBERS["mscoco"]}
 
 
 def _folder_of(root: Path, source: str, prompt_id: str, image_id: int | None) -> Path:

@@ -57,7 +57,7 @@ def load_benchmark(
         return rows
     if not isinstance(rows, dict):
         return add_kept_images(rows, name, image_dir)
-    parts = {part: add_kept_images(own, name, image_dir) for part, own in rows.items()}
+    parts = {part: add_kept_images(prompts, name, image_dir) for part, prompts in rows.items()}
     return datasets.DatasetDict(parts)
 
 

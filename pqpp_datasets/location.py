@@ -36,8 +36,8 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
                 f"data_dir={str(data_dir)!r}: no such folder; give the one that holds the "
                 f"published files, like {benchmark.files(None, benchmark.splits[0])[0]}"
             )
-        own = folder.parent if folder.name == "dataset" else folder
-        return own if available_splits(benchmark, own) else _below(folder, benchmark) or own
+        place = folder.parent if folder.name == "dataset" else folder
+        return place if available_splits(benchmark, place) else _below(folder, benchmark) or place
     root = os.environ.get(ENVIRONMENT_VARIABLE)
     if not root:
         return None
@@ -46,12 +46,12 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
             f"{ENVIRONMENT_VARIABLE}={root!r}: no such folder; it is the root that holds "
             f"{', '.join(benchmark.folders)}"
         )
-    found = _below(Path(root).absolute(), benchmark)
-    if found is None:
+    below = _below(Path(root).absolute(), benchmark)
+    if below is None:
         logger.warning(
             "%s=%s has no folder %s; downloading", ENVIRONMENT_VARIABLE, root, benchmark.folders[0]
         )
-    return found
+    return below
 
 
 def local_copy(benchmark: Benchmark, split: str, data_dir: str | None = None) -> Path | None:

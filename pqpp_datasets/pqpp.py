@@ -238,8 +238,8 @@ def _identities(
             index = caption if image is None else image
             ids.append((f"drawbench-{index}", None, None, categories.get(text.strip())))
         else:
-            own = f"image-{image}" if caption is None else caption
-            ids.append((f"mscoco-{own}", caption, image, None))
+            number = f"image-{image}" if caption is None else caption
+            ids.append((f"mscoco-{number}", caption, image, None))
     names = ("prompt_id", "caption_id", "image_id", "category")
     return dict(zip(names, map(list, zip(*ids, strict=True)), strict=True))
 

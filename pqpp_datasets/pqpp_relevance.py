@@ -34,9 +34,9 @@ def files(folder: Path | None, split: str) -> tuple[str, ...]:
         return _V1_1_PICKLE.format(short), _V1_1_GENERATION.format(short)
     # A query's number counts the rows of the splits before it, so their files are needed too.
     before = SPLITS[: SPLITS.index(split) + 1]
-    found = sorted(path.relative_to(folder).as_posix() for path in folder.glob(_V1_0_PARQUET))
-    has_pickle = (folder / _V1_0_PICKLE).exists() or not found
-    relevance = _V1_0_PICKLE if has_pickle else found[0]
+    tables = sorted(path.relative_to(folder).as_posix() for path in folder.glob(_V1_0_PARQUET))
+    has_pickle = (folder / _V1_0_PICKLE).exists() or not tables
+    relevance = _V1_0_PICKLE if has_pickle else tables[0]
     return (*(files_v1_0(folder, name)[0] for name in before), relevance)
 
 
@@ -67,13 +67,13 @@ def _read_v1_0(folder: Path, split: str) -> pa.Table:
 
 @functools.lru_cache(maxsize=1)  # one file serves three splits
 def _lists_of(path: Path, modified: int) -> list[list[int]]:
-    found = _columns_of_parquet(path) if path.suffix == ".parquet" else read_pickle(path)
-    if isinstance(found, Mapping):
-        numbers = range(len(found))
-        found = [found[n] for n in numbers] if found.keys() == set(numbers) else None
-    if not isinstance(found, list | tuple):
+    lists = _columns_of_parquet(path) if path.suffix == ".parquet" else read_pickle(path)
+    if isinstance(lists, Mapping):
+        numbers = range(len(lists))
+        lists = [lists[n] for n in numbers] if lists.keys() == set(numbers) else None
+    if not isinstance(lists, list | tuple):
         raise DataFileError(f"{path}: no list with one entry a query; {REMEDY}")
-    return [_image_ids(path, number, entry) for number, entry in enumerate(found)]
+    return [_image_ids(path, number, entry) for number, entry in enumerate(lists)]
 
 
 def _columns_of_parquet(path: Path) -> list:

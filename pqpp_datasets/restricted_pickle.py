@@ -189,7 +189,7 @@ class _Unfolded:
             start = self.marks.pop() - before.index(pickletools.markobject)
         taken, self.stack[start:] = self.stack[start:], []
         changed = taken.pop(0) if operation.name in _CHANGING else None
-        weight = sum(one[0] for one in taken)
+        weight = sum(value[0] for value in taken)
         self.left -= weight
         if self.left < 0:
             raise pickle.UnpicklingError("unfolded, it holds far more than the file")

@@ -43,7 +43,7 @@ def read(folder: Path | None, split: str, options: Mapping[str, object]) -> pa.T
 
 
 def _row(index: int, parts: tuple[str, str, str], generator: random.Random) -> dict:
-    weights = [own[part] for own, part in zip(_WORDS.values(), parts, strict=True)]
+    weights = [known[part] for known, part in zip(_WORDS.values(), parts, strict=True)]
     difficulty = sum(hard for hard, _ in weights) / 2.6
     rarity = sum(rare for _, rare in weights) / 2.7
     row: dict[str, Any] = {

@@ -149,11 +149,11 @@ def _squared(points, norms, rows) -> np.ndarray:
         part = slice(start, start + _ROWS_AT_A_TIME)
         squared = norms[part, None] - 2 * points[part] @ targets.T + target_norms
         which = squared.argmin(axis=1)
-        found = np.take_along_axis(squared, which[:, None], axis=1)[:, 0]
+        chosen = np.take_along_axis(squared, which[:, None], axis=1)[:, 0]
         # The quick formula has lost its digits here, and a double must be at a distance of 0.
-        close = np.flatnonzero(found <= _LOST_DIGITS * (norms[part] + target_norms[which]))
-        found[close] = _exactly(points[part][close], targets[which[close]])
-        nearest[part] = found
+        close = np.flatnonzero(chosen <= _LOST_DIGITS * (norms[part] + target_norms[which]))
+        chosen[close] = _exactly(points[part][close], targets[which[close]])
+        nearest[part] = chosen
     return nearest
 
 
@@ -182,7 +182,7 @@ def _nearest_of_each(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     faiss = require_faiss()
     index = faiss.IndexFlatL2(points.shape[1])
     index.add(centres)
-    distance, cluster = (found[:, 0] for found in index.search(points, 1))
+    distance, cluster = (columns[:, 0] for columns in index.search(points, 1))
     order = np.lexsort((np.arange(len(points)), distance, cluster))
     _, first = np.unique(cluster[order], return_index=True)
     chosen = order[first]
@@ -207,15 +207,15 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
     if not path.is_file():
         raise MissingFileError(f"{path}: there is no such file; name the .npy of the embeddings")
     try:
-        found = load_array(path)
+        points = load_array(path)
     except FileError as error:
         raise DataFileError(str(error)) from None
-    if found.ndim != 2 or len(found) != captions or found.dtype.kind not in "fiu":
+    if points.ndim != 2 or len(points) != captions or points.dtype.kind not in "fiu":
         raise DataFileError(
-            f"{path}: {found.dtype} of shape {found.shape} came, ({captions}, dimensions) of "
+            f"{path}: {points.dtype} of shape {points.shape} came, ({captions}, dimensions) of "
             "numbers is needed, one row per caption"
         )
-    return found
+    return points
 
 
 def embed_captions(

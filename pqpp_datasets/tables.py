@@ -178,9 +178,9 @@ def read_form(path: Path, form: str) -> Any:
         >>> read_form(path, "conqa votes")
         {'0': {'61512': [3, 0, 0]}}
     """
-    found = parse_published(read_text(path), str(path))
-    refuse_other_form(found, form, str(path))
-    return found
+    content = parse_published(read_text(path), str(path))
+    refuse_other_form(content, form, str(path))
+    return content
 
 
 def refuse_other_form(found: Any, form: str, name: str, remedy: str = REMEDY) -> None:

@@ -242,7 +242,7 @@ def target_called(name: str, told: Mapping[str, Any] | None = None) -> Target:
 
 def _limits(told: Any) -> tuple[float, float] | None:
     try:
-        low, high = (float(one) for one in told)
+        low, high = (float(limit) for limit in told)
     except (TypeError, ValueError):
         return None
     return (low, high) if math.isfinite(low) and math.isfinite(high) and low < high else None
@@ -306,7 +306,7 @@ def targets_for(
         pqpp_datasets.errors.OptionError: the model 'sd 1.5' and the model 'SD 1.5' would share ...
     """
     taken = {MEAN: "the mean over the models"}
-    found = []
+    targets = []
     for model in models:
         slug = model_slug(model)
         if slug in taken:
@@ -315,8 +315,8 @@ def targets_for(
                 f"{slug}_{measure}, where one alone is allowed; rename the model"
             )
         taken[slug] = f"the model {model!r}"
-        found.append(target_called(f"{slug}_{measure}", {"model": model, "limits": limits}))
-    return [*found, target_called(f"{MEAN}_{measure}", {"limits": limits})]
+        targets.append(target_called(f"{slug}_{measure}", {"model": model, "limits": limits}))
+    return [*targets, target_called(f"{MEAN}_{measure}", {"limits": limits})]
 
 
 def with_targets(

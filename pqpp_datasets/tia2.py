@@ -48,7 +48,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
                 f"{path}, {key:.40}: image is {entry['image']!r:.40}, its own name is allowed; "
                 f"{REMEDY}"
             )
-        answers = [one for one in entry["human_labels"] if one != -1]
+        answers = [answer for answer in entry["human_labels"] if answer != -1]
         rows.append(
             {
                 "prompt": entry["caption"],

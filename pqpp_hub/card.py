@@ -117,8 +117,8 @@ def _figure(value: float | None) -> str:
 
 def _filled(name: str, text: str, values: list[Any]) -> str:
     """Put the values into their places, each in the way of what it stands in."""
-    found = _FRONT_MATTER.match(text)
-    front, body = (found[0], text[found.end() :]) if found else ("", text)
+    front_matter = _FRONT_MATTER.match(text)
+    front, body = (front_matter[0], text[front_matter.end() :]) if front_matter else ("", text)
     if len(_PLACE.findall(front)) != len(_WHOLE_VALUE.findall(front)):
         raise CardError(f"the card {name} puts a fact into a part of a value of its YAML")
     # A fence begins and ends a line, so the odd parts are the blocks.

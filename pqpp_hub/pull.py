@@ -64,15 +64,15 @@ def is_reachable(url: str) -> bool:
 def is_offline() -> bool:
     """Tell whether the offline mode of the Hub's client or of `datasets` is on."""
     names = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE")
-    return any(getattr(one, name, False) for one in _settings() for name in names)
+    return any(getattr(settings, name, False) for settings in _settings() for name in names)
 
 
 def _settings() -> list[Any]:
     """Return what holds the offline mode: the settings of the Hub's client and of `datasets`."""
     from huggingface_hub import constants
 
-    own = getattr(sys.modules.get("datasets"), "config", None)
-    return [constants] if own is None else [constants, own]
+    config = getattr(sys.modules.get("datasets"), "config", None)
+    return [constants] if config is None else [constants, config]
 
 
 @contextlib.contextmanager
@@ -88,15 +88,15 @@ def cached_if_unreachable(*names: str) -> Iterator[None]:
         yield
         return
     settings = _settings()
-    before = [one.HF_HUB_OFFLINE for one in settings]
+    before = [place.HF_HUB_OFFLINE for place in settings]
     unreachable = not is_reachable(constants.ENDPOINT)
     try:
-        for one in settings:
-            one.HF_HUB_OFFLINE = unreachable or one.HF_HUB_OFFLINE
+        for place in settings:
+            place.HF_HUB_OFFLINE = unreachable or place.HF_HUB_OFFLINE
         yield
     finally:
-        for one, value in zip(settings, before, strict=True):
-            one.HF_HUB_OFFLINE = value
+        for place, value in zip(settings, before, strict=True):
+            place.HF_HUB_OFFLINE = value
 
 
 def pull_files(

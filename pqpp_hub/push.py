@@ -255,7 +255,7 @@ class _Push:
 
     def _may_be_made(self, who: Mapping[str, Any]) -> None:
         owner = self.repo_id.split("/")[0]
-        if owner not in (who.get("name"), *(one.get("name") for one in who.get("orgs") or [])):
+        if owner not in (who.get("name"), *(org.get("name") for org in who.get("orgs") or [])):
             raise self._error(
                 f"does not exist, or is private and not yours, and this token may not write to "
                 f"{owner!r}; check the name, or use a token of its owner"

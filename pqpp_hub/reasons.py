@@ -40,10 +40,10 @@ def reason_of(error: BaseException, permission: str = "write") -> str:
     if isinstance(error, RuntimeError) and isinstance(error.__cause__, Exception):
         error = error.__cause__
     response = getattr(error, "response", None)
-    said = response.headers.get("X-Error-Message", "") if response is not None else ""
-    if "expired" in said:
+    message = response.headers.get("X-Error-Message", "") if response is not None else ""
+    if "expired" in message:
         return "refuses the access token, which has expired; make a new one in your Hub settings"
-    if "Invalid credentials" in said:
+    if "Invalid credentials" in message:
         return "refuses the access token, which is not valid; check it, or run `hf auth login`"
     if isinstance(error, errors.GatedRepoError):
         return "is gated; ask for access on its page and give a token"
@@ -87,26 +87,26 @@ def reason_behind(error: BaseException, permission: str = "read") -> str | None:
 
     not_cached = False
     seen: list[BaseException] = []
-    one: BaseException | None = error
-    while one is not None and one not in seen:
-        seen.append(one)
+    cause: BaseException | None = error
+    while cause is not None and cause not in seen:
+        seen.append(cause)
         # The second is what `datasets` says where nobody answers.
-        not_cached |= isinstance(one, errors.LocalEntryNotFoundError | ConnectionError)
+        not_cached |= isinstance(cause, errors.LocalEntryNotFoundError | ConnectionError)
         # A file that a repository does not have says of what kind it is, not that it is away.
-        lacks_a_file = isinstance(one, errors.RemoteEntryNotFoundError)
-        answered = isinstance(one, errors.HfHubHTTPError) and not lacks_a_file
+        lacks_a_file = isinstance(cause, errors.RemoteEntryNotFoundError)
+        answered = isinstance(cause, errors.HfHubHTTPError) and not lacks_a_file
         # Behind what is not in the cache there is an answer of the Hub, which says more, or none.
-        if answered or (not lacks_a_file and not not_cached and _is_of_the_hub(one)):
-            return reason_of(one, permission)
-        one = one.__cause__ or one.__context__
+        if answered or (not lacks_a_file and not not_cached and _is_of_the_hub(cause)):
+            return reason_of(cause, permission)
+        cause = cause.__cause__ or cause.__context__
     return NOT_CACHED if not_cached else None
 
 
 def _is_of_the_hub(error: BaseException) -> bool:
     from huggingface_hub import errors
 
-    own = (errors.HfHubHTTPError, errors.HFValidationError, errors.LocalTokenNotFoundError)
-    named = isinstance(error, (*own, errors.OfflineModeIsEnabled, UnicodeEncodeError))
+    of_client = (errors.HfHubHTTPError, errors.HFValidationError, errors.LocalTokenNotFoundError)
+    named = isinstance(error, (*of_client, errors.OfflineModeIsEnabled, UnicodeEncodeError))
     return named or _is_of_the_transport(error)
 
 

@@ -85,13 +85,13 @@ def telling(
     def told(*given: Any) -> tuple[Any, ...]:
         nothing = (None,) * outputs
         try:
-            found = function(*given)
+            answer = function(*given)
         except answered as error:
             return (*nothing, str(said.format(" ".join(str(error).split()))))
         except Exception as error:
             _LOG.error(_kind_of(error))
             return (*nothing, str(said.format("Something went wrong here; nothing was kept.")))
-        return (*(found if isinstance(found, tuple) else (found,)), str(well.format(news)))
+        return (*(answer if isinstance(answer, tuple) else (answer,)), str(well.format(news)))
 
     return told
 
@@ -118,8 +118,8 @@ def serve_page(
     """
     stopped = threading.Event()
     if threading.current_thread() is threading.main_thread():
-        for one in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(one, lambda *_: stopped.set())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stopped.set())
     with _logging_no_content():
         url = _launched(page, host, port, css, head)
         sys.stderr.write(f"{url} - stop it with Ctrl-C\n")
@@ -208,7 +208,7 @@ def space_files(folder: Path, card: str, app: str, *extras: str) -> dict[str, Pa
     texts = {
         "README.md": card,
         "app.py": app,
-        "requirements.txt": "".join(f"{one}\n" for one in pinned_requirements(*extras)),
+        "requirements.txt": "".join(f"{line}\n" for line in pinned_requirements(*extras)),
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -66,9 +66,9 @@ def switch_off(folder: Path) -> None:
 
 def _list_for_uninstall(names: list[str]) -> None:
     # `pip uninstall` removes what RECORD lists; an editable install lists no start-up files.
-    found = distribution("pqpp")
-    record = found.read_text("RECORD")
-    path = next((p for p in found.files or () if p.name == "RECORD"), None)
+    installed = distribution("pqpp")
+    record = installed.read_text("RECORD")
+    path = next((p for p in installed.files or () if p.name == "RECORD"), None)
     if record is None or path is None:
         note = "no RECORD; remove the files by `pqpp models autoload off`"
         logging.getLogger(__name__).warning(note)
@@ -76,4 +76,4 @@ def _list_for_uninstall(names: list[str]) -> None:
     listed = {line.split(",")[0] for line in record.splitlines()}
     added = "".join(f"{name},,\n" for name in names if name not in listed)
     if added:
-        write_whole(Path(str(found.locate_file(path))), record + added)
+        write_whole(Path(str(installed.locate_file(path))), record + added)

@@ -102,9 +102,9 @@ def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
     is_ordered = votes.scale.level != "nominal" and votes.scale.name != "pqpp"
     weights = "quadratic" if is_ordered else None
     for member in np.unique(votes.annotator[votes.control]):
-        own = votes.control & (votes.annotator == member)
+        of_member = votes.control & (votes.annotator == member)
         theirs = np.full(len(votes.first), np.nan)
-        theirs[votes.item[own]] = votes.value[own]
+        theirs[votes.item[of_member]] = votes.value[of_member]
         for number, part in zip(kappas, np.split(rows, starts[1:]), strict=False):
             part = part[~np.isnan(theirs[votes.item[part]])]
             if len(part):

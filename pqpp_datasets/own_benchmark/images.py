@@ -66,8 +66,8 @@ def add_kept_images(
     if "image" not in kept.column_names:
         raise OptionError(f"{name}: its images are not kept (`keep_images` none); build it again")
     pictures = _pictures(kept, name, image_dir)
-    place = {one: row for row, one in enumerate(rows["prompt_id"][:])}
-    row_of = np.array([place.get(one, -1) for one in kept["prompt_id"][:]])
+    place = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
+    row_of = np.array([place.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
     models = np.array(kept["model"][:])
     columns = {}
     for model in dict.fromkeys(models.tolist()):
@@ -102,7 +102,7 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
             "their folder by `image_dir`, or build it with `keep_images` bytes"
         )
     folder = expanded(image_dir).absolute()
-    paths = [inside_of(folder, _file_of(one)) for one in names]
+    paths = [inside_of(folder, _file_of(image)) for image in names]
     missing = [path for path in paths if not path.is_file()]
     if missing:
         raise MissingFileError(
@@ -161,7 +161,7 @@ def _cache_of(folder: Path) -> str:
     known = [str(folder.absolute())]
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            told = path.stat()
-            known.append(f"{path.relative_to(folder)}|{told.st_size}|{told.st_mtime_ns}")
-    digest = sha256_of_parts([f"{one}\0" for one in known])
+            status = path.stat()
+            known.append(f"{path.relative_to(folder)}|{status.st_size}|{status.st_mtime_ns}")
+    digest = sha256_of_parts([f"{part}\0" for part in known])
     return str(Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16])

@@ -253,13 +253,13 @@ def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str
         for path in absolute.values():
             drives.setdefault((type(path), path.drive.lower()), []).append(path.parent)
         roots = {type(some[0])(_common(some)) for some in drives.values()}
-    found = {}
+    relative = {}
     for name, path in absolute.items():
-        root = next((one for one in roots if path.is_relative_to(one)), None)
+        root = next((folder for folder in roots if path.is_relative_to(folder)), None)
         if root is None:
             raise OptionError(f"{path!s:.80} is not in `image_dir` {image_dir}; name its folder")
-        found[name] = path.relative_to(root).as_posix()
-    return [found.get(name, name) for name in names]
+        relative[name] = path.relative_to(root).as_posix()
+    return [relative.get(name, name) for name in names]
 
 
 def _path_of(name: str) -> PurePath:

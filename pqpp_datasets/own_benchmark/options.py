@@ -210,8 +210,8 @@ class BuildOptions:
             'sd1.5'
         """
         assert self.model_pattern is not None
-        found = _compiled(self.model_pattern).search(image)
-        return found[min(1, found.re.groups)] if found else None
+        match = _compiled(self.model_pattern).search(image)
+        return match[min(1, match.re.groups)] if match else None
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

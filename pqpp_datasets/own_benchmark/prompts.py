@@ -72,9 +72,9 @@ class Prompts:
         """
         rows = self.rows
         known = zip(rows["prompt_id"], rows["source"], rows["prompt"], strict=True)
-        own = [prompt_id or f"{source}\0{prompt}" for prompt_id, source, prompt in known]
+        keys = [prompt_id or f"{source}\0{prompt}" for prompt_id, source, prompt in known]
         spelled = rows["prompt"].map(normalise)
-        first = rows.assign(own=own, spelled=spelled).sort_values(["source", "own"])
+        first = rows.assign(own=keys, spelled=spelled).sort_values(["source", "own"])
         first = first.drop_duplicates("spelled")
         dealt = stratified_split(first["own"].tolist(), first["source"].tolist(), fractions, seed)
         return spelled.map(dict(zip(first["spelled"], dealt, strict=True))).to_numpy()
@@ -177,16 +177,16 @@ def stratified_split(
         members[stratum].append(position)
     ordered = sorted(members)
     counts = split_counts([len(members[s]) for s in ordered], list(fractions.values()))
-    found = [""] * len(ids)
-    for stratum, own in zip(ordered, counts, strict=True):
+    split_of = [""] * len(ids)
+    for stratum, sizes in zip(ordered, counts, strict=True):
         positions = sorted(
             members[stratum],
             key=lambda p: sha256_of_parts([f"{seed}\0{ids[p]}"]),
         )
-        names = [name for name, count in zip(fractions, own, strict=True) for _ in range(count)]
+        names = [name for name, count in zip(fractions, sizes, strict=True) for _ in range(count)]
         for position, name in zip(positions, names, strict=True):
-            found[position] = name
-    return found
+            split_of[position] = name
+    return split_of
 
 
 def split_rule(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
@@ -215,15 +215,15 @@ def split_counts(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int
         >>> split_counts([2, 2, 2, 2, 2], [0.6, 0.2, 0.2])
         [[1, 1, 0], [1, 0, 1], [2, 0, 0], [1, 1, 0], [1, 0, 1]]
     """
-    found = []
+    of_strata = []
     behind = [0.0] * len(shares)
     for number, size in enumerate(sizes):
         wanted = [size * share for share in shares]
         behind = [b + w for b, w in zip(behind, wanted, strict=True)]
         counts = _rounded(size, shares) if number == 0 else _carried(size, wanted, behind)
         behind = [b - c for b, c in zip(behind, counts, strict=True)]
-        found.append(counts)
-    return found
+        of_strata.append(counts)
+    return of_strata
 
 
 def _rounded(size: int, shares: Sequence[float]) -> list[int]:

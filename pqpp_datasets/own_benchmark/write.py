@@ -155,7 +155,7 @@ def write_benchmark(
         built.preferences.choices.annotator_names if built.preferences else [],
     ]
     numbers = [keeping.called(names) for names in people]
-    told = _told(built, name, keeping)
+    facts = _told(built, name, keeping)
     with export_folder(Path(folder), built.inputs) as beside:
         files: dict[tuple[str, str], list[Path]] = {}
         for subset, splits in _subsets(built, keeping, numbers).items():
@@ -163,9 +163,9 @@ def write_benchmark(
             for split, tables in splits.items():
                 files[subset, split] = write_split(place, split, tables)
         digest = sha256_of_parts(sha256_of(path) for paths in files.values() for path in paths)
-        card = render_card("datasets/own_benchmark", digest=digest[:16], **_listed(files), **told)
+        card = render_card("datasets/own_benchmark", digest=digest[:16], **_listed(files), **facts)
         (beside / "README.md").write_text(card, "utf-8")
-        called = [[f"annotator {n}" if isinstance(n, int) else n for n in own] for own in numbers]
+        called = [[f"annotator {n}" if isinstance(n, int) else n for n in who] for who in numbers]
         (beside / "report.html").write_text(quality_report(built, name, *called), "utf-8")
         about = {"name": name, "description": f"{name}: prompts with their performance."}
         if keeping.license:
@@ -278,7 +278,7 @@ def _annotators(
         return []
     names = list(called or votes.annotator_names)
     renamed = replace(votes, annotator_names=names)
-    judged = {one.name: one for one in judge_annotators(renamed, facts, built.options)}
+    judged = {person.name: person for person in judge_annotators(renamed, facts, built.options)}
     commonest = _label_names(generation, facts.label.tolist())
     rows = [
         {
@@ -293,9 +293,9 @@ def _annotators(
     ]
 
     def order(row: dict[str, Any]) -> tuple:
-        one = row["judged"]
-        refused = (row["member"], not one.reasons, not row["flag"], -(one.kappa or 0.0))
-        return (*refused, len(one.name), one.name)  # not as the votes name them
+        person = row["judged"]
+        refused = (row["member"], not person.reasons, not row["flag"], -(person.kappa or 0.0))
+        return (*refused, len(person.name), person.name)  # not as the votes name them
 
     return sorted(rows, key=order)
 

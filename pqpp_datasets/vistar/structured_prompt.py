@@ -127,6 +127,6 @@ def _syntax_error(text: str, position: int | None, allowed: Any) -> PromptSyntax
     line = before.count("\n") + 1
     column = position - (before.rfind("\n") + 1) + 1
     came = repr(text[position : position + 12]) if position < len(text) else "the end"
-    terminals = {one.name: one.pattern.value for one in _parser().terminals} | _IN_WORDS
+    terminals = {rule.name: rule.pattern.value for rule in _parser().terminals} | _IN_WORDS
     names = sorted(terminals[name] for name in allowed if name != "BLANK")
     return PromptSyntaxError(line, column, f"{came} came, {' or '.join(names)} is allowed")

@@ -92,7 +92,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
 
 
 def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
-    found: dict[int, dict] = {}
+    questionnaires: dict[int, dict] = {}
     for number, line in enumerate(read_text(path).removesuffix("\n").split("\n"), 1):
         where = f"{path}, line {number}"
         entry = parse_published(line, str(path), number)
@@ -101,16 +101,16 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
                 f"{where}: an object with prompt_index and questionnaire is needed; {REMEDY}"
             )
         index = entry["prompt_index"]
-        if type(index) is not int or not 0 <= index < prompts or index in found:
+        if type(index) is not int or not 0 <= index < prompts or index in questionnaires:
             raise DataFileError(
                 f"{where}: prompt_index is {index!r}, a number from 0 to {prompts - 1} that no "
                 f"earlier line has is allowed; {REMEDY}"
             )
         try:
-            found[index] = flat_questions(entry["questionnaire"])
+            questionnaires[index] = flat_questions(entry["questionnaire"])
         except DataFileError as error:
             raise DataFileError(f"{where}: {error}") from None
-    return found
+    return questionnaires
 
 
 def validate_questionnaire(questionnaire: Any) -> None:

@@ -161,19 +161,19 @@ def make_images(
         GenerateError: One that is there was made otherwise, or the generator cannot go on.
     """
     left = []
-    for one in wanted:
-        path = _path(root, generator, one)
+    for image in wanted:
+        path = _path(root, generator, image)
         if path.exists():
-            yield MadeImage(one, _told_of(path, generator, one), True)
+            yield MadeImage(image, _told_of(path, generator, image), True)
         else:
-            left.append(one)
+            left.append(image)
     for start in range(0, len(left), batch_size):
         batch = left[start : start + batch_size]
-        for one, made in zip(batch, _made(generator, batch, go_on), strict=True):
+        for image, made in zip(batch, _made(generator, batch, go_on), strict=True):
             if made.image is None:
-                yield MadeImage(one, {}, refusal=str(made.told.get("refused", "it is refused")))
+                yield MadeImage(image, {}, refusal=str(made.told.get("refused", "it is refused")))
             else:
-                yield MadeImage(one, _write(root, generator, one, made))
+                yield MadeImage(image, _write(root, generator, image, made))
 
 
 def _made(generator: Generator, batch: Sequence[Wanted], go_on: bool) -> list[Made]:
@@ -184,7 +184,7 @@ def _made(generator: Generator, batch: Sequence[Wanted], go_on: bool) -> list[Ma
             raise
         if len(batch) == 1:
             return [Made(None, None, {"refused": str(error)})]
-        return [made for one in batch for made in _made(generator, [one], go_on)]
+        return [made for image in batch for made in _made(generator, [image], go_on)]
 
 
 def check_job(generator: Generator, images: int, batch_size: int) -> None:
@@ -211,26 +211,26 @@ def _check_ids(prompts: Sequence[Mapping[str, str]]) -> None:
         seen.add(prompt_id)
 
 
-def _path(root: Path, generator: Generator, one: Wanted) -> Path:
-    return root / "images" / one.prompt_id / f"{generator.name}_{one.index}.png"
+def _path(root: Path, generator: Generator, wanted: Wanted) -> Path:
+    return root / "images" / wanted.prompt_id / f"{generator.name}_{wanted.index}.png"
 
 
-def _told_of(path: Path, generator: Generator, one: Wanted) -> Mapping[str, Any]:
+def _told_of(path: Path, generator: Generator, wanted: Wanted) -> Mapping[str, Any]:
     """Return what is told of an image that is there; of another prompt or make it is refused."""
     try:
-        told = dict(read_json(path.with_suffix(".json")))
+        note = dict(read_json(path.with_suffix(".json")))
     except (TypeError, ValueError):
         raise GenerateError(f"{path} has no readable JSON beside it; remove both") from None
-    for name, value in {**generator.settings, "prompt": one.prompt}.items():
-        if told.get(name) != value:
+    for name, value in {**generator.settings, "prompt": wanted.prompt}.items():
+        if note.get(name) != value:
             raise GenerateError(
-                f"{path} was made with {name} {told.get(name)!r:.80}, not {value!r:.80}; name "
+                f"{path} was made with {name} {note.get(name)!r:.80}, not {value!r:.80}; name "
                 "another folder or another --name"
             )
-    return told
+    return note
 
 
-def _write(root: Path, generator: Generator, one: Wanted, made: Made) -> Mapping[str, Any]:
+def _write(root: Path, generator: Generator, wanted: Wanted, made: Made) -> Mapping[str, Any]:
     """Write an image and before it what is told of it."""
     if isinstance(made.image, Path):
         content = made.image.read_bytes()
@@ -239,24 +239,24 @@ def _write(root: Path, generator: Generator, one: Wanted, made: Made) -> Mapping
         buffer = io.BytesIO()
         made.image.save(buffer, "PNG")
         content = buffer.getvalue()
-    told = {
-        "prompt_id": one.prompt_id,
-        "prompt": one.prompt,
+    note = {
+        "prompt_id": wanted.prompt_id,
+        "prompt": wanted.prompt,
         "model": generator.name,
-        "index": one.index,
-        "seed": one.seed,
+        "index": wanted.index,
+        "seed": wanted.seed,
         **generator.settings,
         "flagged": made.flagged,
         **made.told,
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-    path = _path(root, generator, one)
-    write_whole(path.with_suffix(".json"), json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    path = _path(root, generator, wanted)
+    write_whole(path.with_suffix(".json"), json.dumps(note, indent=1, ensure_ascii=False) + "\n")
     if isinstance(made.image, Path) and made.linked:
         _link(made.image, path)
     else:
         write_whole(path, content)
-    return told
+    return note
 
 
 def _link(source: Path, path: Path) -> None:
@@ -276,8 +276,8 @@ def list_images(root: Path) -> None:
     for path in sorted(folder.glob("*/*.png")):
         beside = path.with_suffix(".json")
         if not path.name.startswith(".") and beside.is_file():
-            told = read_json(beside, GenerateError)
-            kept = {name: told[name] for name in ("prompt_id", "prompt", "model", "seed", "sha256")}
+            note = read_json(beside, GenerateError)
+            kept = {name: note[name] for name in ("prompt_id", "prompt", "model", "seed", "sha256")}
             line = {"file_name": path.relative_to(folder).as_posix(), **kept}
             lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     write_whole(folder / METADATA, "".join(lines))

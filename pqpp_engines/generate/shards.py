@@ -95,23 +95,23 @@ class GenerateShard:
         wanted = wanted_images(self.generator, prompts, self.images_per_prompt)
         root = expanded(self.output)
         done = list(make_images(self.generator, wanted, root, self.batch_size, go_on=True))
-        if len(prompts) > 1 and all(one.refusal for one in done):
+        if len(prompts) > 1 and all(image.refusal for image in done):
             raise GenerateError(
                 f"no image of {len(prompts)} prompts can be made: {done[0].refusal}"
             )
-        return sorted(done, key=lambda one: one.wanted.index)
+        return sorted(done, key=lambda image: image.wanted.index)
 
-    def _row(self, one: MadeImage) -> dict[str, Any]:
-        wanted, name = one.wanted, self.generator.name
+    def _row(self, image: MadeImage) -> dict[str, Any]:
+        wanted, name = image.wanted, self.generator.name
         file = f"{wanted.prompt_id}/{name}_{wanted.index}.png"
         return {
-            "file_name": None if one.refusal else file,
+            "file_name": None if image.refusal else file,
             "prompt_id": wanted.prompt_id,
             "prompt": wanted.prompt,
             "model": name,
             "index": wanted.index,
-            **{key: one.told.get(key) for key in ("seed", "flagged", "sha256")},
-            ERROR: one.refusal,
+            **{key: image.told.get(key) for key in ("seed", "flagged", "sha256")},
+            ERROR: image.refusal,
         }
 
 

@@ -80,13 +80,13 @@ class Index:
             return nearest(self.embeddings, vectors, k)
         places = np.empty((len(vectors), k), dtype=np.int64)
         cosines = np.empty((len(vectors), k), dtype=np.float32)
-        found = candidates(self._faiss, vectors, k, self.config["vectors_per_id"])
-        for row, (vector, some) in enumerate(zip(vectors, found, strict=True)):
+        candidates_of = candidates(self._faiss, vectors, k, self.config["vectors_per_id"])
+        for row, (vector, some) in enumerate(zip(vectors, candidates_of, strict=True)):
             if len(some) and some[-1] >= len(self):
                 raise IndexingError(f"{self.folder}: a damaged index (an id that it has not)")
             if len(some) < k:  # the cells that were looked at hold fewer
                 places[row], cosines[row] = (
-                    one[0] for one in nearest(self.embeddings, vector[None], k)
+                    row_of[0] for row_of in nearest(self.embeddings, vector[None], k)
                 )
                 continue
             scores = best_cosines(self.embeddings[some], vector)
@@ -116,9 +116,9 @@ class Index:
     def merge(self, other: Index, output: str | os.PathLike[str]) -> Self:
         """Write an index with the vectors of two, which must come from one model and revision."""
         for name in ("model", "revision", "size", "vectors_per_id"):
-            one, two = self.config[name], other.config[name]
-            if one != two:
-                raise IndexingError(f"the {name} differs: {one} and {two}; build both alike")
+            value, others = self.config[name], other.config[name]
+            if value != others:
+                raise IndexingError(f"the {name} differs: {value} and {others}; build both alike")
         return self._grown(lambda: stored_parts(other.embeddings), other.ids, output)
 
     def _grown(
@@ -134,9 +134,9 @@ class Index:
         added = {"vectors": len(every) * per, "added": len(ids) * per}
         require_room(place, (len(self) + len(ids)) * per * size * 2)
         with whole_folder(place, FILES) as beside:
-            own = stored_parts(self.embeddings)
+            vectors = stored_parts(self.embeddings)
             shape = (len(every), *self.embeddings.shape[1:])
-            kept = write_vectors(beside / EMBEDDINGS, chain(own, parts()), shape)
+            kept = write_vectors(beside / EMBEDDINGS, chain(vectors, parts()), shape)
             index = load_faiss(self.folder / INDEX, in_memory=True)
             for part in stored_parts(kept[len(self) :]):
                 index.add(part.reshape(-1, size).astype(np.float32))
@@ -155,5 +155,5 @@ def candidates(index: Any, queries: Floats, k: int, per: int) -> list[NDArray]:
             from, or fewer, where the cells that were looked at hold no more.
         per: Vectors an item.
     """
-    _, found = index.search(queries, min(_MORE * k * per, index.ntotal))
-    return [np.unique(some[some >= 0] // per) for some in found]
+    _, neighbours = index.search(queries, min(_MORE * k * per, index.ntotal))
+    return [np.unique(some[some >= 0] // per) for some in neighbours]

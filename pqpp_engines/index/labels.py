@@ -98,12 +98,12 @@ def preliminary_relevance(
         kept = np.flatnonzero(scores >= threshold if embed is None else scores > threshold)
         kept = kept[np.argsort(-scores[kept], kind="stable")]
         wanted = _words(queries[number])
-        late = [one for one in kept[refined_from:].tolist() if wanted <= words[one]]
+        late = [image for image in kept[refined_from:].tolist() if wanted <= words[image]]
         kept = np.concatenate([kept[:refined_from], np.array(late, dtype=kept.dtype)])[:most]
         rows.append((number, kept, scores[kept]))
     return Candidates(
         np.repeat([number for number, _, _ in rows], [len(kept) for _, kept, _ in rows]),
-        [names[one] for _, kept, _ in rows for one in kept.tolist()],
+        [names[image] for _, kept, _ in rows for image in kept.tolist()],
         np.concatenate([scores for _, _, scores in rows]).astype(np.float32),
     )
 
@@ -115,16 +115,16 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _words_by_image(captions: Sequence[str], places: Any, images: int) -> list[set[str]]:
-    found: list[set[str]] = [set() for _ in range(images)]
+    words: list[set[str]] = [set() for _ in range(images)]
     for place, caption in zip(places.tolist(), captions, strict=True):
-        found[place] |= _words(caption)
-    return found
+        words[place] |= _words(caption)
+    return words
 
 
 def _shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:
     images_of: dict[str, list[int]] = {}
-    for place, own in enumerate(words):
-        for word in own:
+    for place, image_words in enumerate(words):
+        for word in image_words:
             images_of.setdefault(word, []).append(place)
     for query in queries:
         wanted = _words(query)

@@ -78,9 +78,9 @@ class Retriever:
     @property
     def settings(self) -> dict[str, Any]:
         """What a run depends on besides the queries, but for where folders lie."""
-        told = asdict(self) | {"index": self.opened.config}
+        options = asdict(self) | {"index": self.opened.config}
         return {"job": "retrieve"} | {
-            name: value for name, value in told.items() if name not in ("model", "image_dir")
+            name: value for name, value in options.items() if name not in ("model", "image_dir")
         }
 
     def __getstate__(self) -> dict[str, Any]:
@@ -139,8 +139,8 @@ class Retriever:
             def image_at(place: int) -> Path:
                 return root / self.opened.ids[place]
 
-            found = rerank(self.encoder, texts, places, image_at, shown=shown)
-            places, scores = (one[:, : self.k] for one in found)
+            ranking = rerank(self.encoder, texts, places, image_at, shown=shown)
+            places, scores = (one[:, : self.k] for one in ranking)
         each = range(places.shape[1])
         name = self.name or (self.opened.config["model"] or "index").rsplit("/", 1)[-1]
         return {
@@ -175,11 +175,11 @@ class Retriever:
         if good:
             asked_ids, asked = ([column[row] for row in good] for column in (ids, texts))
             run = self.run(asked_ids, asked, None if vectors is None else vectors[good])
-            found = [
+            results = [
                 dict(zip(run, cells, strict=True)) for cells in zip(*run.values(), strict=True)
             ]
-            size = len(found) // len(good)
-            runs = (found[start : start + size] for start in range(0, len(found), size))
+            size = len(results) // len(good)
+            runs = (results[start : start + size] for start in range(0, len(results), size))
         rows: list[dict[str, Any]] = []
         for row, fault in enumerate(faults):
             bad = {"query_id": ids[row], "prompt": texts[row], ERROR: fault}
@@ -238,8 +238,8 @@ def rerank(
     scores = np.empty(len(flat), dtype=np.float32)
     groups = np.split(order, starts[1:])
     for place, cells in shown(list(zip(distinct.tolist(), groups, strict=True))):
-        own = [texts[cell // places.shape[1]] for cell in cells.tolist()]
-        scores[cells] = encoder.matches(image_at(place), own, batch_size)
+        queries = [texts[cell // places.shape[1]] for cell in cells.tolist()]
+        scores[cells] = encoder.matches(image_at(place), queries, batch_size)
     table = scores.reshape(places.shape)
     best = np.argsort(-table, axis=1, kind="stable")
     return np.take_along_axis(places, best, axis=1), np.take_along_axis(table, best, axis=1)

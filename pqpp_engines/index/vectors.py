@@ -89,8 +89,8 @@ def write_vectors(path: Path, parts: Iterable[NDArray], shape: Sequence[int]) ->
 
 def best_cosines(embeddings: NDArray, query: Floats) -> Floats:
     """Return the cosine of each item's best vector and a query, (items,)."""
-    found = np.asarray(embeddings, dtype=np.float32) @ query
-    return found if found.ndim == 1 else found.max(axis=1)
+    cosines = np.asarray(embeddings, dtype=np.float32) @ query
+    return cosines if cosines.ndim == 1 else cosines.max(axis=1)
 
 
 def nearest(embeddings: NDArray, queries: Floats, k: int) -> tuple[NDArray, Floats]:
@@ -101,10 +101,10 @@ def nearest(embeddings: NDArray, queries: Floats, k: int) -> tuple[NDArray, Floa
     start = 0
     for part in stored_parts(embeddings):
         flat = part.reshape(-1, part.shape[-1]).astype(np.float32)
-        found = (queries @ flat.T).reshape(len(queries), len(part), per).max(axis=2)
-        here = np.broadcast_to(np.arange(start, start + len(part)), found.shape)
+        cosines = (queries @ flat.T).reshape(len(queries), len(part), per).max(axis=2)
+        here = np.broadcast_to(np.arange(start, start + len(part)), cosines.shape)
         places = np.concatenate([places, here], axis=1)
-        scores = np.concatenate([scores, found], axis=1)
+        scores = np.concatenate([scores, cosines], axis=1)
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         places = np.take_along_axis(places, best, axis=1)
         scores = np.take_along_axis(scores, best, axis=1)
@@ -137,10 +137,10 @@ def checked_ids(ids: Sequence[str], items: int) -> list[str]:
         IndexingError: There are not as many as items, one is empty or has a line break, or one
             stands twice.
     """
-    names = [str(one) for one in ids]
+    names = [str(item) for item in ids]
     if len(names) != items:
         raise IndexingError(f"{len(names)} ids for {items} vectors; give one each")
-    wrong = next((one for one in names if not one or "\n" in one or "\r" in one), None)
+    wrong = next((item for item in names if not item or "\n" in item or "\r" in item), None)
     if wrong is not None:
         raise IndexingError(f"id {wrong!r:.80}: give ids of one line that are not empty")
     refuse_twice(names)

@@ -40,11 +40,11 @@ class Synonyms:
         rows = [_rewordings(stem, word) for word in words_to_keep(stem)]
         for row in zip_longest(*rows, fillvalue=()):
             made += [text for pair in row for text in pair]
-        return [one for one in dict.fromkeys(made) if one != stem][: self.count]
+        return [rewrite for rewrite in dict.fromkeys(made) if rewrite != stem][: self.count]
 
 
 def _rewordings(stem: str, word: str) -> list[tuple[str, str]]:
-    return [(f"{stem} {one}", _replaced(stem, word, one)) for one in _synonyms(word)]
+    return [(f"{stem} {synonym}", _replaced(stem, word, synonym)) for synonym in _synonyms(word)]
 
 
 def _replaced(text: str, word: str, other: str) -> str:
@@ -59,5 +59,5 @@ def _synonyms(word: str) -> list[str]:
     A plural's synonyms are of another number, and WordNet knows it as a form of a word only.
     """
     senses = [synset.lemma_names() for synset in wordnet().synsets(word)[:_MOST_SENSES]]
-    names = dict.fromkeys(name for own in senses if word in own for name in own)
+    names = dict.fromkeys(name for sense in senses if word in sense for name in sense)
     return [one for one in names if one.islower() and one.isalpha() and one != word]

@@ -97,8 +97,8 @@ class Judge:
         from scipy.special import ndtri
 
         texts = [original, *candidates]
-        found = self.predictor.predict_with_uncertainty(texts, [self.target])
-        values, deviations = found.values[:, 0], found.deviations[:, 0]
+        predicted = self.predictor.predict_with_uncertainty(texts, [self.target])
+        values, deviations = predicted.values[:, 0], predicted.deviations[:, 0]
         cosines = self._cosines(texts)
         shared = 2 * self._shared_error(cosines) * deviations * deviations[0]
         spread = np.sqrt(np.maximum(deviations**2 + deviations[0] ** 2 - shared, 0.0))
@@ -106,7 +106,7 @@ class Judge:
         bounds = gains - float(ndtri(self.confidence)) * spread
         verdicts = []
         for at, text in enumerate(candidates, 1):
-            reason = self._why_not(original, text, bool(found.far[at]), cosines[at], bounds[at])
+            reason = self._why_not(original, text, bool(predicted.far[at]), cosines[at], bounds[at])
             figures = (float(values[at]), float(gains[at]), float(bounds[at]))
             verdicts.append(RewriteVerdict(text, not reason, reason, *figures))
         return verdicts
@@ -125,8 +125,9 @@ class Judge:
             Traceback (most recent call last):
             pqpp_engines.errors.RewriteError: static judges and cannot write as well; name another
         """
-        one, other = expanded(name), expanded(self.predictor_name)
-        if name == self.predictor_name or (one.exists() and other.exists() and one.samefile(other)):
+        writer, judge = expanded(name), expanded(self.predictor_name)
+        is_same = writer.exists() and judge.exists() and writer.samefile(judge)
+        if is_same or name == self.predictor_name:
             raise RewriteError(f"{name} judges and cannot write as well; name another")
 
     def best(self, original: str, candidates: Sequence[str]) -> str:
@@ -136,8 +137,9 @@ class Judge:
             >>> Judge("mean_hbpp").best("a dog on a couch", ["a couch", "dog"])
             'a dog on a couch'
         """
-        accepted = [one for one in self(original, candidates) if one.accepted]
-        return max(accepted, key=lambda one: one.lower_bound).prompt if accepted else original
+        accepted = [verdict for verdict in self(original, candidates) if verdict.accepted]
+        best = max(accepted, key=lambda verdict: verdict.lower_bound, default=None)
+        return best.prompt if best else original
 
     def _why_not(self, original: str, text: str, far: bool, cosine: float, bound: float) -> str:
         if not text.strip():

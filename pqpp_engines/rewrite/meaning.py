@@ -61,16 +61,16 @@ def meaning_lost(original: str, rewrite: str) -> str:
     """
     before, after = _words(original), _words(rewrite)
     for name, count in (("numbers", _numbers), ("negations", _negations)):
-        one, other = count(before), count(after)
-        if one != other:
-            return f"{name} differ: {_told(one)} became {_told(other)}"
+        counted, counted_after = count(before), count(after)
+        if counted != counted_after:
+            return f"{name} differ: {_told(counted)} became {_told(counted_after)}"
     places = {_PLACE_OF[word] for word in before if word in _PLACE_OF}
     lost = sorted(places - {_PLACE_OF[word] for word in after if word in _PLACE_OF})
     if lost:
         return f"the place is lost: {lost[0]}"
     kept = frozenset(after)
     for word in words_to_keep(original):
-        if not any(_stands_for(other, word) for other in kept):
+        if not any(_stands_for(counted_after, word) for counted_after in kept):
             return f"a word is lost: {word}"
     turned = turned_round(_words(original, True), _words(rewrite, True), _is_content, _stands_for)
     return f"turned round: {' '.join(turned)}" if turned else ""
@@ -92,18 +92,18 @@ def _words(text: str, with_stops: bool = False) -> list[str]:
 
 
 def _numbers(words: list[str]) -> Counter:
-    found = (_NUMBERS.get(word, int(word) if word.isdecimal() else None) for word in words)
-    return Counter(number for number in found if number is not None)
+    numbers = (_NUMBERS.get(word, int(word) if word.isdecimal() else None) for word in words)
+    return Counter(number for number in numbers if number is not None)
 
 
 def _negations(words: list[str]) -> Counter:
     """Count negations; which word says it may change."""
-    found = sum(word in _NEGATIONS or word.endswith("n't") for word in words)
-    return Counter({"negation": found}) if found else Counter()
+    negations = sum(word in _NEGATIONS or word.endswith("n't") for word in words)
+    return Counter({"negation": negations}) if negations else Counter()
 
 
 def _told(counted: Counter) -> str:
-    return ", ".join(str(one) for one in sorted(counted.elements())) or "none"
+    return ", ".join(str(element) for element in sorted(counted.elements())) or "none"
 
 
 def _is_content(word: str) -> bool:
@@ -124,22 +124,22 @@ def _stands_for(other: str, word: str) -> bool:
 
 @cache
 def _lemmas(word: str) -> frozenset[str]:
-    found = (wordnet().morphy(word, kind) for kind in ("n", "v", "a", "r"))
-    return frozenset(one for one in found if one)
+    lemmas = (wordnet().morphy(word, kind) for kind in ("n", "v", "a", "r"))
+    return frozenset(lemma for lemma in lemmas if lemma)
 
 
 @cache
 def _synsets(word: str) -> frozenset:
     """Return the common meanings of a word, by WordNet's order: rare ones would excuse anything."""
-    found = wordnet()
-    return frozenset(one for kind in "nvar" for one in found.synsets(word, kind)[:3])
+    senses = wordnet()
+    return frozenset(synset for kind in "nvar" for synset in senses.synsets(word, kind)[:3])
 
 
 @cache
 def _above(synset) -> frozenset:
     """Return the more general meanings a few steps up."""
-    found, edge = set(), {synset}
+    hypernyms, edge = set(), {synset}
     for _ in range(_STEPS_UP):
         edge = {above for one in edge for above in one.hypernyms()}
-        found |= edge
-    return frozenset(found)
+        hypernyms |= edge
+    return frozenset(hypernyms)

@@ -48,16 +48,16 @@ def turned_round(
         Relation(one='cat', word='on', other='dog')
         >>> turned_round("a cat on a dog".split(), "on a dog a cat".split(), is_content, same)
     """
-    found = list(_relations(after, is_content))
-    if not found:
+    pairs = list(_relations(after, is_content))
+    if not pairs:
         return None
     for asked in _relations(before, is_content):
-        same = [one for one in found if _is_same(one.word, asked.word, stands_for)]
+        same = [pair for pair in pairs if _is_same(pair.word, asked.word, stands_for)]
         kept = any(
-            stands_for(one.one, asked.one) and stands_for(one.other, asked.other) for one in same
+            stands_for(pair.one, asked.one) and stands_for(pair.other, asked.other) for pair in same
         )
         turned = any(
-            stands_for(one.one, asked.other) and stands_for(one.other, asked.one) for one in same
+            stands_for(pair.one, asked.other) and stands_for(pair.other, asked.one) for pair in same
         )
         if turned and not kept:
             return asked

@@ -61,13 +61,13 @@ def write_study(
     check_output_folder(place)
     prompts: list[tuple[Any, ...]] = []
     pairs: list[tuple[Any, ...]] = []
-    for one, original, rewrite in zip(prompt_ids, originals, rewrites, strict=True):
+    for key, original, rewrite in zip(prompt_ids, originals, rewrites, strict=True):
         if rewrite == original:
             continue
         sides = {ORIGINAL: original, REWRITTEN: rewrite}
-        prompts += [(f"{one}-{side}", text) for side, text in sides.items()]
+        prompts += [(f"{key}-{side}", text) for side, text in sides.items()]
         for at in range(images_per_prompt):
-            pairs += [(f"{one}-{at}", original, f"{one}-{s}/{model}_{at}.png", s) for s in sides]
+            pairs += [(f"{key}-{at}", original, f"{key}-{s}/{model}_{at}.png", s) for s in sides]
     if not prompts:
         raise RewriteError("no prompt was rewritten, so there is nothing that people could compare")
     _write(place / PROMPTS, ("prompt_id", "prompt"), prompts)

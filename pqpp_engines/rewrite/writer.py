@@ -66,12 +66,12 @@ class Writer:
             # Out of the block: no reply, or none allowed, is no reply that cannot be read.
             reply = self.chat.ask(self._request(prompt, seed))
             try:
-                found = json_of(reply.text)
-                jsonschema.validate(found, _SCHEMA)
+                answer = json_of(reply.text)
+                jsonschema.validate(answer, _SCHEMA)
             except (ValueError, jsonschema.ValidationError):
                 continue
-            texts = (" ".join(one.split())[:_LONGEST] for one in found["rewrites"])
-            return list(dict.fromkeys(one for one in texts if one))[: self.count]
+            texts = (" ".join(text.split())[:_LONGEST] for text in answer["rewrites"])
+            return list(dict.fromkeys(text for text in texts if text))[: self.count]
         return []
 
     def _request(self, prompt: str, seed: int) -> Request:

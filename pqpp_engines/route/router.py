@@ -263,15 +263,15 @@ class Router:
             raise RouteError(
                 f"{name_or_path} has no {FILE}; name a folder that a router was saved in"
             )
-        found = read_router(path)
+        saved = read_router(path)
         return cls(
-            [Route(**one) for one in found["routes"]],
-            Rule(**found["rule"]),
-            found["predictor"],
-            found["price"],
-            found["shares"],
-            found["prompts"],
-            found.get("revision"),
+            [Route(**route) for route in saved["routes"]],
+            Rule(**saved["rule"]),
+            saved["predictor"],
+            saved["price"],
+            saved["shares"],
+            saved["prompts"],
+            saved.get("revision"),
         )
 
     @property
@@ -282,8 +282,8 @@ class Router:
         """Return lower bounds in units of utility, (prompts, routes), and which are far."""
         targets = [route.target for route in self.routes]
         if self.predictor.knows_uncertainty:
-            found = self.predictor.predict_with_uncertainty(texts, targets)
-            values, deviations, far = found.values, found.deviations, found.far
+            prediction = self.predictor.predict_with_uncertainty(texts, targets)
+            values, deviations, far = prediction.values, prediction.deviations, prediction.far
         else:
             values = self.predictor.predict(texts, targets)
             deviations, far = np.zeros_like(values), np.zeros(len(texts), dtype=bool)
@@ -300,7 +300,7 @@ class Router:
             if worth[at] >= self.rule.floor:
                 return f"the cheapest that reaches {self.rule.floor:g}"
             return f"none reaches {self.rule.floor:g}, the best"
-        cheaper = [i for i, one in enumerate(self.routes) if one.cost < chosen.cost]
+        cheaper = [i for i, route in enumerate(self.routes) if route.cost < chosen.cost]
         if not cheaper:
             return "no dearer route is worth its price"
         gain = worth[at] - max(worth[i] for i in cheaper)
@@ -310,11 +310,11 @@ class Router:
         if len(chosen) < _NOTED or not self.shares:
             return
         for at, route in enumerate(self.routes):
-            expected, found = self.shares[route.name], float(np.mean(chosen == at))
+            expected, share = self.shares[route.name], float(np.mean(chosen == at))
             sampled = expected * (1 - expected) * (1 / len(chosen) + 1 / max(self.prompts, 1))
-            if abs(found - expected) > max(_OFF, 2.58 * sampled**0.5):
+            if abs(share - expected) > max(_OFF, 2.58 * sampled**0.5):
                 warnings.warn(
-                    f"{route.name} gets {found:.0%} of these {len(chosen)} prompts, it got "
+                    f"{route.name} gets {share:.0%} of these {len(chosen)} prompts, it got "
                     f"{expected:.0%} of the calibration prompts: they are of another kind; fit "
                     "the router anew on such prompts",
                     stacklevel=3,
@@ -331,8 +331,8 @@ class Router:
                 return RoutedAnswer(functions[name](text), name, failed)
             except Exception as error:  # whatever a user's function raises
                 failed[name] = in_a_line(error)[:200]
-        told = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-        raise RouteError(f"every route has failed for a prompt ({told})")
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        raise RouteError(f"every route has failed for a prompt ({reasons})")
 
 
 def _log(

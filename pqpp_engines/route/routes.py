@@ -229,13 +229,13 @@ def _prices(worth: Floats, costs: Floats, of_any_sign: bool) -> Floats:
     In rising order: first one below which nothing changes (0 unless `of_any_sign`), last one above
     all.
     """
-    found = [np.zeros(1)]
-    for one in range(len(costs)):
-        for other in range(len(costs)):
-            if costs[one] > costs[other]:
-                gain = (worth[:, one] - worth[:, other]) / (costs[one] - costs[other])
-                found.append(gain if of_any_sign else gain[gain > 0])
-    changes = np.unique(np.concatenate(found))
+    gains = [np.zeros(1)]
+    for dearer in range(len(costs)):
+        for cheaper in range(len(costs)):
+            if costs[dearer] > costs[cheaper]:
+                gain = (worth[:, dearer] - worth[:, cheaper]) / (costs[dearer] - costs[cheaper])
+                gains.append(gain if of_any_sign else gain[gain > 0])
+    changes = np.unique(np.concatenate(gains))
     first = changes[0] - 1 if of_any_sign else 0.0
     return np.concatenate([[first], (changes[1:] + changes[:-1]) / 2, [changes[-1] + 1]])
 
@@ -266,25 +266,25 @@ def read_router(path: Path) -> dict[str, Any]:
         pqpp_engines.errors.RouteError: ...router.json is damaged (price: True is not ...); ...
     """
     try:
-        found = read_foreign_json(path)
+        router = read_foreign_json(path)
     except CheckpointError:
         raise  # it says what is wrong
     except ValueError as error:
         reason = in_a_line(error, named=False)[:100]
         raise RouteError(f"{path} is damaged ({reason}); make it again") from None
-    kind = found.get("model_type") if isinstance(found, dict) else None
+    kind = router.get("model_type") if isinstance(router, dict) else None
     if kind != KIND:
         raise RouteError(f"{path}: its model_type is {kind!r:.60}, no router")
-    wrong = list(jsonschema.Draft202012Validator(_SCHEMA).iter_errors(found))
+    wrong = list(jsonschema.Draft202012Validator(_SCHEMA).iter_errors(router))
     if wrong:
         # What is there and cannot be says more than what is missing.
         first = min(wrong, key=lambda one: (not one.path, list(map(str, one.path))))
         where = ".".join(map(str, first.path)) or "the whole"
         raise RouteError(f"{path} is damaged ({where}: {first.message:.120}); make it again")
-    if found.get("sha256") not in (None, digest_of(found)):  # older ones have none
+    if router.get("sha256") not in (None, digest_of(router)):  # older ones have none
         raise RouteError(f"{path} is damaged (it is not what was written); make it again")
-    names = {route["name"] for route in found["routes"]}
-    shares = found["shares"]
+    names = {route["name"] for route in router["routes"]}
+    shares = router["shares"]
     if shares and (set(shares) != names or not abs(sum(shares.values()) - 1) <= 0.001):
         raise RouteError(f"{path} is damaged (shares: one a route, 1 in all); make it again")
-    return found
+    return router

@@ -122,21 +122,21 @@ def agreements(
     kept = others[item] > 0
     if not kept.all():
         annotator, item, prompt, code = (x[kept] for x in (annotator, item, prompt, code))
-    one = _Shared(annotator, item, prompt % _clusters(annotators), others[item], annotators)
+    overlap = _Shared(annotator, item, prompt % _clusters(annotators), others[item], annotators)
     if level == "interval" or len(values) > _MANY_LABELS:
         measure = "correlation"
-        agreement, error = _correlations(one, values[code])
+        agreement, error = _correlations(overlap, values[code])
     elif level == "ordinal":
         measure = "weighted kappa"
-        agreement, error = _weighted_kappas(one, code)
+        agreement, error = _weighted_kappas(overlap, code)
     else:
         measure = "kappa"
-        agreement, error = _kappas(one, code, len(values))
+        agreement, error = _kappas(overlap, code, len(values))
     shared = np.bincount(annotator, minlength=annotators)
     seen = np.isfinite(agreement) & (shared >= _LEAST_SHARED)
     usual = float(np.median(agreement[seen])) if seen.any() else np.nan
     # Always one label, where most others gave another: no chance of few votes.
-    stubborn = (share >= _ONE_LABEL) & (_against(one, code, label) >= _LEAST_SHARED)
+    stubborn = (share >= _ONE_LABEL) & (_against(overlap, code, label) >= _LEAST_SHARED)
     with np.errstate(invalid="ignore"):
         decided = (error <= usual / 4) | (stubborn & (usual > 0))
         low = decided & (agreement < usual / 2)
@@ -151,9 +151,9 @@ def agreements(
 
 
 def _reason(agreement: float, usual: float, measure: str, label: float, share: float) -> str:
-    said = f"agrees with the others by {agreement:.2f} ({measure}), under half of the usual"
-    said = f"{said} {usual:.2f}"
-    return f"gave {label:g} in {share:.0%} of the votes; {said}" if share >= _ONE_LABEL else said
+    text = f"agrees with the others by {agreement:.2f} ({measure}), under half of the usual"
+    text = f"{text} {usual:.2f}"
+    return f"gave {label:g} in {share:.0%} of the votes; {text}" if share >= _ONE_LABEL else text
 
 
 def _clusters(annotators: int) -> int:
@@ -197,70 +197,72 @@ class _Shared:
             return np.where(number > 2, np.sqrt(spread) / self.sums(), np.inf)
 
 
-def _kappas(one: _Shared, code: np.ndarray, labels: int):
+def _kappas(votes: _Shared, code: np.ndarray, labels: int):
     """Return Cohen's kappa of each annotator with the others, and its standard error.
 
     The error is that of the observed disagreement, at the expected one: it does not vanish for
     somebody who always gives one label.
     """
     alike = np.zeros(len(code))
-    expected = np.ones(one.annotators)
-    number = one.sums()
+    expected = np.ones(votes.annotators)
+    number = votes.sums()
     with np.errstate(invalid="ignore", divide="ignore"):
         for label in range(labels):
-            own = code == label
-            theirs = one.of_others(own.astype(np.float64))
-            alike += own * theirs
-            expected -= one.sums(own) / number * one.sums(theirs) / number
-    return _beyond_chance(one, 1 - alike, expected)
+            has_label = code == label
+            theirs = votes.of_others(has_label.astype(np.float64))
+            alike += has_label * theirs
+            expected -= votes.sums(has_label) / number * votes.sums(theirs) / number
+    return _beyond_chance(votes, 1 - alike, expected)
 
 
-def _weighted_kappas(one: _Shared, code: np.ndarray):
+def _weighted_kappas(votes: _Shared, code: np.ndarray):
     """Return kappa with quadratic weights and its standard error, as `_kappas`."""
     place = code.astype(np.float64)
-    theirs, squares = one.of_others(place), one.of_others(place * place)
-    number = one.sums()
+    theirs, squares = votes.of_others(place), votes.of_others(place * place)
+    number = votes.sums()
     with np.errstate(invalid="ignore", divide="ignore"):
-        expected = (one.sums(place * place) + one.sums(squares)) / number
-        expected -= 2 * one.sums(place) * one.sums(theirs) / number**2
-    return _beyond_chance(one, place * place - 2 * place * theirs + squares, expected)
+        expected = (votes.sums(place * place) + votes.sums(squares)) / number
+        expected -= 2 * votes.sums(place) * votes.sums(theirs) / number**2
+    return _beyond_chance(votes, place * place - 2 * place * theirs + squares, expected)
 
 
-def _beyond_chance(one: _Shared, apart: np.ndarray, expected: np.ndarray):
+def _beyond_chance(votes: _Shared, apart: np.ndarray, expected: np.ndarray):
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = one.sums(apart) / one.sums()
+        mean = votes.sums(apart) / votes.sums()
         expected = np.where(expected > 1e-12, expected, np.nan)
-        return 1 - mean / expected, one.errors(apart - mean[one.annotator]) / expected
+        return 1 - mean / expected, votes.errors(apart - mean[votes.annotator]) / expected
 
 
-def _correlations(one: _Shared, value: np.ndarray):
+def _correlations(votes: _Shared, value: np.ndarray):
     """Return the correlation of each annotator with the mean of the others, and its error."""
-    x, y = value, one.of_others(value)
+    x, y = value, votes.of_others(value)
     # Equal votes leave a rest of rounding; nothing that varies is so small.
     least = 1e-9 * float(np.abs(value).max(initial=0.0))
-    number = one.sums()
+    number = votes.sums()
     with np.errstate(invalid="ignore", divide="ignore"):
-        x, y = (z - (one.sums(z) / number)[one.annotator] for z in (x, y))
-        x, y = (z - (one.sums(z) / number)[one.annotator] for z in (x, y))  # the rounding's rest
-        spread = [np.sqrt(one.sums(z * z) / number) for z in (x, y)]
-        x, y = (z / d[one.annotator] for z, d in zip((x, y), spread, strict=True))
-        found = one.sums(x * y) / number
-        rests = x * y - found[one.annotator] * (x * x + y * y) / 2
-        error = one.errors(np.where(np.isfinite(rests), rests, 0.0))
+        x, y = (z - (votes.sums(z) / number)[votes.annotator] for z in (x, y))
+        x, y = (
+            z - (votes.sums(z) / number)[votes.annotator] for z in (x, y)
+        )  # the rounding's rest
+        spread = [np.sqrt(votes.sums(z * z) / number) for z in (x, y)]
+        x, y = (z / d[votes.annotator] for z, d in zip((x, y), spread, strict=True))
+        r = votes.sums(x * y) / number
+        rests = x * y - r[votes.annotator] * (x * x + y * y) / 2
+        error = votes.errors(np.where(np.isfinite(rests), rests, 0.0))
         constant = (spread[0] <= least) & (spread[1] > least)
-        found = np.where(np.minimum(*spread) > least, found, np.where(constant, 0.0, np.nan))
-        return found, np.where(constant, 1 / np.sqrt(number), error)
+        r = np.where(np.minimum(*spread) > least, r, np.where(constant, 0.0, np.nan))
+        return r, np.where(constant, 1 / np.sqrt(number), error)
 
 
-def _against(one: _Shared, code: np.ndarray, label: np.ndarray) -> np.ndarray:
+def _against(votes: _Shared, code: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Count the votes where under half of the others gave the annotator's commonest label."""
     theirs = np.empty(len(code))
     for place in np.unique(label):
-        rows = np.flatnonzero(label[one.annotator] == place)
-        given = np.bincount(one.item, code == place)
-        own = code[rows] == place
-        theirs[rows] = (given[one.item[rows]] - own) / one.others[rows]
-    return one.sums(theirs < 0.5)
+        rows = np.flatnonzero(label[votes.annotator] == place)
+        given = np.bincount(votes.item, code == place)
+        has_label = code[rows] == place
+        theirs[rows] = (given[votes.item[rows]] - has_label) / votes.others[rows]
+    return votes.sums(theirs < 0.5)
 
 
 def _commonest(annotator, code, labels: int, annotators: int):

@@ -72,8 +72,8 @@ def trust_in(votes: Votes, counted: np.ndarray, seed: int = 0) -> Trust:
     who = votes.annotator[counted]
     if not votes.has_annotators and not votes.is_ready:
         who = np.arange(len(counted))  # each vote may be another's
-    found = split_half(votes.prompt[counted], votes.model[counted], item, who, value, seed)
-    return Trust(level, alpha(item, value, level), kappa, images, found)
+    reliability = split_half(votes.prompt[counted], votes.model[counted], item, who, value, seed)
+    return Trust(level, alpha(item, value, level), kappa, images, reliability)
 
 
 def alpha(item: np.ndarray, value: np.ndarray, level: str) -> float:
@@ -164,14 +164,14 @@ def split_half(
             return nothing
         correlations.append(float(np.corrcoef(one, other)[0, 1]))
         influences += of_pearson(one, other) / splits
-    found = float(np.mean(correlations))
-    low, high = correlation_interval(found, influences, CONFIDENCE)
+    correlation = float(np.mean(correlations))
+    low, high = correlation_interval(correlation, influences, CONFIDENCE)
     of_half = float(np.mean(1 / (cells.number // 2)))
     of_all = float(np.mean(1 / cells.number))
-    whole, low, high = (float(_stepped(r, of_all / of_half)) for r in (found, low, high))
+    whole, low, high = (float(_stepped(r, of_all / of_half)) for r in (correlation, low, high))
     needed = votes = None
-    if found > 0:
-        error = (1 - found) / found / of_half  # of one annotator, with true variance 1
+    if correlation > 0:
+        error = (1 - correlation) / correlation / of_half  # of one annotator, with true variance 1
         needed = max(1, math.ceil(round(error * WANTED / (1 - WANTED), 9)))
         votes = math.ceil(needed * cells.votes / len(cells.unit))
     return Reliability(whole, low, high, len(cells.number), float(1 / of_all), needed, votes)
@@ -240,13 +240,13 @@ def _halves(cells: _Cells, rng: np.random.Generator) -> list[np.ndarray]:
     place = np.arange(len(order)) - start[cells.unit]
     out = place >= (cells.number // 2 * 2)[cells.unit]
     side = place % 2
-    found = []
+    means = []
     for half in (0, 1):
         mine = np.flatnonzero(~out & (side == half))
         unit, units = cells.unit[mine], len(cells.number)
         total = np.bincount(unit, cells.total[order[mine]], units)
-        found.append(total / np.bincount(unit, cells.count[order[mine]], units))
-    return found
+        means.append(total / np.bincount(unit, cells.count[order[mine]], units))
+    return means
 
 
 def _without_model(scores: np.ndarray, model: np.ndarray) -> np.ndarray:

@@ -164,24 +164,24 @@ def scale_of_map(path: str | Path) -> Scale:
         >>> scale.value_of("Fair"), scale.is_positive(np.array([0.0, 1.0])).tolist()
         (1.0, [False, True])
     """
-    found = read_yaml(path, "labels", error=DataFileError, as_text=True)
-    refuse_other_form(found, "labels", str(path), "correct it")
-    words = {key_of(label): float(value) for label, value in found["labels"].items()}
+    content = read_yaml(path, "labels", error=DataFileError, as_text=True)
+    refuse_other_form(content, "labels", str(path), "correct it")
+    words = {key_of(label): float(value) for label, value in content["labels"].items()}
     values = sorted(set(words.values()))
     if len(values) < 2:
         raise DataFileError(f"{path}: all labels have one value; two or more are needed")
-    positive = list(map(key_of, found.get("positive", ())))
+    positive = list(map(key_of, content.get("positive", ())))
     if unknown := [label for label in positive if label not in words]:
         raise DataFileError(f"{path}: positive has {unknown[0]!r:.60}, which is not in labels")
     return Scale(
         Path(path).name,
         values[0],
         values[-1],
-        found.get("level", "ordinal"),
+        content.get("level", "ordinal"),
         "mean",
         words,
         positives=frozenset(words[label] for label in positive) or None,
-        missing=frozenset(map(key_of, found.get("missing", ()))),
+        missing=frozenset(map(key_of, content.get("missing", ()))),
     )
 
 
@@ -195,10 +195,10 @@ def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
     marks = frozenset(map(key_of, options.missing))
     if options.labels:
         scale = scale_of_map(options.labels)
-        said = f"labels: as {options.labels} maps them"
+        note = f"labels: as {options.labels} maps them"
     elif options.scale:
         scale = named_scale(options.scale)
-        said = f"labels: on the scale {scale.name}"
+        note = f"labels: on the scale {scale.name}"
     elif options.is_ready:
         raise OptionError(
             "`columns` score=...: ready scores came, whose range no file tells; give `scale` "
@@ -209,10 +209,10 @@ def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
         labels = [label for label in used if key_of(label) not in {"", *marks}]
         scale = _guessed(table, labels)
         shown = ", ".join(sorted({label.strip() for label in labels})[:8])
-        said = f"labels: read as {scale.name}, which alone has {shown}; `scale` says otherwise"
+        note = f"labels: read as {scale.name}, which alone has {shown}; `scale` says otherwise"
     if options.is_ready:  # means of labels are numbers between them
         scale = replace(scale, numbers="any", words={})
-    table.notes.insert(0, said)
+    table.notes.insert(0, note)
     return replace(scale, missing=scale.missing | marks)
 
 
