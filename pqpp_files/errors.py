@@ -12,8 +12,8 @@ class PqppError(ValueError):
     """
 
     def __str__(self) -> str:
-        said = str(self.args[0]) if len(self.args) == 1 else super().__str__()
-        return visible(" ".join(said.split()) if "\n" in said else said)
+        text = str(self.args[0]) if len(self.args) == 1 else super().__str__()
+        return visible(" ".join(text.split()) if "\n" in text else text)
 
 
 class FileError(PqppError):
@@ -41,5 +41,5 @@ def in_a_line(error: BaseException, named: bool = True) -> str:
         >>> in_a_line(OSError(), named=False)
         'OSError'
     """
-    kind, said = type(error).__name__, " ".join(str(error).split())[:300]
-    return said if said and not named else f"{kind}: {said}" if said else kind
+    kind, text = type(error).__name__, " ".join(str(error).split())[:300]
+    return text if text and not named else f"{kind}: {text}" if text else kind

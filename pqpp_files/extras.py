@@ -81,15 +81,15 @@ def pinned_requirements(*extras: str) -> list[str]:
         raise MissingExtraError(line) from None
     wanted = f"pqpp[{','.join(extras)}]" if extras else "pqpp"
     commit = _direct_url().get("commit_id")
-    found = [f"{wanted} @ {_source()}@{commit}" if commit else f"{wanted}=={own.version}"]
+    pinned = [f"{wanted} @ {_source()}@{commit}" if commit else f"{wanted}=={own.version}"]
     for line in own.requires or []:
         name, _, condition = line.partition(";")
         if condition and not any(f'extra == "{extra}"' in condition for extra in extras):
             continue
         package = re.split(r"[^\w.-]", name.strip(), maxsplit=1)[0]
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found.append(f"{package}=={metadata.version(package)}")
-    return list(dict.fromkeys(found))
+            pinned.append(f"{package}=={metadata.version(package)}")
+    return list(dict.fromkeys(pinned))
 
 
 @contextlib.contextmanager
@@ -123,17 +123,17 @@ def needing(what: str, extra: str) -> Iterator[None]:
 def _source() -> str | None:
     """Return the address that this package was installed from, None for a package index."""
     try:
-        found = _direct_url()
+        origin = _direct_url()
     except metadata.PackageNotFoundError:
         return "file:"  # used from a checkout without an install
-    address, vcs = found.get("url"), found.get("vcs")
+    address, vcs = origin.get("url"), origin.get("vcs")
     return f"{vcs}+{address}" if vcs else address
 
 
 def _direct_url() -> dict[str, str]:
     """Return what pip noted of an install that came from no package index, else nothing."""
     try:
-        found = parse_json(metadata.distribution("pqpp").read_text("direct_url.json") or "")
-        return {"url": str(found["url"]), **found.get("vcs_info", {})}
+        origin = parse_json(metadata.distribution("pqpp").read_text("direct_url.json") or "")
+        return {"url": str(origin["url"]), **origin.get("vcs_info", {})}
     except (ValueError, KeyError, TypeError, AttributeError):
         return {}

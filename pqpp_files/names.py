@@ -75,7 +75,7 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
     names = list(known)
     short = name[:80]  # the search takes time that grows with the square of the length
     close = difflib.get_close_matches(short, names, n=3)
-    return close or [one for one in names if len(short) > 2 and short in one][:3]
+    return close or [other for other in names if len(short) > 2 and short in other][:3]
 
 
 def is_repository_id(name: str) -> bool:

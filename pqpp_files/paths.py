@@ -115,10 +115,10 @@ def check_output(
         raise FileError(f"{path} is a folder; name a file")
     if place.exists() and not place.is_file():
         return
-    for one in inputs:
-        given = expanded(one)
+    for path_in in inputs:
+        given = expanded(path_in)
         if place.exists() and given.exists() and given.samefile(place):
-            raise FileError(f"{path} is the input {one}; name another file")
+            raise FileError(f"{path} is the input {path_in}; name another file")
     check_output_folder(behind_links(place).parent)
 
 
@@ -138,9 +138,9 @@ def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> Non
         pqpp_files.errors.FileError: ...paths.py is a file of another kind (text); ...
     """
     place = expanded(path)
-    found = file_kind(place) if place.is_file() else None
-    if found is not None and found not in holds:
-        raise FileError(f"{path} is a file of another kind ({found}); name another file")
+    kind = file_kind(place) if place.is_file() else None
+    if kind is not None and kind not in holds:
+        raise FileError(f"{path} is a file of another kind ({kind}); name another file")
 
 
 def file_kind(path: str | os.PathLike[str]) -> str | None:
@@ -194,11 +194,11 @@ def check_output_folder(
     target = behind_links(place).absolute()
     nearest = next(one for one in (target, *target.parents) if one.exists())
     with contextlib.suppress(FileNotFoundError):  # another process may just be replacing it
-        found = nearest.stat()
-        if not stat.S_ISDIR(found.st_mode):
+        status = nearest.stat()
+        if not stat.S_ISDIR(status.st_mode):
             raise FileError(f"{nearest} is a file; name a folder")
         is_closed = not os.access(nearest, os.W_OK | os.X_OK)
-        if is_closed and os.path.samestat(nearest.stat(), found):
+        if is_closed and os.path.samestat(nearest.stat(), status):
             raise FileError(f"{nearest} cannot be written to; name another folder")
     for one in inputs:
         if target.resolve() in (given := Path(one).resolve(), *given.parents):

@@ -144,12 +144,12 @@ def read_table(
     """
     source = source_of(path, columns, plain, kinds)
     source.has_header, source.with_index = header, columns is None
-    found = _gathered(source, list, source.blocks())
-    missing = [name for name in columns or () if name not in found]
+    cells = _gathered(source, list, source.blocks())
+    missing = [name for name in columns or () if name not in cells]
     if missing:
         raise _no_column(source, missing, source.names, remedy)
-    index = _index_of(source, found)
-    table = Table(source.path, found, source, remedy)
+    index = _index_of(source, cells)
+    table = Table(source.path, cells, source, remedy)
     table.index = index
     return table
 
@@ -217,12 +217,12 @@ class TableParts:
             typed: Numbers of CSV are numbers, as `Table.values` has them.
         """
         for part in self._tables():
-            found = {}
+            table = {}
             for name in self.names:
                 cells = part.columns.get(name) or [None] * len(part)
                 typed_here = typed and part.is_text and name != self._column
-                found[name] = self._kinds[name].values(cells) if typed_here else cells
-            yield found
+                table[name] = self._kinds[name].values(cells) if typed_here else cells
+            yield table
 
     def _tables(self) -> Iterator[Table]:
         source = source_of(self._input, None, self._plain)
@@ -297,19 +297,19 @@ def read_codes(
             yield rows, cells
 
     spread_or_not = blocks() if nested is None else spread(blocks(), nested, columns)
-    found = _gathered(source, Codes, spread_or_not)
-    return {name: found[name] for name in (*columns, *ADDED) if name in found}, source.names
+    codes = _gathered(source, Codes, spread_or_not)
+    return {name: codes[name] for name in (*columns, *ADDED) if name in codes}, source.names
 
 
 def _gathered(source: Format, new: Any, blocks: Iterable[Block]) -> dict[str, Any]:
     """Put blocks together, a `new()` a column; a block may bring columns, or lack them."""
-    found: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     before = 0
     for rows, columns in blocks:
         for name in columns:
-            if name not in found:
-                found[name] = new(itertools.repeat(None, before))
-        for name, column in found.items():
+            if name not in table:
+                table[name] = new(itertools.repeat(None, before))
+        for name, column in table.items():
             try:
                 column.extend(columns[name] if name in columns else itertools.repeat(None, rows))
             except TypeError:  # what holds values has no hash
@@ -320,7 +320,7 @@ def _gathered(source: Format, new: Any, blocks: Iterable[Block]) -> dict[str, An
                     "allowed; give each value a row of its own"
                 ) from None
         before += rows
-    return found
+    return table
 
 
 def _no_column(

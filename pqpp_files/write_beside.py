@@ -205,10 +205,10 @@ def _noticed(place: Path) -> Iterator[Callable[[], bool]]:
 
     def is_anothers() -> bool:
         try:
-            found, is_empty = place.stat(), not any(place.iterdir())
+            status, is_empty = place.stat(), not any(place.iterdir())
         except OSError:
             return False
-        is_new = before is None or not os.path.samestat(before, found)
+        is_new = before is None or not os.path.samestat(before, status)
         return is_new and not is_empty  # of an empty one nothing can be lost
 
     try:
@@ -237,7 +237,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 def _kept(new: Path, place: Path) -> Path:
     """Move a folder that came too late to a name that is free."""
     numbered = (place.with_name(f"{place.name}-{number}") for number in itertools.count(2))
-    kept = next(one for one in numbered if not os.path.lexists(one))
+    kept = next(path for path in numbered if not os.path.lexists(path))
     new.rename(kept)
     return kept
 
@@ -265,7 +265,7 @@ def _swap(new: Path, place: Path, ask: Callable[[Path], None]) -> None:
     raise OSError(errno.EBUSY, "others keep writing there", str(place))
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(new: Path, place: Path) -> bool:
     """Let two folders change places in one step; False where one is absent or the system can't."""
     if sys.platform != "linux":
         return False
@@ -273,7 +273,7 @@ def _exchange(one: Path, other: Path) -> bool:
     if call is None:
         return False
     here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of the kernel
-    return call(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
+    return call(here, os.fsencode(new), here, os.fsencode(place), exchange) == 0
 
 
 def _restore(beside: Path, place: Path) -> None:
@@ -311,12 +311,12 @@ def remove_litter(folder: Path, of_others: bool = False) -> None:
     except OSError:
         return
     for name in names:
-        found = left_by.fullmatch(name)
-        if not found or (found[2] == _machine() and _is_alive(int(found[3]))):
+        match = left_by.fullmatch(name)
+        if not match or (match[2] == _machine() and _is_alive(int(match[3]))):
             continue
         left = folder / name
         with contextlib.suppress(OSError):
-            _restore(left, folder / found[1])
+            _restore(left, folder / match[1])
         if left.is_dir() and not left.is_symlink():
             shutil.rmtree(left, ignore_errors=True)
         else:

@@ -145,9 +145,9 @@ def _plain(value: Any) -> Any:
         # What is no number stands for nothing seen; -0.0 is 0.0.
         return round(value, DIGITS) + 0.0 if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     return value
 
 

@@ -56,9 +56,9 @@ class DetectorEye:
         """Return the boxes of the classes that are called so."""
         labels = {name: label_of(name, self._labels) for name in names}
         # Images of a batch would be padded to one size, which moves boxes.
-        found = self._found(image)
+        answer = self._found(image)
         classes = self._loaded.model.config.id2label
-        boxes = _boxes(found, [classes[int(number)] for number in found["labels"]])
+        boxes = _boxes(answer, [classes[int(number)] for number in answer["labels"]])
         known = [box for box in boxes if box["label"] in labels.values()]
         return {"labels": labels, "boxes": known}
 
@@ -68,8 +68,8 @@ class DetectorEye:
         boxes = []
         for name in names:
             text = f"{name}." if is_grounded else [[f"a photo of a {name}"]]
-            found = self._found(image, text, is_grounded)
-            boxes += apart(_boxes(found, [name] * len(found["scores"])))
+            answer = self._found(image, text, is_grounded)
+            boxes += apart(_boxes(answer, [name] * len(answer["scores"])))
         return {"labels": {name: name for name in names}, "boxes": boxes}
 
     def _found(self, image: Any, text: Any = None, is_grounded: bool = False) -> Any:
@@ -105,12 +105,12 @@ def _takes_words(config: Any) -> bool:
     return config.model_type in modeling_auto.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES
 
 
-def _boxes(found: Any, names: Sequence[str]) -> list[dict[str, Any]]:
+def _boxes(answer: Any, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return boxes as plain values, the best first; equal ones in the order of their places."""
-    corners = [np.clip(box.float().cpu().numpy(), 0, 1).tolist() for box in found["boxes"]]
+    corners = [np.clip(box.float().cpu().numpy(), 0, 1).tolist() for box in answer["boxes"]]
     boxes = [
         {"label": name, "score": float(score), "box": box}
-        for name, score, box in zip(names, found["scores"], corners, strict=True)
+        for name, score, box in zip(names, answer["scores"], corners, strict=True)
     ]
     return sorted(boxes, key=lambda box: (-box["score"], box["label"], box["box"]))
 

@@ -139,19 +139,19 @@ def _refuse_others_verdicts(place: Path, assessors: Sequence[Assessor]) -> None:
     names = ["routine", "model", "revision"]
     try:
         table = pyarrow.parquet.read_table(place, columns=names)
-        found = set(zip(*(table[name].to_pylist() for name in names), strict=True))
+        there = set(zip(*(table[name].to_pylist() for name in names), strict=True))
     except (pa.ArrowException, KeyError, OSError):
         raise AssessError(f"{place} is no table of verdicts; name another file") from None
-    own = set()
+    wanted = set()
     for assessor in assessors:
         models = assessor.models.items()
-        told = evidence_text({role: model.name for role, model in models})
+        text = evidence_text({role: model.name for role, model in models})
         revisions = evidence_text({role: model.revision for role, model in models})
-        own.add((assessor.routine, told, revisions))
-    if others := sorted(found - own):
-        routine, told, _ = others[0]
+        wanted.add((assessor.routine, text, revisions))
+    if others := sorted(there - wanted):
+        routine, text, _ = others[0]
         raise AssessError(
-            f"{place} holds verdicts of {routine} by {told:.100}; name another file, or remove it"
+            f"{place} holds verdicts of {routine} by {text:.100}; name another file, or remove it"
         )
 
 

@@ -46,8 +46,8 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
         | Counting | .500 .400-.600 |
     """
     if style == "json":
-        found = {table.name: {"title": table.title, "rows": list(table.rows)} for table in tables}
-        return json.dumps({"tables": found, "notes": list(notes)}, indent=1, ensure_ascii=False)
+        shown = {table.name: {"title": table.title, "rows": list(table.rows)} for table in tables}
+        return json.dumps({"tables": shown, "notes": list(notes)}, indent=1, ensure_ascii=False)
     if style == "csv":
         cells = [
             (table.name, number, column, list(value) if isinstance(value, tuple) else value)

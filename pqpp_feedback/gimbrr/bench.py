@@ -58,8 +58,8 @@ def agreement_by(rows: Sequence[Row], by: Sequence[str]) -> list[dict[str, Any]]
     """
     keys = [tuple(row[name] for name in by) for row in rows]
     pairs = zip(keys, rows, strict=True)
-    found = agreement_by_group((key, row["verdict"], row["people"]) for key, row in pairs)
-    return [{**dict(zip(by, key, strict=True)), **figures} for key, figures in found.items()]
+    groups = agreement_by_group((key, row["verdict"], row["people"]) for key, row in pairs)
+    return [{**dict(zip(by, key, strict=True)), **figures} for key, figures in groups.items()]
 
 
 def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]:
@@ -106,13 +106,13 @@ def sentences(order: Row) -> list[str]:
     outcome = f"Automation puts {other} first where people put {first} first"
     if first == other:
         outcome = f"Automation, as people, puts {first} first"
-    told, gaps = [], []
+    lines, gaps = [], []
     for rates in (people, machine):
         listed = ", ".join(f"{name} {rate:.3f}" for name, rate in rates.items())
-        told.append(listed.replace(" 0.", " ."))
+        lines.append(listed.replace(" 0.", " ."))
         gaps.append(max(rates.values()) - min(rates.values()))
     return [
-        f"{outcome}: people {told[0]}; automated {told[1]}.",
+        f"{outcome}: people {lines[0]}; automated {lines[1]}.",
         f"The gap between the best and the worst model is {gaps[0]:.3f} by people and "
         f"{gaps[1]:.3f} by automation. Of 2,000 draws of prompts {order['same_order']:.1%} keep "
         f"the whole order and {order['same_first']:.1%} the first place.",

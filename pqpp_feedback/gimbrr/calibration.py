@@ -176,8 +176,8 @@ def _fit(cases: Sequence[Case]) -> dict[str, Any]:
     thresholds = BOX_THRESHOLDS if "counts" in kinds else (0.5,)
     fits = []
     for template, box_threshold in itertools.product(templates, thresholds):
-        found = [margins_of(*case[:2], template, box_threshold) for case in cases]
-        margins = np.array([[case[kind][0] for kind in kinds] for case in found])
+        by_case = [margins_of(*case[:2], template, box_threshold) for case in cases]
+        margins = np.array([[case[kind][0] for kind in kinds] for case in by_case])
         loss, weights, bias = _logistic(margins, answers)
         fits.append((loss, template, box_threshold, weights, bias, margins @ weights + bias))
     _, template, box_threshold, weights, bias, logits = min(fits, key=lambda fit: fit[0])
@@ -209,8 +209,8 @@ def _logistic(
     columns = margins.shape[1]
     start = np.zeros(columns + 1)
     bounds = [(0, None)] * columns + [(None, None)]
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
-    return float(found.fun), found.x[:-1], float(found.x[-1])
+    fit = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    return float(fit.fun), fit.x[:-1], float(fit.x[-1])
 
 
 def _threshold(likely: NDArray[np.float64], answers: NDArray[np.bool_]) -> float:
@@ -228,5 +228,5 @@ def _measured(tasks: Row, cases: Sequence[Case]) -> list[dict[str, Any]]:
     judged = [(case[3], routine.judge(*case[:4]).verdict, case[4]) for case in cases]
     known = [(task, verdict, answer) for task, verdict, answer in judged if verdict is not None]
     everything = [("all", verdict, answer) for _, verdict, answer in known]
-    found = agreement_by_group([*known, *everything])
-    return [{"task": task, **figures} for task, figures in found.items()]
+    groups = agreement_by_group([*known, *everything])
+    return [{"task": task, **figures} for task, figures in groups.items()]

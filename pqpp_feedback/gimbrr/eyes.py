@@ -39,11 +39,11 @@ class ClipEye:
         scale = math.exp(scale.item()) if scale is not None else 100.0
         features = embed_images(model, processor, images, self._loaded.at_once or len(images))
         seen, known = [], len(VOCABULARY)
-        for image, own in zip(unit_rows(features), names, strict=True):
-            similar = {way: self._embedded([*VOCABULARY, *own], way) @ image for way in TEMPLATES}
+        for image, asked in zip(unit_rows(features), names, strict=True):
+            similar = {way: self._embedded([*VOCABULARY, *asked], way) @ image for way in TEMPLATES}
             prompted = {
                 name: {way: values[known + number] for way, values in similar.items()}
-                for number, name in enumerate(own)
+                for number, name in enumerate(asked)
             }
             similar = {way: values[:known] for way, values in similar.items()}
             seen.append({**similar, "own": prompted, "scale": scale})

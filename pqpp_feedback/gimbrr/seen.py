@@ -49,8 +49,8 @@ class Seen:
 
     def similarity(self, name: str, template: str) -> float:
         """Return CLIP's similarity of the image to a name of the prompt or of `VOCABULARY`."""
-        own = self._clip["own"].get(name)
-        return own[template] if own else self._clip[template][VOCABULARY.index(name)]
+        values = self._clip["own"].get(name)
+        return values[template] if values else self._clip[template][VOCABULARY.index(name)]
 
     @property
     def scale(self) -> float:
@@ -70,8 +70,8 @@ class Seen:
     def scores_of(self, name: str) -> list[float]:
         """Return the scores of the boxes of an object, highest first."""
         label = self._detector["labels"].get(name)
-        found = (box["score"] for box in self._detector["boxes"] if box["label"] == label)
-        return sorted(found, reverse=True)
+        scores = (box["score"] for box in self._detector["boxes"] if box["label"] == label)
+        return sorted(scores, reverse=True)
 
 
 def margins_of(
@@ -122,9 +122,9 @@ def _named(seen: Seen, condition: Condition, template: str) -> tuple[float, str]
 
 def _counted(seen: Seen, condition: Condition, threshold: float) -> tuple[float, str]:
     scores, count = seen.scores_of(condition.name), condition.count
-    found = sum(score >= threshold for score in scores)
+    number = sum(score >= threshold for score in scores)
     weakest = scores[count - 1] if len(scores) >= count > 0 else 0.0
     inside = weakest - threshold if count else 1.0
     further = scores[count] if len(scores) > count else 0.0
     margin = _BOXES * min(inside, threshold - further)
-    return margin, f"{count} {condition.name} asked, {found} found from {threshold:.2f} on"
+    return margin, f"{count} {condition.name} asked, {number} found from {threshold:.2f} on"

@@ -52,14 +52,14 @@ class RahfAssessor(Assessor):
             judged = self._model.judge(list(images), prompts, at_once)
         return [
             {
-                "scores": one.scores,
-                "heatmaps": {name: png_text(heatmap) for name, heatmap in one.heatmaps.items()},
+                "scores": seen.scores,
+                "heatmaps": {name: png_text(heatmap) for name, heatmap in seen.heatmaps.items()},
                 "words": [
                     {**asdict(word), "probability": probability}
-                    for word, probability in zip(one.words, one.probabilities, strict=True)
+                    for word, probability in zip(seen.words, seen.probabilities, strict=True)
                 ],
             }
-            for one in judged
+            for seen in judged
         ]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:

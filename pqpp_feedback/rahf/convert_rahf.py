@@ -66,7 +66,7 @@ def read_weights(path: str | Path) -> StateDict:
     try:
         if path.suffix == ".safetensors":
             return load_tensors(path, "", CheckpointError, "torch")
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        content = torch.load(path, map_location="cpu", weights_only=True)
     except CheckpointError:
         raise
     except OSError as error:
@@ -78,12 +78,12 @@ def read_weights(path: str | Path) -> StateDict:
             "state_dict as safetensors"
         ) from None
     for name in ("state_dict", "model"):
-        if isinstance(found, Mapping) and isinstance(found.get(name), Mapping):
-            found = found[name]
-    values = found.values() if isinstance(found, Mapping) else [None]
+        if isinstance(content, Mapping) and isinstance(content.get(name), Mapping):
+            content = content[name]
+    values = content.values() if isinstance(content, Mapping) else [None]
     if not all(isinstance(value, torch.Tensor) for value in values):
         raise CheckpointError(f"{path} holds no state_dict of tensors; give one")
-    return dict(found)
+    return dict(content)
 
 
 def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
@@ -100,11 +100,11 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     # A model saved from several devices puts `module.` before each name.
     layout = Layout({name.removeprefix("module."): value for name, value in weights.items()})
     model = RahfForRichFeedback(config_of(layout)).eval()
-    found = renamed(layout)
+    ours = renamed(layout)
     # Word embeddings are one tensor, which a file may hold once.
-    shared = dict.fromkeys(_TIED, found["text_model.shared.weight"])
+    shared = dict.fromkeys(_TIED, ours["text_model.shared.weight"])
     try:
-        model.load_state_dict(shared | found)
+        model.load_state_dict(shared | ours)
     except RuntimeError as error:  # other names or shapes
         reason = in_a_line(error, named=False)
         raise CheckpointError(f"the weights do not fit together ({reason}); check them") from None
@@ -139,23 +139,23 @@ class Layout(dict):
 
     def part(self, theirs: str, layer: str, norm: str = "", names: Sequence[str] = ()) -> StateDict:
         """Return layers and norms under a prefix by our names, which have a place for each."""
-        found: StateDict = {}
+        state: StateDict = {}
         places = names or itertools.count()
         for name, (weight, bias) in zip(places, self.layers(theirs), strict=False):
-            found |= {f"{layer}.weight".format(name): weight, f"{layer}.bias".format(name): bias}
+            state |= {f"{layer}.weight".format(name): weight, f"{layer}.bias".format(name): bias}
         # Whatever the norms are called, their scales are the tensors of three dimensions.
         scales = [value for value in self.under(theirs).values() if value.ndim == 3]
-        return found | {f"{norm}.weight".format(i): one.flatten() for i, one in enumerate(scales)}
+        return state | {f"{norm}.weight".format(i): one.flatten() for i, one in enumerate(scales)}
 
     def vit(self) -> Layout:
         """Return the image tower by our names."""
-        found = Layout()
+        layout = Layout()
         for name, value in self.under("vit").items():
             if not name.startswith("pooler."):  # made by default, used by nothing
                 for old, new in _VIT_NAMES:
                     name = re.sub(old, new, name)
-                found[f"vision_model.{name}"] = value
-        return found
+                layout[f"vision_model.{name}"] = value
+        return layout
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
@@ -165,7 +165,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 def renamed(layout: Layout) -> StateDict:
     """Return the weights under the names that they have in `RahfForRichFeedback`."""
-    found = {
+    state = {
         **layout.vit(),
         **{f"text_model.{name}": value for name, value in layout.under("t5").items()},
         **layout.part("visual_token_projection", "projection"),
@@ -173,19 +173,19 @@ def renamed(layout: Layout) -> StateDict:
     for name in HEATMAPS:
         theirs, ours = f"heatmap_predictor.{name}", f"heatmap_heads.{name}"
         norm = f"{ours}.conv_norms.{{}}"
-        found |= layout.part(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", norm)
+        state |= layout.part(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", norm)
         for i in range(layout.count(f"{theirs}.deconv_layers")):
             readout, norm = f"{ours}.readouts.{i}", f"{ours}.deconv_norms.{i}"
-            found |= layout.part(f"{theirs}.deconv_layers.{i}", f"{ours}.deconvs.{i}", norm)
+            state |= layout.part(f"{theirs}.deconv_layers.{i}", f"{ours}.deconvs.{i}", norm)
             places = f"{readout}.{{}}", f"{readout}.norms.{{}}", ("first", "second")
-            found |= layout.part(f"{theirs}.conv_layers2.{i}", *places)
-        found |= layout.part(f"{theirs}.last_conv1", f"{ours}.last_conv")
-        found |= layout.part(f"{theirs}.last_conv2", f"{ours}.output")
+            state |= layout.part(f"{theirs}.conv_layers2.{i}", *places)
+        state |= layout.part(f"{theirs}.last_conv1", f"{ours}.last_conv")
+        state |= layout.part(f"{theirs}.last_conv2", f"{ours}.output")
     for name in SCORES:
         theirs, ours = f"score_predictor.{name}", f"score_heads.{name}"
-        found |= layout.part(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", f"{ours}.norms.{{}}")
-        found |= layout.part(f"{theirs}.linear_layers", f"{ours}.dense.{{}}")
-    return found
+        state |= layout.part(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", f"{ours}.norms.{{}}")
+        state |= layout.part(f"{theirs}.linear_layers", f"{ours}.dense.{{}}")
+    return state
 
 
 def config_of(layout: Layout) -> RahfConfig:

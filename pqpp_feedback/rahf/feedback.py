@@ -175,8 +175,8 @@ class FeedbackModel:
                 unseen = [float("nan")] * (len(words) - len(marked[row]))
                 own_scores = dict(zip(SCORES, scores[row].tolist(), strict=True))
                 maps = dict(zip(HEATMAPS, heatmaps[row], strict=True))
-                own = own_scores, maps, words, [*marked[row], *unseen]
-                judged.append(Feedback(prompt, *own, self.threshold))
+                parts = own_scores, maps, words, [*marked[row], *unseen]
+                judged.append(Feedback(prompt, *parts, self.threshold))
         return judged
 
     def rewrite(

@@ -45,9 +45,9 @@ class ReadOut(nn.Module):
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Return a map of the same shape."""
-        found = torch.relu(self.norms[0](self.first(features)))
-        found = self.norms[1](self.second(found))
-        return torch.relu(found + features if self.released else found)
+        values = torch.relu(self.norms[0](self.first(features)))
+        values = self.norms[1](self.second(values))
+        return torch.relu(values + features if self.released else values)
 
 
 class HeatmapHead(nn.Module):

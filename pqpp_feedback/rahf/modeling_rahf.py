@@ -131,8 +131,8 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
                 f"`pixel_values` has shape {tuple(pixel_values.shape)}; give (batch, 3, {size}, "
                 f"{size}), as the processor does"
             )
-        found = self.vision_model(pixel_values=pixel_values).last_hidden_state
-        return self.projection(found)
+        tokens = self.vision_model(pixel_values=pixel_values).last_hidden_state
+        return self.projection(tokens)
 
     def encode(
         self, image_tokens: torch.Tensor, input_ids: torch.Tensor, mask: torch.Tensor | None = None
@@ -193,18 +193,18 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         """
         image_tokens = self.embed_images(pixel_values)
         if self.config.variant == "multi_head":
-            found = self._with_seven_heads(image_tokens, input_ids, attention_mask)
+            output = self._with_seven_heads(image_tokens, input_ids, attention_mask)
         else:
-            found = self._with_task_strings(image_tokens, input_ids, attention_mask, task_ids)
-        if labels is not None and found.encoder_states is not None:
+            output = self._with_task_strings(image_tokens, input_ids, attention_mask, task_ids)
+        if labels is not None and output.encoder_states is not None:
             shifted = self.text_model.prepare_decoder_input_ids_from_labels(labels=labels)
-            found.logits = self.text_model(**found.for_decoder, decoder_input_ids=shifted).logits
-        self._add_losses(found, heatmap_labels, score_labels, labels)
+            output.logits = self.text_model(**output.for_decoder, decoder_input_ids=shifted).logits
+        self._add_losses(output, heatmap_labels, score_labels, labels)
         as_dict = self.config.return_dict if return_dict is None else return_dict
         if as_dict:
-            return found
+            return output
         # In the declared order, the loss first: `to_tuple` has what was set last at the end.
-        values = (getattr(found, field.name) for field in fields(found))
+        values = (getattr(output, field.name) for field in fields(output))
         return tuple(value for value in values if value is not None)
 
     def _with_seven_heads(self, image_tokens, input_ids, attention_mask) -> RahfOutput:
@@ -234,14 +234,14 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         features = self.feature_map(states, image_tokens.shape[1])
         row = torch.arange(batch, device=input_ids.device).repeat_interleave(tasks)
         task = task_ids.flatten()
-        found = RahfOutput(
+        output = RahfOutput(
             heatmaps=_scattered(self.heatmap_heads["shared"], features, row, task, batch, 0, 2),
             scores=_scattered(self.score_heads["shared"], features, row, task, batch, 2, 6),
         )
         asked = task == KEYWORD_TASK
         if asked.sum() == batch:
-            found.encoder_states, found.encoder_mask = states[asked], mask[asked]
-        return found
+            output.encoder_states, output.encoder_mask = states[asked], mask[asked]
+        return output
 
     @torch.no_grad()
     def mark_words(
@@ -274,22 +274,22 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             following = [path.step(row) for path, row in zip(paths, logits, strict=True)]
         return [path.probabilities for path in paths]
 
-    def _add_losses(self, found: RahfOutput, heatmap_labels, score_labels, labels) -> None:
+    def _add_losses(self, output: RahfOutput, heatmap_labels, score_labels, labels) -> None:
         if heatmap_labels is not None:
             weights = self._weights_of(HEATMAPS)
-            found.heatmap_loss = squared_error(found.heatmaps, heatmap_labels, weights)
+            output.heatmap_loss = squared_error(output.heatmaps, heatmap_labels, weights)
         if score_labels is not None:
             weights = self._weights_of(SCORES)
-            found.score_loss = squared_error(found.scores, score_labels, weights)
-        if labels is not None and found.logits is not None:
-            found.keyword_loss = cross_entropy(found.logits, labels)
+            output.score_loss = squared_error(output.scores, score_labels, weights)
+        if labels is not None and output.logits is not None:
+            output.keyword_loss = cross_entropy(output.logits, labels)
         losses = [
             getattr(self.config, f"{kind}_weight") * loss
             for kind in ("heatmap", "score", "keyword")
-            if (loss := getattr(found, f"{kind}_loss")) is not None
+            if (loss := getattr(output, f"{kind}_loss")) is not None
         ]
         if losses:
-            found.loss = torch.stack(losses).sum()
+            output.loss = torch.stack(losses).sum()
 
     def _weights_of(self, names: Sequence[str]) -> list[float]:
         """Return what each output weighs among its kind."""
@@ -318,8 +318,8 @@ def _scattered(head, features, row, task, batch: int, first: int, last: int) -> 
     """Run a head for its tasks and put each result in its row and column; NaN elsewhere."""
     chosen = (task >= first) & (task < last)
     values = head(features[chosen])
-    found = values.new_full((batch, last - first, *values.shape[1:]), float("nan"))
-    return found.index_put((row[chosen], task[chosen] - first), values)
+    table = values.new_full((batch, last - first, *values.shape[1:]), float("nan"))
+    return table.index_put((row[chosen], task[chosen] - first), values)
 
 
 def squared_error(

@@ -49,8 +49,8 @@ def stated() -> list[dict[str, str]]:
 def _brief(value: Any) -> str:
     if not isinstance(value, Mapping):
         return str(value)
-    told = ", ".join(f"{name} {one}" for name, one in value.items())
-    return told if len(told) <= 80 else f"{len(value)} entries, see the file"
+    text = ", ".join(f"{name} {part}" for name, part in value.items())
+    return text if len(text) <= 80 else f"{len(value)} entries, see the file"
 
 
 def card() -> str:

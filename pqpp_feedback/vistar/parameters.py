@@ -19,8 +19,8 @@ def asked(picture: Picture, name: str) -> Any:
     if given is not None:
         return given
     pairs = picture.about.get("parameters") or {}
-    found = dict(zip(pairs.get("key", ()), pairs.get("value", ()), strict=False))
-    return found.get(name)
+    values = dict(zip(pairs.get("key", ()), pairs.get("value", ()), strict=False))
+    return values.get(name)
 
 
 def listed(value: Any) -> list[str]:

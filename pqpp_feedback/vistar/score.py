@@ -81,9 +81,9 @@ class VistarScore(Assessor):
         return Verdict(None, None, silent) if silent else self.judge(evidence, picture)
 
     def _silent(self, picture: Picture) -> str:
-        angle, own = str(picture.about.get("angle") or ""), self.angles or (self.angle,)
-        if angle in ANGLES and angle not in own:
-            return f"the prompt is about {angle}, not about {' or '.join(own)}"
+        angle, angles = str(picture.about.get("angle") or ""), self.angles or (self.angle,)
+        if angle in ANGLES and angle not in angles:
+            return f"the prompt is about {angle}, not about {' or '.join(angles)}"
         return self.lacking(picture)
 
     def lacking(self, picture: Picture) -> str:

@@ -119,9 +119,9 @@ class Sight:
         return self._seen[key]
 
     def _objects(self, image: Any, words: Sequence[str]) -> Objects:
-        found = self.detect(image, words)[: choices("sight")["most_objects"]]
-        masks, sure = self.segment(image, [box["box"] for box in found])
-        seen = [{**box, "score": box["score"] * own} for box, own in zip(found, sure, strict=True)]
+        boxes = self.detect(image, words)[: choices("sight")["most_objects"]]
+        masks, sure = self.segment(image, [box["box"] for box in boxes])
+        seen = [{**box, "score": box["score"] * iou} for box, iou in zip(boxes, sure, strict=True)]
         return Objects(seen, masks)
 
     def _run(self, role: str, inputs: dict[str, Any], **options: Any) -> tuple[Any, Any]:
@@ -162,10 +162,10 @@ class Sight:
 
     def _depth(self, image: Any) -> NDArray[np.float64]:
         loaded, (_, outputs) = self.model("depth"), self._run("depth", {"images": image})
-        (found,) = loaded.processor.post_process_depth_estimation(
+        (depths,) = loaded.processor.post_process_depth_estimation(
             outputs, target_sizes=[image.size[::-1]]
         )
-        values = found["predicted_depth"].float().cpu().numpy().astype(float)
+        values = depths["predicted_depth"].float().cpu().numpy().astype(float)
         if is_distance(loaded.model.config):
             return np.maximum(values, 1e-6)
         # Nearness, up to scale and shift: what is nearest is taken to be at 1.
@@ -185,7 +185,7 @@ class Sight:
     def subject(self, image: Any, subject: str) -> NDArray[np.float64] | None:
         """Return the features of the surest find of a subject, cut out; None without a find."""
         image = smaller(image)
-        boxes = [found["box"] for found in self.detect(image, [subject])[:1]]
+        boxes = [box["box"] for box in self.detect(image, [subject])[:1]]
         masks, _ = self.segment(image, boxes)
         cut = _cut_out(image, in_pixels(boxes, image.size)[0], masks[0]) if boxes else None
         if cut is None:
@@ -203,9 +203,9 @@ class Sight:
         resize = torch.nn.functional.interpolate
         layers = [layer.float() for layer in outputs.hidden_states[1:4]]
         resized = [resize(layer, (side, side), mode="bilinear") for layer in layers]
-        found = torch.cat(resized, 1)[0].flatten(1).T.double().cpu().numpy()
-        kept = np.random.default_rng(0).permutation(found.shape[1])
-        return found[:, np.sort(kept[: chosen["anomaly_features"]])]
+        maps = torch.cat(resized, 1)[0].flatten(1).T.double().cpu().numpy()
+        kept = np.random.default_rng(0).permutation(maps.shape[1])
+        return maps[:, np.sort(kept[: chosen["anomaly_features"]])]
 
     def people(self, image: Any) -> list[dict[str, Any]]:
         """Return the people: `label`, `score`, `box`, `keypoints` in pixels, `expression`."""
@@ -218,8 +218,8 @@ class Sight:
         _, outputs = self._run("pose", {"images": image, "boxes": sides})
         read = self.model("pose").processor.post_process_pose_estimation
         people = []
-        for person, found in zip(seen, read(outputs, boxes=sides)[0], strict=True):
-            points, sure = (found[name].float().cpu().numpy() for name in ("keypoints", "scores"))
+        for person, pose in zip(seen, read(outputs, boxes=sides)[0], strict=True):
+            points, sure = (pose[name].float().cpu().numpy() for name in ("keypoints", "scores"))
             keypoints = np.column_stack([points, sure]).tolist()
             expression = self._expression(image, keypoints)
             people.append({**person, "keypoints": keypoints, "expression": expression})
@@ -263,10 +263,10 @@ def _cut_out(image: Any, box: NDArray[np.float64], mask: Masks) -> Any:
     """Return what a mask shows within a box, the rest in grey; None where that is nothing."""
     left, top = np.floor(box[:2]).astype(int)
     right, bottom = np.ceil(box[2:]).astype(int)
-    own = mask[top:bottom, left:right]
-    if not own.any():
+    inside = mask[top:bottom, left:right]
+    if not inside.any():
         return None
-    pixels = np.where(own[..., None], np.asarray(image)[top:bottom, left:right], 128)
+    pixels = np.where(inside[..., None], np.asarray(image)[top:bottom, left:right], 128)
     return Image.fromarray(pixels.astype(np.uint8))
 
 

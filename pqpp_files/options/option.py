@@ -265,12 +265,12 @@ def check_path(name: str, kind: str, value: str) -> None:
     from pqpp_files.open_input import names_input
     from pqpp_files.paths import check_output_folder
 
-    said = f"`{name}` is {shown(value)}"
+    text = f"`{name}` is {shown(value)}"
     if kind == "output":
         try:
             return check_output_folder(value)
         except (FileError, ValueError) as error:
-            raise RecipeError(f"{said}; {error}") from None
+            raise RecipeError(f"{text}; {error}") from None
     is_there, is_folder = os.path.exists(value), os.path.isdir(value)  # noqa: PTH110, PTH112
     if kind == "name" and not is_there and ("/" not in value or is_repository_id(value)):
         return
@@ -278,9 +278,9 @@ def check_path(name: str, kind: str, value: str) -> None:
         return  # standard input
     wanted = "file" if kind == "file" else "folder"
     if not is_there:
-        raise RecipeError(f"{said}; there is no such {wanted}, check the path")
+        raise RecipeError(f"{text}; there is no such {wanted}, check the path")
     if is_folder == (wanted == "file"):
-        found = "folder" if is_folder else "file"
-        raise RecipeError(f"{said}, a {found}; name a {wanted}")
+        kind_there = "folder" if is_folder else "file"
+        raise RecipeError(f"{text}, a {kind_there}; name a {wanted}")
     if not os.access(value, os.R_OK | os.X_OK if is_folder else os.R_OK):
-        raise RecipeError(f"{said}; you may not read this {wanted}, check its permissions")
+        raise RecipeError(f"{text}; you may not read this {wanted}, check its permissions")

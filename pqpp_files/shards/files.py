@@ -59,18 +59,18 @@ def files_of(source: str) -> list[str]:
     try:
         file_system, path = fsspec.core.url_to_fs(source)
         if any(mark in path for mark in "*?["):
-            found = _plain(file_system.glob(path))
+            paths = _plain(file_system.glob(path))
         elif file_system.isdir(path):
             below = f"{path.rstrip('/')}/**/*."
             of_kind = [_plain(file_system.glob(f"{below}{kind}")) for kind in KINDS]
-            found = of_kind[0] + of_kind[1] or list(chain.from_iterable(of_kind))
+            paths = of_kind[0] + of_kind[1] or list(chain.from_iterable(of_kind))
         else:
-            found = [path] if file_system.exists(path) else []
+            paths = [path] if file_system.exists(path) else []
     except Exception as error:  # each file system has errors of its own
         raise FileError(f"{source}: {in_a_line(error)}; check its name") from None
-    if not found:
+    if not paths:
         raise FileError(f"{source}: there is no such file; check its name")
-    return [file_system.unstrip_protocol(path) for path in sorted(found)]
+    return [file_system.unstrip_protocol(path) for path in sorted(paths)]
 
 
 def shape_of(path: str, size: int) -> FileShape:

@@ -71,8 +71,8 @@ class Published(Routine):
 
 def _counted(seen: Seen, condition: Condition) -> tuple[bool, float, str]:
     count = condition.count
-    found = sum(score > THRESHOLD for score in seen.scores_of(condition.name))
-    larger = max(found, count)
-    share = min(found, count) / larger if larger else 1.0
-    reason = f"{count} {condition.name} asked, {found} found above {THRESHOLD}"
-    return found == count, share, reason
+    number = sum(score > THRESHOLD for score in seen.scores_of(condition.name))
+    larger = max(number, count)
+    share = min(number, count) / larger if larger else 1.0
+    reason = f"{count} {condition.name} asked, {number} found above {THRESHOLD}"
+    return number == count, share, reason

@@ -92,15 +92,15 @@ class ResnetBaseline(nn.Module):
             score_labels: `(batch, 4)`.
         """
         features = self.score_backbone(pixel_values).pooler_output.flatten(1)
-        found = RahfOutput(scores=torch.sigmoid(self.score_head(features).float()))
+        output = RahfOutput(scores=torch.sigmoid(self.score_head(features).float()))
         features = self.heatmap_backbone(pixel_values).last_hidden_state
-        found.heatmaps = torch.sigmoid(self.heatmap_head(features).float())
+        output.heatmaps = torch.sigmoid(self.heatmap_head(features).float())
         size = heatmap_labels.shape[-2:]
-        scaled = functional.interpolate(found.heatmaps, size, mode="bilinear")
-        found.heatmap_loss = squared_error(scaled, heatmap_labels)
-        found.score_loss = squared_error(found.scores, score_labels)
-        found.loss = found.heatmap_loss + found.score_loss
-        return found
+        scaled = functional.interpolate(output.heatmaps, size, mode="bilinear")
+        output.heatmap_loss = squared_error(scaled, heatmap_labels)
+        output.score_loss = squared_error(output.scores, score_labels)
+        output.loss = output.heatmap_loss + output.score_loss
+        return output
 
 
 class ClipBaseline(nn.Module):
@@ -134,7 +134,7 @@ def _dense_layers(sizes: Sequence[int]) -> nn.Sequential:
 def _unit_features(clip: Any, tokens: Mapping[str, Any], pixels: torch.Tensor) -> list:
     """Return the text and the image features, each of length 1."""
     both = clip.get_text_features(**tokens), clip.get_image_features(pixel_values=pixels)
-    return [functional.normalize(pooled(one), dim=-1) for one in both]
+    return [functional.normalize(pooled(features), dim=-1) for features in both]
 
 
 @torch.inference_mode()
@@ -162,9 +162,9 @@ def clip_gradient_heatmaps(
     similarity, pixels = _similarity(clip, processor, images, prompts, needs_gradient=True)
     (gradient,) = torch.autograd.grad(similarity.sum(), pixels)
     sizes = gradient.abs().sum(dim=1, keepdim=True)
-    found = functional.interpolate(sizes, (size, size), mode="area")[:, 0]
-    highest = found.amax(dim=(1, 2), keepdim=True).clamp(min=1e-12)
-    return (found / highest).float().cpu().numpy()
+    maps = functional.interpolate(sizes, (size, size), mode="area")[:, 0]
+    highest = maps.amax(dim=(1, 2), keepdim=True).clamp(min=1e-12)
+    return (maps / highest).float().cpu().numpy()
 
 
 def _similarity(
@@ -235,11 +235,11 @@ class TrainedBaseline:
         folder = expanded(folder)
         self.refuse_other_folder(folder)
         weights = self.model.state_dict()
-        own = {k: v.detach().cpu().clone().contiguous() for k, v in weights.items()}
+        tensors = {k: v.detach().cpu().clone().contiguous() for k, v in weights.items()}
         backbone = _described(self.model.backbone_config)
         described = {"kind": self.kind, "heatmap_size": self.heatmap_size, "backbone": backbone}
         with whole_folder(folder, BASELINE_FILES) as beside:
-            save_file(own, beside / WEIGHTS)
+            save_file(tensors, beside / WEIGHTS)
             self.processor.save_pretrained(beside)
             text = json.dumps(described, indent=1) + "\n"
             (beside / DESCRIPTION).write_text(text, encoding="utf-8")
@@ -300,11 +300,11 @@ class TrainedBaseline:
             for start in range(0, len(examples), batch_size):
                 rows = range(start, min(start + batch_size, len(examples)))
                 batch = examples.collate([examples[row] for row in rows])
-                found = self.model(**{name: value.to(device) for name, value in batch.items()})
-                scores.append(found.scores.double().cpu().numpy())
-                if found.heatmaps is not None:
+                output = self.model(**{name: value.to(device) for name, value in batch.items()})
+                scores.append(output.scores.double().cpu().numpy())
+                if output.heatmaps is not None:
                     size = (self.heatmap_size,) * 2
-                    scaled = functional.interpolate(found.heatmaps, size, mode="bilinear")
+                    scaled = functional.interpolate(output.heatmaps, size, mode="bilinear")
                     maps.append(scaled.float().cpu().numpy())
         finally:
             self.model.train(was_training)

@@ -63,17 +63,17 @@ def feedback_figures(predictions: PredictedSplit, truth: Truth) -> dict[str, dic
     """
     from pqpp_metrics.functional.saliency import richhf_heatmap
 
-    found: dict[str, dict[str, float]] = {}
+    tables: dict[str, dict[str, float]] = {}
     if predictions.scores is not None:
-        found["scores"] = score_figures(predictions.scores, truth.scores)
+        tables["scores"] = score_figures(predictions.scores, truth.scores)
     for name in HEATMAPS:
         predicted = getattr(predictions, name)
         if predicted is not None:
             figures = richhf_heatmap(predicted, getattr(truth, name), convention="richhf")
-            found[f"{name}_heatmap"] = {column: figures[column] for column in HEATMAP_COLUMNS}
+            tables[f"{name}_heatmap"] = {column: figures[column] for column in HEATMAP_COLUMNS}
     if predictions.misaligned is not None:
-        found["keywords"] = keyword_figures(predictions.misaligned, truth.labels)
-    return found
+        tables["keywords"] = keyword_figures(predictions.misaligned, truth.labels)
+    return tables
 
 
 def score_figures(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> dict[str, float]:
@@ -102,9 +102,9 @@ def keyword_figures(
 
     known = [pair for pair in zip(misaligned, labels, strict=True) if pair[1] is not None]
     predicted = [[int(not mark) for mark in marks] for marks, _ in known]
-    found = keyword_f1(predicted, [list(own or ()) for _, own in known])
+    f1 = keyword_f1(predicted, [list(label or ()) for _, label in known])
     names = {"precision": "precision", "recall": "recall", "f1": "keyword_f1"}
-    return {column: 100 * float(found[name]) for column, name in names.items()}
+    return {column: 100 * float(f1[name]) for column, name in names.items()}
 
 
 def predict_rows(
@@ -121,7 +121,9 @@ def predict_rows(
 
 def join_parts(parts: Sequence[tuple[Sequence[int], Sequence[Feedback]]]) -> PredictedSplit:
     """Put rows that were judged in parts in order: their numbers, and what `predict_rows` gave."""
-    by_row = {row: one for rows, judged in parts for row, one in zip(rows, judged, strict=True)}
+    by_row = {
+        row: answer for rows, judged in parts for row, answer in zip(rows, judged, strict=True)
+    }
     ordered = [by_row[row] for row in sorted(by_row)]
     return PredictedSplit(
         scores=np.array([list(judged.scores.values()) for judged in ordered]),

@@ -63,12 +63,12 @@ def guided(
     @functools.wraps(step)
     def guided_step(*args: Any, **kwargs: Any) -> Any:
         as_tuple = not kwargs.pop("return_dict", True)
-        found = step(*args, **kwargs, return_dict=True)
-        expected = getattr(found, "pred_original_sample", None)
+        output = step(*args, **kwargs, return_dict=True)
+        expected = getattr(output, "pred_original_sample", None)
         # Some schedulers do not tell what they expect: then the sample itself is judged.
-        direction = judge(found.prev_sample if expected is None else expected)
-        found.prev_sample = moved(found.prev_sample, direction, scale)
-        return (found.prev_sample,) if as_tuple else found
+        direction = judge(output.prev_sample if expected is None else expected)
+        output.prev_sample = moved(output.prev_sample, direction, scale)
+        return (output.prev_sample,) if as_tuple else output
 
     # An outer guidance has put its own step there.
     outer = vars(scheduler).get("step")

@@ -68,7 +68,7 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
 
 def _of_verdicts(path: str | Path) -> list[dict[str, Any]]:
     classes = [score_class(name) for name in score_names()]
-    angles = {f"after-vistar-{one.section}": one.angle for one in classes if not one.angles}
+    angles = {f"after-vistar-{kind.section}": kind.angle for kind in classes if not kind.angles}
     rows = []
     for row in read_verdicts(path):
         known = {name: row[name] for name in ("image", "prompt_id", "generator", "score")}
@@ -153,13 +153,13 @@ def preference_agreement(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dic
         if row["score"] is not None:
             scores.setdefault((row["name"], row["angle"] or ""), {})[row["image"]] = row["score"]
     lines = []
-    for (name, angle), own in sorted(scores.items()):
+    for (name, angle), by_image in sorted(scores.items()):
         pairs = [
             choice
             for choice in chosen
-            if own.keys() >= set(choice["images"]) and angle in ("", choice["angle"] or angle)
+            if by_image.keys() >= set(choice["images"]) and angle in ("", choice["angle"] or angle)
         ]
-        values = [[own[image] for image in choice["images"]] for choice in pairs]
+        values = [[by_image[image] for image in choice["images"]] for choice in pairs]
         accuracy = _accuracy(values, [choice["preferred"] for choice in pairs])
         published = figures_of_the_paper()["pairwise_accuracy"].get(angle)
         lines.append({"score": name, "angle": angle, **accuracy, "published": published})

@@ -91,13 +91,13 @@ def role_ranking(
     order = sorted(range(len(generators)), key=lambda n: (-value[n], generators[n]))
     tail = (1 - confidence) / 2
     ranking: list[dict[str, Any]] = []
-    for rank, (own, worse) in enumerate(itertools.zip_longest(order, order[1:]), 1):
-        low, high = np.nanquantile(drawn[:, own], [tail, 1 - tail])
-        row = {"rank": rank, "generator": generators[own], "score": float(value[own])}
+    for rank, (better, worse) in enumerate(itertools.zip_longest(order, order[1:]), 1):
+        low, high = np.nanquantile(drawn[:, better], [tail, 1 - tail])
+        row = {"rank": rank, "generator": generators[better], "score": float(value[better])}
         row |= {"ci_low": float(low), "ci_high": float(high), "angles": list(tables)}
         row["separable"] = None
         if worse is not None:
-            apart = np.nanquantile(drawn[:, own] - drawn[:, worse], tail)
+            apart = np.nanquantile(drawn[:, better] - drawn[:, worse], tail)
             row["separable"] = bool(apart > 0)
         ranking.append(row)
     return ranking

@@ -78,7 +78,7 @@ def matches(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, float]:
         {'postures': 0.5}
     """
     weights = choices("characters")["weights"]
-    numbers = {name: sum(name in one for one in wanted) for name in ("postures", "expressions")}
+    numbers = {name: sum(name in who for who in wanted) for name in ("postures", "expressions")}
     numbers = {name: number for name, number in numbers.items() if number}
     if not people or not numbers:
         return dict.fromkeys(numbers, 0.0)

@@ -50,14 +50,14 @@ class ComposedScene(VistarScore):
         how, boxes = panels_of(image, asked(picture, "layout"), len(texts))
         parts = [image.crop(box) for box in boxes]
         subjects = [self.sight.subject(part, subject) for part in parts]
-        found = [number for number, features in enumerate(subjects) if features is not None]
-        vectors = unit_rows([subjects[number] for number in found])
+        places = [number for number, features in enumerate(subjects) if features is not None]
+        vectors = unit_rows([subjects[number] for number in places])
         return {
             "how": how,
             "panels": boxes,
             "similarity": self.sight.similarity(parts, texts).tolist(),
-            "found": found,
-            "likeness": (vectors @ vectors.T).tolist() if found else [],
+            "found": places,
+            "likeness": (vectors @ vectors.T).tolist() if places else [],
         }
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
@@ -128,8 +128,8 @@ def grid_of(layout: Any) -> tuple[int, int] | None:
         >>> grid_of("2 x 3"), grid_of("a row")
         ((2, 3), None)
     """
-    found = re.fullmatch(r"\s*([1-9]\d?)\s*[x×*]\s*([1-9]\d?)\s*", str(layout or ""))
-    return (int(found[1]), int(found[2])) if found else None
+    match = re.fullmatch(r"\s*([1-9]\d?)\s*[x×*]\s*([1-9]\d?)\s*", str(layout or ""))
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def grid_panels(size: tuple[int, int], grid: tuple[int, int]) -> list[Box]:

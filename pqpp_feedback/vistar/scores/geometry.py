@@ -69,8 +69,8 @@ class Geometry(VistarScore):
         scores = cue_scores(evidence)
         known = {name: score for name in CUES if (score := scores[name]) is not None}
         lowest = float(geometric_minimum([[known.get(name, 1.0) for name in scores]])[0])
-        told = {name: f"{known[name]:.2f}" if name in known else "none" for name in scores}
-        reason = ", ".join(f"{name} {score}" for name, score in told.items())
+        texts = {name: f"{known[name]:.2f}" if name in known else "none" for name in scores}
+        reason = ", ".join(f"{name} {score}" for name, score in texts.items())
         left_out = "" if "anomaly" in known else "; no references for the anomaly"
         worst = min(known, key=known.__getitem__)
         return Verdict(None, lowest, f"lowest is {worst}: {reason}{left_out}")

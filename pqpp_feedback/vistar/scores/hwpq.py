@@ -99,9 +99,9 @@ class HwpqScore(VistarScore):
         levels = [LEVELS.index(level) + 1 for level in questions["level"]]
         weights = dict(zip(levels, questions["level_weight"], strict=True))
         level_weights = np.array([weights[n] for n in (1, 2, 3, 4)], dtype=float)
-        own = np.array(questions["question_weight"], dtype=float)
+        weight = np.array(questions["question_weight"], dtype=float)
         # Kept evidence has six digits, after which thirds no longer sum to 1.
-        shares = own / np.bincount(levels, own)[levels], level_weights / level_weights.sum()
+        shares = weight / np.bincount(levels, weight)[levels], level_weights / level_weights.sum()
         positive, negative = (np.array(side)[:, None] for side in sides)
         score = hwpq(positive, negative, levels, *shares)
         facts = zip(questions["node"], score["confirmed"], strict=True)

@@ -125,21 +125,21 @@ def cast_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
         (1, False, [])
     """
     chosen = choices("light")
-    found: dict[str, Any] = {"objects": len(masks), "floor": False, "shadows": 0}
-    found |= {"pairs": [], "left_out": []}
+    shadows: dict[str, Any] = {"objects": len(masks), "floor": False, "shadows": 0}
+    shadows |= {"pairs": [], "left_out": []}
     anything: Any = masks.any(0) if len(masks) else np.zeros(depth.shape, bool)
     points = _points(depth, chosen["vertical_view_degrees"])
     plane = _floor(points, depth, ~anything)
     if plane is None:
-        return found
-    found["floor"] = True
+        return shadows
+    shadows["floor"] = True
     ground = _in_floor_axes(points, *plane)
     on_floor = ~anything & (np.abs(ground[..., 1]) < chosen["floor_tolerance"] * depth)
-    labels, found["shadows"] = shadow_regions(image, on_floor)
-    for index in range(1, found["shadows"] + 1):
+    labels, shadows["shadows"] = shadow_regions(image, on_floor)
+    for index in range(1, shadows["shadows"] + 1):
         pair = _pair(labels == index, masks, ground)
-        found["left_out" if isinstance(pair, str) else "pairs"].append(pair)
-    return found
+        shadows["left_out" if isinstance(pair, str) else "pairs"].append(pair)
+    return shadows
 
 
 def _points(depth: NDArray, view: float) -> NDArray:
@@ -208,8 +208,8 @@ def shadow_regions(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
     usual = np.median(light[on_floor])
     lit = on_floor & (np.abs(light - usual) < 0.1 * usual)
     colour = image / np.maximum(image.sum(-1, keepdims=True), 1e-6)
-    own = np.median(colour[lit], axis=0)
-    alike = np.abs(colour - own).sum(-1) < chosen["shadow_colour_tolerance"]
+    usual_colour = np.median(colour[lit], axis=0)
+    alike = np.abs(colour - usual_colour).sum(-1) < chosen["shadow_colour_tolerance"]
     dark = on_floor & alike & (light < chosen["shadow_brightness"] * usual)
     dark = ndimage.binary_opening(dark, iterations=1)
     labels, number = ndimage.label(dark, np.ones((3, 3)))
@@ -264,10 +264,10 @@ def _ends(shadow, masks, number, foot, tall, ground):
     if (at_end & others).sum() > 0.5 * at_end.sum():
         return None
     across = np.array([away[2], 0.0, -away[0]])
-    own = ground[masks[number]]
-    high = own[own[:, 1] > 0.9 * tall]
+    object_points = ground[masks[number]]
+    high = object_points[object_points[:, 1] > 0.9 * tall]
     along, side = (high - stand) @ away, (high - stand) @ across
     top = stand + np.quantile(along, 0.95) * away + np.median(side) * across
-    top[1] = np.quantile(own[:, 1], 0.98)
+    top[1] = np.quantile(object_points[:, 1], 0.98)
     middle = np.median((on[last] - stand) @ across)
     return top, stand + np.quantile(far, 0.99) * away + middle * across

@@ -48,10 +48,10 @@ class PenetrationScore(VistarScore):
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pairs of objects that meet in the picture, with their depths."""
         objects, depth = self.sight.objects(image, picture), self.sight.depth(image, picture)
-        confidences = [found["score"] for found in objects.seen]
+        confidences = [seen["score"] for seen in objects.seen]
         return {
             "objects": len(objects.masks),
-            "labels": [found["label"] for found in objects.seen],
+            "labels": [seen["label"] for seen in objects.seen],
             "seen": objects.seen,
             "pairs": meeting_pairs(objects.masks, depth, confidences),
         }
@@ -122,18 +122,18 @@ def meeting_pairs(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
         ([0, 1], True, 0.0)
     """
     pairs, sizes = [], masks.sum((1, 2))
-    for one, other in itertools.combinations(range(len(masks)), 2):
-        a, b = masks[one], masks[other]
-        if sizes[one] <= sizes[other]:
+    for first, second in itertools.combinations(range(len(masks)), 2):
+        a, b = masks[first], masks[second]
+        if sizes[first] <= sizes[second]:
             b = b & ~a
         else:
             a = a & ~b
         around = _around(a, b)
         pair = _meeting(a[around], b[around], depth[around]) if around else None
         if pair is not None:
-            pair["objects"] = [one, other]
-            pair["confidences"] = [float(confidences[one]), float(confidences[other])]
-            pair["enclosed"] = _enclosed(masks[one], masks[other])
+            pair["objects"] = [first, second]
+            pair["confidences"] = [float(confidences[first]), float(confidences[second])]
+            pair["enclosed"] = _enclosed(masks[first], masks[second])
             pairs.append(pair)
     return pairs
 
@@ -170,9 +170,9 @@ def _meeting(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
     relief = float(depth[a].std() + depth[b].std())
     if not rim.any() or relief <= 0:
         return None
-    (one, slope), (other, slope_of_other) = (_continued(mask, depth, rim) for mask in (a, b))
+    (near_a, slope), (near_b, slope_of_other) = (_continued(mask, depth, rim) for mask in (a, b))
     allowed = chosen["meeting_slope"] * (slope + slope_of_other)
-    meets = np.abs(one - other) < allowed + chosen["meeting_relief"] * relief
+    meets = np.abs(near_a - near_b) < allowed + chosen["meeting_relief"] * relief
     line = np.zeros(a.shape, bool)
     line[rim] = meets
     ring = ndimage.binary_dilation(line, square, iterations=chosen["ring_pixels"])

@@ -50,11 +50,11 @@ def pieces_of_text(image: Any) -> list[dict[str, Any]]:
         >>> pieces_of_text(Image.new("RGB", (64, 64), "white"))
         []
     """
-    found = _reader(choices("text_rendering")["read_upside_down"])(np.asarray(image)[..., ::-1])
-    if found.txts is None:
+    read = _reader(choices("text_rendering")["read_upside_down"])(np.asarray(image)[..., ::-1])
+    if read.txts is None:
         return []
     pieces = []
-    for text, confidence, corners in zip(found.txts, found.scores, found.boxes, strict=True):
+    for text, confidence, corners in zip(read.txts, read.scores, read.boxes, strict=True):
         points = np.asarray(corners)
         shares = np.clip(points / image.size, 0, 1)
         piece = {"text": text, "confidence": round(float(confidence), 4)}
