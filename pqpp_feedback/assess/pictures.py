@@ -1,7 +1,5 @@
 """Generated images and their prompts: found in a folder, opened whatever their kind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
