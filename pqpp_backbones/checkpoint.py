@@ -4,8 +4,6 @@ The configuration holds the hash of the weights, so that a pair of files that do
 together is refused, and nothing is ever unpickled.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -6,8 +6,6 @@ a few bytes may ask for terabytes, or for layers without end: what is built is c
 built, against the files that hold its weights.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import stat

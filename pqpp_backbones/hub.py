@@ -1,7 +1,5 @@
 """Publishing a model's folder on the Hub, whatever kind of model it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path

@@ -4,8 +4,6 @@ transformers would run code that a repository brings, unpickle weights that are 
 go on with random ones for what a file lacks.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence

@@ -5,8 +5,6 @@ module imports nothing; a model's own modules are imported when that model is as
 transformers' own imports are not to be made slower, nor entered in their middle.
 """
 
-from __future__ import annotations
-
 import importlib
 import threading
 from collections.abc import Mapping

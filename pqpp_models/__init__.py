@@ -3,8 +3,6 @@
 Names are looked up at first use, so that importing the package costs nothing.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -1,12 +1,11 @@
 """Publishing a predictor on the Hub."""
 
-from __future__ import annotations
-
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pqpp_backbones.checkpoint import FILES
 from pqpp_backbones.hub import model_folder, push_model
@@ -14,9 +13,6 @@ from pqpp_hub import PushReport
 from pqpp_hub.push import require_repository_id
 from pqpp_models import registry
 from pqpp_models.predictor import Predictor
-
-if TYPE_CHECKING:
-    import os
 
 
 def push_to_hub(

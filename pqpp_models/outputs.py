@@ -1,7 +1,5 @@
 """What the neural predictors return, and the loss that they share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

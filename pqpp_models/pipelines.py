@@ -1,7 +1,5 @@
 """`pipeline("prompt-performance-prediction", model=...)` for every neural predictor."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

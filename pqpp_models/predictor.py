@@ -1,7 +1,5 @@
 """The interface of every predictor: rows with prompts in, predicted performance out."""
 
-from __future__ import annotations
-
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -391,7 +389,7 @@ class Predictor(Saved):
         return cls._checked(registry.loaded_from(folder), str(folder))
 
     @classmethod
-    def _checked(cls, predictor: Predictor, where: str) -> Self:
+    def _checked(cls, predictor: "Predictor", where: str) -> Self:
         if not isinstance(predictor, cls):
             raise CheckpointError(
                 f"{where} is a {type(predictor).__name__}, not a {cls.__name__}; load it with "

@@ -1,7 +1,5 @@
 """Prompts or captions, with their ids, from a table or a text file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

@@ -1,13 +1,11 @@
 """Where prompts come from: words, a file, a dataset; and all that stands beside them."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pqpp_datasets.errors import NoSuchDatasetError, OptionError
 
@@ -36,19 +34,19 @@ class PromptSource:
     rows: Any = None
 
     @classmethod
-    def of_words(cls, prompts: Sequence[str]) -> PromptSource:
+    def of_words(cls, prompts: Sequence[str]) -> Self:
         """Return those that are given as they are."""
         texts = list(prompts)
         return cls(*_counted([texts]), lambda typed: [({"prompt": texts}, texts)])
 
     @classmethod
-    def of_rows(cls, rows: Any) -> PromptSource:
+    def of_rows(cls, rows: Any) -> Self:
         """Return those of a dataset with a column `prompt`."""
         texts = (part["prompt"] for part, _ in parts_of(rows, ["prompt"]))
         return cls(*_counted(texts), lambda typed: parts_of(rows), rows)
 
     @classmethod
-    def of_file(cls, path: str, column: str = "prompt") -> PromptSource:
+    def of_file(cls, path: str, column: str = "prompt") -> Self:
         """Return those of a table, or the lines of a text; `-` is standard input.
 
         Raises:

@@ -1,7 +1,5 @@
 """Reading prompts out of whatever a user has: strings, rows, a table or a dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

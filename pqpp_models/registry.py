@@ -1,7 +1,5 @@
 """The predictors by name. An entry is text, so that listing names imports no predictor."""
 
-from __future__ import annotations
-
 import importlib
 import os
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Sets of prompts with a human score each, of any benchmark: what models learn or are tested on."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -18,8 +18,6 @@ name ending   range    what it is
 ============= ======== ===============================================================
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 

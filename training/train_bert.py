@@ -18,9 +18,8 @@ with script_imports("train_bert"):
     from pqpp_models.bert.configuration_bert_predictor import POOLINGS
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.bert.predictor import BertPredictor
-    from pqpp_models.record.means import from_parts, means_in
-    from pqpp_models.targets import scale_targets, unscale_targets
-    from pqpp_models.training.data import Rows, correlations, load_rows
+    from pqpp_models.targets import scale_targets
+    from pqpp_models.training.data import Rows, load_rows, scaled_correlations
     from pqpp_models.training.recipe import PredictorRecipe
     from pqpp_models.training.trainer import train_and_save, train_by_recipe
 
@@ -76,17 +75,13 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
         scores = torch.from_numpy(np.stack([row for _, row in examples]))
         return {**as_batch([ids for ids, _ in examples], pad_id), "labels": scores}
 
-    means = means_in(recipe.targets, training.targets)
-
     def evaluate(model, accelerator):
         def predict(indices):
             rows = [held_out[i] for i in indices]
             return score(model, rows, pad_id, recipe.batch_size, len(recipe.targets))
 
         scores = predict_in_parts(accelerator, batches, predict)
-        predicted = unscale_targets(scores, recipe.targets, training.limits)
-        predicted = from_parts(predicted, recipe.targets, means)
-        return correlations(predicted, validation.targets, recipe.targets)
+        return scaled_correlations(scores, recipe.targets, training, validation)
 
     task = Task(
         model=model,

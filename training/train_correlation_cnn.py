@@ -24,9 +24,8 @@ with script_imports("train_correlation_cnn"):
     from pqpp_models.images.pairs import read_pairs, task_of
     from pqpp_models.images.rows import read_mappings
     from pqpp_models.images.scoring import cached_embeddings
-    from pqpp_models.record.means import from_parts, means_in
-    from pqpp_models.targets import scale_targets, unscale_targets
-    from pqpp_models.training.data import correlations, load_rows
+    from pqpp_models.targets import scale_targets
+    from pqpp_models.training.data import load_rows, scaled_correlations
     from pqpp_models.training.recipe import PredictorRecipe
     from pqpp_models.training.trainer import train_and_save, train_by_recipe
 
@@ -100,17 +99,13 @@ def train_cnn(recipe: CnnRecipe, training, validation):
             "labels": torch.from_numpy(labels[indices]),
         }
 
-    means = means_in(recipe.targets, rows.targets)
-
     def evaluate(model, accelerator):
         scores = predict_in_parts(
             accelerator,
             in_order(len(held_out), recipe.batch_size),
             lambda indices: score_matrices(model, held_out[indices], recipe.batch_size),
         )
-        predicted = unscale_targets(scores, recipe.targets, rows.limits)
-        predicted = from_parts(predicted, recipe.targets, means)
-        return correlations(predicted, held_out_rows.targets, recipe.targets)
+        return scaled_correlations(scores, recipe.targets, rows, held_out_rows)
 
     task = Task(
         model=model,

@@ -1,7 +1,5 @@
 """What is asked of a model that chats, what it replies, and what that may cost."""
 
-from __future__ import annotations
-
 import abc
 import json
 import math
@@ -66,7 +64,7 @@ class Chat(abc.ABC):
     """
 
     name: str
-    budget: Budget
+    budget: "Budget"
 
     @abc.abstractmethod
     def ask(self, request: Request) -> Reply:

@@ -1,7 +1,5 @@
 """Any endpoint that speaks OpenAI's chat completions: vLLM, llama.cpp, hosted ones."""
 
-from __future__ import annotations
-
 import base64
 import io
 from typing import Any

@@ -1,7 +1,5 @@
 """A model of transformers that chats in this process, of texts or of images and texts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pqpp_backbones.chat.chat import Budget, Chat, ChatError, Reply, Request

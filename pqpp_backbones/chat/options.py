@@ -1,7 +1,5 @@
 """Which model chats, and what it may cost, as options of commands and of programs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pqpp_backbones.chat.chat import Budget, Chat

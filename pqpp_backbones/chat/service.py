@@ -1,7 +1,5 @@
 """A web service that is asked by POST: again where it is busy, cut off where it does not end."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

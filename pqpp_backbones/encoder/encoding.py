@@ -1,7 +1,5 @@
 """From batches of tokens to what an encoder makes of them: scores, points, mean states."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ A checkpoint's configuration names its normaliser; a text predictor normalises i
 prediction by the same one. A checkpoint of an older release names none and reads prompts as typed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

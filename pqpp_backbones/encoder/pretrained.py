@@ -1,7 +1,5 @@
 """Pretrained text encoders: loading one, and what it can take."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

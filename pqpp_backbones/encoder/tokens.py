@@ -1,7 +1,5 @@
 """From prompts to padded batches of tokens of like length; numpy only."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

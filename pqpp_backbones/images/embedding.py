@@ -1,7 +1,5 @@
 """Pretrained models that embed texts and images alike, CLIP, SigLIP and their kin, and features."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -111,7 +109,7 @@ def embed_prompts(
     def embedded(some: Sequence[str]) -> torch.Tensor:
         return embed_tokens(backbone, **placed_tokens(backbone, processor, some))
 
-    return _in_batches(prompts, embedded, batch_size)
+    return in_batches(prompts, embedded, batch_size)
 
 
 def embed_images(
@@ -123,13 +121,19 @@ def embed_images(
         pixels = pixels_of(processor, some)
         return embed_pixels(backbone, pixels.to(backbone.device, backbone.dtype))
 
-    return _in_batches(images, embedded, batch_size)
+    return in_batches(images, embedded, batch_size)
 
 
 @torch.inference_mode()
-def _in_batches(
-    items: Sequence[Any], embedded: Callable[[Sequence[Any]], torch.Tensor], batch_size: int
+def in_batches(
+    items: Sequence[Any] | NDArray[Any], compute: Callable[[Any], torch.Tensor], batch_size: int
 ) -> NDArray[np.float32]:
+    """Return what a model computes of items, a row each, so many at a time; there is one or more.
+
+    Example:
+        >>> in_batches([1.0, 2.0, 3.0], torch.tensor, batch_size=2).tolist()
+        [1.0, 2.0, 3.0]
+    """
     starts = range(0, len(items), batch_size)
-    parts = (embedded(items[start : start + batch_size]) for start in starts)
+    parts = (compute(items[start : start + batch_size]) for start in starts)
     return np.concatenate([part.float().cpu().numpy() for part in parts])

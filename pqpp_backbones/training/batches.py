@@ -1,7 +1,5 @@
 """The order of the data: shuffled by a seed, with prompts of like length in a batch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ending a training that diverges, before anything of it is kept."""
 
-from __future__ import annotations
-
 import math
 
 import torch

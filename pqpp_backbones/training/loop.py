@@ -5,8 +5,6 @@ order of the data is a function of seed and epoch, the dropout of seed, epoch, b
 and the rest (model, optimizer, loss scaler, history) is in the checkpoint.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import math

@@ -1,7 +1,5 @@
 """The number format of a training: 32 bits, or 16 where that loses nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pqpp_files.options.option import RecipeError, shown

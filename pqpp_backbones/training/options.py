@@ -1,7 +1,5 @@
 """The options that trainers share, in small dataclasses that a script's recipe composes."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Where a training's result goes, its folder and the Hub, and what its card tells of it."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import platform
 from collections.abc import Callable, Mapping, Sequence

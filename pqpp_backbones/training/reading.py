@@ -1,7 +1,5 @@
 """Why a dataset cannot be loaded, in one line."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

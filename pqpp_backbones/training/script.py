@@ -1,7 +1,5 @@
 """Training scripts end with one line, not a traceback, when something is wrong."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Callable, Iterator

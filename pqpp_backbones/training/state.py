@@ -1,7 +1,5 @@
 """Checkpoints of a running training: whole at every moment, whatever kills the process."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil
@@ -80,7 +78,9 @@ class Checkpoints:
                 content = {"identity": self.identity, "progress": asdict(progress)}
                 (new / PROGRESS).write_text(json.dumps(content), encoding="utf-8")
         if is_main:
-            self._drop_all_but(place)
+            for path in [*self.folder.glob("step-*"), *self.folder.glob(".step-*")]:
+                if path != place:
+                    shutil.rmtree(path, ignore_errors=True)
         accelerator.wait_for_everyone()
 
     def load(self, accelerator: Any) -> Progress:
@@ -110,11 +110,6 @@ class Checkpoints:
                 f"{self.identity.get(name)!r}; resume with the same recipe, or name another "
                 "output_dir"
             )
-
-    def _drop_all_but(self, place: Path) -> None:
-        for path in [*self.folder.glob("step-*"), *self.folder.glob(".step-*")]:
-            if path != place:
-                shutil.rmtree(path, ignore_errors=True)
 
 
 @contextlib.contextmanager

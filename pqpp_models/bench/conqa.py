@@ -5,8 +5,6 @@ any of the first k images is relevant. An image without votes is not relevant; a
 relevant image is left out, as it has nothing to find.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

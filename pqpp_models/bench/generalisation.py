@@ -7,8 +7,6 @@ Spearman's; with groups (GIMBRR's tasks) also its mean within the groups, which 
 reach by telling easy tasks from hard ones.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

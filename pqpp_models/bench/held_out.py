@@ -5,8 +5,6 @@ that was refitted on more rows names its build that was fitted on the train spli
 taken where it has learned fewer of the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables of results for papers: one a task, by booktabs, the published rows below a rule."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from pqpp_datasets.target_columns import measure_of

@@ -1,7 +1,5 @@
 """The lines that say what the figures of a table are, and why some are missing."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

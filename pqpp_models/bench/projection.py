@@ -1,7 +1,5 @@
 """A predictor's space in two dimensions: t-SNE as in the PQPP paper (Figure 8), or UMAP."""
 
-from __future__ import annotations
-
 import importlib
 import warnings
 from typing import NamedTuple

@@ -5,8 +5,6 @@ split, each tested against chance by Student's t. The paper's text lost what its
 here † is p < .01 and ‡ is p < .001.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

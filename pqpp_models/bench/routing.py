@@ -4,8 +4,6 @@ Source: the second use of PQPP (section 1), choosing the generator; the curve of
 (arXiv 2406.18665). The arithmetic is `pqpp_metrics.functional.routing`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The rows and columns of a table of results, whatever it is written as."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

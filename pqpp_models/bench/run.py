@@ -1,13 +1,11 @@
 """A run of the paper's protocol: predictors on a split, as one of its tables."""
 
-from __future__ import annotations
-
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 from pqpp_backbones.errors import ModelError
 from pqpp_datasets.benchmarks import BENCHMARKS
@@ -47,7 +45,7 @@ class Run:
     references: Mapping[str, Sequence[float | None]]
     builds: Builds
 
-    def tested(self, baseline: str, progress: bool = False) -> Run:
+    def tested(self, baseline: str, progress: bool = False) -> Self:
         """Return the run with every result tested against the baseline's, or that of its build."""
         taken = {name: build for build, name in self.builds.stands_for.items()}
         found = compare_with_baseline(

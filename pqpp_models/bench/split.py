@@ -1,11 +1,9 @@
 """The rows that predictors are compared on: one split of a benchmark."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from pqpp_datasets.target_columns import Target, is_number, sort_targets, targets_of
 from pqpp_models.errors import PredictorError
@@ -34,7 +32,7 @@ class Split:
     release: str | None = None
 
     @classmethod
-    def of(cls, rows: Any, dataset: str = "") -> Split:
+    def of(cls, rows: Any, dataset: str = "") -> Self:
         """Read off a dataset what it is.
 
         Args:

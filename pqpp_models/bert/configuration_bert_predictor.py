@@ -1,7 +1,5 @@
 """Configuration of the fine-tuned text encoder that predicts performance from a prompt."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from transformers import AutoConfig, BertConfig, PreTrainedConfig

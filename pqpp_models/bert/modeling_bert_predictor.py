@@ -5,8 +5,6 @@ output with a sigmoid, mean squared error on performance scaled to 0 .. 1. Here 
 whatever `AutoModel` builds, a CLIP's text tower or a T5's encoder; there is one output a target.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Self
 

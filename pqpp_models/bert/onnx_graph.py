@@ -5,8 +5,6 @@ The file is a tree of protobuf messages; only those that lead to a tensor are fo
 neither `onnx` nor the memory of a parsed model is needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 # Per message the numbers of the fields that lead on, see onnx.proto; "!" ends at outside data, "?"

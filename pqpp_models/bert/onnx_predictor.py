@@ -7,8 +7,6 @@ and of the time that torch takes (1,000 captions, two cores); predictions of HBP
 on average and by up to .10. `benchmarks/onnx_speed.py` measures both.
 """
 
-from __future__ import annotations
-
 import importlib
 import logging
 import os

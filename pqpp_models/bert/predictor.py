@@ -1,7 +1,5 @@
 """The fine-tuned text encoder as a predictor: prompts in, performance out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self

@@ -5,8 +5,6 @@ depends on its neighbours. With a scale a token it depends on the prompt alone, 
 to the exact one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

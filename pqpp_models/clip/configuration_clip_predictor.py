@@ -1,7 +1,5 @@
 """Configuration of the CLIP-like model that predicts performance from a prompt and its images."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from transformers import AutoConfig, CLIPConfig, PreTrainedConfig

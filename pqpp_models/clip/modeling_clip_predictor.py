@@ -5,8 +5,6 @@ and dropout .5. For generation one neuron is trained by mean squared error on th
 scaled to 0 .. 1, for retrieval one neuron by binary cross-entropy on the image's relevance.
 """
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any, Self

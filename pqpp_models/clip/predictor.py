@@ -1,7 +1,5 @@
 """The fine-tuned CLIP as a predictor: prompts with their images in, performance out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

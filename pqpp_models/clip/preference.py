@@ -13,8 +13,6 @@ Each is a CLIP-like model that transformers loads; a prompt's value is the mean 
 ImageReward is not among them: its weights are no model of transformers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What of a CLIP-like model learns: the head alone, low-rank adapters too, or everything."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pqpp_files.extras import needing

@@ -1,7 +1,5 @@
 """Configuration of the convolutional network on matrices of similarities."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from transformers import PreTrainedConfig

@@ -1,7 +1,5 @@
 """From rows with similarities or embeddings to the matrices that the network takes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ pooling; these are the usual ones. Pooling rounds up and the last map is pooled 
 that a matrix of any size goes through: the paper's 4 x 4 would vanish in four plain poolings.
 """
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

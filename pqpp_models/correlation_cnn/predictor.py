@@ -1,7 +1,5 @@
 """The correlation-based CNN as a predictor: similarities among results in, performance out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -50,10 +48,10 @@ def score_matrices(
     """Return the scores of matrices, `(rows, targets)`."""
     import torch
 
+    from pqpp_backbones.images.embedding import in_batches
+
     device = next(model.parameters()).device
-    parts = []
-    with torch.inference_mode():
-        for start in range(0, len(matrices), batch_size):
-            batch = torch.from_numpy(matrices[start : start + batch_size]).to(device)
-            parts.append(model(batch).scores.float().cpu().numpy().astype(np.float64))
-    return np.concatenate(parts)
+    scored = in_batches(
+        matrices, lambda part: model(torch.from_numpy(part).to(device)).scores, batch_size
+    )
+    return scored.astype(np.float64)

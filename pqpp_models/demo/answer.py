@@ -1,7 +1,5 @@
 """What the page says of prompts: numbers, bars, coloured words and neighbours, as HTML."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 The link's part behind `#` never leaves the browser, so that no server can log it.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

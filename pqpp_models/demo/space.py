@@ -1,7 +1,5 @@
 """Publishing the page of a predictor as a Space on the Hub."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path

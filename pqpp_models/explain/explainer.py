@@ -1,7 +1,5 @@
 """Explaining many prompts: with the nearest judged ones, and how long it took."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

@@ -1,7 +1,5 @@
 """The judged prompts nearest to some others, in the space that a predictor learned."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -6,8 +6,6 @@ Permutations come in pairs, one the other's reverse, which lowers the variance (
 Frank and Holmes, "Sampling permutations for Shapley value estimation", JMLR 2022).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb

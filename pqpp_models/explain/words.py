@@ -1,7 +1,5 @@
 """The words of a prompt as people see them, and the prompt without some of them."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence

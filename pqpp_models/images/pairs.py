@@ -1,7 +1,5 @@
 """From rows with images to (prompt, image) pairs, and from the pairs' scores to performance."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Rows that hold more than a prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

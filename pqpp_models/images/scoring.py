@@ -1,7 +1,5 @@
 """Scores of (prompt, image) pairs, and the cache on disk of a frozen backbone's features."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,27 +9,30 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pqpp_backbones.images.embedding import embed_images, embed_prompts, pixels_of, tokens_of
+from pqpp_backbones.images.embedding import (
+    embed_images,
+    embed_prompts,
+    in_batches,
+    pixels_of,
+    tokens_of,
+)
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import write_whole
 from pqpp_models.images.pairs import Pairs
 
 
-@torch.inference_mode()
 def score_embedded(
     model: Any, text: NDArray[np.float32], images: NDArray[np.float32], batch_size: int
 ) -> NDArray[np.float64]:
     """Return the score of each pair of a text's and an image's features."""
-    scores = np.empty(len(text))
-    for start in range(0, len(text), batch_size):
-        stop = start + batch_size
-        output = model(
-            text_embeds=torch.from_numpy(text[start:stop]).to(model.device),
-            image_embeds=torch.from_numpy(images[start:stop]).to(model.device),
-        )
-        scores[start:stop] = output.scores[:, 0].float().cpu().numpy()
-    return scores
+
+    def scored(pairs: NDArray[np.int64]) -> torch.Tensor:
+        features = {"text_embeds": text[pairs], "image_embeds": images[pairs]}
+        placed = {name: torch.from_numpy(rows).to(model.device) for name, rows in features.items()}
+        return model(**placed).scores[:, 0]
+
+    return in_batches(np.arange(len(text)), scored, batch_size).astype(np.float64)
 
 
 def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> NDArray[np.float64]:
@@ -41,20 +42,19 @@ def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> ND
     return score_embedded(model, text[pairs.row], images, batch_size)
 
 
-@torch.inference_mode()
 def score_pairs_whole(
     model: Any, processor: Any, pairs: Pairs, batch_size: int
 ) -> NDArray[np.float64]:
     """Return the score of each pair by `forward` alone, as a sharded model needs it."""
-    scores = np.empty(len(pairs.row))
-    for start in range(0, len(scores), batch_size):
-        part = slice(start, start + batch_size)
-        prompts = [pairs.prompts[row] for row in pairs.row[part]]
+
+    def scored(part: range) -> torch.Tensor:
+        prompts = [pairs.prompts[pairs.row[pair]] for pair in part]
         inputs = tokens_of(processor, prompts, model.config.backbone_config)
-        inputs["pixel_values"] = pixels_of(processor, pairs.images[part])
-        moved = {name: tensor.to(model.device) for name, tensor in inputs.items()}
-        scores[part] = model(**moved).scores[:, 0].float().cpu().numpy()
-    return scores
+        inputs["pixel_values"] = pixels_of(processor, [pairs.images[pair] for pair in part])
+        placed = {name: tensor.to(model.device) for name, tensor in inputs.items()}
+        return model(**placed).scores[:, 0]
+
+    return in_batches(range(len(pairs.row)), scored, batch_size).astype(np.float64)
 
 
 def cached_embeddings(

@@ -14,8 +14,6 @@ two of them are not what their names suggest, and are kept for that reason:
 The raw value is the prediction for every target: not fitted, not scaled, its sign not turned.
 """
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Callable, Sequence
@@ -70,10 +68,6 @@ def _n_synsets(prompt: str) -> float:
     return float(sum(_synsets_of(word) for word in words if word.lower() not in stopwords))
 
 
-def _n_words(prompt: str) -> float:
-    return float(len(tokens(prompt)))
-
-
 def _mean_word_length(prompt: str) -> float:
     pieces = prompt.split()
     return sum(map(len, pieces)) / len(pieces) if pieces else 0.0
@@ -96,7 +90,7 @@ def _share(count: Callable[[str], int]) -> Callable[[str], float]:
 
 _FEATURES: dict[str, Callable[[str], float]] = {
     "n_synsets": _n_synsets,
-    "n_words": _n_words,
+    "n_words": lambda prompt: len(tokens(prompt)),
     "mean_word_length": _mean_word_length,
     "proper_noun_ratio": _proper_noun_ratio,
     "acronym_ratio": _share(lambda word: len(_ACRONYM.findall(word))),

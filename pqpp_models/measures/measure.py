@@ -1,7 +1,5 @@
 """What a measure is: a function of a family, and what `measures.json` tells of it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path

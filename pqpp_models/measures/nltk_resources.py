@@ -5,8 +5,6 @@ which is not safe when two threads do it at once. Each function raises `MissingR
 its data is not installed or not readable.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 import warnings

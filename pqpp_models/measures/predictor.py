@@ -1,7 +1,5 @@
 """A measure as a predictor: not fitted, not scaled, one score a row."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path

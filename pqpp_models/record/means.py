@@ -3,8 +3,6 @@
 A mean that is predicted by itself contradicts the predictions that it stands for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

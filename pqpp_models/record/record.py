@@ -1,7 +1,5 @@
 """A predictor's record of its training, in the configuration and beside the weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ release (``mscoco-<COCO caption id>``, ``drawbench-<index>``), the id tells two 
 apart: PQPP's train and validation splits share two such texts, and no row.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,8 +57,8 @@ class FittedRows:
     def __len__(self) -> int:
         return len(self.hashes)
 
-    def __or__(self, other: FittedRows) -> FittedRows:
-        return FittedRows(np.unique(np.concatenate([self.hashes, other.hashes]), axis=0))
+    def __or__(self, other: Self) -> Self:
+        return type(self)(np.unique(np.concatenate([self.hashes, other.hashes]), axis=0))
 
     def among(self, rows: Any) -> NDArray[np.bool_]:
         """Tell which of some rows are among these.

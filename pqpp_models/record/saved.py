@@ -1,7 +1,5 @@
 """What every predictor tells of itself, and how it is saved."""
 
-from __future__ import annotations
-
 import os
 import re
 from abc import ABC, abstractmethod

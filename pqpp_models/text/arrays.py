@@ -1,7 +1,5 @@
 """Arrays of the text predictors: their types, their scale, and their names in a checkpoint."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -7,8 +7,6 @@ maps of the features of difficulty handle them: a gate tells instructions from c
 are written, and a regression says how well they do. The gate stays closed on nearly every caption.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

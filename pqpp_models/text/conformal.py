@@ -5,8 +5,6 @@ for one that was learned from studies with scales of their own, and joins what b
 `join_calibrations`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 

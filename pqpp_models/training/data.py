@@ -1,10 +1,8 @@
 """The rows that a predictor is trained on, and the correlations that it is judged by."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +12,8 @@ from pqpp_datasets.target_columns import measure_of, targets_of
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.options.option import RecipeError
 from pqpp_models.prompts import COLUMN, ID
-from pqpp_models.targets import Limits, sort_targets, target_limits
+from pqpp_models.record.means import from_parts, means_in
+from pqpp_models.targets import Limits, sort_targets, target_limits, unscale_targets
 from pqpp_models.training.recipe import PredictorRecipe
 
 
@@ -43,11 +42,11 @@ class Rows:
         has_ids = self.table is not None and ID in self.table.column_names
         return {COLUMN: self.prompts, **({ID: list(self.table[ID])} if has_ids else {})}
 
-    def select(self, places: NDArray[np.int64]) -> Rows:
+    def select(self, places: NDArray[np.int64]) -> Self:
         """Return some of the rows."""
         prompts = [self.prompts[place] for place in places]
         table = None if self.table is None else self.table.select(places)
-        return Rows(prompts, self.targets[places], table)
+        return type(self)(prompts, self.targets[places], table)
 
 
 def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows:
@@ -219,3 +218,21 @@ def correlations(
         for kind in values
     }
     return found | {kind: float(one.mean()) for kind, one in values.items()}
+
+
+def scaled_correlations(
+    scores: NDArray[np.float64], targets: Sequence[str], training: Rows, validation: Rows
+) -> dict[str, float]:
+    """Return the correlations of scores from 0 to 1; a mean that is one in training is made so.
+
+    Args:
+        scores: shape `(rows of validation, targets)`.
+
+    Example:
+        >>> train = Rows(["a", "b"], np.array([[0.1], [0.9]]), None)
+        >>> scaled_correlations(np.array([[0.2], [0.8]]), ["mean_rr"], train, train)["kendall"]
+        1.0
+    """
+    predicted = unscale_targets(scores, targets, training.limits)
+    predicted = from_parts(predicted, targets, means_in(targets, training.targets))
+    return correlations(predicted, validation.targets, targets)

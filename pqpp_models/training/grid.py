@@ -1,7 +1,5 @@
 """Grid search over learning rates and weight decays, as in section 11 of the PQPP paper."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json
@@ -34,15 +32,16 @@ def grid_search(recipe: Trained, train_one: Callable[[Trained], Progress]) -> li
     state, folder = PartialState(), Path(recipe.output_dir)
     if state.is_main_process:
         check_push(recipe)  # the cells' own recipes push nothing
-    cells = itertools.product(recipe.grid_learning_rates, recipe.grid_weight_decays)
-    found = [_cell(recipe, folder, rate, decay, train_one, state) for rate, decay in cells]
-    found.sort(key=lambda cell: -cell["kendall"])
+    pairs = itertools.product(recipe.grid_learning_rates, recipe.grid_weight_decays)
+    cells = [_cell(recipe, folder, rate, decay, train_one, state) for rate, decay in pairs]
+    cells.sort(key=lambda cell: -cell["kendall"])
     if state.is_main_process:
-        write_whole(folder / "grid.json", json.dumps(found, indent=1))
-        _copy_whole(_folder_of(folder, found[0]) / "model", folder / "model")
+        write_whole(folder / "grid.json", json.dumps(cells, indent=1))
+        with whole_folder(folder / "model") as new:
+            shutil.copytree(_folder_of(folder, cells[0]) / "model", new, dirs_exist_ok=True)
         push_if_wanted(folder / "model", recipe, push_to_hub)
     state.wait_for_everyone()
-    return found
+    return cells
 
 
 def _cell(recipe, folder, rate, decay, train_one, state) -> dict[str, Any]:
@@ -66,8 +65,3 @@ def _cell(recipe, folder, rate, decay, train_one, state) -> dict[str, Any]:
 
 def _folder_of(folder: Path, settings: dict[str, Any]) -> Path:
     return folder / f"lr{settings['learning_rate']:g}-wd{settings['weight_decay']:g}"
-
-
-def _copy_whole(source: Path, place: Path) -> None:
-    with whole_folder(place) as new:
-        shutil.copytree(source, new, dirs_exist_ok=True)

@@ -1,7 +1,5 @@
 """What the recipes of trainers of predictors have in common."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pqpp_backbones.training.options import DataOptions, HubOptions, OptimisationOptions

@@ -4,8 +4,6 @@ Such a release has no validation split of its own any more: what it scores there
 Its card shows the figures of the build that the same recipe fitted on the train split alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

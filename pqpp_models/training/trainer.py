@@ -1,7 +1,5 @@
 """What the training scripts of predictors do alike, around the task of each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,13 +7,14 @@ from typing import Any
 from accelerate import Accelerator
 
 from pqpp_backbones.training.loop import Task, train
-from pqpp_backbones.training.publish import check_model_folder, push_if_wanted
+from pqpp_backbones.training.publish import check_model_folder, describe_run, push_if_wanted
 from pqpp_backbones.training.state import Progress
 from pqpp_files.options.recipe import parse_recipe
 from pqpp_models.hub import push_to_hub
-from pqpp_models.training.card import describe
+from pqpp_models.record.rows import FittedRows
 from pqpp_models.training.data import Rows, sha256_of_rows
 from pqpp_models.training.grid import Trained, grid_search
+from pqpp_models.training.recipe import PredictorRecipe
 
 
 def train_by_recipe(
@@ -71,3 +70,20 @@ def train_and_save(
         push_if_wanted(folder, recipe, push_to_hub)
 
     return train(task, recipe, accelerator, save)
+
+
+def describe(
+    recipe: PredictorRecipe, train: Rows, validation: Rows, progress: Progress, processes: int
+) -> dict[str, Any]:
+    """Return what `hub_cards/predictors/_fine_tuned.md` tells of a training."""
+    data = {
+        "version": str(getattr(validation.table.info, "version", "")),
+        "train_rows": len(train),
+        "train_sha256": sha256_of_rows(train),
+        "validation_rows": len(validation),
+        "validation_sha256": sha256_of_rows(validation),
+    }
+    fitted = FittedRows.of(train.identified).among(validation.identified).sum()
+    if fitted:
+        data["validation_fitted"] = int(fitted)
+    return describe_run(recipe, data, progress, processes)

@@ -1,10 +1,8 @@
 """Axes of charts in SVG: from values to places, and where the ticks are."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +27,7 @@ class Axis:
     stop: float
 
     @classmethod
-    def around(cls, values: ArrayLike, start: float, stop: float, room: float = 0.04) -> Axis:
+    def around(cls, values: ArrayLike, start: float, stop: float, room: float = 0.04) -> Self:
         """Return the axis that holds some values, with a share of it as room at both ends.
 
         Example:

@@ -1,7 +1,5 @@
 """The prompts that a predictor takes for the easiest and the hardest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

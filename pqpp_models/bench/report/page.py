@@ -1,7 +1,5 @@
 """The page: a summary, the ranking, tables, and every predictor beside the truth."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Predicted against true values as SVG: points where they are few, cells where they are many."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The chart of a report: predictors and published rows in order, on the column that most have."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

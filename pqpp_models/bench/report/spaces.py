@@ -1,7 +1,5 @@
 """A predictor's space in two dimensions as SVG, coloured by performance in five equal parts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a report says first: the figures of its tables, in words."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

@@ -15,8 +15,6 @@ name                       value for the ego
 
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial

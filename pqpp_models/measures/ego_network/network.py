@@ -21,8 +21,6 @@ Jovanovic and Bagheri, "Neural embedding-based metrics for pre-retrieval query p
 prediction", ECIR 2020.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Word embeddings of any source: a word2vec file, or an array with its words."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property

@@ -4,8 +4,6 @@ A result list is a row; lists of different lengths are padded with NaN at any pl
 a document has no evidence, and every function of this package gives NaN for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The clarity of a result list whose documents are described by captions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ come from any single-vector model of texts or images. `PredictorError` is raised
 has a wrong shape, is not finite or out of its range.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -5,8 +5,6 @@ documents in the same order; ``results`` and ``perturbed`` are numbers of docume
 row may also hold ``collection_score``, which NQC, WIG and SMV divide by or compare with.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -48,10 +46,6 @@ def _clarity(rows: list[_Row], statistics: CaptionStatistics, **options: Any) ->
     return np.array(found, float)
 
 
-def _on_vectors(function: Callable[..., Scores]):
-    return _on_lists(function, "scores", "embeddings")
-
-
 _COMPUTES: dict[str, Callable[..., Scores]] = {
     "nqc": _on_scores(scores.nqc, collection=True),
     "wig": _on_scores(scores.wig, collection=True, length=True),
@@ -59,9 +53,9 @@ _COMPUTES: dict[str, Callable[..., Scores]] = {
     "sigma_max": _on_scores(scores.sigma_max),
     "n_sigma": _on_scores(scores.n_sigma, length=True),
     "score_variation": _on_scores(scores.score_variation),
-    "autocorrelation": _on_vectors(embeddings.autocorrelation),
-    "coherence": _on_vectors(embeddings.coherence),
-    "pair_ratio": _on_vectors(embeddings.pair_ratio),
+    "autocorrelation": _on_lists(embeddings.autocorrelation, "scores", "embeddings"),
+    "coherence": _on_lists(embeddings.coherence, "scores", "embeddings"),
+    "pair_ratio": _on_lists(embeddings.pair_ratio, "scores", "embeddings"),
     "query_drift": _on_lists(rankings.query_drift, "results", "perturbed"),
 }
 MEASURES = {**measures_of(_COMPUTES), **measures_of({"clarity": _clarity}, evidence=COUNTS)}

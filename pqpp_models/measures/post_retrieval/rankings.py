@@ -4,8 +4,6 @@
 document twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

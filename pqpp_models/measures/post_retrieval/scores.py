@@ -11,8 +11,6 @@ for the query stands for it, which says more the more of the collection was scor
 documents than ``k``, or the mean itself.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

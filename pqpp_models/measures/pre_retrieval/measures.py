@@ -31,8 +31,6 @@ toolkits, since most of these have no value for df = 0. **Without a known term**
 pair that meets) the value is 0.0. A term counts once however often the prompt has it, but in SCS.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial

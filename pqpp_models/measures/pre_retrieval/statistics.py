@@ -1,7 +1,5 @@
 """Counts of terms over a collection of captions; no caption's text is kept."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

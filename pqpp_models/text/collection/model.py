@@ -3,11 +3,9 @@
 The networks run on numpy alone; only the text encoder, which is elsewhere, needs torch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -28,7 +26,7 @@ class Scaling:
     deviation: Singles
 
     @classmethod
-    def fit(cls, rows: Singles) -> Scaling:
+    def fit(cls, rows: Singles) -> Self:
         """Return the scaling after which the columns of some rows have mean 0, deviation 1."""
         return cls(rows.mean(axis=0), rows.std(axis=0) + 1e-6)
 
@@ -156,7 +154,7 @@ class CollectionModel:
         return description, arrays
 
     @classmethod
-    def from_tensors(cls, description: Mapping[str, Any], arrays: Arrays) -> CollectionModel:
+    def from_tensors(cls, description: Mapping[str, Any], arrays: Arrays) -> Self:
         """Return the model that `tensors` gave.
 
         Raises:

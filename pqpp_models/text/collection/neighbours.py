@@ -4,8 +4,6 @@ All vectors have length one. Coherence is how alike the captions nearest to a qu
 other (He et al., 2008).
 """
 
-from __future__ import annotations
-
 import importlib.util
 
 import numpy as np

@@ -5,8 +5,6 @@ each target by cross-validation over distinct prompts, many strengths at the pri
 the figures that are reported.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 from collections.abc import Mapping, Sequence

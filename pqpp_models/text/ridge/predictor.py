@@ -3,8 +3,6 @@
 It is linear in the network's layers, the features of difficulty, and hashed words.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Mapping, Sequence
@@ -56,7 +54,7 @@ class Standardisation:
     weight: Singles
 
     @classmethod
-    def of(cls, blocks: Sequence[Singles]) -> Standardisation:
+    def of(cls, blocks: Sequence[Singles]) -> Self:
         """Return that of some prompts, from their blocks as measured."""
         columns = np.hstack(blocks).astype(np.float64)
         deviation = columns.std(axis=0)

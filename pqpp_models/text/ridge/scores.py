@@ -1,7 +1,5 @@
 """Prompts with their scores, of a table or a dataset: what a predictor is fitted to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -6,8 +6,6 @@ maximum over the prompt, the mean of the vectors, and the number of pieces go in
 From that come the scores, and a point in a space where prompts of like meaning are near each other.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

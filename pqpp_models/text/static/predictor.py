@@ -4,8 +4,6 @@ It is distilled from a transformer and a collection of captions (see `training/t
 and it says how sure it is and how far a prompt is from its training.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

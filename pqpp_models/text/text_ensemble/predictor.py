@@ -4,8 +4,6 @@ It sees a prompt only. What it knows of the collection that queries are run agai
 it: vectors of captions and hashed counts of their words, never their text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

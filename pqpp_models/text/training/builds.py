@@ -4,8 +4,6 @@ The text ensemble is put together of kernel ridge, networks and a fine-tuned enc
 predictor has teachers, what they label, students, and a calibration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Fitting a `CollectionModel`: kernel ridge in closed form, and small networks with dropout."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

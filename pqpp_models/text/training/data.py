@@ -4,8 +4,6 @@ The texts are rows, captions and studies; an encoder sees them. Scores are those
 split, and on studies.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Distilling a teacher into the static predictor's network."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass

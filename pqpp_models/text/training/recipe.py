@@ -1,7 +1,5 @@
 """What the text predictors are trained by."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path

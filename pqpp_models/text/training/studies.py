@@ -5,8 +5,6 @@ the prompt says. Each has its own generators, question and scale, so that only t
 prompts within one study is learned. The level comes from GenAI-Bench (see `shares`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -12,8 +12,6 @@ How small networks are trained stands here too: batches, a learning rate that ri
 watch over both.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
