@@ -86,8 +86,8 @@ def target_limits(
     >>> low.tolist(), high.tolist()
     ([-1.0, 1.0], [2.0, 5.0])
     """
-    told = limits or {}
-    ranges = np.array([told.get(one) or target_range(one) for one in targets], dtype=np.float64)
+    known = limits or {}
+    ranges = np.array([known.get(name) or target_range(name) for name in targets], dtype=np.float64)
     ranges = ranges.reshape(len(targets), 2)
     return ranges[:, 0].copy(), ranges[:, 1].copy()
 
@@ -130,12 +130,12 @@ def stand_in(target: str, available: Sequence[str]) -> str | None:
     ('alignment', None)
     """
     measure = measure_of(target)
-    of_measure = [one for one in available if measure and measure_of(one) == measure]
+    of_measure = [other for other in available if measure and measure_of(other) == measure]
     judged = measure and (measure.task, measure.higher) == ("generation", "easier")
     nearest = [ALIGNMENT] if judged else []
-    for one in (target, *filter(is_mean, of_measure), *of_measure, *nearest):
-        if one in available:
-            return one
+    for other in (target, *filter(is_mean, of_measure), *of_measure, *nearest):
+        if other in available:
+            return other
     return None
 
 
@@ -183,8 +183,8 @@ def _finite_limits(
     targets: Sequence[str], limits: Limits | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     low, high = target_limits(targets, limits)
-    for name, one in zip(targets, np.isfinite(high - low), strict=True):
-        if not one:
+    for name, is_finite in zip(targets, np.isfinite(high - low), strict=True):
+        if not is_finite:
             raise UnknownTargetError(
                 f"target {name!r} has no range of its own; give the lowest and highest value that "
                 "it can take as its limits"

@@ -103,8 +103,8 @@ class TorchPredictor(Predictor):
         with needing(f"the predictor {cls.name!r}", "models"):
             model_class = cls.model_class()
         with building_within(folder):
-            own = _model_config(folder, config, model_class)
-            model = _load_model(folder, model_class, own, tensors or _read_unhashed(folder))
+            settings = _model_config(folder, config, model_class)
+            model = _load_model(folder, model_class, settings, tensors or _read_unhashed(folder))
         try:
             processor = cls.load_processor(folder)
         except Exception as error:  # tokenizers raise bare ones
@@ -140,8 +140,8 @@ def processor_files(processor: Any) -> dict[str, bytes]:
     """Return the files of a tokenizer or processor that a checkpoint may hold."""
     with tempfile.TemporaryDirectory() as beside:
         processor.save_pretrained(beside)
-        found = {path.name: path.read_bytes() for path in Path(beside).iterdir()}
-    return {name: content for name, content in found.items() if name in EXTRA_FILES}
+        files = {path.name: path.read_bytes() for path in Path(beside).iterdir()}
+    return {name: content for name, content in files.items() if name in EXTRA_FILES}
 
 
 def fine_tuned_card(predictor: Any) -> str:
@@ -154,7 +154,7 @@ def fine_tuned_card(predictor: Any) -> str:
     version = data.get("version", "0.0.0")
     # No figures of rows that it was trained on.
     is_held_out = data.get("validation_fitted", 0) < data.get("validation_rows", 1)
-    names = [one.removesuffix("_kendall") for one in measured if one.endswith("_kendall")]
+    names = [key.removesuffix("_kendall") for key in measured if key.endswith("_kendall")]
     ranges = target_limits(predictor.targets, getattr(predictor, "limits", None))
     # What is converted for onnxruntime is not what the training pushed.
     repository = None if predictor.name == "bert_onnx" else details.get("repository")
@@ -186,15 +186,15 @@ def _model_config(folder: Path, config: Mapping[str, Any], model_class: Any) -> 
             "correct predictor_type, or load it with AutoModel"
         )
     try:
-        own = model_class.config_class(**fields)
-        resolve_targets(own.targets)
-        if hasattr(own, "limits"):
-            check_limits(own.targets, own.limits)
+        settings = model_class.config_class(**fields)
+        resolve_targets(settings.targets)
+        if hasattr(settings, "limits"):
+            check_limits(settings.targets, settings.limits)
     except Exception as error:
         # Every model of transformers checks its fields in its own way, with its own exceptions.
         reason = in_a_line(error, named=False)
         raise CheckpointError(f"{folder / CONFIG} is not usable ({reason}); {_REMEDY}") from None
-    return own
+    return settings
 
 
 def _load_model(folder: Path, model_class: Any, config: Any, tensors: Mapping[str, Any]) -> Any:
@@ -253,4 +253,4 @@ def parameter_count(model: Any) -> str:
         >>> parameter_count(torch.nn.Linear(1000, 2000))
         '2.0 million parameters'
     """
-    return f"{sum(one.numel() for one in model.parameters()) / 1e6:.1f} million parameters"
+    return f"{sum(weight.numel() for weight in model.parameters()) / 1e6:.1f} million parameters"

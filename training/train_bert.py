@@ -66,7 +66,7 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
     tokenizer = load_tokenizer(recipe.model)
     pad_id = tokenizer.pad_token_id or 0
     encoded, held_out = (
-        encode(tokenizer, [normalise(one) for one in rows.prompts], recipe.max_length)
+        encode(tokenizer, [normalise(prompt) for prompt in rows.prompts], recipe.max_length)
         for rows in (training, validation)
     )
     batches = length_sorted([len(ids) for ids in held_out], recipe.batch_size)

@@ -310,8 +310,8 @@ class _Run:
         weights = self.accelerator.get_state_dict(self.model)
         if self.accelerator.is_main_process:
             # Cloned, since safetensors refuses tensors that share memory (tied weights).
-            own = {k: v.detach().cpu().clone().contiguous() for k, v in weights.items()}
-            write_whole(self.folder / BEST, save(own))
+            copies = {k: v.detach().cpu().clone().contiguous() for k, v in weights.items()}
+            write_whole(self.folder / BEST, save(copies))
 
     def finish(self) -> None:
         """Put the best epoch's weights into the model and close the trackers."""
@@ -386,9 +386,9 @@ def predict_in_parts(
         if len(mine) < -(-len(batches) // world):
             mine.insert(0, batches[0])  # where `predict` would put it
     rows = np.concatenate(mine)
-    own = [(rows, predict(rows))]
-    parts = own if is_sharded(accelerator) else gather_object(own)
-    found = np.empty((sum(map(len, batches)), parts[0][1].shape[1]))
+    predicted = [(rows, predict(rows))]
+    parts = predicted if is_sharded(accelerator) else gather_object(predicted)
+    scores = np.empty((sum(map(len, batches)), parts[0][1].shape[1]))
     for indices, values in parts:
-        found[indices] = values
-    return found
+        scores[indices] = values
+    return scores

@@ -113,10 +113,10 @@ def describe_run(
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that take part and are installed."""
-    found = {"python": platform.python_version()}
+    known = {"python": platform.python_version()}
     for name in _LIBRARIES:
         try:
-            found[name] = importlib.metadata.version(name)
+            known[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return known

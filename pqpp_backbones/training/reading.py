@@ -44,6 +44,6 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
             raise
         inner = error.__cause__ if isinstance(error, DatasetGenerationError) else error
         # A KeyError's text is its key in quotes.
-        said = " ".join(str(inner.args[0] if isinstance(inner, KeyError) else inner).split())
-        reason = said.rstrip(".")[:300] or type(inner).__name__
+        text = " ".join(str(inner.args[0] if isinstance(inner, KeyError) else inner).split())
+        reason = text.rstrip(".")[:300] or type(inner).__name__
         raise RecipeError(f"{dataset} cannot be loaded ({reason}); {remedy}") from None

@@ -48,10 +48,10 @@ def _ended_in_one_line() -> Iterator[None]:
     except KeyboardInterrupt:
         _end("interrupted; a trainer with checkpoints goes on from the last one with --resume", 130)
     except Exception as error:
-        said = _reason(error)
-        if said is None:
+        reason = _reason(error)
+        if reason is None:
             raise  # a defect, which must be seen
-        _end(said, 2)
+        _end(reason, 2)
 
 
 def _reason(error: Exception) -> str | None:

@@ -58,8 +58,8 @@ class Checkpoints:
 
     def newest(self) -> Path | None:
         """Return the newest whole checkpoint."""
-        found = [path for path in self.folder.glob("step-*") if (path / PROGRESS).is_file()]
-        return max(found, key=lambda path: int(path.name.split("-")[1]), default=None)
+        checkpoints = [path for path in self.folder.glob("step-*") if (path / PROGRESS).is_file()]
+        return max(checkpoints, key=lambda path: int(path.name.split("-")[1]), default=None)
 
     def save(self, accelerator: Any, progress: Progress) -> None:
         """Write a checkpoint beside, rename it, and drop the older ones.
@@ -160,7 +160,7 @@ def bytes_to_write(model: Any, folder: Path, saves: int) -> int:
     def size(tensors: Any) -> int:
         return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
-    learned = [one for one in model.parameters() if one.requires_grad]
+    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
     checkpoint = size(model.parameters()) + 2 * size(learned)  # AdamW keeps two numbers of each
     there = [folder / BEST, *(folder / "checkpoints").rglob("*")]
     old = sum(path.stat().st_size for path in there if path.is_file())

@@ -63,7 +63,7 @@ class ClipPredictorConfig(PreTrainedConfig):
             self.backbone_config = AutoConfig.for_model(fields.pop("model_type", "clip"), **fields)
         default = ["mean_hbpp"] if self.task == "generation" else ["mean_p10", "mean_rr"]
         self.targets = list(self.targets or default)
-        wrong = [one for one in self.targets if task_of(one) != self.task]
+        wrong = [target for target in self.targets if task_of(target) != self.task]
         if wrong:
             raise ValueError(f"{wrong[0]!r} is no target of the task {self.task!r}")
         # The hash belongs to one file of weights; a model saved again would carry a stale one.

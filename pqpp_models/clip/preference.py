@@ -114,9 +114,9 @@ class PreferencePredictor(Predictor):
         source = processor or model
         with loading(what, remedy, model), loading(what, remedy, source, files=TEXTS):
             loaded = AutoModel.from_pretrained(model, use_safetensors=True, trust_remote_code=False)
-            found = AutoProcessor.from_pretrained(source, trust_remote_code=False)
-            try_embedding(loaded, found)
-            return cls(name, loaded, found)
+            loaded_processor = AutoProcessor.from_pretrained(source, trust_remote_code=False)
+            try_embedding(loaded, loaded_processor)
+            return cls(name, loaded, loaded_processor)
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:

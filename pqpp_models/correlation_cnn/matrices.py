@@ -57,7 +57,7 @@ def matrices_of(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.flo
         >>> matrices_of([{"similarities": [[1.0, 0.5], [0.5, 1.0]]}], channels=1, size=2).shape
         (1, 1, 2, 2)
     """
-    found = np.empty((len(rows), channels, size, size), dtype=np.float32)
+    stacked = np.empty((len(rows), channels, size, size), dtype=np.float32)
     for index, row in enumerate(rows):
         matrices = _matrices(row, index)
         if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
@@ -74,8 +74,8 @@ def matrices_of(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.flo
             raise PredictorError(
                 f"the row at index {index} has similarities that are not finite; drop the row"
             )
-        found[index] = fit_size(matrices, size)
-    return found
+        stacked[index] = fit_size(matrices, size)
+    return stacked
 
 
 def _matrices(row: Any, index: int) -> NDArray[np.float32]:
@@ -88,7 +88,7 @@ def _matrices(row: Any, index: int) -> NDArray[np.float32]:
         if row.get("embeddings") is not None:
             return cosine_similarities(row["embeddings"])[None]
         named = [row[f"{m}_embeddings"] for m in CHANNELS if row.get(f"{m}_embeddings") is not None]
-        matrices = [cosine_similarities(one) for one in named]
+        matrices = [cosine_similarities(embeddings) for embeddings in named]
         if matrices:
             return np.stack([fit_size(m[None], max(map(len, matrices)))[0] for m in matrices])
     except (TypeError, ValueError):

@@ -43,15 +43,15 @@ def models_of(columns: tuple[str, ...], task: str) -> tuple[str, ...]:
         >>> models_of(("siglip_images", "siglip_p10", "flux_images", "flux_hbpp"), "retrieval")
         ('siglip',)
     """
-    there = {one.removesuffix("_images") for one in columns if one.endswith("_images")}
-    told = [(one.rpartition("_")[0], task_of(one)) for one in columns if task_of(one)]
-    told += [(one.removesuffix("_relevance"), "retrieval") for one in columns if "_rel" in one]
-    known = {*told, *_OF_PQPP}
-    own = {model for model, its in known if its == task}
-    other = {model for model, its in known if its != task} - own
+    there = {name.removesuffix("_images") for name in columns if name.endswith("_images")}
+    pairs = [(name.rpartition("_")[0], task_of(name)) for name in columns if task_of(name)]
+    pairs += [(name.removesuffix("_relevance"), "retrieval") for name in columns if "_rel" in name]
+    known = {*pairs, *_OF_PQPP}
+    of_task = {model for model, its in known if its == task}
+    of_others = {model for model, its in known if its != task} - of_task
     first = [model for model, _ in _OF_PQPP]
     return tuple(
-        sorted(there - other, key=lambda m: (m not in first, m in first and first.index(m), m))
+        sorted(there - of_others, key=lambda m: (m not in first, m in first and first.index(m), m))
     )
 
 
@@ -100,7 +100,7 @@ def read_pairs(
         PredictorError: A row is no mapping, or has no prompt or no image.
     """
     prompts: list[str] = []
-    found: list[tuple[Any, int, str, int, float]] = []
+    pairs: list[tuple[Any, int, str, int, float]] = []
     for index, row in enumerate(rows):
         if not isinstance(row, Mapping) or not isinstance(row.get("prompt"), str):
             raise PredictorError(
@@ -108,21 +108,21 @@ def read_pairs(
                 '{"prompt": "a wave", "images": [image, other_image]}'
             )
         prompts.append(row["prompt"])
-        before = len(found)
+        before = len(pairs)
         for model in (*models_of(tuple(row), task), ANY):
             images = row.get(f"{model}_images" if model else "images") or []
             images = images[:first_k] if task == "retrieval" else images
-            own = _labels(row, model, task, len(images), f"{model or 'mean'}_{measure}", limits)
-            found += [
+            labels = _labels(row, model, task, len(images), f"{model or 'mean'}_{measure}", limits)
+            pairs += [
                 (image, index, model, rank, label)
-                for rank, (image, label) in enumerate(zip(images, own, strict=True))
+                for rank, (image, label) in enumerate(zip(images, labels, strict=True))
             ]
-        if len(found) == before:
+        if len(pairs) == before:
             raise PredictorError(
                 f"the row at index {index} has no image for {task}; give lists of them as "
                 "<model>_images or images"
             )
-    columns = list(zip(*found, strict=True)) or [()] * 5
+    columns = list(zip(*pairs, strict=True)) or [()] * 5
     return Pairs(
         prompts,
         list(columns[0]),
@@ -207,7 +207,7 @@ def _over_models(
 ) -> NDArray[np.float64]:
     """Average over the models that a target is about what `value` says of each and the target."""
     n = len(pairs.prompts)
-    found = np.empty((n, len(targets)))
+    predicted = np.empty((n, len(targets)))
     for column, target in enumerate(targets):
         wanted = target.rpartition("_")[0]
         sums, counts = np.zeros(n), np.zeros(n)
@@ -224,8 +224,8 @@ def _over_models(
                 f"the row at index {row} has no images to predict {target!r} from; give "
                 f"{'images' if wanted == 'mean' else f'{wanted}_images or images'}"
             )
-        found[:, column] = sums / counts
-    return found
+        predicted[:, column] = sums / counts
+    return predicted
 
 
 def _means(scores: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:

@@ -70,12 +70,12 @@ def cached_embeddings(
     path = folder / f"{_key(backbone, processor, pairs)}.safetensors"
     if path.is_file():
         return load_tensors(path)
-    found = {
+    embeddings = {
         "text": embed_prompts(backbone, processor, pairs.prompts, batch_size),
         "images": embed_images(backbone, processor, pairs.images, batch_size),
     }
-    write_whole(path, save(found))
-    return found
+    write_whole(path, save(embeddings))
+    return embeddings
 
 
 def _key(backbone: Any, processor: Any, pairs: Pairs) -> str:
@@ -83,7 +83,7 @@ def _key(backbone: Any, processor: Any, pairs: Pairs) -> str:
     return sha256_of_parts(
         itertools.chain(
             itertools.chain.from_iterable(
-                (name, one.detach().float().cpu().numpy().tobytes()) for name, one in weights
+                (name, tensor.detach().float().cpu().numpy().tobytes()) for name, tensor in weights
             ),
             [processor.image_processor.to_json_string()],
             (f"{prompt}\0" for prompt in pairs.prompts),

@@ -24,8 +24,8 @@ def parts_of_mean(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
     if not mean.startswith(_PREFIX):
         return ()
     ending = mean.removeprefix(_PREFIX[:-1])
-    found = tuple(one for one in targets if one.endswith(ending) and one != mean)
-    return found if len(found) > 1 else ()
+    parts = tuple(target for target in targets if target.endswith(ending) and target != mean)
+    return parts if len(parts) > 1 else ()
 
 
 def means_in(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
@@ -43,17 +43,17 @@ def means_in(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
     ()
     """
     array = np.asarray(values, dtype=np.float64).reshape(-1, len(targets))
-    found = []
+    means = []
     for column, target in enumerate(targets):
-        parts = [targets.index(one) for one in parts_of_mean(target, targets)]
+        parts = [targets.index(part) for part in parts_of_mean(target, targets)]
         known = ~np.isnan(array[:, [column, *parts]]).any(axis=1)
         if not parts or not known.any():
             continue
         mean = array[known, column]
         apart = np.abs(mean - array[np.ix_(known, np.array(parts))].mean(axis=1))
         if apart.max() <= _TOLERANCE * max(np.ptp(mean), np.finfo(float).eps):
-            found.append(target)
-    return tuple(found)
+            means.append(target)
+    return tuple(means)
 
 
 def from_parts(
@@ -71,7 +71,7 @@ def from_parts(
     """
     made = values.copy()
     for column, target in enumerate(targets):
-        parts = [targets.index(one) for one in parts_of_mean(target, targets)]
+        parts = [targets.index(part) for part in parts_of_mean(target, targets)]
         if target in means and parts:
             made[:, column] = values[:, parts].mean(axis=1)
     return made

@@ -32,15 +32,15 @@ class TrainingRecord:
 
     def to_files(self) -> tuple[dict[str, Any], dict[str, bytes]]:
         """Return what the configuration says of it, and further files by name."""
-        told: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
         files: dict[str, bytes] = {}
         if self.rows is not None:
-            told[KEY], files[FITTED_ROWS] = self.rows.to_file()
+            facts[KEY], files[FITTED_ROWS] = self.rows.to_file()
         if self.means:
-            told[MEANS] = list(self.means)
+            facts[MEANS] = list(self.means)
         if self.fitted_on_train is not None:
-            told[TRAIN_BUILD] = self.fitted_on_train
-        return told, files
+            facts[TRAIN_BUILD] = self.fitted_on_train
+        return facts, files
 
     @classmethod
     def read(cls, folder: Path, config: Mapping[str, Any]) -> Self:
@@ -53,9 +53,9 @@ class TrainingRecord:
         means, build = config.get(MEANS, []), config.get(TRAIN_BUILD)
         targets = config.get("targets")
         names = targets if isinstance(targets, list) else []
-        names = [one for one in names if isinstance(one, str)]
+        names = [name for name in names if isinstance(name, str)]
         if not isinstance(means, list) or not all(
-            isinstance(one, str) and one in names and parts_of_mean(one, names) for one in means
+            isinstance(name, str) and name in names and parts_of_mean(name, names) for name in means
         ):
             raise CheckpointError(
                 f"{folder / CONFIG}: {MEANS!r} is {means!r:.60}, not a list of targets that are "

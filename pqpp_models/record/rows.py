@@ -85,16 +85,16 @@ class FittedRows:
         Raises:
             CheckpointError: the file is missing, damaged or another checkpoint's.
         """
-        told = config.get(KEY)
-        if told is None:
+        facts = config.get(KEY)
+        if facts is None:
             return None
         path = folder / FITTED_ROWS
         try:
             content = path.read_bytes()
-            if sha256_of_parts([content]) != told["sha256"]:
+            if sha256_of_parts([content]) != facts["sha256"]:
                 raise ValueError("its sha256 differs")
             hashes = load_tensors(content, path.name)[_TENSOR]
-            if hashes.dtype != np.uint64 or hashes.shape != (told["rows"], 2):
+            if hashes.dtype != np.uint64 or hashes.shape != (facts["rows"], 2):
                 raise ValueError(f"it holds {hashes.dtype} {hashes.shape}")
         except (OSError, KeyError, ValueError, TypeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
@@ -107,14 +107,14 @@ class FittedRows:
 def _hashes_of(rows: Any) -> NDArray[np.uint64]:
     """Return the hashes of each row in their order; both are 0 where a prompt is blank."""
     rows = rows if hasattr(rows, "__getitem__") else list(rows)
-    found = np.zeros((len(prompts := read_prompts(rows)), 2), np.uint64)
+    hashes = np.zeros((len(prompts := read_prompts(rows)), 2), np.uint64)
     for place, (prompt, name) in enumerate(zip(prompts, read_ids(rows), strict=True)):
         text = normalise(prompt)
         if text:
             lasting = name if name is not None and _LASTING.fullmatch(name) else None
             named = 0 if lasting is None else _hash_of(f"{lasting}\0{text}")
-            found[place] = _hash_of(text), named
-    return found
+            hashes[place] = _hash_of(text), named
+    return hashes
 
 
 def _hash_of(text: str) -> int:

@@ -47,10 +47,10 @@ class Saved(ABC):
         'pqpp-v1.0'
         """
         recipe = self.details.get("recipe") or {}
-        told = [self.details.get("data"), *(recipe.get(k) for k in ("dataset", "dataset_config"))]
-        words = " ".join(one for one in [*told, recipe.get("subset")] if isinstance(one, str))
-        found = re.findall(r"(?<![\w/-])pqpp(?:-v1\.0)?(?![\w/-])", words)
-        return max(found, key=len, default=None)
+        texts = [self.details.get("data"), *(recipe.get(k) for k in ("dataset", "dataset_config"))]
+        words = " ".join(text for text in [*texts, recipe.get("subset")] if isinstance(text, str))
+        names = re.findall(r"(?<![\w/-])pqpp(?:-v1\.0)?(?![\w/-])", words)
+        return max(names, key=len, default=None)
 
     @property
     def fitted_on(self) -> str | None:
@@ -60,10 +60,10 @@ class Saved(ABC):
         >>> Predictor.from_pretrained("static-train").fitted_on
         'train'
         """
-        told = self.details.get("data")
-        found = re.search(r", split (.+)", told) if isinstance(told, str) else None
+        data = self.details.get("data")
+        match = re.search(r", split (.+)", data) if isinstance(data, str) else None
         recipe = self.details.get("recipe") or {}
-        split = found[1] if found else recipe.get("train_split")
+        split = match[1] if match else recipe.get("train_split")
         return re.sub(r" *\+ *", " + ", split) if isinstance(split, str) else None
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
@@ -112,6 +112,6 @@ class Saved(ABC):
                 beside it that holds this predictor.
         """
         config, tensors = self._state()
-        told, files = self.record.to_files()
-        full = {**config, **told, "predictor_type": self.name, "targets": list(self.targets)}
+        facts, files = self.record.to_files()
+        full = {**config, **facts, "predictor_type": self.name, "targets": list(self.targets)}
         return write_checkpoint(folder, full, tensors, self.card(), {**self._files(), **files})

@@ -81,8 +81,8 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         table = _of_source(table, recipe.source, split)
     if split == recipe.train_split and recipe.max_train_rows is not None:
         table = table.select(range(min(len(table), recipe.max_train_rows)))
-    told = targets_of(table.features)
-    recipe.targets = recipe.targets or list(sort_targets(told))
+    known = targets_of(table.features)
+    recipe.targets = recipe.targets or list(sort_targets(known))
     if not recipe.targets:
         raise RecipeError(
             f"{recipe.dataset} tells of no target, and has no column called like one; name its "
@@ -94,25 +94,25 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
             f"{recipe.dataset} ({split}) has no column {', '.join(missing)}; it has "
             f"{', '.join(table.column_names)}"
         )
-    limits = {name: one.limits for name, one in told.items() if one.limits}
+    limits = {name: target.limits for name, target in known.items() if target.limits}
     targets = _targets(table, recipe.targets, split, limits)
     return Rows(_prompts(table, split), targets, table, _own_limits(recipe, targets, limits))
 
 
-def _own_limits(recipe: PredictorRecipe, values: NDArray[np.float64], told: Limits) -> dict:
+def _own_limits(recipe: PredictorRecipe, values: NDArray[np.float64], known: Limits) -> dict:
     """Return the limits of targets whose measure has none."""
-    found = {}
+    own_limits = {}
     for column, name in enumerate(recipe.targets):
         measure = measure_of(name)
         if measure is None or measure.transform == "observed":
-            low, high = told.get(name) or (
+            low, high = known.get(name) or (
                 float(np.nanmin(values[:, column])),
                 float(np.nanmax(values[:, column])),
             )
             if low == high:
                 raise RecipeError(f"{name} is {low:g} in every row; nothing can be learned")
-            found[name] = (low, high)
-    return found
+            own_limits[name] = (low, high)
+    return own_limits
 
 
 def image_options(recipe: PredictorRecipe) -> dict[str, str]:
@@ -154,20 +154,20 @@ def _of_source(table: Any, source: str, split: str) -> Any:
         raise RecipeError(
             f"`source` is {source!r}; {split} has {', '.join(dict.fromkeys(sources))}"
         )
-    return table.select([index for index, one in enumerate(sources) if one == source])
+    return table.select([index for index, other in enumerate(sources) if other == source])
 
 
-def _targets(table: Any, names: Sequence[str], split: str, told: Limits) -> NDArray[np.float64]:
+def _targets(table: Any, names: Sequence[str], split: str, known: Limits) -> NDArray[np.float64]:
     values = np.column_stack([_numbers(table, name, split) for name in names])
-    low, high = target_limits(names, told)
+    low, high = target_limits(names, known)
     for column, name in enumerate(names):
-        one = values[:, column]
-        if np.isnan(one).all():
+        scores = values[:, column]
+        if np.isnan(scores).all():
             raise RecipeError(f"no row of {split} has a value of {name}; leave the target out")
-        if (one < low[column]).any() or (one > high[column]).any():
+        if (scores < low[column]).any() or (scores > high[column]).any():
             raise RecipeError(
-                f"{name} in {split} lies in {np.nanmin(one):g} .. {np.nanmax(one):g}; allowed is "
-                f"{low[column]:g} .. {high[column]:g}"
+                f"{name} in {split} lies in {np.nanmin(scores):g} .. {np.nanmax(scores):g}; "
+                f"allowed is {low[column]:g} .. {high[column]:g}"
             )
     return values
 
@@ -211,13 +211,13 @@ def correlations(
     """
     from pqpp_metrics.functional import qpp_values
 
-    values = {kind: np.nan_to_num(one) for kind, one in qpp_values(predicted, true).items()}
-    found = {
+    values = {kind: np.nan_to_num(row) for kind, row in qpp_values(predicted, true).items()}
+    figures = {
         f"{target}_{kind}": float(values[kind][column])
         for column, target in enumerate(targets)
         for kind in values
     }
-    return found | {kind: float(one.mean()) for kind, one in values.items()}
+    return figures | {kind: float(row.mean()) for kind, row in values.items()}
 
 
 def scaled_correlations(

@@ -47,15 +47,15 @@ def grid_search(recipe: Trained, train_one: Callable[[Trained], Progress]) -> li
 def _cell(recipe, folder, rate, decay, train_one, state) -> dict[str, Any]:
     settings = {"learning_rate": rate, "weight_decay": decay}
     place = _folder_of(folder, settings)
-    one = dataclasses.replace(
+    cell = dataclasses.replace(
         recipe, **settings, output_dir=str(place), grid=False, resume=True, push_to_hub=False
     )
-    identity = parse_json(json.dumps(one.deciding()))
+    identity = parse_json(json.dumps(cell.deciding()))
     if (place / RESULT).is_file():
         known = read_json(place / RESULT)
         if known["recipe"] == identity:
             return {**settings, **known["metrics"]}
-    metrics = train_one(one).best or {}
+    metrics = train_one(cell).best or {}
     if state.is_main_process:
         content = json.dumps({"recipe": identity, "metrics": metrics})
         write_whole(place / RESULT, content)

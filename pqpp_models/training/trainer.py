@@ -39,7 +39,7 @@ def train_by_recipe(
     training = read(recipe, recipe.train_split)
     validation = read(recipe, recipe.validation_split)
     if recipe.grid:
-        grid_search(recipe, lambda one: train_one(one, training, validation))
+        grid_search(recipe, lambda cell: train_one(cell, training, validation))
     else:
         train_one(recipe, training, validation)
 

@@ -104,7 +104,7 @@ def test_a_second_training_is_kept_out_of_the_folder(script, recipe, monkeypatch
         seen.append(sorted(path.name for path in Path(recipe.output_dir).iterdir()))
         return {"pearson": 0.5, "kendall": 0.5}
 
-    monkeypatch.setattr(script, "correlations", second)
+    monkeypatch.setattr(script, "scaled_correlations", second)
     recipe.epochs = 1
     run(script, recipe)
     assert seen == [[".training.lock"]]
@@ -160,7 +160,7 @@ def test_trackers_that_are_not_there_are_told_before_the_training(script, recipe
 def test_early_stopping_keeps_the_best_epoch(script, recipe):
     recipe.epochs, recipe.early_stopping_patience = 30, 2
     scores = iter([0.1, 0.3, 0.2, 0.25, 0.4])
-    script.correlations = lambda *_: dict.fromkeys(("pearson", "kendall"), next(scores))
+    script.scaled_correlations = lambda *_: dict.fromkeys(("pearson", "kendall"), next(scores))
     progress = run(script, recipe)
     assert (progress.epoch, progress.best_epoch) == (4, 1)
 
