@@ -1,0 +1,79 @@
+"""The numbers of things in a prompt, of any size, in digits and in words."""
+
+from __future__ import annotations
+
+import re
+
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_SMALL = {word: number for number, word in enumerate(_UNITS.split())}
+_SMALL |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
+_LARGE = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+_FEW = {"pair": 2, "couple": 2, "trio": 3}
+_TOKEN = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d,])|[^\W_]+(?:[:.]\d+)*")
+_MOST_DIGITS = 30
+
+
+def numbers_in(text: str) -> tuple[int, ...]:
+    """Return the numbers of a text in order; what stands in quotation marks is to be left out.
+
+    ``one`` counts before a thing, not in "one of the dogs"; times, years of a decade, ordinals and
+    fractions are no numbers of things.
+
+    >>> numbers_in("one hundred and one dogs, 1,000 cats, a dozen eggs and a pair of shoes")
+    (101, 1000, 12, 2)
+    """
+    tokens = _TOKEN.findall(text.lower())
+    numbers: list[int] = []
+    at = 0
+    while at < len(tokens):
+        number, used = _number_at(tokens, at)
+        if number is not None:
+            numbers.append(number)
+        at += used
+    return tuple(numbers)
+
+
+def _number_at(tokens: list[str], at: int) -> tuple[int | None, int]:
+    """Return the number that begins at a token, None where none does, and how many it takes."""
+    token = tokens[at]
+    digits = token.replace(",", "")
+    if digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS:
+        large = tokens[at + 1] if at + 1 < len(tokens) else ""
+        return (int(digits) * _LARGE[large], 2) if large in _LARGE else (int(digits), 1)
+    if token in _FEW:
+        return _FEW[token], 1
+    if token in _LARGE and at and tokens[at - 1] in ("a", "the"):
+        return _LARGE[token], 1
+    if token not in _SMALL or (token == "one" and tokens[at + 1 : at + 2] in ([], ["of"])):
+        return None, 1
+    return _spelled(tokens, at)
+
+
+def _spelled(tokens: list[str], at: int) -> tuple[int, int]:
+    """Read a number in words: "two hundred and twenty five"."""
+    total = part = 0
+    place = at
+    while place < len(tokens):
+        word = tokens[place]
+        follows = tokens[place + 1] if place + 1 < len(tokens) else ""
+        if word in _SMALL and _fits(part, _SMALL[word], place == at):
+            part += _SMALL[word]
+        elif word in _LARGE and place > at:
+            part *= _LARGE[word]
+            if _LARGE[word] >= 1000:
+                total, part = total + part, 0
+        elif word != "and" or follows not in _SMALL or (total + part) < 100 or (total + part) % 100:
+            break
+        place += 1
+    return total + part, place - at
+
+
+def _fits(part: int, number: int, is_first: bool) -> bool:
+    """Tell whether a word goes on with a number: twenty five and not twenty thirty."""
+    if is_first or (part == 0 and number > 0):
+        return True
+    return number > 0 and (part % 100 == 0 or (number < 10 and part % 10 == 0 and part % 100 >= 20))

@@ -1,0 +1,140 @@
+"""What a prompt shows, apart from how it is typed: content, and facts about the rest.
+
+People type prompts in the dialects of their programs: weights and networks of web interfaces,
+flags of Midjourney, markdown, requests, tails of quality. None of it stands in the captions and
+prompts that predictors learn from, so a network reads the content alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+from pqpp_backbones.prompt import midjourney, prose, tails, web_ui
+from pqpp_backbones.prompt.numbers import numbers_in
+from pqpp_backbones.prompt.quoted import QUOTED, quoted_texts, without_wrapping
+
+KINDS = (
+    "command", "request", "settings", "flag", "url", "extra network", "wildcard", "weight", "tag",
+    "markdown", "quotes", "quality", "style", "repetition",
+)  # fmt: skip
+"""What a reader takes away, by kind."""
+
+_SIGN = re.compile(
+    r"[\"'`“„«‘”»「『《*_#>\[\](){}<|~+\\]|--|[—–]|::|://|www\.|/imagine|:|\n|\b(?:AND|BREAK)\b"
+    r"|^\s*(?:[-•]|\d{1,2}[.)])\s"
+)
+_REPEATED = re.compile(r"(?<![\w'-])([^\W\d_]+)(?:[\s,]+\1(?![\w'-])){2,}", re.IGNORECASE)
+_STAND_IN = "\ue010{}\ue011"
+_STOOD_IN = re.compile("\ue010(\\d+)\ue011")
+_BLANKS = re.compile(r"\s+")
+_LOOSE = re.compile(r"\s+([,.;])|([,;])(?:\s*[,;])+")
+_MOST_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read in a prompt.
+
+    Attributes:
+        prompt: as it was typed.
+        content: what the picture shall show, in the words of the prompt. Where nothing but syntax
+            is there, the prompt itself.
+        taken: what was taken away, pairs of a kind of `KINDS` and the text, in that order.
+        unwanted: what the picture shall not show by a negative prompt, ``--no``, a negative weight,
+            or a tail like "no watermark". Negation in the content, "a street with no cars", is not
+            here.
+    """
+
+    prompt: str
+    content: str
+    taken: tuple[tuple[str, str], ...] = ()
+    unwanted: tuple[str, ...] = ()
+
+    @cached_property
+    def quoted(self) -> tuple[str, ...]:
+        """The texts in quotation marks: what shall be written on the picture."""
+        return quoted_texts(self.content)
+
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of things, in order; those inside quotation marks are text."""
+        return numbers_in(QUOTED.sub(" ", self.content))
+
+
+def read_prompt(prompt: str) -> Reading:
+    """Return a prompt's content, and what was taken away.
+
+    Args:
+        prompt: as typed. Of more than 20,000 characters the first ones are read.
+
+    >>> reading = read_prompt("(masterpiece:1.3), three cats on a mat, 4k --ar 16:9 --no dogs")
+    >>> reading.content, reading.numbers, reading.unwanted
+    ('three cats on a mat', (3,), ('dogs',))
+    >>> [kind for kind, _ in reading.taken]
+    ['flag', 'flag', 'weight', 'quality', 'quality']
+    """
+    text = prompt[:_MOST_CHARACTERS]
+    taken: dict[str, list[str]] = defaultdict(list)
+    unwanted: list[str] = []
+    if _SIGN.search(text):
+        text = _without_frame(text, taken, unwanted)
+        text, quotations = _stand_ins(text)
+        text = _without_syntax(text, taken, unwanted)
+    else:
+        quotations = []
+    text = prose.take_request(text, taken)
+    text = tails.take_tails(text, taken, unwanted)
+    text = _without_repetition(text, taken)
+    text = _STOOD_IN.sub(lambda match: quotations[int(match[1])], text)
+    if not (taken or unwanted):
+        return Reading(prompt, prompt.strip() and prompt)
+    content = _LOOSE.sub(r"\1\2", _BLANKS.sub(" ", text)).strip(" ,;|")
+    if not any(letter.isalnum() for letter in content):
+        return Reading(prompt, prompt)
+    pairs = tuple((kind, piece) for kind in KINDS for piece in taken[kind])
+    return Reading(prompt, content, pairs, tuple(unwanted))
+
+
+def _without_frame(text: str, taken: dict[str, list[str]], unwanted: list[str]) -> str:
+    """Take away what stands around a whole prompt."""
+    text = web_ui.take_settings(text, taken, unwanted)
+    text = midjourney.take_command(text, taken)
+    text = midjourney.take_flags(text, taken, unwanted)
+    bare = without_wrapping(text)
+    if bare != text.strip():
+        taken["quotes"].append(text.strip())
+    return bare
+
+
+def _without_syntax(text: str, taken: dict[str, list[str]], unwanted: list[str]) -> str:
+    """Take away marks inside a prompt; the words that they mark stay."""
+    text = web_ui.take_networks(text, taken)
+    text = prose.take_markdown(text, taken)
+    text = midjourney.take_addresses(text, taken)
+    text = midjourney.take_parts(text, taken, unwanted)
+    text = web_ui.take_weights(text, taken)
+    return web_ui.read_tags(text, taken)
+
+
+def _stand_ins(text: str) -> tuple[str, list[str]]:
+    """Put a stand-in for each quotation, whose text is drawn as it is."""
+    quotations: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        quotations.append(match[0])
+        return _STAND_IN.format(len(quotations) - 1)
+
+    return QUOTED.sub(take, text), quotations
+
+
+def _without_repetition(text: str, taken: dict[str, list[str]]) -> str:
+    """Let a word that stands three times in a row stand once."""
+
+    def take(match: re.Match[str]) -> str:
+        taken["repetition"].append(match[0])
+        return match[1]
+
+    return _REPEATED.sub(take, text)

@@ -1,0 +1,110 @@
+"""The syntax of web interfaces to Stable Diffusion: weights, networks, tags, settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_SETTINGS = re.compile(r"(?:^|\s)Steps:\s*\d+\s*,.*$", re.IGNORECASE | re.DOTALL)
+_NEGATIVE = re.compile(r"(?:^|\s)Negative prompt:(.*)$", re.IGNORECASE | re.DOTALL)
+_NETWORK = re.compile(
+    r"<(?:lora|lyco|lycoris|hypernet|ti|embedding)\s*:[^<>]{1,200}>|\bembedding:[\w.-]+", re.I
+)
+_WILDCARD = re.compile(r"__[\w/*-]+?__")
+_TAG = re.compile(r"(?<![\w_])(\d+)\+?(girls?|boys?)(?!\w)")
+_UNDERSCORES = re.compile(r"(?<![\w_])[a-z]{2,}(?:_[a-z]+)+(?![\w_])", re.IGNORECASE)
+_SCORE = re.compile(r"(?<!\w)(?:score_\d(?:_up)?|rating_\w+|source_\w+)(?!\w)\s*,?")
+_ESCAPED = {r"\(": "\ue000", r"\)": "\ue001", r"\[": "\ue002", r"\]": "\ue003"}
+_WEIGHTED = re.compile(r"\(([^()]*[^\W\d_][^()]*?)\s*:\s*-?\d*\.?\d+\s*\)")
+_OPEN_WEIGHTED = re.compile(r"\(([^()]*[^\W\d_][^()]*?):\s*\d*\.\d+\s*$")
+_SIGNED = re.compile(r"\(([^()]*)\)(?:[+-]+|\d\.\d+)(?=[\s,.]|$)")
+_PLUSSES = re.compile(r"(?<=\w\w)\+{2,}(?=[\s,.]|$)")
+_DOUBLED = re.compile(r"\(\(([^()]*)\)\)")
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_JOINED = re.compile(r"\s*(?::\s*\d*\.?\d+)?\s+(?:AND|BREAK)\s+|^BREAK\s+|\s+BREAK$")
+_LAST_WEIGHT = re.compile(r"\s:\d*\.?\d+\s*$")
+_MOST_NESTED = 40
+
+
+def take_settings(text: str, taken: dict[str, list[str]], unwanted: list[str]) -> str:
+    """Take away what a web interface writes below a prompt: a negative prompt and settings."""
+    match = _SETTINGS.search(text)
+    if match and text[: match.start()].strip():
+        taken["settings"].append(match[0].strip())
+        text = text[: match.start()]
+    match = _NEGATIVE.search(text)
+    if match and text[: match.start()].strip():
+        unwanted.extend(part.strip() for part in match[1].split(",") if part.strip())
+        text = text[: match.start()]
+    return text
+
+
+def take_networks(text: str, taken: dict[str, list[str]]) -> str:
+    """Take away names of extra networks and wildcards, and what ranks a picture by tags."""
+    for kind, pattern in (
+        ("extra network", _NETWORK),
+        ("wildcard", _WILDCARD),
+        ("quality", _SCORE),
+    ):
+        taken[kind] += [match[0].strip() for match in pattern.finditer(text)]
+        text = pattern.sub(" ", text)
+    return text
+
+
+def read_tags(text: str, taken: dict[str, list[str]]) -> str:
+    """Write tags as words: ``2girls, long_hair`` as ``2 girls, long hair``."""
+    spaced = _UNDERSCORES.sub(lambda match: match[0].replace("_", " "), _TAG.sub(r"\1 \2", text))
+    if spaced != text:
+        taken["tag"].append(text.strip())
+    return spaced
+
+
+def take_weights(text: str, taken: dict[str, list[str]]) -> str:
+    """Take away marks of weight and schedules; of alternatives the first stays.
+
+    Single round brackets are an aside in prose: they stay, unless another mark is there.
+    """
+    plain = text
+    for mark, stand_in in _ESCAPED.items():
+        plain = plain.replace(mark, stand_in)
+    # Where all is in capitals, AND is a word.
+    if 2 * sum(map(str.islower, plain)) > sum(map(str.isalpha, plain)):
+        plain = _JOINED.sub(", ", plain)
+    plain = _LAST_WEIGHT.sub("", plain) if plain != text else plain
+    for pattern, inner in ((_BRACKETS, _scheduled), (_BRACES, _first)):
+        plain = _inside_out(pattern, plain, inner)
+    for _ in range(_MOST_NESTED):
+        before = plain
+        for pattern in (_WEIGHTED, _SIGNED, _DOUBLED):
+            plain = pattern.sub(r"\1", plain)
+        if plain == before:
+            break
+    plain = _PLUSSES.sub("", _OPEN_WEIGHTED.sub(r"\1", plain))
+    if plain != text or abs(plain.count("(") - plain.count(")")) > 1:
+        plain = plain.replace("(", "").replace(")", "")
+    if plain == text:
+        return text
+    for mark, stand_in in _ESCAPED.items():
+        plain = plain.replace(stand_in, mark[1])
+    taken["weight"].append(text.strip())
+    return plain
+
+
+def _inside_out(pattern: re.Pattern[str], text: str, inner: Callable[[str], str]) -> str:
+    for _ in range(_MOST_NESTED):
+        text, count = pattern.subn(lambda match: inner(match[1]), text)
+        if not count:
+            break
+    return text
+
+
+def _scheduled(inner: str) -> str:
+    """Return what a schedule begins with: ``cat`` of ``[cat:dog:0.5]`` and of ``[cat|dog]``."""
+    first = inner.split("|")[0]
+    match = re.fullmatch(r"(.*?):(?:.*:)?\s*\d*\.?\d+\s*", first)
+    return match[1] if match else first
+
+
+def _first(inner: str) -> str:
+    return re.split(r"[|,]", inner)[0]

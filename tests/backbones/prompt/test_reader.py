@@ -1,0 +1,34 @@
+"""The reader against prompts as people type them, which were written before it."""
+
+import json
+import pathlib
+
+import pytest
+
+from pqpp_backbones.prompt.reader import KINDS, read_prompt
+from pqpp_datasets.prompt_text import normalise
+
+DIALECTS = pathlib.Path(__file__).parent / "dialects"
+CASES = [
+    json.loads(line)
+    for path in sorted(DIALECTS.glob("*.jsonl"))
+    for line in path.read_text(encoding="utf-8").splitlines()
+]
+
+
+def test_there_are_cases_of_each_dialect():
+    assert len(CASES) >= 240
+    assert {path.stem for path in DIALECTS.glob("*.jsonl")} == {"midjourney", "prose", "web_ui"}
+    assert {kind for case in CASES for kind in case["taken"]} == set(KINDS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["prompt"][:40].replace("\n", " "))
+def test_a_prompt_is_read_as_its_case_says(case):
+    reading = read_prompt(case["prompt"])
+    assert normalise(reading.content) == case["content"]
+    assert {kind for kind, _ in reading.taken} == set(case["taken"])
+    assert [text.lower() for text in reading.unwanted] == case.get("unwanted", [])
+    if "numbers" in case:
+        assert list(reading.numbers) == case["numbers"]
+    if "quoted" in case:
+        assert list(reading.quoted) == case["quoted"]
