@@ -10,7 +10,7 @@ with script_imports("train_bert"):
     import torch
 
     from pqpp_backbones.encoder.encoding import as_batch, score
-    from pqpp_backbones.encoder.normaliser import CURRENT, normalise
+    from pqpp_backbones.encoder.normaliser import CURRENT, content
     from pqpp_backbones.encoder.tokens import encode, length_sorted
     from pqpp_backbones.pretrained import load_tokenizer
     from pqpp_backbones.training.loop import Task, make_accelerator, predict_in_parts
@@ -66,7 +66,7 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
     tokenizer = load_tokenizer(recipe.model)
     pad_id = tokenizer.pad_token_id or 0
     encoded, held_out = (
-        encode(tokenizer, [normalise(prompt) for prompt in rows.prompts], recipe.max_length)
+        encode(tokenizer, [content(prompt) for prompt in rows.prompts], recipe.max_length)
         for rows in (training, validation)
     )
     batches = length_sorted([len(ids) for ids in held_out], recipe.batch_size)

@@ -1,4 +1,4 @@
-"""One spelling of a prompt, so that how it is typed never changes what is predicted.
+"""What a text predictor reads of a prompt, so that how it is typed never changes what is predicted.
 
 A checkpoint's configuration names its normaliser; a text predictor normalises in training and in
 prediction by the same one. A checkpoint of an older release names none and reads prompts as typed.
@@ -8,19 +8,30 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.prompt.reader import read_prompt
 from pqpp_datasets.prompt_text import normalise
 
 KEY = "normaliser"
 """What a checkpoint's configuration calls it."""
 
 
+def content(prompt: str) -> str:
+    """Return what a prompt shows, without syntax and tails, in one spelling.
+
+    >>> content("A (RED:1.2) cat, 4k --ar 16:9")
+    'a red cat'
+    """
+    return normalise(read_prompt(prompt).content)
+
+
 NORMALISERS: Mapping[str, Callable[[str], str]] = {
     "as_typed": str,
     "case_blanks_ending": normalise,
+    "content": content,
 }
 """The normalisers by the name that a configuration has."""
 
-CURRENT = "case_blanks_ending"
+CURRENT = "content"
 """The one of predictors that are trained from now on."""
 
 

@@ -6,21 +6,23 @@ import re
 
 _PAIRS: tuple[str, ...] = tuple(re.findall("..", '""“”„“„”””«»»«「」『』《》'))
 _MOST = 400
-_PATTERNS = [
-    rf"{re.escape(o)}([^{re.escape(o + c)}\n]{{1,{_MOST}}}){re.escape(c)}" for o, c in _PAIRS
-]
+
+
+def _between(pair: str, length: str) -> str:
+    """Return the pattern of a text between two marks."""
+    return rf"{re.escape(pair[0])}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
+
+
 # An apostrophe opens a quotation after a blank, and closes it before one or a mark: the dog's bowl
 # holds none.
 _SINGLE = [
     rf"(?<!\w)'(?=\S)([^'\n]{{1,{_MOST}}}(?:(?<=\w)'(?=\w)[^'\n]{{1,{_MOST}}}){{0,8}})(?<=\S)'(?!\w)",
     rf"(?<!\w)‘(?=\S)([^‘\n]{{1,{_MOST}}}?)’(?!\w)",
 ]
-QUOTED = re.compile("|".join((*_PATTERNS, *_SINGLE)))
+QUOTED = re.compile("|".join([*(_between(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
 """A quotation: its marks and, in the one group that matched, its text."""
 _WRAPPED = re.compile(
-    "|".join(
-        rf"{re.escape(o)}([^{re.escape(o + c)}]+){re.escape(c)}" for o, c in (*_PAIRS, "‘’", "``")
-    )
+    "|".join(_between(pair, "+") for pair in [*_PAIRS, "‘’", "``"])
     + r"|'(?=\S)([^\n]+)'|```([^`]+)```"
 )
 _DOUBLED = re.compile(r"([\"'`])\1(?=\S)([^\"`]+)\1\1")

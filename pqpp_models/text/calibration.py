@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG
-from pqpp_backbones.encoder.normaliser import KEY, normalise
+from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, normalise
 from pqpp_backbones.errors import CheckpointError
 from pqpp_hub.card import render_card
 from pqpp_models.errors import UnknownTargetError
@@ -163,6 +163,7 @@ class CalibratedPredictor(Predictor):
         known_words: tells what is plain English; None takes all for that.
         instruction_model: what a checkpoint from before did with prompts unlike captions.
         tables: counts of the words of the collection, which `instruction_model` reads.
+        normaliser: the name of what brings prompts into what it reads, in training as here.
         details: what the configuration tells beside: how it was trained and what it scores.
     """
 
@@ -170,13 +171,22 @@ class CalibratedPredictor(Predictor):
     known_words: KnownWords | None = None
     instruction_model: InstructionModel | None = None
     tables: WordTables = field(init=False)
+    normaliser: str = "as_typed"
     details: dict[str, Any] = field(default_factory=dict)
 
     supervised = True
 
     @abstractmethod
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return the standardised scores of all targets, and the distances."""
+        """Return the standardised scores of all targets, and the distances.
+
+        Args:
+            prompts: what `texts_of` gave of them.
+        """
+
+    def texts_of(self, prompts: Sequence[str]) -> list[str]:
+        """Return what this predictor reads of prompts as they were typed."""
+        return [NORMALISERS[self.normaliser](prompt) for prompt in prompts]
 
     @property
     def far_means(self) -> str:
@@ -205,15 +215,16 @@ class CalibratedPredictor(Predictor):
 
     def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
         columns = [self.targets.index(target) for target in targets]
-        scores, distance = self.raw_scores(prompts)
+        texts = self.texts_of(prompts)
+        scores, distance = self.raw_scores(texts)
         if "far" in self.calibration:
             uncertain = self._measure_as_before(prompts, scores, distance, columns)
         else:
             fitted = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
-            values, deviations = predicted(scores[:, columns], prompts, distance, fitted)
-            known = np.ones(len(prompts))
+            values, deviations = predicted(scores[:, columns], texts, distance, fitted)
+            known = np.ones(len(texts))
             if self.known_words is not None:
-                known = self.known_words.weights(prompts)
+                known = self.known_words.weights(texts)
             mixed = mixed_with_prior(values, deviations, known, fitted)
             uncertain = Uncertain(*mixed, distance, known == 0)
         return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))

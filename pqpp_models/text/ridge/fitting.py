@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_backbones.encoder.normaliser import content
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.names import how_many
 from pqpp_metrics.functional.qpp_report import qpp_values
@@ -230,7 +230,7 @@ def _one_row_a_prompt(
         )
     if np.isinf(values).any():
         raise PredictorError("`scores` holds infinite values; leave such rows out")
-    texts = [normalise(prompt) for prompt in prompts]
+    texts = [content(prompt) for prompt in prompts]
     scored = np.asarray((~np.isnan(values)).any(axis=1))
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
     places = {text: place for place, text in enumerate(dict.fromkeys(texts[row] for row in rows))}

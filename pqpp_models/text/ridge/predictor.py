@@ -6,7 +6,7 @@ It is linear in the network's layers, the features of difficulty, and hashed wor
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, Tensors, check_tensors
-from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_backbones.encoder.normaliser import CURRENT, KEY, read_normaliser
 from pqpp_backbones.errors import CheckpointError
 from pqpp_hub.card import render_card
 from pqpp_models import registry
@@ -134,6 +134,7 @@ class RidgePredictor(CalibratedPredictor):
     intercept: Singles
     references: NDArray[np.int8]
     limits: Mapping[str, tuple[float, float]]
+    normaliser: str = field(default=CURRENT, kw_only=True)
 
     name = "ridge"
     made_by = "pqpp fit DATASET --targets NAME --output DIR"
@@ -147,13 +148,12 @@ class RidgePredictor(CalibratedPredictor):
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in."""
-        return self.encoder.embed([normalise(prompt) for prompt in self.read_rows(rows)])
+        return self.encoder.embed(self.texts_of(self.read_rows(rows)))
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the standardised scores of all targets, and the distances."""
-        texts = [normalise(prompt) for prompt in prompts]
-        points, blocks = measure(self.encoder, texts)
-        rows = np.hstack([hashed_words(texts), self.standardisation(np.hstack(blocks))])
+        points, blocks = measure(self.encoder, prompts)
+        rows = np.hstack([hashed_words(prompts), self.standardisation(np.hstack(blocks))])
         return rows @ self.weights + self.intercept, distance_to_nearest(points, self._points)
 
     def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
@@ -171,6 +171,7 @@ class RidgePredictor(CalibratedPredictor):
         names = {"predictor_type": self.encoder.name, "targets": list(self.encoder.targets)}
         config = {
             **self.details,
+            KEY: self.normaliser,
             "limits": [list(pair) for pair in self.limits.values()],
             "encoder": {**names, **encoder},
         }
@@ -217,6 +218,8 @@ class RidgePredictor(CalibratedPredictor):
             tensors["intercept"],
             tensors["references"],
             limits,
+            # Heads of older releases do not name it.
+            normaliser=read_normaliser(folder, {KEY: "case_blanks_ending", **config}),
             **read_calibrated(config, tensors, "limits", "encoder"),
         )
 

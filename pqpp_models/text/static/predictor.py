@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, Tensors, check_tensors
-from pqpp_backbones.encoder.normaliser import CURRENT, NORMALISERS, read_normaliser
+from pqpp_backbones.encoder.normaliser import CURRENT, read_normaliser
 from pqpp_backbones.encoder.normaliser import KEY as NORMALISER
 from pqpp_backbones.errors import CheckpointError
 from pqpp_models import registry
@@ -46,7 +46,6 @@ class StaticPredictor(CalibratedPredictor):
         references: int8 points of the training prompts, for the distance.
         tables: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
-        normaliser: the name of what brings prompts into one spelling.
 
     >>> predictor = StaticPredictor.from_shipped("static")
     >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
@@ -58,7 +57,7 @@ class StaticPredictor(CalibratedPredictor):
     references: NDArray[np.int8]
     tables: WordTables = field(kw_only=True)
     targets: tuple[str, ...] = TARGETS
-    normaliser: str = CURRENT
+    normaliser: str = field(default=CURRENT, kw_only=True)
 
     name = "static"
     chunk_size = 1024
@@ -73,7 +72,7 @@ class StaticPredictor(CalibratedPredictor):
         >>> StaticPredictor.from_shipped("static").embed(["A man riding a wave."]).shape
         (1, 64)
         """
-        return self.network(self._encode(self.read_rows(rows)))[1]
+        return self.network(self._encode(self.texts_of(self.read_rows(rows))))[1]
 
     def represent(self, rows: Any) -> tuple[Singles, ...]:
         """Return what a head for other targets can be fitted to.
@@ -85,16 +84,15 @@ class StaticPredictor(CalibratedPredictor):
         >>> points.shape, vectors.shape, hidden.shape
         ((1, 64), (1, 96), (1, 256))
         """
-        return self.network.layers(self._encode(self.read_rows(rows)))[1:]
+        return self.network.layers(self._encode(self.texts_of(self.read_rows(rows))))[1:]
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the standardised scores of all targets, and the distances."""
         scores, points = self.network(self._encode(prompts))
         return scores.astype(np.float64), distance_to_nearest(points, self._points)
 
-    def _encode(self, prompts: Sequence[str]) -> list[list[int]]:
-        normalise = NORMALISERS[self.normaliser]
-        return [self.tokens.encode(normalise(prompt)) for prompt in prompts]
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self.tokens.encode(text) for text in texts]
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         weights = {k: array.astype(np.float16) for k, array in self.network.weights.items()}
@@ -132,7 +130,7 @@ class StaticPredictor(CalibratedPredictor):
             StaticNetwork(tensors["pieces"], tensors["scales"], unprefixed("network.", tensors)),
             tensors["references"],
             targets,
-            read_normaliser(folder, config),
+            normaliser=read_normaliser(folder, config),
             tables=WordTables(tensors["word_counts"], tensors["word_pairs"], captions),
             instruction_model=InstructionModel(tensors) if "gate.weight" in tensors else None,
             **read_calibrated(config, tensors, "max_pieces", "captions"),

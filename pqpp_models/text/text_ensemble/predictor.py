@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from pqpp_backbones.checkpoint import Tensors
-from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, read_normaliser
+from pqpp_backbones.encoder.normaliser import KEY, read_normaliser
 from pqpp_backbones.foreign import building_within
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
@@ -45,7 +45,6 @@ class TextEnsemblePredictor(CalibratedPredictor):
             its outputs ``tuned_mean`` is taken, and they are multiplied by ``tuned_scale``. The
             rest is as in `CalibratedPredictor`.
         targets: the targets, in the order of the model's first outputs.
-        normaliser: the name of the one that prompts went through in training.
     """
 
     tokenizer: Any
@@ -53,7 +52,6 @@ class TextEnsemblePredictor(CalibratedPredictor):
     tuned: Any
     model: CollectionModel
     targets: tuple[str, ...] = TARGETS
-    normaliser: str = "as_typed"
 
     name = "text_ensemble"
     made_by = "training/train_text_ensemble.py"
@@ -68,12 +66,11 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
     def embed(self, rows: Any) -> Singles:
         """Return the last layer's unit vectors, in which distances are measured."""
-        prompts = self._normalised(self.read_rows(rows))
+        prompts = self.texts_of(self.read_rows(rows))
         return self._last_vectors(self._encode(prompts, [self.model.collection.last]))
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the standardised scores of all targets, and the distances."""
-        prompts = self._normalised(prompts)
         encoded = self._encode(prompts, list(self.model.collection.vectors))
         scores = self.model.predict(prompts, encoded)[:, : len(self.targets)]
         shift, scale = self.calibration["tuned_mean"], self.calibration["tuned_scale"]
@@ -82,9 +79,6 @@ class TextEnsemblePredictor(CalibratedPredictor):
         share = float(self.calibration["share"][0])
         scores[:, places] = (1 - share) * scores[:, places] + share * tuned
         return scores, distance_to_nearest(self._last_vectors(encoded), self._references)
-
-    def _normalised(self, prompts: Sequence[str]) -> list[str]:
-        return [NORMALISERS[self.normaliser](prompt) for prompt in prompts]
 
     def _encode(self, prompts: Sequence[str], layers: Sequence[int]) -> dict[int, Any]:
         from pqpp_backbones.encoder.encoding import layer_means
@@ -142,7 +136,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             tuned,
             CollectionModel.from_tensors(config["collection"], unprefixed("collection.", tensors)),
             read_targets(folder, config),
-            read_normaliser(folder, config),
+            normaliser=read_normaliser(folder, config),
             instruction_model=InstructionModel(instructions) if instructions else None,
             **read_calibrated(config, tensors, *_OWN, also=_OF_TUNED),
         )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from pqpp_backbones.encoder.normaliser import CURRENT, normalise
+from pqpp_backbones.encoder.normaliser import CURRENT, content
 from pqpp_backbones.encoder.pretrained import allowed_length, word_pieces_of
 from pqpp_backbones.training.number_format import number_format
 from pqpp_files.full_disk import require_room
@@ -87,7 +87,8 @@ def train_ensemble(
     calibration = calibrate_targets(left_out, train.targets, train.prompts, distance)
     calibration["share"] = np.array([recipe.tuned.share], np.float32)
     predictor = TextEnsemblePredictor(
-        *(data.tokenizer, data.encoder, tuned, fitted.model, tuple(recipe.targets), CURRENT),
+        *(data.tokenizer, data.encoder, tuned, fitted.model, tuple(recipe.targets)),
+        normaliser=CURRENT,
         calibration=calibration | _tuned_scale(data, fitted, tuned, columns),
         known_words=KnownWords.fit(texts, data.tokenizer.get_vocab()),
     )
@@ -141,7 +142,7 @@ class StaticData(TextData):
         names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
         if recipe.made_up:
             unscored += made_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
-        self.others = [normalise(text) for text in unscored]
+        self.others = [content(text) for text in unscored]
         self.judged = judged_in(self.sources)
         self.texts = [*self.train.prompts, *self.captions, *self.judged, *self.others]
         self.size = len(self.train) + len(self.captions)
@@ -242,7 +243,7 @@ class StaticBuilds:
         places = {text: data.size + at for at, text in enumerate(data.judged)}
         share = recipe.student.true_share
         for study in sources.values():
-            rows = [places[normalise(prompt)] for prompt in study.prompts]
+            rows = [places[content(prompt)] for prompt in study.prompts]
             true = gaussian(relative_ranks(study.scores))
             goals[rows] = share * true + (1 - share) * goals[rows]
         return goals
@@ -322,4 +323,4 @@ class StaticBuilds:
 
 def judged_in(sources: Studies) -> list[str]:
     """Return the prompts of some studies, normalised."""
-    return [normalise(prompt) for study in sources.values() for prompt in study.prompts]
+    return [content(prompt) for study in sources.values() for prompt in study.prompts]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_backbones.encoder.encoding import layer_means
-from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.pretrained import check_layers, load_encoder
 from pqpp_backbones.training.number_format import number_format
 from pqpp_files.foreign.arrays import load_arrays
@@ -189,7 +189,7 @@ class TextData:
         self.goals = fitted_values(recipe, self.train)
         known = [*self.train.prompts, *self.validation.prompts]
         assert recipe.captions is not None
-        self.captions = [normalise(text) for text in read_captions(recipe.captions, known)]
+        self.captions = [content(text) for text in read_captions(recipe.captions, known)]
         has_studies = learns_studies or recipe.sources_dir is not None
         self.sources = read_sources(recipe.sources_dir) if has_studies else {}
         self.encoder, self.tokenizer = load_encoder(recipe.model)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_backbones.checkpoint import check_place
-from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import RunOptions
 from pqpp_backbones.training.publish import refuse_finished, versions
@@ -79,7 +79,7 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
             raise RecipeError(f"no prompt of {split} has all targets; name fewer of them")
-        prompts = [normalise(rows.prompts[i]) for i in known]
+        prompts = [content(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
     def describe(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from tqdm.auto import tqdm
 from transformers import PreTrainedModel
 
 from pqpp_backbones.encoder.encoding import as_batch, embed
-from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.tokens import encode
 from pqpp_backbones.training.divergence import Divergence
 from pqpp_backbones.training.number_format import check_number_format, number_format
@@ -268,7 +268,7 @@ def tune_on_sources(
     config.targets, config.target_weights = ["alignment"], None
     model = type(tuned)(config, copy.deepcopy(tuned.backbone))
     _freeze_below(model.backbone, settings.trained_layers)
-    prompts = [normalise(prompt) for source in sources.values() for prompt in source.prompts]
+    prompts = [content(prompt) for source in sources.values() for prompt in source.prompts]
     ranks = [relative_ranks(source.scores) for source in sources.values()]
     labels = np.concatenate(ranks).astype(np.float32)[:, None]
     ends = np.cumsum([len(some) for some in ranks])
@@ -319,7 +319,7 @@ def spaced(start: int, stop: int, most: int) -> NDArray[np.int64]:
 
 def tuned_states(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> Singles:
     """Return what the head of a tuned encoder gets of some prompts, ``(prompts, hidden size)``."""
-    texts = [normalise(prompt) for prompt in prompts]
+    texts = [content(prompt) for prompt in prompts]
     rows = encode(tokenizer, texts, tuned.config.max_length)
     return embed(tuned, rows, tokenizer.pad_token_id or 0, 128)
 
