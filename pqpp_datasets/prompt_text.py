@@ -3,7 +3,8 @@
 import unicodedata
 
 _MOST_CHARACTERS = 2000
-_ENDING = " \t.,;:!?…"
+ENDING = " \t\r\n.,;:!?…"
+"""What may end a prompt without changing it."""
 
 
 def normalise(prompt: str) -> str:
@@ -18,4 +19,4 @@ def normalise(prompt: str) -> str:
     """
     text = unicodedata.normalize("NFKC", prompt).casefold()
     text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
-    return " ".join(text.split())[:_MOST_CHARACTERS].rstrip(_ENDING)
+    return " ".join(text.split())[:_MOST_CHARACTERS].rstrip(ENDING)

@@ -7,7 +7,7 @@ import re
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)\s]*\)")
 _LINK = re.compile(r"\[([^\]]+)\]\((?:https?://|/|#)[^)\s]*\)")
 _STRUCK = re.compile(r"~~[^~]+~~")
-_LINE = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|>\s+|\d{1,2}[.)]\s+)(?=\S)", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*(?:#{1,6}|[-*+•]|>|\d{1,2}[.)])[ \t]+(?=\S)", re.MULTILINE)
 _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3})(?=\S)([^*_\n]+?)(?<=\S)\1(?!\w)")
 _CODE = re.compile(r"`([^`\n]+)`")
 

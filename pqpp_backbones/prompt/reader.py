@@ -8,6 +8,7 @@ prompts that predictors learn from, so a network reads the content alone.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from functools import cached_property
 from pqpp_backbones.prompt import midjourney, prose, tails, web_ui
 from pqpp_backbones.prompt.numbers import numbers_in
 from pqpp_backbones.prompt.quoted import QUOTED, quoted_texts, without_wrapping
+from pqpp_datasets.prompt_text import ENDING
 
 KINDS = (
     "command", "request", "settings", "flag", "url", "extra network", "wildcard", "weight", "tag",
@@ -76,7 +78,7 @@ def read_prompt(prompt: str) -> Reading:
     >>> [kind for kind, _ in reading.taken]
     ['flag', 'flag', 'weight', 'quality', 'quality']
     """
-    text = prompt[:_MOST_CHARACTERS]
+    text = unicodedata.normalize("NFKC", prompt[:_MOST_CHARACTERS]).rstrip(ENDING)
     taken: dict[str, list[str]] = defaultdict(list)
     unwanted: list[str] = []
     if _SIGN.search(text):
@@ -89,7 +91,7 @@ def read_prompt(prompt: str) -> Reading:
     text = tails.take_tails(text, taken, unwanted)
     text = _without_repetition(text, taken)
     text = _STOOD_IN.sub(lambda match: quotations[int(match[1])], text)
-    if not (taken or unwanted):
+    if not (any(taken.values()) or unwanted):
         return Reading(prompt, prompt.strip() and prompt)
     content = _LOOSE.sub(r"\1\2", _BLANKS.sub(" ", text)).strip(" ,;|")
     if not any(letter.isalnum() for letter in content):

@@ -64,7 +64,7 @@ _UNWANTED = re.compile(
 _WITHOUT = re.compile(
     r"\s+without\s+(?:any\s+)?(watermarks?|blur|signatures?|distortions?)\s*$", re.I
 )
-_BETWEEN = re.compile(r"(\s*[,;|\n]+\s*|[.!]+\s+|[.!]+$)")
+_BETWEEN = re.compile(r"(\s*[,;|]+\s*|[.!]+\s+|[.!]+$)")
 _WORD = re.compile(r"[^\s,()\[\]]+")
 
 
@@ -103,7 +103,7 @@ def _kind_of(part: str, is_later: bool) -> str:
         return "quality"
     if set(words) <= _QUALITY | _BESIDE and set(words) & _QUALITY:
         return "quality"
-    if is_later and bare.lower().startswith("in the style of "):
+    if is_later and words[:4] == ["in", "the", "style", "of"]:
         return "style"
     if is_later and _ARTIST.fullmatch(bare) and not set(words) & _NO_NAME:
         return "style"
