@@ -272,6 +272,14 @@ class Predictor(Saved):
         """Whether ``predict_with_uncertainty`` answers."""
         return type(self)._measure is not Predictor._measure
 
+    def taken_from(self, prompt: str) -> str:
+        """Return what was not read of a prompt, by kind: syntax and tails; empty if all was.
+
+        >>> Predictor.from_pretrained("static").taken_from("a cat, 4k --ar 16:9")
+        'flag: --ar 16:9; quality: 4k'
+        """
+        return ""
+
     @property
     def far_means(self) -> str:
         """What ``far`` means, in words.

@@ -55,6 +55,18 @@ class Reading:
     taken: tuple[tuple[str, str], ...] = ()
     unwanted: tuple[str, ...] = ()
 
+    @property
+    def told(self) -> str:
+        """What was taken away, in words; an empty text where nothing was.
+
+        >>> read_prompt("a cat, 4k --ar 16:9 --no dogs").told
+        'flag: --ar 16:9, --no dogs; quality: 4k; unwanted: dogs'
+        """
+        parts: dict[str, list[str]] = defaultdict(list)
+        for kind, text in (*self.taken, *(("unwanted", text) for text in self.unwanted)):
+            parts[kind].append(" ".join(text.split()))
+        return "; ".join(f"{kind}: {', '.join(texts)}" for kind, texts in parts.items())
+
     @cached_property
     def quoted(self) -> tuple[str, ...]:
         """The texts in quotation marks: what shall be written on the picture."""

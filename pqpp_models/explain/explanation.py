@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -71,6 +71,7 @@ class Explanation:
         prediction: The prediction of the prompt; NaN, as all else, for a blank one.
         permutations: How many were sampled; 0 where the values are exact.
         neighbours: The nearest judged prompts, where they were looked up.
+        taken: What the predictor did not read of the prompt, by kind; empty if it read all.
     """
 
     prompt: str
@@ -83,6 +84,7 @@ class Explanation:
     prediction: float
     permutations: int = 0
     neighbours: tuple[Neighbour, ...] = ()
+    taken: str = ""
 
     def as_table(self) -> pd.DataFrame:
         """Return one row a word: ``word``, ``start``, ``end``, ``value`` and ``error``."""
@@ -108,6 +110,7 @@ class Explanation:
             "errors": [_known(error) for error in self.errors],
             "permutations": self.permutations,
             "neighbours": [one._asdict() for one in self.neighbours],
+            "taken": self.taken,
             "note": NOTE,
         }
 
@@ -145,10 +148,11 @@ def explain_prompts(
     spans = [word_spans(text) for text in texts]
     plans = [design(len(some), permutations, seed) if some else None for some in spans]
     values = _values_of(predictor, chosen[0], zip(texts, spans, plans, strict=True))
-    return [
+    explained = (
         _explanation(chosen[0], base, *found)
         for found in zip(texts, spans, plans, values, strict=True)
-    ]
+    )
+    return [replace(found, taken=predictor.taken_from(found.prompt)) for found in explained]
 
 
 def _base_of(predictor: Any, target: str) -> float:

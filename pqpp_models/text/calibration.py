@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG
-from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, normalise
+from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, content, normalise
 from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.prompt.reader import read_prompt
 from pqpp_hub.card import render_card
 from pqpp_models.errors import UnknownTargetError
 from pqpp_models.predictor import Predictor, Uncertain
@@ -187,6 +188,10 @@ class CalibratedPredictor(Predictor):
     def texts_of(self, prompts: Sequence[str]) -> list[str]:
         """Return what this predictor reads of prompts as they were typed."""
         return [NORMALISERS[self.normaliser](prompt) for prompt in prompts]
+
+    def taken_from(self, prompt: str) -> str:
+        """Return what was not read of a prompt, as its reader tells it."""
+        return read_prompt(prompt).told if NORMALISERS[self.normaliser] is content else ""
 
     @property
     def far_means(self) -> str:
