@@ -12,7 +12,7 @@ def _table(style: str, columns: dict, far_means: str) -> str:
 
     from pqpp_files.visible import markdown_cell, visible
 
-    ending, beside = "_deviation", ("prompt", "distance", "far", "taken")
+    ending, beside = "_deviation", ("prompt", "distance", "far", "ignored")
     targets = [name for name in columns if name not in beside and not name.endswith(ending)]
     deviations = [columns.get(target + ending) for target in targets]
     header = [
@@ -37,9 +37,9 @@ def _table(style: str, columns: dict, far_means: str) -> str:
     rows = list(zip(*table, strict=True))
     text = tabulate(rows, header, style, colalign=sides if rows else None, disable_numparse=True)
     notes = [f"far: {far_means}"] if any(far) else []
-    if count := sum(map(bool, columns.get("taken", []))):
+    if count := sum(map(bool, columns.get("ignored", []))):
         of = "1 prompt was" if count == 1 else f"{count} prompts were"
-        notes.append(f"{of} read without syntax and tails; the column `taken` of files tells which")
+        notes.append(f"{of} read without syntax and tails; the column `ignored` of files tells which")
     return "\n\n".join([text, *notes])
 
 

@@ -40,7 +40,7 @@ def predict(
     Returns:
         One row a prompt: `prompt`, the targets, and for a predictor that knows them `distance` to
         what it was trained on, `far`, whether it is not plain English as that was: then the
-        prediction is the average of all prompts, and `taken`, what was not read of a prompt:
+        prediction is the average of all prompts, and `ignored`, what was not read of a prompt:
         syntax like weights and flags, and tails like "4k". Values are in the targets' units: HBPP
         -1 to 2, P@10 and RR 0 to 1, higher is better. A training-free predictor has no units: it
         gives one column `score`, whose direction its `higher` tells. A blank prompt has no
@@ -52,7 +52,7 @@ def predict(
     Example:
         >>> table = predict("A man riding a wave on a surfboard.", "mean_hbpp,mean_p10")
         >>> table.columns.tolist()
-        ['prompt', 'mean_hbpp', 'mean_p10', 'distance', 'far', 'taken']
+        ['prompt', 'mean_hbpp', 'mean_p10', 'distance', 'far', 'ignored']
     """
     import pandas as pd
 
@@ -74,7 +74,7 @@ def predicted_columns(
     Example:
         >>> static = Predictor.from_pretrained("static")
         >>> list(predicted_columns(static, ["A cat."], "mean_rr", uncertainty=True))
-        ['prompt', 'mean_rr', 'mean_rr_deviation', 'distance', 'far', 'taken']
+        ['prompt', 'mean_rr', 'mean_rr_deviation', 'distance', 'far', 'ignored']
     """
     chosen = predictor.columns_for(targets)
     if predictor.one_score:
@@ -88,7 +88,7 @@ def predicted_columns(
         columns |= _by_name([f"{target}_deviation" for target in chosen], found.deviations)
     if sure:
         columns |= {**_by_name(["distance"], found.distance[:, None]), "far": found.far.tolist()}
-        columns["taken"] = [predictor.taken_from(prompt) for prompt in prompts]
+        columns["ignored"] = [predictor.ignored_of(prompt) for prompt in prompts]
     return columns
 
 
@@ -116,7 +116,7 @@ class PredictShard:
         revision: Branch, tag or commit of a predictor on the Hub.
 
     Returns:
-        All columns that came, the predictions as float64, `distance`, `far` and `taken` where the
+        All columns that came, the predictions as float64, `distance`, `far` and `ignored` where the
         predictor knows them, and `error`: why there is none for a row whose prompt is no text or is
         blank. Where a column that came has the name of a new one, those of the predictions end in
         `_predicted`; a column `error` is refused.
@@ -154,7 +154,7 @@ class PredictShard:
 
         texts, errors = cell_texts(table, self.column, "prompt", "name the column of prompts")
         found = predicted_columns(self.loaded, texts, self.targets, self.uncertainty)
-        kinds = {"far": pa.bool_(), "taken": pa.string()}
+        kinds = {"far": pa.bool_(), "ignored": pa.string()}
         added = {
             name: pa.array(values, kinds.get(name, pa.float64()))
             for name, values in found.items()

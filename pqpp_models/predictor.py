@@ -272,10 +272,10 @@ class Predictor(Saved):
         """Whether ``predict_with_uncertainty`` answers."""
         return type(self)._measure is not Predictor._measure
 
-    def taken_from(self, prompt: str) -> str:
+    def ignored_of(self, prompt: str) -> str:
         """Return what was not read of a prompt, by kind: syntax and tails; empty if all was.
 
-        >>> Predictor.from_pretrained("static").taken_from("a cat, 4k --ar 16:9")
+        >>> Predictor.from_pretrained("static").ignored_of("a cat, 4k --ar 16:9")
         'flag: --ar 16:9; quality: 4k'
         """
         return ""

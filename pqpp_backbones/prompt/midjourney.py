@@ -29,20 +29,20 @@ _ADDRESS = re.compile(r"[<(]?(?:https?://|www\.[\w.-]+/)[^\s>)]*[>)]?", re.IGNOR
 _PART = re.compile(r"::\s*(-?\d*\.?\d+)?(?=\s|$|,)")
 
 
-def take_command(text: str, taken: dict[str, list[str]]) -> str:
+def take_command(text: str, ignored: dict[str, list[str]]) -> str:
     """Take away what calls the program: ``/imagine prompt:``."""
     match = _COMMAND.match(text)
     if match is None or match.end() == len(text):
         return text
-    taken["command"].append(match[0].strip())
+    ignored["command"].append(match[0].strip())
     return text[match.end() :]
 
 
-def take_flags(text: str, taken: dict[str, list[str]], unwanted: list[str]) -> str:
+def take_flags(text: str, ignored: dict[str, list[str]], unwanted: list[str]) -> str:
     """Take away flags with their values; what follows ``--no`` goes to what is not wanted."""
 
     def take(match: re.Match[str]) -> str:
-        taken["flag"].append(match[0].strip())
+        ignored["flag"].append(match[0].strip())
         return " "
 
     def take_unwanted(match: re.Match[str]) -> str:
@@ -52,17 +52,17 @@ def take_flags(text: str, taken: dict[str, list[str]], unwanted: list[str]) -> s
     return _FLAG.sub(take, _WITHOUT.sub(take_unwanted, text))
 
 
-def take_addresses(text: str, taken: dict[str, list[str]]) -> str:
+def take_addresses(text: str, ignored: dict[str, list[str]]) -> str:
     """Take away addresses of images and pages."""
 
     def take(match: re.Match[str]) -> str:
-        taken["url"].append(match[0].strip("<>()"))
+        ignored["url"].append(match[0].strip("<>()"))
         return " "
 
     return _ADDRESS.sub(take, text)
 
 
-def take_parts(text: str, taken: dict[str, list[str]], unwanted: list[str]) -> str:
+def take_parts(text: str, ignored: dict[str, list[str]], unwanted: list[str]) -> str:
     """Join parts with weights, ``hot dog::2 stand``; a part of negative weight is not wanted."""
     pieces = _PART.split(text)
     if len(pieces) == 1:
@@ -71,5 +71,5 @@ def take_parts(text: str, taken: dict[str, list[str]], unwanted: list[str]) -> s
     for part, weight in zip(pieces[::2], [*pieces[1::2], None], strict=True):
         if part.strip(" ,"):
             (unwanted if weight and float(weight) < 0 else wanted).append(part.strip(" ,"))
-    taken["weight"].append("::")
+    ignored["weight"].append("::")
     return ", ".join(wanted)

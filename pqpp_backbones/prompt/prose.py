@@ -34,25 +34,25 @@ _THANKS = re.compile(
 )
 
 
-def take_markdown(text: str, taken: dict[str, list[str]]) -> str:
+def take_markdown(text: str, ignored: dict[str, list[str]]) -> str:
     """Take away marks of markdown; the words that they mark stay, pictures and struck words go."""
     plain = _STRUCK.sub(" ", _LINK.sub(r"\1", _IMAGE.sub(" ", text)))
     plain = _LINE.sub("", plain)
     plain = _CODE.sub(r"\1", _EMPHASIS.sub(r"\2", plain))
     if plain == text or not plain.strip():
         return text
-    taken["markdown"].append(text.strip())
+    ignored["markdown"].append(text.strip())
     return plain
 
 
-def take_request(text: str, taken: dict[str, list[str]]) -> str:
+def take_request(text: str, ignored: dict[str, list[str]]) -> str:
     """Take away a request: ``Please draw me`` and ``I want``; "An image of" alone stays."""
     match = _REQUEST.match(text.lstrip())
     if match:
-        taken["request"].append(match[0].strip())
+        ignored["request"].append(match[0].strip())
         text = text.lstrip()[match.end() :]
     thanks = _THANKS.search(text)
     if thanks and (match or "thank" in thanks[0].lower() or "," in thanks[0]):
-        taken["request"].append(thanks[0].strip(" ,.!?"))
+        ignored["request"].append(thanks[0].strip(" ,.!?"))
         text = text[: thanks.start()]
     return text

@@ -44,7 +44,7 @@ class Reading:
         prompt: as it was typed.
         content: what the picture shall show, in the words of the prompt. Where nothing but syntax
             is there, the prompt itself.
-        taken: what was taken away, pairs of a kind of `KINDS` and the text, in that order.
+        ignored: what was taken away, pairs of a kind of `KINDS` and the text, in that order.
         unwanted: what the picture shall not show by a negative prompt, ``--no``, a negative weight,
             or a tail like "no watermark". Negation in the content, "a street with no cars", is not
             here.
@@ -52,7 +52,7 @@ class Reading:
 
     prompt: str
     content: str
-    taken: tuple[tuple[str, str], ...] = ()
+    ignored: tuple[tuple[str, str], ...] = ()
     unwanted: tuple[str, ...] = ()
 
     @property
@@ -63,7 +63,7 @@ class Reading:
         'flag: --ar 16:9, --no dogs; quality: 4k; unwanted: dogs'
         """
         parts: dict[str, list[str]] = defaultdict(list)
-        for kind, text in (*self.taken, *(("unwanted", text) for text in self.unwanted)):
+        for kind, text in (*self.ignored, *(("unwanted", text) for text in self.unwanted)):
             parts[kind].append(" ".join(text.split()))
         return "; ".join(f"{kind}: {', '.join(texts)}" for kind, texts in parts.items())
 
@@ -87,50 +87,50 @@ def read_prompt(prompt: str) -> Reading:
     >>> reading = read_prompt("(masterpiece:1.3), three cats on a mat, 4k --ar 16:9 --no dogs")
     >>> reading.content, reading.numbers, reading.unwanted
     ('three cats on a mat', (3,), ('dogs',))
-    >>> [kind for kind, _ in reading.taken]
+    >>> [kind for kind, _ in reading.ignored]
     ['flag', 'flag', 'weight', 'quality', 'quality']
     """
     text = unicodedata.normalize("NFKC", prompt[:_MOST_CHARACTERS]).rstrip(ENDING)
-    taken: dict[str, list[str]] = defaultdict(list)
+    ignored: dict[str, list[str]] = defaultdict(list)
     unwanted: list[str] = []
     if _SIGN.search(text):
-        text = _without_frame(text, taken, unwanted)
+        text = _without_frame(text, ignored, unwanted)
         text, quotations = _stand_ins(text)
-        text = _without_syntax(text, taken, unwanted)
+        text = _without_syntax(text, ignored, unwanted)
     else:
         quotations = []
-    text = prose.take_request(text, taken)
-    text = tails.take_tails(text, taken, unwanted)
-    text = _without_repetition(text, taken)
+    text = prose.take_request(text, ignored)
+    text = tails.take_tails(text, ignored, unwanted)
+    text = _without_repetition(text, ignored)
     text = _STOOD_IN.sub(lambda match: quotations[int(match[1])], text)
-    if not (any(taken.values()) or unwanted):
+    if not (any(ignored.values()) or unwanted):
         return Reading(prompt, prompt.strip() and prompt)
     content = _LOOSE.sub(r"\1\2", _BLANKS.sub(" ", text)).strip(" ,;|")
     if not any(letter.isalnum() for letter in content):
         return Reading(prompt, prompt)
-    pairs = tuple((kind, piece) for kind in KINDS for piece in taken[kind])
+    pairs = tuple((kind, piece) for kind in KINDS for piece in ignored[kind])
     return Reading(prompt, content, pairs, tuple(unwanted))
 
 
-def _without_frame(text: str, taken: dict[str, list[str]], unwanted: list[str]) -> str:
+def _without_frame(text: str, ignored: dict[str, list[str]], unwanted: list[str]) -> str:
     """Take away what stands around a whole prompt."""
-    text = web_ui.take_settings(text, taken, unwanted)
-    text = midjourney.take_command(text, taken)
-    text = midjourney.take_flags(text, taken, unwanted)
+    text = web_ui.take_settings(text, ignored, unwanted)
+    text = midjourney.take_command(text, ignored)
+    text = midjourney.take_flags(text, ignored, unwanted)
     bare = without_wrapping(text)
     if bare != text.strip():
-        taken["quotes"].append(text.strip())
+        ignored["quotes"].append(text.strip())
     return bare
 
 
-def _without_syntax(text: str, taken: dict[str, list[str]], unwanted: list[str]) -> str:
+def _without_syntax(text: str, ignored: dict[str, list[str]], unwanted: list[str]) -> str:
     """Take away marks inside a prompt; the words that they mark stay."""
-    text = web_ui.take_networks(text, taken)
-    text = prose.take_markdown(text, taken)
-    text = midjourney.take_addresses(text, taken)
-    text = midjourney.take_parts(text, taken, unwanted)
-    text = web_ui.take_weights(text, taken)
-    return web_ui.read_tags(text, taken)
+    text = web_ui.take_networks(text, ignored)
+    text = prose.take_markdown(text, ignored)
+    text = midjourney.take_addresses(text, ignored)
+    text = midjourney.take_parts(text, ignored, unwanted)
+    text = web_ui.take_weights(text, ignored)
+    return web_ui.read_tags(text, ignored)
 
 
 def _stand_ins(text: str) -> tuple[str, list[str]]:
@@ -144,11 +144,11 @@ def _stand_ins(text: str) -> tuple[str, list[str]]:
     return QUOTED.sub(take, text), quotations
 
 
-def _without_repetition(text: str, taken: dict[str, list[str]]) -> str:
+def _without_repetition(text: str, ignored: dict[str, list[str]]) -> str:
     """Let a word that stands three times in a row stand once."""
 
     def take(match: re.Match[str]) -> str:
-        taken["repetition"].append(match[0])
+        ignored["repetition"].append(match[0])
         return match[1]
 
     return _REPEATED.sub(take, text)

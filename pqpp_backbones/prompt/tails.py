@@ -68,7 +68,7 @@ _BETWEEN = re.compile(r"(\s*[,;|]+\s*|[.!]+\s+|[.!]+$)")
 _WORD = re.compile(r"[^\s,()\[\]]+")
 
 
-def take_tails(text: str, taken: dict[str, list[str]], unwanted: list[str]) -> str:
+def take_tails(text: str, ignored: dict[str, list[str]], unwanted: list[str]) -> str:
     """Take away parts between commas that tell quality, who would draw it, or what to leave out.
 
     Where nothing else would stay, all stays.
@@ -87,8 +87,8 @@ def take_tails(text: str, taken: dict[str, list[str]], unwanted: list[str]) -> s
             kept += [pieces[at - 1], part] if kept else ["", part]
     if not any(found.values()) or not kept:
         return text
-    taken["quality"] += found["quality"]
-    taken["style"] += found["style"]
+    ignored["quality"] += found["quality"]
+    ignored["style"] += found["style"]
     unwanted += found["unwanted"]
     return "".join(kept)
 

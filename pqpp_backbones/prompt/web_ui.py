@@ -27,11 +27,11 @@ _LAST_WEIGHT = re.compile(r"\s:\d*\.?\d+\s*$")
 _MOST_NESTED = 40
 
 
-def take_settings(text: str, taken: dict[str, list[str]], unwanted: list[str]) -> str:
+def take_settings(text: str, ignored: dict[str, list[str]], unwanted: list[str]) -> str:
     """Take away what a web interface writes below a prompt: a negative prompt and settings."""
     match = _SETTINGS.search(text)
     if match and text[: match.start()].strip():
-        taken["settings"].append(match[0].strip())
+        ignored["settings"].append(match[0].strip())
         text = text[: match.start()]
     match = _NEGATIVE.search(text)
     if match and text[: match.start()].strip():
@@ -40,27 +40,27 @@ def take_settings(text: str, taken: dict[str, list[str]], unwanted: list[str]) -
     return text
 
 
-def take_networks(text: str, taken: dict[str, list[str]]) -> str:
+def take_networks(text: str, ignored: dict[str, list[str]]) -> str:
     """Take away names of extra networks and wildcards, and what ranks a picture by tags."""
     for kind, pattern in (
         ("extra network", _NETWORK),
         ("wildcard", _WILDCARD),
         ("quality", _SCORE),
     ):
-        taken[kind] += [match[0].strip() for match in pattern.finditer(text)]
+        ignored[kind] += [match[0].strip() for match in pattern.finditer(text)]
         text = pattern.sub(" ", text)
     return text
 
 
-def read_tags(text: str, taken: dict[str, list[str]]) -> str:
+def read_tags(text: str, ignored: dict[str, list[str]]) -> str:
     """Write tags as words: ``2girls, long_hair`` as ``2 girls, long hair``."""
     spaced = _UNDERSCORES.sub(lambda match: match[0].replace("_", " "), _TAG.sub(r"\1 \2", text))
     if spaced != text:
-        taken["tag"].append(text.strip())
+        ignored["tag"].append(text.strip())
     return spaced
 
 
-def take_weights(text: str, taken: dict[str, list[str]]) -> str:
+def take_weights(text: str, ignored: dict[str, list[str]]) -> str:
     """Take away marks of weight and schedules; of alternatives the first stays.
 
     Single round brackets are an aside in prose: they stay, unless another mark is there.
@@ -87,7 +87,7 @@ def take_weights(text: str, taken: dict[str, list[str]]) -> str:
         return text
     for mark, stand_in in _ESCAPED.items():
         plain = plain.replace(stand_in, mark[1])
-    taken["weight"].append(text.strip())
+    ignored["weight"].append(text.strip())
     return plain
 
 

@@ -128,8 +128,8 @@ def _words_of(style: str, explanation: Any, scale: float) -> str:
     table = tabulate(rows, header, colalign=("left", "right", "left"), **look)
     known = f"{explanation.target} {explanation.prediction:.3f} = {explanation.base:.3f}"
     text = f"{prompt}\n{known} without any word, and its words\n\n{table}"
-    if explanation.taken:
-        text += f"\n\nnot read: {shown(explanation.taken)}"
+    if explanation.ignored:
+        text += f"\n\nnot read: {shown(explanation.ignored)}"
     if explanation.neighbours:
         near = [
             (shown(" ".join(n.prompt.split())), f"{n.value:.3f}", f"{n.similarity:.2f}")

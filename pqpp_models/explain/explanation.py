@@ -71,7 +71,7 @@ class Explanation:
         prediction: The prediction of the prompt; NaN, as all else, for a blank one.
         permutations: How many were sampled; 0 where the values are exact.
         neighbours: The nearest judged prompts, where they were looked up.
-        taken: What the predictor did not read of the prompt, by kind; empty if it read all.
+        ignored: What the predictor did not read of the prompt, by kind; empty if it read all.
     """
 
     prompt: str
@@ -84,7 +84,7 @@ class Explanation:
     prediction: float
     permutations: int = 0
     neighbours: tuple[Neighbour, ...] = ()
-    taken: str = ""
+    ignored: str = ""
 
     def as_table(self) -> pd.DataFrame:
         """Return one row a word: ``word``, ``start``, ``end``, ``value`` and ``error``."""
@@ -110,7 +110,7 @@ class Explanation:
             "errors": [_known(error) for error in self.errors],
             "permutations": self.permutations,
             "neighbours": [one._asdict() for one in self.neighbours],
-            "taken": self.taken,
+            "ignored": self.ignored,
             "note": NOTE,
         }
 
@@ -152,7 +152,7 @@ def explain_prompts(
         _explanation(chosen[0], base, *found)
         for found in zip(texts, spans, plans, values, strict=True)
     )
-    return [replace(found, taken=predictor.taken_from(found.prompt)) for found in explained]
+    return [replace(found, ignored=predictor.ignored_of(found.prompt)) for found in explained]
 
 
 def _base_of(predictor: Any, target: str) -> float:

@@ -189,7 +189,7 @@ class CalibratedPredictor(Predictor):
         """Return what this predictor reads of prompts as they were typed."""
         return [NORMALISERS[self.normaliser](prompt) for prompt in prompts]
 
-    def taken_from(self, prompt: str) -> str:
+    def ignored_of(self, prompt: str) -> str:
         """Return what was not read of a prompt, as its reader tells it."""
         return read_prompt(prompt).told if NORMALISERS[self.normaliser] is content else ""
 
@@ -204,6 +204,7 @@ class CalibratedPredictor(Predictor):
         facts = {name: self.details[name] for name in _FACTS if self.details.get(name)}
         if self.record.fitted_on_train is not None:
             facts["fitted_on_train"] = self.record.fitted_on_train
+        facts[KEY] = self.normaliser
         return render_card(f"predictors/{self.name}", targets=self.targets, **facts)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> Floats:

@@ -19,7 +19,7 @@ PROMPTS = ["a man riding a wave on a surfboard", 'ein "Käfer",\nrot', "🦓 thr
 TARGETS = ("alignment", *NINE)
 """Those of the default predictor; the first one is shown whatever is asked for."""
 FAR = "qwx zzyv 77"
-KNOWN = ["distance", "far", "taken"]
+KNOWN = ["distance", "far", "ignored"]
 """What follows the targets in files, from a predictor that knows distances, as the default does."""
 
 
@@ -57,7 +57,7 @@ def test_json_has_every_target_in_its_own_units(tmp_path):
     found, far = uncertain(PROMPTS)
     assert [record.pop("distance") for record in records] == pytest.approx(found.distance)
     assert [record.pop("far") for record in records] == far.tolist()
-    assert [record.pop("taken") for record in records] == [""] * 3
+    assert [record.pop("ignored") for record in records] == [""] * 3
     assert [list(record) for record in records] == [list(TARGETS)] * 3
     assert [list(record.values()) for record in records] == predicted(PROMPTS)
     for record in records:
@@ -483,9 +483,9 @@ def test_what_is_not_read_is_told(tmp_path):
     typed = f"(masterpiece:1.3), {PROMPTS[0]}, 4k --ar 16:9 --no people"
     asked = ("predict", typed, PROMPTS[0], "--target", "mean_hbpp")
     records = json.loads(run_pqpp(*asked, "--format", "json", cwd=tmp_path).stdout)
-    kinds = [part.split(":")[0] for part in records[0]["taken"].split("; ")]
-    assert kinds == ["flag", "weight", "quality", "unwanted"] and records[1]["taken"] == ""
+    kinds = [part.split(":")[0] for part in records[0]["ignored"].split("; ")]
+    assert kinds == ["flag", "weight", "quality", "unwanted"] and records[1]["ignored"] == ""
     assert records[0]["mean_hbpp"] == records[1]["mean_hbpp"]
     shown = run_pqpp(*asked, "--explain", cwd=tmp_path).stdout
     assert "1 prompt was read without syntax and tails" in shown
-    assert f"not read: {records[0]['taken']}" in shown
+    assert f"not read: {records[0]['ignored']}" in shown

@@ -43,7 +43,7 @@ def test_one_prompt_is_one_row():
         "mean_hbpp_deviation",
         "distance",
         "far",
-        "taken",
+        "ignored",
     ]
     (value,) = pqpp.Predictor.from_pretrained("static").predict(table.prompt.tolist(), "mean_hbpp")
     assert table.mean_hbpp.tolist() == value.tolist()

@@ -187,7 +187,7 @@ class RidgePredictor(CalibratedPredictor):
     def _card(self) -> str:
         limits = [(name, *self.limits[name]) for name in self.targets]
         facts = {name: self.details.get(name) for name in ("data", "training")}
-        return render_card("predictors/ridge", limits=limits, **facts)
+        return render_card("predictors/ridge", limits=limits, normaliser=self.normaliser, **facts)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
