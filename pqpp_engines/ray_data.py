@@ -45,8 +45,8 @@ def ray_predict(
 
     Returns:
         The rows as `pqpp predict` writes them from shard to shard: all columns that came, the
-        predictions, `distance` and `far` where the predictor knows them, and `error`: why there is
-        none for a row whose prompt is no text or is blank. Such a row ends no batch.
+        predictions, `distance`, `far` and `ignored` where the predictor knows them, and `error`:
+        why there is none for a row whose prompt is no text or is blank. Such a row ends no batch.
 
     Raises:
         PredictorError: The predictor is unknown, needs more than texts, or lacks a target.
