@@ -15,5 +15,9 @@ class MetricFileError(PqppError):
     """A file of inputs cannot be used as asked; the message names options in backticks."""
 
 
+class UnjudgedWarning(UserWarning):
+    """Queries of a run were left out, because nothing is judged for them."""
+
+
 class UnknownMetricError(FileNotFoundError):
     """`evaluate.load("pqpp/<name>")` was asked for a name that this package does not have."""

@@ -17,7 +17,14 @@ import numpy as np
 
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_metrics.errors import InputFormError, MetricInputError
-from pqpp_metrics.functional._categories import as_labels, group_codes, kind_of, label_array
+from pqpp_metrics.functional._categories import (
+    Encoded,
+    as_labels,
+    group_codes,
+    kind_of,
+    label_array,
+    text_codes,
+)
 from pqpp_metrics.functional._containers import Values, to_numpy, unwrapped
 from pqpp_metrics.functional._inputs import as_floats, require_as_many
 
@@ -105,7 +112,11 @@ def columns_of(
         if batch.get(name) is None:
             raise MetricInputError(f"`{name}` is missing; give {' and '.join(alternatives[0])}")
         entries = list(dict.fromkeys(form[name] for form in alternatives))
-        readings[name] = _readings(name, unwrapped(name, batch[name]), entries, item)
+        ids = text_codes(batch[name]) if entries[0].kind == "id" else None
+        if ids is not None:  # encoded once, wherever they stand
+            readings[name] = {entries[0]: ids}
+        else:
+            readings[name] = _readings(name, unwrapped(name, batch[name]), entries, item)
     columns = {name: next(iter(reading.values())) for name, reading in readings.items()}
     require_as_many("as many of each", **columns)
     for form in alternatives:
@@ -197,9 +208,8 @@ def _labels(name, values, ndim):
 
 
 def _ids(name, values, ndim):
-    """Text, integers or UUIDs as they came, once they have been checked."""
-    group_codes(name, values)
-    return values
+    """Text, integers or UUIDs, encoded."""
+    return group_codes(name, values)
 
 
 def _groups(name, values, ndim):
@@ -233,6 +243,7 @@ def as_json(values: Any) -> Any:
         >>> as_json([["a"], [1]])
         [['"a"'], ['1']]
     """
+    values = np.asarray(values) if isinstance(values, Encoded) else values
     values = values.tolist() if isinstance(values, (np.ndarray, np.generic)) else values
     if isinstance(values, (list, tuple)):
         return [as_json(value) for value in values]

@@ -1,32 +1,22 @@
 """Runs beside relevance judgments: several measures, means with intervals, comparisons of runs.
 
-A run is a file as `trec.read_run` reads it, a dict of query to a dict of document to score, or
-triples of query, document and score, as ir_measures has them; judgments are the same with
-relevance, where one below 0 says that the document was not judged.
+A run is in one of the forms of `run_forms`; judgments are the same with relevance, where one below
+0 says that the document was not judged.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from pqpp_files.read_table import Codes
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import compare_means, mean_intervals
-from pqpp_metrics.functional._inputs import not_allowed
 from pqpp_metrics.functional._measures import measured, parsed_measures
 from pqpp_metrics.functional._rankings.inputs import Rules
-from pqpp_metrics.trec import Judged, judged_of, rankings, read_qrels, read_run, refuse_repeated
-
-RunLike: TypeAlias = (
-    str | Path | Mapping[str, Mapping[str, float]] | Iterable[tuple[str, str, float]] | Judged
-)
-"""A run or judgments in any of the forms above, or as they were read."""
+from pqpp_metrics.run_forms import RunLike, as_qrels, brought_together
 
 
 def evaluate_run(
@@ -71,8 +61,7 @@ def evaluate_run(
         (['q1', 'q2'], {'rr': [0.5, 1.0], 'recall@1': [0.0, 0.5]})
     """
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
-    judged, asked = as_qrels(qrels), parsed_measures(measures)
-    queries, values = _values(as_run(run), judged, asked, missing, rules)
+    queries, values = _values(run, qrels, parsed_measures(measures), missing, rules)
     return _summary(queries, values, confidence, resamples, seed)
 
 
@@ -121,10 +110,9 @@ def compare_runs(
     if not isinstance(runs, Mapping) or len(runs) < 2:
         raise MetricInputError("`runs` must hold two runs or more, by their names")
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
-    judged, asked = as_qrels(qrels), parsed_measures(measures)
-    tables = {
-        name: _values(as_run(run), judged, asked, missing, rules) for name, run in runs.items()
-    }
+    qrels = qrels if isinstance(qrels, Mapping) else as_qrels(qrels)  # once for all runs
+    asked = parsed_measures(measures)
+    tables = {name: _values(run, qrels, asked, missing, rules) for name, run in runs.items()}
     common = set.intersection(*(set(queries) for queries, _ in tables.values()))
     if not common:
         raise MetricInputError("the runs have no query in common; give runs of the same queries")
@@ -142,57 +130,8 @@ def _values(run, qrels, measures, missing, rules):
     """The queries, and the values of each measure."""
     all_options = [measure.rules | measure.options for measure in measures]
     keeps = [one["unjudged"] == "keep" or one.get("judged_only") for one in all_options]
-    given = rankings(run, qrels, missing, rules.judged_only or any(keeps))
+    given = brought_together(run, qrels, missing, rules.judged_only or any(keeps))
     needs_ids = "docno" in (rules.ties, *(one.get("ties") for one in all_options))
-    ids = given.document_ids if needs_ids else None
+    ids = given.document_numbers if needs_ids else None
     rules = replace(rules, document_ids=ids, unretrieved=given.unretrieved, sizes=given.sizes)
     return given.query_ids, measured(measures, given.scores, given.relevance, rules)
-
-
-def as_run(run: RunLike) -> Judged:
-    """Return a run in any of its forms as `trec.Judged`.
-
-    Example:
-        >>> as_run({"q1": {"a": 0.9, "b": 0.8}}).values.tolist()
-        [0.9, 0.8]
-    """
-    return _as_judged("run", run, read_run)
-
-
-def as_qrels(qrels: RunLike) -> Judged:
-    """Return judgments in any of their forms as `trec.Judged`.
-
-    Example:
-        >>> as_qrels([("q1", "a", 2), ("q1", "b", -1)]).values.tolist()
-        [2, 0]
-    """
-    return _as_judged("qrels", qrels, read_qrels)
-
-
-def _as_judged(name, given, read):
-    if isinstance(given, Judged):
-        return given
-    if isinstance(given, (str, os.PathLike)):
-        return read(given)
-    if isinstance(given, Mapping):
-        given = [(query, *pair) for query, of in given.items() for pair in dict(of).items()]
-        if not given:
-            raise MetricInputError(f"`{name}` holds no document; give some, by query")
-    try:
-        queries, documents, values = zip(*(tuple(row)[:3] for row in given), strict=True)
-    except (TypeError, ValueError):
-        wanted = "give a file, a dict of query to dict of document to value, or triples of these"
-        raise not_allowed(name, given, wanted) from None
-    try:
-        values = np.array(values, dtype=np.float64)
-        texts = [list(map(str, column)) for column in (queries, documents)]
-        "".join(texts[0] + texts[1]).encode()
-    except (TypeError, ValueError):
-        raise MetricInputError(f"`{name}` holds ids that are no text, or no numbers") from None
-    if not np.isfinite(values).all():
-        place = int(np.argmin(np.isfinite(values)))
-        where = f"query {queries[place]}, document {documents[place]}"
-        raise MetricInputError(f"`{name}` holds {values[place]} for {where}; give finite numbers")
-    judged = judged_of(Codes(texts[0]), Codes(texts[1]), values, name == "qrels")
-    refuse_repeated(judged, lambda line: f"`{name}`")
-    return judged

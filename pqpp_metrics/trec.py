@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_files.read_table import Codes
-from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._containers import Integers, Values
+from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
+from pqpp_metrics.functional._categories import Encoded
+from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import require_choice
 from pqpp_metrics.functional._rankings.order import below
 from pqpp_metrics.trec_lines import QRELS_LINE, RUN_LINE, read_trec_columns
@@ -47,28 +47,22 @@ class Rankings:
 
     `scores` and `relevance` are (queries, documents); a query with fewer documents is filled up
     with documents that are ranked last and not relevant. `unretrieved` are the grades of the
-    relevant documents that the run does not hold, filled up with 0.
+    relevant documents that the run does not hold, filled up with 0. `sizes` are the numbers of
+    documents that the run has; `document_numbers` gives, for some rows, a number for each document,
+    higher for a higher name byte by byte, where 0 fills up.
     """
 
     query_ids: list[str]
     scores: np.ndarray
     relevance: np.ndarray
     unretrieved: np.ndarray
-    _documents: np.ndarray
-    _names: Any
-
-    @functools.cached_property
-    def document_ids(self) -> NDArray[np.int64]:
-        """A number for each document, higher for a higher name byte by byte; 0 fills up."""
-        names = self._names.to_pylist()
-        places = np.zeros(len(names) + 1, dtype=np.int64)
-        places[1:][sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names)) + 1
-        return places[self._documents]
+    sizes: np.ndarray
+    document_numbers: Callable[[Any], NDArray[np.int64]]
 
     @property
-    def sizes(self) -> Integers:
-        """How many documents the run has for each query."""
-        return np.count_nonzero(self._documents, axis=1)
+    def document_ids(self) -> NDArray[np.int64]:
+        """What `document_numbers` gives for all queries."""
+        return self.document_numbers(np.arange(len(self.query_ids)))
 
 
 def read_run(path: str | Path) -> Judged:
@@ -146,21 +140,24 @@ def _read(path, names, value, kind):
     return judged
 
 
-def judged_of(queries: Codes, documents: Codes, values: Values, are_grades: bool) -> Judged:
+def judged_of(queries: Encoded, documents: Encoded, values: Values, are_grades: bool) -> Judged:
     """Bring a table with a row for each document into the form of a TREC file.
 
     Values are scores, or relevance if they `are_grades`, of which one below 0 is 0.
     """
     import pyarrow
 
-    names = pyarrow.array([name.encode() for name in documents.values], pyarrow.binary())
+    names = pyarrow.array(documents.distinct, pyarrow.string()).cast(pyarrow.binary())
     values = np.asarray(values, dtype=np.float64)
-    if are_grades:
-        whole = values.astype(np.int64)
-        values = whole if (whole == values).all() else values
-    rows, numbers = (np.frombuffer(ids.codes, dtype=np.int32) for ids in (queries, documents))
-    judged = Judged(queries.values, rows, names, numbers, values)
+    values = whole_or_not(values) if are_grades else values
+    judged = Judged(queries.distinct.tolist(), queries.codes, names, documents.codes, values)
     return _with_negative_apart(judged) if are_grades else judged
+
+
+def whole_or_not(grades: Floats) -> NDArray[Any]:
+    """Grades as whole numbers, where all of them are."""
+    whole = grades.astype(np.int64)
+    return whole if (whole == grades).all() else grades
 
 
 def refuse_repeated(
@@ -215,8 +212,8 @@ def rankings(
         qrels: What `read_qrels` returned.
         missing: What a query does that only one side has. "error" (default) refuses it; "zero"
             keeps a judged query that the run misses, with nothing retrieved (every metric gives
-            0), and leaves out a query without judgments; "drop" leaves out both, as pytrec_eval
-            does silently.
+            0), and leaves out a query without judgments, with an `UnjudgedWarning` that names
+            some; "drop" leaves out both, as pytrec_eval does silently.
         keep_unjudged: Whether documents without a judgment are NaN, and those with a negative one
             -1, as `functional.incomplete_judgments` takes them. `unretrieved` then holds 0 for what
             was judged irrelevant, and NaN fills up.
@@ -238,13 +235,7 @@ def rankings(
         >>> found.scores.tolist(), found.relevance.tolist()
         ([[0.9, 0.8]], [[0, 1]])
     """
-    require_choice("missing", missing, _MISSING)
-    in_run, judged = set(run.query_ids), set(qrels.query_ids)
-    if missing == "error":
-        _refuse_one_sided(in_run, judged)
-    if not in_run & judged:
-        raise MetricInputError("the run and the judgments have no query in common")
-    kept = [query for query in qrels.query_ids if query in in_run or missing == "zero"]
+    kept = kept_queries(run.query_ids, qrels.query_ids, missing)
     rows = dict(zip(kept, range(len(kept)), strict=True))
     queries, documents, values = _in_rows(run, rows, run.documents)
     nothing: float = 0
@@ -256,17 +247,65 @@ def rankings(
     keys, places = _keys(queries, documents, number), _keys(judged, numbers, number)
     places = np.where(numbers < 0, -1, places)
     relevance, used = _grades_of(keys, places, grades, len(kept) * number, nothing)
-    left = ~used & ((grades >= 0) if keep_unjudged else (grades > 0))
-    lowest, highest = np.full(len(kept), np.inf), np.full(len(kept), -np.inf)
-    np.minimum.at(lowest, queries, values)
-    np.maximum.at(highest, queries, values)
-    some = np.isfinite(lowest)
-    # Below every document of the query, so that filling up changes no rank.
-    fill = below(np.where(some, lowest, 0.0), np.where(some, highest, 0.0))
-    columns = (values, fill), (relevance, nothing), (documents + 1, 0)
-    scores, relevance, numbers = _tables(queries, len(kept), *columns)
-    (unretrieved,) = _tables(judged[left], len(kept), (grades[left], nothing))
-    return Rankings(kept, scores, relevance, unretrieved, numbers, run.document_ids)
+    left = judged[~used], grades[~used]
+    (table,) = tables(queries, len(kept), (documents + 1, 0))
+
+    def document_numbers(some):
+        numbers = table[some]
+        used = np.unique(numbers[numbers > 0])
+        names = run.document_ids.take(used - 1).to_pylist()
+        places = np.zeros(number + 1, dtype=np.int64)
+        places[used[sorted(range(len(names)), key=names.__getitem__)]] = np.arange(len(names)) + 1
+        return places[numbers]
+
+    return filled_up(kept, (queries, values, relevance), left, keep_unjudged, document_numbers)
+
+
+def kept_queries(run: Collection[str], qrels: Collection[str], missing: str) -> list[str]:
+    """The queries that count, in the order of the judgments, as `rankings` says of `missing`."""
+    require_choice("missing", missing, _MISSING)
+    in_run, judged = set(run), set(qrels)
+    if missing == "error":
+        _refuse_one_sided(in_run, judged)
+    if not in_run & judged:
+        raise MetricInputError("the run and the judgments have no query in common")
+    if missing == "zero" and (only := in_run - judged):
+        queries = "1 query" if len(only) == 1 else f"{len(only):,} queries"
+        shown = ", ".join(sorted(only)[:3])
+        warnings.warn(
+            f"{queries} of the run without judgments left out ({shown})", UnjudgedWarning, 3
+        )
+    return [query for query in qrels if query in in_run or missing == "zero"]
+
+
+def filled_up(
+    kept: list[str],
+    retrieved: tuple[Integers, Floats, NDArray[Any]],
+    left: tuple[Integers, NDArray[Any]],
+    keep_unjudged: bool,
+    document_numbers: Callable[[Any], NDArray[np.int64]],
+) -> Rankings:
+    """Bring documents, a row each, into tables with a row for each query.
+
+    Args:
+        kept: The queries.
+        retrieved: The query of each document of the run, its score and its grade.
+        left: The query and the grade of what was judged and not retrieved.
+        keep_unjudged: As of `rankings`.
+        document_numbers: As of `Rankings`.
+    """
+    queries, values, relevance = retrieved
+    nothing = np.nan if keep_unjudged else 0
+    scores, relevance = tables(queries, len(kept), (values, np.nan), (relevance, nothing))
+    sizes = np.bincount(queries, minlength=len(kept))
+    if len(values) < scores.size:
+        # Below every document of the query, so that filling up changes no rank.
+        lowest = np.where(sizes, np.fmin.reduce(scores, axis=1), 0.0)
+        highest = np.where(sizes, np.fmax.reduce(scores, axis=1), 0.0)
+        np.copyto(scores, below(lowest, highest)[:, None], where=np.isnan(scores))
+    counted = (left[1] >= 0) if keep_unjudged else (left[1] > 0)
+    (unretrieved,) = tables(left[0][counted], len(kept), (left[1][counted], nothing))
+    return Rankings(kept, scores, relevance, unretrieved, sizes, document_numbers)
 
 
 def _in_rows(judged, rows, documents):
@@ -318,15 +357,16 @@ def _grades_of(keys, judged, grades, size, nothing):
     return relevance, used
 
 
-def _tables(rows, number, *columns):
+def tables(rows: Integers, number: int, *columns: tuple[NDArray[Any], float]) -> list[NDArray[Any]]:
     """Columns of a file as tables with a row for each query, as wide as the longest.
 
     Args:
         rows: The row of each line.
         number: How many rows there are.
-        columns: Values of the lines, each with what fills up rows, one value or one a row.
+        columns: Values of the lines, each with what fills up rows.
     """
-    sizes, order = np.bincount(rows, minlength=number), slice(None)
+    sizes = np.bincount(rows, minlength=number)
+    order: Any = slice(None)
     if (rows[1:] < rows[:-1]).any():
         order = np.argsort(rows, kind="stable")
         rows = rows[order]
@@ -334,11 +374,10 @@ def _tables(rows, number, *columns):
     if len(rows) == number * shape[1]:
         return [values[order].reshape(shape) for values, _ in columns]
     places = rows, np.arange(len(rows)) - (np.cumsum(sizes) - sizes)[rows]
-    tables = [np.empty(shape, dtype=values.dtype) for values, _ in columns]
-    for table, (values, fill) in zip(tables, columns, strict=True):
-        table[:] = np.reshape(fill, (-1, 1))
+    found = [np.full(shape, fill, dtype=values.dtype) for values, fill in columns]
+    for table, (values, _) in zip(found, columns, strict=True):
         table[places] = values[order]
-    return tables
+    return found
 
 
 def _refuse_one_sided(in_run, judged):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import Command, Group
@@ -122,6 +123,15 @@ like.
 
     def run(self) -> None:
         """Compute, and print the result."""
+        from pqpp_metrics.errors import UnjudgedWarning
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UnjudgedWarning)
+            self._compute()
+        for warning in caught:
+            print(f"pqpp: note: {warning.message}", file=sys.stderr)
+
+    def _compute(self) -> None:
         from pqpp_cli.output import emit
         from pqpp_metrics.files.compute import compute_files
         from pqpp_metrics.files.runs import compute_runs, shown_runs

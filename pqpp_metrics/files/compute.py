@@ -228,7 +228,7 @@ def _rankings(run: str, qrels: str, how: Reading, tables: Mapping[str, Table]) -
     found, left = read_rankings(run, qrels, how, tables)
     columns = {"predictions": found.scores, "references": found.relevance}
     told = _with_left_out("", left)
-    return Inputs(columns, found.query_ids, told, found.unretrieved, lambda: found.document_ids)
+    return Inputs(columns, found.query_ids, told, found.unretrieved, lambda: found.document_numbers)
 
 
 def spelled(name: str) -> str:

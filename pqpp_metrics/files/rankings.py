@@ -5,19 +5,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pqpp_files.read_table import Codes, Table
+from pqpp_files.read_table import Table
 from pqpp_metrics import trec
 from pqpp_metrics.errors import MetricFileError, MetricInputError
 from pqpp_metrics.files.joined_rows import as_text
 from pqpp_metrics.files.named_files import TABLES, Reading, has_suffix, named_table, split_columns
-
-_QUERY = ("query_id", "query", "qid")
-_DOCUMENT = ("doc_id", "document_id", "docno", "docid", "doc", "document")
-# What the values of the documents are called.
-VALUES = {
-    "run": ("score", "predictions", "similarity", "sim"),
-    "qrels": ("rel", "relevance", "references", "grade", "label"),
-}
+from pqpp_metrics.functional._categories import group_codes
+from pqpp_metrics.run_forms import NAMES
 
 
 def is_long(table: Table, how: Reading) -> bool:
@@ -89,14 +83,18 @@ def _names(table: Table, how: Reading) -> list[str | None]:
     """Return the columns of queries and documents, None where there is none."""
     if len(how.ids) == 2:
         return list(how.ids)
-    return [next((n for n in known if n in table), None) for known in (_QUERY, _DOCUMENT)]
+    return [
+        next((n for n in known if n in table), None)
+        for known in (NAMES["query"], NAMES["document"])
+    ]
 
 
 def _judged(table: Table, text: str, side: str, how: Reading, is_one: bool) -> tuple[Any, int]:
     """Return the documents of a table, and how many rows were left out because of NaN."""
     columns = _names(table, how)
-    column = split_columns(text)[1] or next((n for n in VALUES[side] if n in table), None)
-    for name, what in zip((*columns, column), (_QUERY, _DOCUMENT, VALUES[side]), strict=True):
+    column = split_columns(text)[1] or next((n for n in NAMES[side] if n in table), None)
+    kinds = (NAMES["query"], NAMES["document"], NAMES[side])
+    for name, what in zip((*columns, column), kinds, strict=True):
         if name is None:
             came = f"{table.path}: no column {what[0]!r} among {', '.join(table.columns)[:200]}"
             raise MetricFileError(f"{came}; name it so, or one of {', '.join(what[1:])}")
@@ -119,6 +117,7 @@ def _judged(table: Table, text: str, side: str, how: Reading, is_one: bool) -> t
     if not rows:
         raise MetricFileError(f"{table.path}: no row has a {column}; give a file with some")
     values = [values[row] for row in rows]
-    found = trec.judged_of(Codes(ids[0]), Codes(ids[1]), values, side == "qrels")
+    queries, documents = (group_codes("ids", texts) for texts in ids)
+    found = trec.judged_of(queries, documents, values, side == "qrels")
     trec.refuse_repeated(found, lambda line: table.place_of(rows[line]), MetricFileError)
     return found, left

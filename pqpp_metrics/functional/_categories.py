@@ -1,12 +1,13 @@
 """Labels of any kind: checked, of their own type to the last digit, and as category numbers."""
 
+import contextlib
 import itertools
 import numbers
-import operator
 import sys
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from pqpp_metrics.functional._containers import Integers, Values, to_numpy, unwr
 
 # Integer labels in a range this wide are counted directly; wider ones are sorted first.
 _COMPACT = 4096
+# So many values show whether a column has few distinct ones.
+_PROBE = 256
 
 
 def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any]:
@@ -111,6 +114,36 @@ def integers(values: Sequence[Any]) -> NDArray[Any]:
     return objects(values)
 
 
+def label_codes(
+    ndim: int, **columns: Values
+) -> tuple[list[Integers], Sequence[Any] | NDArray[Any]]:
+    """Check labels, columns or tables, and number the categories of all together.
+
+    Returns:
+        As `category_codes`.
+
+    Raises:
+        MetricInputError: as `as_labels`; shapes or kinds that differ.
+    """
+    given = {name: text_codes(values) for name, values in columns.items() if ndim == 1}
+    texts = {name: text for name, text in given.items() if text}
+    if len(texts) == len(columns):
+        _inputs.require_alike(True, **{name: text.codes for name, text in texts.items()})
+        distinct = [text.distinct.tolist() for text in texts.values()]
+        categories = sorted(set(itertools.chain.from_iterable(distinct)))
+        number = dict(zip(categories, itertools.count()))
+        places = [np.array([number[label] for label in own]) for own in distinct]
+        pairs = zip(places, texts.values(), strict=True)
+        return [own[text.codes] for own, text in pairs], categories
+    arrays = {name: as_labels(name, values, ndim) for name, values in columns.items()}
+    _inputs.require_alike(True, **arrays)
+    kinds = [kind_of(array) for array in arrays.values()]
+    if len(set(kinds)) > 1:
+        came = f"one side holds {kinds[0]} and the other {kinds[1]}"
+        raise MetricInputError(f"{came}; give both alike")
+    return category_codes(*arrays.values())
+
+
 def category_codes(*arrays: NDArray[Any]) -> tuple[list[Integers], Sequence[Any] | NDArray[Any]]:
     """Number the categories of several arrays from `as_labels`, all of one kind, together.
 
@@ -133,7 +166,8 @@ def category_codes(*arrays: NDArray[Any]) -> tuple[list[Integers], Sequence[Any]
         lists = [array.ravel().tolist() for array in whole]
         categories = sorted(set(itertools.chain.from_iterable(lists)))
         number = dict(zip(categories, itertools.count()))
-        flat = np.array([number[label] for labels in lists for label in labels])
+        labels = itertools.chain.from_iterable(lists)
+        flat = np.fromiter(map(number.__getitem__, labels), np.intp)
     else:
         joined = np.concatenate([array.ravel() for array in whole])
         categories, flat = np.unique(joined, return_inverse=True)
@@ -149,11 +183,24 @@ def _whole(array):
     return whole if (whole == array).all() else array
 
 
-# How many neighbours are compared to guess whether equal ids stand together.
-_PROBE = 256
+@dataclass(frozen=True)
+class Encoded:
+    """A column as its distinct values, by first appearance, and the number of each row's.
+
+    What takes a column of ids takes one that is encoded already.
+    """
+
+    distinct: NDArray[Any]
+    codes: Integers
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self.distinct[self.codes]
 
 
-def group_codes(name: str, ids: Any) -> tuple[NDArray[Any], Integers]:
+def group_codes(name: str, ids: Any) -> Encoded:
     """Number the distinct ids, all strings, all integers or all UUIDs, by first appearance.
 
     Returns:
@@ -163,8 +210,12 @@ def group_codes(name: str, ids: Any) -> tuple[NDArray[Any], Integers]:
     Raises:
         MetricInputError: no ids, more than one dimension, or ids that are none of these.
     """
+    if isinstance(ids, Encoded):
+        return ids
     if isinstance(ids, (str, bytes)):
         raise MetricInputError(f"`{name}` is a single string; give one id for each row")
+    if texts := text_codes(ids):
+        return texts
     ids = to_numpy(unwrapped(name, ids))
     if not isinstance(ids, (list, tuple, np.ndarray)):
         raise _inputs.not_allowed(name, ids, "give one id for each row")
@@ -176,64 +227,87 @@ def group_codes(name: str, ids: Any) -> tuple[NDArray[Any], Integers]:
         ids = ids.tolist()
     if not ids:
         raise MetricInputError(f"`{name}` is empty; give one id for each row")
-    if isinstance(ids[0], str):
-        return _number_strings(name, ids)
+    if texts := text_codes(ids):
+        return texts
     kinds = set(map(type, ids))
     if all(issubclass(kind, numbers.Integral) and kind is not bool for kind in kinds):
         whole = integers(ids)
         return _number_by_dictionary(whole) if whole.dtype == object else number_integers(whole)
     if kinds != {uuid.UUID}:
-        raise _other_ids(name, ids)
+        came = ", ".join(sorted(kind.__name__ for kind in kinds))
+        wanted = "give all strings, all integers or all UUIDs, none missing"
+        raise MetricInputError(f"`{name}` holds {came}; {wanted}")
     return _number_by_dictionary(ids)
 
 
-def _other_ids(name, ids):
-    """The error for ids of other kinds, or of several."""
-    kinds = ", ".join(sorted({type(label).__name__ for label in ids}))
-    return MetricInputError(
-        f"`{name}` holds {kinds}; give all strings, all integers or all UUIDs, none missing"
-    )
+def text_codes(values: Any) -> Encoded | None:
+    """Number the distinct strings of a column of any library; None where it holds other things.
 
-
-def _number_strings(name, ids):
-    """Number strings; where equal ones stand together, only the first of each run."""
-    probe = ids[: _PROBE + 1]
-    if 2 * sum(map(operator.ne, probe[1:], probe)) > len(probe):
-        return _number_by_arrow(name, ids)
-    array = np.fromiter(ids, dtype=object, count=len(ids))
-    starts_run = np.ones(len(ids), dtype=bool)
+    What Arrow, pandas, polars or datasets hold stays there: only distinct strings become Python's.
+    """
+    if isinstance(values, np.ndarray):
+        values = values.tolist() if values.dtype.kind in "UO" and values.ndim == 1 else None
+    if not isinstance(values, (list, tuple)):
+        column = arrow_column(values)
+        return None if column is None else _encoded_by_arrow(column)
+    if not values or not isinstance(values[0], str):
+        return None
     try:
-        starts_run[1:] = array[1:] != array[:-1]
-    except ValueError:  # an array among them
-        raise _other_ids(name, ids) from None
-    heads, runs = array[starts_run].tolist(), np.cumsum(starts_run) - 1
-    # Nothing but a string equals a string, so the first of each run tells the type of all.
-    _require_strings(name, heads)
-    if len(set(heads)) == len(heads):
-        return array[starts_run], runs
-    distinct, codes = _number_by_arrow(name, heads)
-    return distinct, codes[runs]
+        few = len(set(values[:_PROBE])) < _PROBE // 8  # which are looked up faster than encoded
+        if (arrow := sys.modules.get("pyarrow")) and not few:
+            # Half a character has no place in UTF-8; other things than strings fail, or show.
+            with contextlib.suppress(arrow.ArrowInvalid, arrow.ArrowTypeError, UnicodeEncodeError):
+                return _encoded_by_arrow(arrow.array(values))
+        found = _number_by_dictionary(values)
+    except TypeError:  # what holds values has no hash
+        return None
+    # Nothing but a string equals a string, so the distinct ones tell the type of all.
+    return found if all(map(str.__instancecheck__, found.distinct)) else None
 
 
-def _number_by_arrow(name, ids):
-    """Number strings as Arrow encodes them, by first appearance, if it is imported anyway."""
-    arrow = sys.modules.get("pyarrow")
-    try:
-        encoded = arrow and arrow.array(ids).dictionary_encode()
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError, UnicodeEncodeError):
-        encoded = None  # no strings, or half a character, which has no place in UTF-8
-    if not isinstance(encoded, arrow.DictionaryArray if arrow else ()):
-        _require_strings(name, ids)
-        return _number_by_dictionary(ids)
-    if encoded.null_count or not arrow.types.is_string(encoded.type.value_type):
-        raise _other_ids(name, ids)
-    distinct = encoded.dictionary.to_numpy(zero_copy_only=False)
-    return distinct, encoded.indices.to_numpy().astype(np.intp)
+def arrow_column(values: Any) -> Any:
+    """A column of Arrow, polars, datasets, or of pandas where it is no array of numpy, as Arrow's.
+
+    None for all else.
+    """
+    if hasattr(values, "dictionary_encode"):
+        return values
+    if getattr(values, "ndim", 1) != 1:
+        return None
+    array = getattr(values, "array", values)
+    with contextlib.suppress(Exception):  # each library has its own for what Arrow cannot hold
+        if hasattr(values, "column_name") and hasattr(values.source, "with_format"):
+            return type(values)(values.source.with_format("arrow"), values.column_name)[:]
+        if hasattr(values, "to_arrow") and hasattr(values, "dtype"):
+            return values.to_arrow()
+        if hasattr(array, "__arrow_array__") or hasattr(array, "categories"):
+            import pyarrow
+
+            return pyarrow.array(array)
+    return None
 
 
-def _require_strings(name, ids):
-    if not all(issubclass(kind, str) for kind in set(map(type, ids))):
-        raise _other_ids(name, ids)
+def _encoded_by_arrow(column):
+    """A column of Arrow as `Encoded` where it holds strings, none missing; else None."""
+    import pyarrow
+
+    is_encoded = pyarrow.types.is_dictionary(column.type)
+    kind = column.type.value_type if is_encoded else column.type
+    if column.null_count or str(kind) not in ("string", "large_string", "string_view"):
+        return None
+    if isinstance(column, pyarrow.ChunkedArray):
+        column = column.unify_dictionaries() if is_encoded else column.dictionary_encode()
+        column = column.combine_chunks()
+    elif not is_encoded:
+        column = column.dictionary_encode()
+    codes = column.indices.to_numpy().astype(np.intp)
+    if not is_encoded or not len(codes):
+        return Encoded(column.dictionary.to_numpy(zero_copy_only=False), codes)
+    if len(column.dictionary.unique()) < len(column.dictionary):
+        return None
+    used = number_integers(codes)  # categories may be unused, and have an order of their own
+    distinct = column.dictionary.to_numpy(zero_copy_only=False)[used.distinct]
+    return Encoded(distinct, used.codes)
 
 
 def _number_by_dictionary(ids):
@@ -241,10 +315,10 @@ def _number_by_dictionary(ids):
     numbered = defaultdict()
     numbered.default_factory = numbered.__len__
     codes = np.fromiter(map(numbered.__getitem__, ids), np.intp, len(ids))
-    return np.fromiter(numbered, dtype=object, count=len(numbered)), codes
+    return Encoded(np.fromiter(numbered, dtype=object, count=len(numbered)), codes)
 
 
-def number_integers(ids: Integers) -> tuple[Integers, Integers]:
+def number_integers(ids: Integers) -> Encoded:
     """Number an array of integers: through a table where their range is small, else by sorting."""
     rows = np.arange(len(ids))
     lowest, highest = int(ids.min()), int(ids.max())
@@ -259,4 +333,4 @@ def number_integers(ids: Integers) -> tuple[Integers, Integers]:
         table[offset[::-1]] = rows[::-1]
         first_row = table[offset]
     starts_group = first_row == rows
-    return ids[starts_group], (np.cumsum(starts_group) - 1)[first_row]
+    return Encoded(ids[starts_group], (np.cumsum(starts_group) - 1)[first_row])

@@ -118,7 +118,7 @@ def _of_columns(value):
     if mixed and hasattr(value, "rows"):  # polars
         return value.rows()
     array = value.to_numpy(dtype=object) if mixed else value.to_numpy()
-    if array.dtype == object:
+    if array.dtype == object and np.any(getattr(value, "isna", lambda: True)()):
         missing = [type(label).__name__ in ("NAType", "NaTType") for label in array.flat]
         array = np.where(np.reshape(missing, array.shape), None, array) if any(missing) else array
     return array

@@ -146,10 +146,14 @@ def as_votes(name: str, labels: Values) -> RaterVotes:
             and NaN.
     """
     labels = _inputs.as_floats(name, labels, ndim=2, finite=False)
-    present = ~np.isnan(labels)
-    given = labels if present.all() else np.where(present, labels, 0.0)
     with np.errstate(invalid="ignore"):
-        votes = given.astype(np.int8)
+        votes = labels.astype(np.int8)
+    known = votes == labels
+    if known.all() and votes.min() >= -1 and votes.max() <= 2:
+        return RaterVotes(votes.T.copy(), np.ones(votes.T.shape, dtype=bool))
+    present = ~np.isnan(labels)
+    given = np.where(present, labels, 0.0)
+    votes *= present
     known = (votes == given) & (votes >= -1) & (votes <= 2)
     if not known.all():
         row, column = np.argwhere(~known)[0]

@@ -109,7 +109,8 @@ def hbpp(
     """
     _inputs.require_choice("ties", ties, _TIES)
     votes = _votes.as_votes("labels", labels)
-    ids, codes = group_codes("prompt_ids", prompt_ids)
+    prompts = group_codes("prompt_ids", prompt_ids)
+    ids, codes = prompts.distinct, prompts.codes
     _inputs.require_as_many("one for each image", prompt_ids=codes, labels=votes.labels.T)
     if control_labels is not None or reference_images is not None:
         rules = control_labels, reference_images, min_kappa, min_reference_share
@@ -191,9 +192,9 @@ def keep_best_annotators(
     votes = _votes.as_votes("labels", labels)
     quality = _inputs.as_floats("quality", quality, ndim=1, finite=False)
     _inputs.require_as_many("one for each annotator", quality=quality, labels=votes.labels)
-    ids, codes = group_codes("prompt_ids", prompt_ids)
-    _inputs.require_as_many("one for each image", prompt_ids=codes, labels=votes.labels.T)
-    votes = _votes.best_votes(votes, len(ids), codes, quality, best)
+    prompts = group_codes("prompt_ids", prompt_ids)
+    _inputs.require_as_many("one for each image", prompt_ids=prompts, labels=votes.labels.T)
+    votes = _votes.best_votes(votes, len(prompts.distinct), prompts.codes, quality, best)
     return np.where(votes.present, votes.labels, np.nan).T
 
 

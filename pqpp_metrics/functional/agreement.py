@@ -15,7 +15,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import as_labels, category_codes, kind_of
+from pqpp_metrics.functional._categories import label_codes
 from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
@@ -49,11 +49,9 @@ def fleiss_kappa(ratings: Values, single_class: str = "one") -> float:
         0.55
     """
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
-    labels = as_labels("ratings", ratings, ndim=2)
-    raters = labels.shape[1]
-    if raters < 2:
+    (codes,), categories = label_codes(2, ratings=ratings)
+    if codes.shape[1] < 2:
         raise MetricInputError("`ratings` has one rater; agreement needs at least 2")
-    (codes,), categories = category_codes(labels)
     share = np.bincount(codes.ravel(), minlength=len(categories)) / codes.size
     by_chance = float((share * share).sum())
     if share.max() == 1:
@@ -102,10 +100,7 @@ def cohen_kappa(
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     if weights is not None:
         _inputs.require_choice("weights", weights, ("linear", "quadratic"))
-    left, right = as_labels("predictions", predictions, 1), as_labels("references", references, 1)
-    _inputs.require_alike(predictions=left, references=right)
-    if (kind := kind_of(left)) != (other := kind_of(right)):
-        raise MetricInputError(f"one side holds {kind} and the other {other}; give both alike")
+    (left, right), _ = label_codes(1, predictions=predictions, references=references)
     return kappa_of(left, right, weights, single_class)
 
 

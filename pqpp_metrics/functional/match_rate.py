@@ -57,7 +57,7 @@ def match_rate(
     codes: Integers = np.zeros(len(hits), dtype=np.intp)
     for column in columns:
         (own,), distinct = _categories.category_codes(column)
-        _, codes = _categories.number_integers(codes * len(distinct) + own)
+        codes = _categories.number_integers(codes * len(distinct) + own).codes
     totals, numbers = np.bincount(codes, hits), np.bincount(codes)
     first = np.unique(codes, return_index=True)[1]
     rows = zip(*(column[first].tolist() for column in columns), strict=True)

@@ -109,6 +109,14 @@ def test_query_on_one_side(tmp_path, compute, pqpp):
     assert "1 query of" in done.stderr and "--missing zero or --missing drop" in done.stderr
     assert compute("reciprocal_rank", *files, "--missing", "zero")["scores"] == [0.5, 1.0, 0.0]
     assert compute("reciprocal_rank", *files, "--missing", "drop")["scores"] == [0.5, 1.0]
+    (tmp_path / "run.trec").write_text(RUN + "q4 Q0 d1 1 1 t\n")
+    for ways in (files, ("--run", "run.trec", "--qrels", "qrels.trec")):
+        done = pqpp(
+            "compute", "rr" if "--run" in ways else "reciprocal_rank", *ways, "--missing", "zero"
+        )
+        assert (
+            done.value == 0 and "1 query of the run without judgments left out (q4)" in done.stderr
+        )
 
 
 def test_other_inputs_and_lists(tmp_path, compute):

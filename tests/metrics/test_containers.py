@@ -286,3 +286,56 @@ def test_ids_in_columns_of_any_library(ids):
         assert names.tolist() == ids[:2] and scores.tolist() == [1.5, 0.0]
     with pytest.raises(MetricInputError, match="masked"):
         functional.hbpp([[2], [0], [1]], np.ma.array(ids, mask=[0, 1, 0]))
+
+
+def column(kind, texts):
+    """Texts in a column of a library, encoded or not."""
+    held = {
+        "str": lambda: pd.Series(texts),
+        "object": lambda: pd.Series(texts, dtype=object),
+        "category": lambda: pd.Series(pd.Categorical(texts, categories=["z", "c", "b", "a"])),
+        "index": lambda: pd.Index(texts),
+        "numpy": lambda: np.array(texts),
+        "arrow": lambda: pa.array(texts),
+        "large": lambda: pa.array(texts, pa.large_string()),
+        "view": lambda: pa.array(texts, pa.string_view()),
+        "encoded": lambda: pa.array(texts).dictionary_encode(),
+        "twice": lambda: pa.DictionaryArray.from_arrays(range(len(texts)), texts),
+        "chunks": lambda: pa.chunked_array([pa.array(texts[:2]), pa.array(texts[2:])]),
+        "datasets": lambda: datasets.Dataset.from_dict({"c": texts})["c"],
+        "polars": lambda: pytest.importorskip("polars").Series(texts),
+        "polars category": lambda: (
+            (pl := pytest.importorskip("polars")).Series(texts).cast(pl.Categorical)
+        ),
+    }
+    return held[kind]()
+
+
+TEXT_COLUMNS = [
+    *("str", "object", "category", "index", "numpy", "arrow", "large", "view", "encoded", "twice"),
+    *("chunks", "datasets", "polars", "polars category"),
+]
+
+
+@pytest.mark.parametrize("kind", TEXT_COLUMNS)
+def test_ids_and_labels_of_text_are_what_lists_give(kind):
+    texts, others = list("cabacabbca"), list("ccbaabbbca")
+    votes = np.arange(20).reshape(10, 2) % 4 - 1
+    names, scores = functional.hbpp(votes, texts)
+    found = functional.hbpp(votes, column(kind, texts))
+    assert names.tolist() == found[0].tolist() == ["c", "a", "b"]
+    assert {type(name) for name in found[0]} == {str} and scores.tolist() == found[1].tolist()
+    both = column(kind, texts), column(kind, others)
+    assert functional.cohen_kappa(*both, weights="linear") == functional.cohen_kappa(
+        texts, others, weights="linear"
+    )
+    module = load_metric("hbpp").score({"labels": votes, "prompt_ids": both[0]})
+    assert module["prompt_ids"] == ["c", "a", "b"] and module["scores"] == scores.tolist()
+
+
+@pytest.mark.parametrize("kind", ["str", "object", "category", "arrow", "encoded", "datasets"])
+def test_a_missing_id_is_refused_in_every_column(kind):
+    with pytest.raises(MetricInputError, match="none missing"):
+        functional.hbpp([[1], [2], [0]], column(kind, ["a", None, "b"]))
+    with pytest.raises(MetricInputError, match=r"none missing|NoneType"):
+        functional.cohen_kappa(column(kind, ["a", None, "b"]), ["a", "b", "b"])

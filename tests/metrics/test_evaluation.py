@@ -2,14 +2,17 @@
 
 import itertools
 
+import datasets
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqpp_metrics import functional, runs
-from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
 from pqpp_metrics.functional import compare_means, evaluate_rankings, mean_intervals
 
 # As it may be written, the function, its options.
@@ -178,6 +181,77 @@ def test_runs_as_trec_eval_evaluates_them(tmp_path_factory, collection, level, j
                 assert ours == pytest.approx(expected, abs=1e-12), name
         for name, table in found["means"].items():
             assert table["mean"] == pytest.approx(found["values"][name].mean(), abs=1e-12)
+
+
+def held_rows(kind, rows, value):
+    """Triples in a container, or in one of tables."""
+    columns = dict(
+        zip(("query_id", "doc_id", value), map(list, zip(*rows, strict=True)), strict=True)
+    )
+    if kind == "dicts":
+        return {q: {d: v for other, d, v in rows if other == q} for q in columns["query_id"]}
+    makers = {
+        "triples": lambda: rows,
+        "rows": lambda: iter([[*row, "more"] for row in rows]),
+        "columns": lambda: columns,
+        "pandas": lambda: pd.DataFrame(columns, index=range(len(rows), 0, -1)),
+        "category": lambda: pd.DataFrame(columns).astype({"query_id": "category"}),
+        "arrow": lambda: pa.table(columns),
+        "datasets": lambda: datasets.Dataset.from_dict(columns),
+        "polars": lambda: pytest.importorskip("polars").DataFrame(columns),
+    }
+    return makers[kind]()
+
+
+KINDS = ["dicts", "triples", "rows", "columns", "pandas", "category", "arrow", "datasets", "polars"]
+RUN_ROWS = [
+    ("q1", "a", 0.5),
+    ("q2", "b", 1.0),
+    ("q1", "b", 0.5),
+    ("q2", "ü", 1.0),
+    ("q1", "c", 0.1),
+]
+QRELS_ROWS = [("q2", "ü", 2), ("q1", "b", 1), ("q1", "d", 1), ("q2", "b", -1)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_runs_in_every_container(kind):
+    # By docno b stands before a, and ü before b: RR 1 and 1; of q1 half of what is relevant found.
+    for run, qrels in ((kind, kind), (kind, "dicts"), ("dicts", kind)):
+        found = runs.evaluate_run(
+            held_rows(run, RUN_ROWS, "score"),
+            held_rows(qrels, QRELS_ROWS, "rel"),
+            "rr,recall@3,judged@2",
+            ties="docno",
+        )
+        values = dict(
+            zip(found["query_ids"], zip(*found["values"].values(), strict=True), strict=True)
+        )
+        assert values == {"q1": (1.0, 0.5, 0.5), "q2": (1.0, 1.0, 0.5)}
+
+
+@pytest.mark.parametrize("kind", ["dicts", "triples", "pandas"])
+def test_a_query_that_only_the_run_has_is_left_out_with_a_warning(kind):
+    qrels = held_rows(kind, QRELS_ROWS, "rel")
+    run = held_rows(kind, [*RUN_ROWS, ("q9", "a", 1.0)], "score")
+    with pytest.warns(UnjudgedWarning, match=r"1 query of the run without .* \(q9\)"):
+        found = runs.evaluate_run(run, qrels, "rr", missing="zero")
+    assert sorted(found["query_ids"]) == ["q1", "q2"]
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        ({"q1": {"a": 1.0}, "q2": {"a": float("inf")}}, "holds inf for query q2, document a"),
+        ({"q1": {"a": None}}, "no numbers|holds nan"),
+        (pd.DataFrame({"q": ["q1"], "doc_id": ["a"], "score": [1.0]}), "called query_id or query"),
+    ],
+)
+def test_bad_containers(run, words):
+    with pytest.raises(MetricInputError, match=words):
+        runs.evaluate_run(run, {"q1": {"a": 1}}, "rr", missing="drop")
+    with pytest.raises(MetricInputError, match="qrels"):
+        runs.evaluate_run({"q1": {"a": 1}}, {"q1": {"a": float("nan")}}, "rr")
 
 
 def test_judged_share_of_short_runs():

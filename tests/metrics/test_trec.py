@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.processes import run_python
 
 from pqpp_metrics import trec
-from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
 from pqpp_metrics.functional import (
     average_precision,
     ndcg,
@@ -162,7 +162,8 @@ def test_a_query_on_one_side_only(tmp_path):
         trec.rankings(run, qrels)
     dropped = trec.rankings(run, qrels, missing="drop")
     assert dropped.query_ids == ["q1", "q2"]
-    zero = trec.rankings(run, qrels, missing="zero")
+    with pytest.warns(UnjudgedWarning, match="q3"):
+        zero = trec.rankings(run, qrels, missing="zero")
     assert zero.query_ids == ["q1", "q2", "q4"]
     for metric in (reciprocal_rank, precision_at_k):
         assert metric(zero.scores, zero.relevance)[2] == 0

@@ -31,6 +31,7 @@ class Rules:
     """What every ranking metric has beside scores and relevance, see `ranking`.
 
     Attributes:
+        document_ids: Names, or what gives them for some queries by their indices.
         unjudged: What NaN and -1 among the grades are: to "refuse", "zero", or to "keep" as NaN and
             -1 for metrics that tell them apart.
         sizes: How many documents each query has, where arrays come filled up.
@@ -40,7 +41,7 @@ class Rules:
     tie_tolerance: float = 0.0
     relevance_level: float | None = None
     judged_only: bool = False
-    document_ids: Values | None = None
+    document_ids: Values | Callable[[Integers], Values] | None = None
     unretrieved: Values | None = None
     unjudged: str = "refuse"
     sizes: Integers | None = None
@@ -264,7 +265,9 @@ def filled(name: str, rows: Sequence[Any], fill: ArrayLike) -> NDArray[Any]:
     return table
 
 
-def by_document(xp: ModuleType, scores: Array, document_ids: Values | None) -> Array:
+def by_document(
+    xp: ModuleType, scores: Array, document_ids: Values | Callable[[Integers], Values] | None
+) -> Array:
     """Scores without ties: of equals the document with the higher number is the higher.
 
     Text is compared byte by byte, as trec_eval does, integers as numbers.
@@ -272,15 +275,16 @@ def by_document(xp: ModuleType, scores: Array, document_ids: Values | None) -> A
     if document_ids is None:
         raise MetricInputError("ties='docno' needs `document_ids`, the name of each document")
     plain = to_numpy(scores).astype(np.float64)
-    ids = _checked_ids(document_ids, plain.shape)
+    ids = document_ids if callable(document_ids) else _checked_ids(document_ids, plain.shape)
     ordered = np.sort(plain, axis=1)
     rows = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
     if not len(rows):
         return scores
+    ids = ids(rows) if callable(ids) else ids[rows]
     # UTF-8 bytes sort as the characters that they stand for.
-    numbers = np.unique(ids[rows], return_inverse=True)[1].reshape(len(rows), -1)
+    numbers = np.unique(ids, return_inverse=True)[1].reshape(len(rows), -1)
     order = np.lexsort((numbers, plain[rows]), axis=1)
-    _refuse_repeated(ids[rows], numbers, plain[rows], order)
+    _refuse_repeated(ids, numbers, plain[rows], order)
     plain[rows] = np.argsort(order, axis=1, kind="stable")
     return xp.asarray(plain, device=array_api_compat.device(scores))
 
