@@ -248,7 +248,7 @@ def rankings(
     places = np.where(numbers < 0, -1, places)
     relevance, used = _grades_of(keys, places, grades, len(kept) * number, nothing)
     left = judged[~used], grades[~used]
-    (table,) = tables(queries, len(kept), (documents + 1, 0))
+    (table,) = by_query(queries, len(kept), (documents + 1, 0))
 
     def document_numbers(some):
         numbers = table[some]
@@ -296,7 +296,7 @@ def filled_up(
     """
     queries, values, relevance = retrieved
     nothing = np.nan if keep_unjudged else 0
-    scores, relevance = tables(queries, len(kept), (values, np.nan), (relevance, nothing))
+    scores, relevance = by_query(queries, len(kept), (values, np.nan), (relevance, nothing))
     sizes = np.bincount(queries, minlength=len(kept))
     if len(values) < scores.size:
         # Below every document of the query, so that filling up changes no rank.
@@ -304,7 +304,7 @@ def filled_up(
         highest = np.where(sizes, np.fmax.reduce(scores, axis=1), 0.0)
         np.copyto(scores, below(lowest, highest)[:, None], where=np.isnan(scores))
     counted = (left[1] >= 0) if keep_unjudged else (left[1] > 0)
-    (unretrieved,) = tables(left[0][counted], len(kept), (left[1][counted], nothing))
+    (unretrieved,) = by_query(left[0][counted], len(kept), (left[1][counted], nothing))
     return Rankings(kept, scores, relevance, unretrieved, sizes, document_numbers)
 
 
@@ -357,7 +357,9 @@ def _grades_of(keys, judged, grades, size, nothing):
     return relevance, used
 
 
-def tables(rows: Integers, number: int, *columns: tuple[NDArray[Any], float]) -> list[NDArray[Any]]:
+def by_query(
+    rows: Integers, number: int, *columns: tuple[NDArray[Any], float]
+) -> list[NDArray[Any]]:
     """Columns of a file as tables with a row for each query, as wide as the longest.
 
     Args:

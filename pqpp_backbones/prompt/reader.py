@@ -18,7 +18,7 @@ from pqpp_backbones.prompt.numbers import numbers_in
 from pqpp_backbones.prompt.quoted import QUOTED, quoted_texts, without_wrapping
 from pqpp_datasets.prompt_text import ENDING
 
-KINDS = (
+IGNORED = (
     "command", "request", "settings", "flag", "url", "extra network", "wildcard", "weight", "tag",
     "markdown", "quotes", "quality", "style", "repetition",
 )  # fmt: skip
@@ -37,14 +37,14 @@ _MOST_CHARACTERS = 20_000
 
 
 @dataclass(frozen=True)
-class Reading:
+class PromptReading:
     """What was read in a prompt.
 
     Attributes:
         prompt: as it was typed.
         content: what the picture shall show, in the words of the prompt. Where nothing but syntax
             is there, the prompt itself.
-        ignored: what was taken away, pairs of a kind of `KINDS` and the text, in that order.
+        ignored: what was taken away, pairs of a kind of `IGNORED` and the text, in that order.
         unwanted: what the picture shall not show by a negative prompt, ``--no``, a negative weight,
             or a tail like "no watermark". Negation in the content, "a street with no cars", is not
             here.
@@ -78,7 +78,7 @@ class Reading:
         return numbers_in(QUOTED.sub(" ", self.content))
 
 
-def read_prompt(prompt: str) -> Reading:
+def read_prompt(prompt: str) -> PromptReading:
     """Return a prompt's content, and what was taken away.
 
     Args:
@@ -104,12 +104,12 @@ def read_prompt(prompt: str) -> Reading:
     text = _without_repetition(text, ignored)
     text = _STOOD_IN.sub(lambda match: quotations[int(match[1])], text)
     if not (any(ignored.values()) or unwanted):
-        return Reading(prompt, prompt.strip() and prompt)
+        return PromptReading(prompt, prompt.strip() and prompt)
     content = _LOOSE.sub(r"\1\2", _BLANKS.sub(" ", text)).strip(" ,;|")
     if not any(letter.isalnum() for letter in content):
-        return Reading(prompt, prompt)
-    pairs = tuple((kind, piece) for kind in KINDS for piece in ignored[kind])
-    return Reading(prompt, content, pairs, tuple(unwanted))
+        return PromptReading(prompt, prompt)
+    pairs = tuple((kind, piece) for kind in IGNORED for piece in ignored[kind])
+    return PromptReading(prompt, content, pairs, tuple(unwanted))
 
 
 def _without_frame(text: str, ignored: dict[str, list[str]], unwanted: list[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pqpp_files.errors import FileError, PqppError, in_a_line
 
-MOST_BYTES = 1 << 28
+_MOST_BYTES = 1 << 28
 """Of a file that is read whole: the list of a million shards has half of them."""
 DEEPEST = 64
 BOM = b"\xef\xbb\xbf"
@@ -28,7 +28,7 @@ def read_json(
     """Return what a file of JSON holds.
 
     Args:
-        path: The file, UTF-8, of at most `MOST_BYTES` bytes.
+        path: The file, UTF-8, of at most 256 MiB.
         error: The class of what is raised.
         remedy: What to do, for the error.
 
@@ -42,12 +42,12 @@ def read_json(
     """
     try:
         with Path(path).open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as caught:
         reason = getattr(caught, "strerror", None) or caught
         raise error(f"{path} cannot be read ({reason}); {remedy}") from None
-    if len(content) > MOST_BYTES:
-        raise error(f"{path} is larger than {MOST_BYTES:,} bytes; {remedy}")
+    if len(content) > _MOST_BYTES:
+        raise error(f"{path} is larger than {_MOST_BYTES:,} bytes; {remedy}")
     return parse_json(content, str(path), error, remedy)
 
 
@@ -73,7 +73,7 @@ def parse_json(
     Example:
         >>> parse_json("[1, {}]")
         [1, {}]
-        >>> parse_json("[" * 99, "evidence")
+        >>> parse_json("[" * 99 + "]" * 99, "evidence")
         Traceback (most recent call last):
         pqpp_files.errors.FileError: evidence is not JSON (nested too deeply); copy or make it again
     """

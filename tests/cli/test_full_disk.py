@@ -129,15 +129,21 @@ def ended(tmp_path_factory):
 
 
 def write_study(folder):
-    """A study of two images, with its database."""
+    """A study of two images with 30 votes each."""
     from PIL import Image
+    from support.studies import do_all
 
     from pqpp_annotation.store.database import open_store
+    from pqpp_annotation.store.people import add_person
     from pqpp_annotation.study.init import make_study
 
     Image.new("RGB", (8, 6)).save(folder / "a.png")
     (folder / "s.csv").write_text("prompt,image\na cat,a.png\na dog,a.png\n")
-    open_store(make_study(folder / "study.yaml", folder / "s.csv", kind="rating")).close()
+    study = make_study(folder / "study.yaml", folder / "s.csv", kind="rating", people_per_item=30)
+    store = open_store(study)
+    for number in range(30):
+        do_all(store, add_person(store, f"p{number}").id)
+    store.close()
 
 
 def write_indices(folder):

@@ -168,7 +168,7 @@ def test_an_index_grows_merges_and_shows(tmp_path, capsys, monkeypatch):
             ],
             "TREC's format has no blanks, query_id 'q 1' has",
         ),
-        (["search", "build", "some.npz", "--output", "o"], "an archive of several arrays"),
+        (["search", "build", "some.npz", "--output", "o"], "several arrays"),
         (["search", "build", "nothing.npy", "--output", "o"], "neither a folder of images nor"),
         (
             [

@@ -12,7 +12,7 @@ Image = pytest.importorskip("PIL.Image", reason="the CLIP predictor needs pillow
 
 from support.tiny_models import load_script, save_clip, save_text_encoder  # noqa: E402
 
-from pqpp_backbones.errors import ModelError  # noqa: E402
+from pqpp_files.errors import FileError  # noqa: E402
 from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
 from pqpp_models.images.pairs import performance, read_pairs  # noqa: E402
 
@@ -100,7 +100,7 @@ def test_images_of_every_form_are_the_same(backbone, tmp_path):
 
 def test_an_unreadable_image_is_refused(backbone, tmp_path):
     (tmp_path / "no.png").write_text("no image")
-    with pytest.raises(ModelError, match="could not be read"):
+    with pytest.raises(FileError, match="could not be read"):
         new_predictor(backbone).predict([{"prompt": "a", "images": [tmp_path / "no.png"]}])
 
 

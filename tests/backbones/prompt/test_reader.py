@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from pqpp_backbones.prompt.reader import KINDS, read_prompt
+from pqpp_backbones.prompt.reader import IGNORED, read_prompt
 from pqpp_datasets.prompt_text import normalise
 
 DIALECTS = pathlib.Path(__file__).parent / "dialects"
@@ -19,7 +19,7 @@ CASES = [
 def test_there_are_cases_of_each_dialect():
     assert len(CASES) >= 240
     assert {path.stem for path in DIALECTS.glob("*.jsonl")} == {"midjourney", "prose", "web_ui"}
-    assert {kind for case in CASES for kind in case["ignored"]} == set(KINDS)
+    assert {kind for case in CASES for kind in case["ignored"]} == set(IGNORED)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["prompt"][:40].replace("\n", " "))

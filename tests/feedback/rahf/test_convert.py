@@ -232,7 +232,7 @@ def test_wrong_files_are_refused(towers, tmp_path):
     torch.save(pytest.fail, tmp_path / "code.pt")
     with pytest.raises(CheckpointError, match="other things than tensors"):
         read_weights(tmp_path / "code.pt")
-    with pytest.raises(CheckpointError, match="cannot be read"):
+    with pytest.raises(CheckpointError, match="no such file"):
         read_weights(tmp_path / "none.safetensors")
     weights = random_weights(towers)
     del weights["score_predictor.overall.linear_layers.4.bias"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.processes import run_pqpp
 
+from pqpp_backbones.encoder.normaliser import CURRENT
 from pqpp_backbones.encoder.pretrained import weights_sha256
 from pqpp_backbones.errors import ModelError
 from pqpp_models import CheckpointError, Predictor, PredictorError
@@ -87,9 +88,9 @@ def test_captions_are_normalised_as_the_predictor_does(ensemble, captions, tmp_p
         name: EncodedCaptions.build(
             shouted, encoder, ensemble.tokenizer, layers, normaliser=name
         ).save_pretrained(tmp_path / name)
-        for name in ("case_blanks_ending", "as_typed")
+        for name in (CURRENT, "as_typed")
     }
-    same = EncodedCaptions.from_pretrained(built["case_blanks_ending"])
+    same = EncodedCaptions.from_pretrained(built[CURRENT])
     for layer, states in captions.states.items():
         np.testing.assert_array_equal(same.states[layer], states)
     with_collection(ensemble, same)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pqpp_backbones.encoder.normaliser import CURRENT
 from pqpp_models import TARGETS, Predictor
 from pqpp_models.errors import CheckpointError, UnknownPredictorError
 
@@ -43,13 +44,13 @@ def test_how_a_prompt_is_typed_changes_nothing(ensemble, tmp_path):
     ]
     saved = Predictor.from_pretrained(ensemble.save_pretrained(tmp_path / "saved"))
     for one in (ensemble, saved):
-        assert one.normaliser == "case_blanks_ending"
+        assert one.normaliser == CURRENT
         found = one.predict_with_uncertainty(typed)
         for values in (found.values, found.deviations, found.distance, one.embed(typed)):
             assert (np.ptp(values, axis=0) == 0).all()
     assert Predictor.from_pretrained(OLDER).normaliser == "as_typed"
     config = tmp_path / "saved" / "config.json"
-    config.write_text(config.read_text("utf-8").replace("case_blanks_ending", "another"), "utf-8")
+    config.write_text(config.read_text("utf-8").replace(f'"{CURRENT}"', '"another"'), "utf-8")
     with pytest.raises(CheckpointError, match="'normaliser' is 'another', not one of"):
         Predictor.from_pretrained(tmp_path / "saved")
 
