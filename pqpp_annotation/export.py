@@ -12,6 +12,7 @@ from sqlalchemy import Select, Text, case, cast, func, select
 
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of, table_of_votes
 from pqpp_annotation.store.answers import current_votes
+from pqpp_annotation.store.decisions import verdicts
 from pqpp_annotation.store.tables import (
     Adjudication,
     Answer,
@@ -67,7 +68,8 @@ def export_study(store: Store, output: str | Path) -> list[str]:
     study, kind, settings = store.study, store.study.kind, store.study.task
     votes = list(current_votes(store))
     table, places = table_of_votes(votes, kind, settings)
-    standings = standings_of(table, options_of(study))
+    decided = verdicts(store)
+    standings = standings_of(table, options_of(study), decided)
     counted = [votes[place] for place in np.sort(places[standings.counted]).tolist()]
     with whole_folder(output, check=_check_older) as folder:
         rows = _write_tables(folder, kind.export(votes))
@@ -90,7 +92,7 @@ def export_study(store: Store, output: str | Path) -> list[str]:
             "last_vote": max((vote.created for vote in votes), default=None),
             "people": people | {"admitted": admitted},
             "files": rows,
-            "build": _command(study, output, rows),
+            "build": _command(study, output, rows, bool(decided)),
         }
         text = json.dumps(facts, ensure_ascii=False, indent=1)
         (folder / REPORT).write_text(text + "\n", "utf-8")
@@ -194,6 +196,7 @@ def _answers(db: Transaction) -> Iterator[dict[str, Any]]:
         .join(Item)
         .join(Person)
         .outerjoin(ItemImage, Answer.item_image_id == ItemImage.id)
+        .where(Person.role != "trial")
         .order_by(Answer.id)
     )
     return _rows(db, query)
@@ -238,16 +241,24 @@ def _people(db: Transaction) -> dict[str, int]:
     return counts
 
 
-def _command(study: Study, output: str | Path, rows: Mapping[str, int]) -> str | None:
-    """Return the command that builds a benchmark of an export; None where none does."""
+def _command(
+    study: Study, output: str | Path, rows: Mapping[str, int], decided: bool
+) -> str | None:
+    """Return the command that builds a benchmark of an export; None where none does.
+
+    Where the owner has decided on people, whose votes count is no longer a matter of its rules: it
+    takes those that do.
+    """
     roles = [role for role in ("judgments", "preferences") if f"{role}.csv" in rows]
     scale = study.kind.scale_of(study.task)
     if not roles or (roles == ["judgments"] and scale is None):
         return None
-    words = ["pqpp", "build", f"--{roles[0]}", str(Path(output) / f"{roles[0]}.csv")]
+    folder = Path(output) / COUNTED_FOLDER if decided else Path(output)
+    words = ["pqpp", "build", f"--{roles[0]}", str(folder / f"{roles[0]}.csv")]
     if roles == ["judgments"]:
         rules = {"scale": scale, "best": study.best}
-        rules |= {name: getattr(study.admission, name) for name in _RULES}
+        if not decided:
+            rules |= {name: getattr(study.admission, name) for name in _RULES}
         for name, value in rules.items():
             if value is not None:
                 words += [f"--{name.replace('_', '-')}", str(value)]

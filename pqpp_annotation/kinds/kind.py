@@ -1,7 +1,9 @@
 """What every kind of task says of itself, and where the kinds are found by name."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,7 +20,12 @@ _TYPES = {str: "a text", int: "a whole number", bool: "true or false", dict: "a 
 
 @dataclass(frozen=True)
 class ShownImage:
-    """An image as a page shows it; the model and whether it is a reference are not on it."""
+    """An image as a person sees it; the model and whether it is a reference are not on it.
+
+    Attributes:
+        id: By which answers are kept; no page is told, as it follows the order of the table.
+        width: As it is shown; `height` likewise.
+    """
 
     id: int
     sha256: str
@@ -58,8 +65,9 @@ class Vote:
             its model and the id by which answers name it.
         is_control: Whether the person is a member of the control group.
         created: Milliseconds since 1970, UTC.
-        width: Of the image, in pixels; 0 where the answer is about the item.
+        width: Of the image's file, in its own pixels; 0 where the answer is about the item.
         height: The same.
+        orientation: Of EXIF, 1 to 8: people saw the image turned by it.
     """
 
     prompt_id: str
@@ -76,6 +84,7 @@ class Vote:
     images: tuple[tuple[str, str, int], ...] = ()
     width: int = 0
     height: int = 0
+    orientation: int = 1
 
     def columns(self, *names: str) -> dict[str, Any]:
         """Return some of these as the columns of an export's row."""
@@ -129,6 +138,10 @@ class TaskKind(ABC):
     scale: str | None = None
     level: str = "ordinal"
 
+    def variant(self, settings: Mapping[str, Any]) -> TaskKind:
+        """Return the kind as a study's settings make it; this one unless there are several."""
+        return self
+
     def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the study file's `task` settings with the defaults filled in.
 
@@ -163,9 +176,31 @@ class TaskKind(ABC):
         """
         return {}
 
-    def shown_detail(self, detail: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what of an item's detail goes to the browser; nothing by default."""
+    def shown_detail(
+        self, detail: Mapping[str, Any], url_of: Callable[[str], str]
+    ) -> dict[str, Any]:
+        """Return what of an item's detail goes to the browser; nothing by default.
+
+        Args:
+            url_of: Hash of an image to the address by which this person's page has it.
+        """
         return {}
+
+    def other_images(self, detail: Mapping[str, Any]) -> list[str]:
+        """Return the hashes of images that an item shows beside its own; none by default."""
+        return []
+
+    def of_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> Mapping[str, Any]:
+        """Return an answer as it is kept, of one as a page gives it.
+
+        Args:
+            ids: What the person's page calls an image, to its id.
+        """
+        return value
+
+    def for_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> Mapping[str, Any]:
+        """Return an answer as a page takes it, of one as it is kept; `names` are by id."""
+        return value
 
     def schema_of(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the JSON Schema of an answer's value in a study with these settings."""

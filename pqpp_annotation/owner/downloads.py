@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pqpp_annotation.owner.overview import Watch
+from pqpp_annotation.owner.people import PersonRow
 from pqpp_annotation.protocol.completion import CODE
 
 Rows = Iterator[dict[str, Any]]
@@ -103,8 +104,8 @@ def disputes_rows(watch: Watch) -> Rows:
 def payment_rows(watch: Watch) -> Rows:
     """Give the payment file: a row for each annotator who has finished something.
 
-    A person is told by the pseudonym, and by the id that the recruiting site sent. What looks like
-    an e-mail address is left out.
+    A person is told by the pseudonym, and by each id that the recruiting site sent in a column of
+    its own. What looks like an e-mail address is left out.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -113,14 +114,13 @@ def payment_rows(watch: Watch) -> Rows:
         [('ann', 0.0), ('bob', 0.0)]
         >>> store.close()
     """
-    rule = watch.study.payment
-    for row in watch.look().people:
-        if row.role != "annotator" or not (row.items or row.hours):
-            continue
-        ids = {key: str(value) for key, value in sorted(row.outside.items()) if key != CODE}
+    rule, rows = watch.study.payment, _paid(watch)
+    names = sorted({name for row in rows for name in row.outside if not name.endswith(CODE)})
+    for row in rows:
+        ids = {name: str(row.outside.get(name, "")) for name in names}
         yield {
             "annotator": row.name.partition("@")[0] or "annotator",
-            "outside_id": " ".join(f"{k}={v}" for k, v in ids.items() if "@" not in v),
+            **{name: "" if "@" in value else value for name, value in ids.items()},
             "completion_code": row.outside.get(CODE, ""),
             "admitted": "true" if row.is_admitted else "false",
             "reason": row.reason,
@@ -133,6 +133,34 @@ def payment_rows(watch: Watch) -> Rows:
         }
 
 
+def prolific_rows(watch: Watch) -> Rows:
+    """Give what Prolific takes as a bulk bonus payment: an id and an amount, without a heading.
+
+    Source: Prolific's help, "Bulk bonus payments": `participant id,amount`, one line each.
+    """
+    for row in _paid(watch):
+        if row.owed.total and (name := str(row.outside.get("PROLIFIC_PID", ""))):
+            yield {"PROLIFIC_PID": name, "amount": f"{row.owed.total:.2f}"}
+
+
+def mturk_rows(watch: Watch) -> Rows:
+    """Give what Mechanical Turk's command line takes as bonuses of workers.
+
+    Source: Mechanical Turk, `SendBonus`: WorkerId, AssignmentId, BonusAmount and Reason.
+    """
+    for row in _paid(watch):
+        ids = [str(row.outside.get(name, "")) for name in ("workerId", "assignmentId")]
+        if row.owed.total and all(ids):
+            about = dict(zip(("WorkerId", "AssignmentId"), ids, strict=True))
+            reason = f"{row.items} items of {watch.study.title or watch.study.name}"
+            yield {**about, "BonusAmount": f"{row.owed.total:.2f}", "Reason": reason}
+
+
+def _paid(watch: Watch) -> list[PersonRow]:
+    rows = watch.look().people
+    return [row for row in rows if row.role == "annotator" and (row.items or row.hours)]
+
+
 DOWNLOADS: Mapping[str, Callable[[Watch], Rows]] = {
     "progress": progress_rows,
     "votes": days_rows,
@@ -140,5 +168,9 @@ DOWNLOADS: Mapping[str, Callable[[Watch], Rows]] = {
     "annotators": annotators_rows,
     "disputes": disputes_rows,
     "payment": payment_rows,
+    "payment-prolific": prolific_rows,
+    "payment-mturk": mturk_rows,
 }
 """By the name of the file."""
+
+NO_HEADING = ("payment-prolific",)

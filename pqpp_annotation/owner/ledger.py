@@ -28,6 +28,8 @@ _WHOLE = -1  # the image of an answer about its item
 class Records:
     """What a database holds, in tables whose index are its ids; times are in milliseconds.
 
+    What is said to try a study is left out.
+
     Attributes:
         answers: assignment_id, item_image_id, created, seconds, current (False once it was
             replaced), label (NaN where the kind has none), and what the assignment says.
@@ -71,8 +73,10 @@ class Ledger:
             Assignment.finished,
         )
         types = {"person_id": int, "item_id": int, "given": int}
+        query = query.join(Person).where(Person.role != "trial")
         assignments = _table(db, query.order_by(Assignment.id), **types)
-        return Records(answers.join(assignments, on="assignment_id"), assignments, *self._items)
+        answers = answers.join(assignments, on="assignment_id", how="inner")
+        return Records(answers, assignments, *self._items)
 
     def _brought_up_to_date(
         self, db: Transaction, known: pandas.DataFrame | None

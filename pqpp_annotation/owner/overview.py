@@ -1,18 +1,20 @@
 """How a study stands: progress, votes a day, agreement, people, disputes, time left, money."""
 
 import datetime
+import logging
 import threading
 import time
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import case, func, select
+from sqlalchemy import func, select
 
 from pqpp_annotation.owner.disputes import Dispute, disputes_of
 from pqpp_annotation.owner.ledger import Ledger, Records, votes_table
 from pqpp_annotation.owner.people import PersonRow, people_rows
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of
 from pqpp_annotation.store.answers import count_answers
+from pqpp_annotation.store.decisions import refuse_by_rules, verdicts
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.tables import (
     Adjudication,
@@ -32,6 +34,8 @@ DISPUTES = 500
 LONG = 0.3
 """Seconds, after which nobody waits for a look when there is an older one."""
 
+LOG = logging.getLogger("pqpp_annotation.owner")
+_NOTICE = 15.0  # seconds between looks that answers start
 _MANY = 20_000
 _REST = 4  # a look is taken again after so many times what it took, where much comes in
 
@@ -40,9 +44,12 @@ _REST = 4  # a look is taken again after so many times what it took, where much 
 class StudyProgress:
     """How far the work is, in items and in places: an item has one for each person it needs.
 
+    People whose votes are not used fill no place.
+
     Attributes:
         items: Work items; `complete` those that have as many people as the study wants.
         places: How many times an item is judged; `filled` how many of these are done.
+        closed: Places that are done by people whose votes are not used, and are not open again.
         controls: Control items.
         control_answers: How many times these were done.
     """
@@ -51,6 +58,7 @@ class StudyProgress:
     complete: int
     places: int
     filled: int
+    closed: int
     controls: int
     control_answers: int
 
@@ -133,7 +141,7 @@ class Watch:
         self._ledger = Ledger(store.study)
         self._lock, self._behind = threading.Lock(), threading.Lock()
         self._last: Overview | None = None
-        self._took = self._next_look = 0.0
+        self._took = self._next_look = self._next_notice = 0.0
 
     def look(self, fresh: bool = False) -> Overview:
         """Return how the study stands.
@@ -163,6 +171,9 @@ class Watch:
     def _look_behind(self) -> None:
         try:
             self._take()
+            self.reopen()
+        except Exception:  # it is tried again, and the owner's own look says what is wrong
+            LOG.exception("the look behind failed")
         finally:
             self._behind.release()
 
@@ -180,11 +191,26 @@ class Watch:
             self._next_look = ended + _REST * (ended - started)
             return self._last
 
+    def notice(self) -> None:
+        """Take a look behind after something came, so that refused people's places open again."""
+        if self.study.reopen_after is not None and time.monotonic() >= self._next_notice:
+            self._next_notice = time.monotonic() + _NOTICE
+            self._start_behind()
+
+    def reopen(self) -> list[str]:
+        """Open the places of people whom the rules refuse, once enough is known; return names."""
+        least = self.study.reopen_after
+        if least is None:
+            return []
+        refused = [row.id for row in self.look().people if row.is_refused_for_good(least)]
+        return refuse_by_rules(self._store, refused) if refused else []
+
     def disputes(self) -> list[Dispute]:
         """Return all items on which people disagree."""
         with self._store.reading() as db:
             table, votes = votes_table(db, self._ledger.now(db))
-            return disputes_of(db, standings_of(table, options_of(self.study)), votes)
+            standings = standings_of(table, options_of(self.study), verdicts(db))
+            return disputes_of(db, standings, votes)
 
 
 def _key(db: Transaction) -> str:
@@ -198,6 +224,7 @@ def _key(db: Transaction) -> str:
         db.scalar(select(func.count()).select_from(Adjudication)),
         db.scalar(select(func.count()).where(Person.withdrawn.is_not(None))),
         db.scalar(select(StudyRow.paused)),
+        db.scalar(select(StudyRow.message)),
     ]
     return "-".join("" if part is None else str(part) for part in parts)
 
@@ -206,8 +233,9 @@ def overview(db: Transaction, ledger: Ledger, key: str) -> Overview:
     """Take a look at a study; `key` is as `Overview` has it."""
     now, records = db.now(), ledger.now(db)
     table, votes = votes_table(db, records)
-    standings = standings_of(table, options_of(db.study))
-    people, progress = people_rows(db, records, standings, votes), _progress(db)
+    standings = standings_of(table, options_of(db.study), verdicts(db))
+    people = people_rows(db, records, standings, votes)
+    progress = _progress(db, records, people)
     labels: Any = votes["label"][~votes["control"]].value_counts(sort=False).sort_index()
     return Overview(
         key=key,
@@ -223,12 +251,18 @@ def overview(db: Transaction, ledger: Ledger, key: str) -> Overview:
     )
 
 
-def _progress(db: Transaction) -> StudyProgress:
+def _progress(db: Transaction, records: Records, people: list[PersonRow]) -> StudyProgress:
     places, items = db.study.people_per_item, count_items(db)
-    filled = func.sum(case((Item.done < places, Item.done), else_=places))
-    filled_work = db.scalar(select(filled).where(Item.purpose == "work"))
+    done = records.assignments[records.assignments["state"] == "done"]
+    done = done[done["item_id"].isin(records.items.index[records.items["purpose"] == "work"])]
+    workers = {row.id: row for row in people if row.role == "annotator"}
+    usable = [key for key, row in workers.items() if row.state not in ("refused", "failed")]
+    counted: Any = done[done["person_id"].isin(usable)].groupby("item_id").size().clip(upper=places)
+    refused = [key for key, row in workers.items() if row.state == "refused" and not row.reopened]
+    closed = int(done["person_id"].isin(refused).sum())
     judged = db.scalar(select(func.sum(Item.done)).where(Item.purpose == "control"))
-    counts = (items.work, items.finished, items.work * places, int(filled_work or 0))
+    filled, complete = int(counted.sum()), int((counted >= places).sum())
+    counts = (items.work, complete, items.work * places, filled, closed)
     return StudyProgress(*counts, items.control, int(judged or 0))
 
 

@@ -4,18 +4,22 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
-from fastapi.responses import RedirectResponse, Response, StreamingResponse
+from fastapi import Path as InPath
+from fastapi.responses import Response
 from sqlalchemy import update
 
 from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.owner.adjudication import case_of, choices_of, decide
 from pqpp_annotation.owner.charts import days_chart, kappa_chart, labels_chart
-from pqpp_annotation.owner.downloads import DOWNLOADS
+from pqpp_annotation.owner.downloads import DOWNLOADS, NO_HEADING
 from pqpp_annotation.owner.overview import DISPUTES, Overview
+from pqpp_annotation.owner.persons import answers_of
 from pqpp_annotation.owner.words import STATE_WORDS, span
-from pqpp_annotation.store.invitations import all_links, make_links, revoke_link
-from pqpp_annotation.store.people import everybody
+from pqpp_annotation.store.decisions import decide_on_person, message_to_all, say
+from pqpp_annotation.store.invitations import all_links, kept_url, make_links, revoke_link
+from pqpp_annotation.store.people import everybody, person_by_id
 from pqpp_annotation.store.tables import Invitation, Person, StudyRow
+from pqpp_annotation.web.files import send_image
 from pqpp_annotation.web.site import Here, Visit
 
 _A_PAGE = 50
@@ -41,7 +45,7 @@ def overview_page(visit: Here) -> Response:
 @pages.get("/people")
 def people_page(visit: Here) -> Response:
     """Show everybody."""
-    return _live(visit, "People", lambda visit, look: {})
+    return _live(visit, "People", lambda visit, look: {"message": message_to_all(visit.store)})
 
 
 def _live(visit: Visit, tab: str, more: Callable[[Visit, Overview], dict[str, Any]]) -> Response:
@@ -118,7 +122,65 @@ def decide_on_item(
     """Keep what the owner decides."""
     person = _owner(visit, csrf)
     decide(visit.store, case_of(visit.store, item), person.id, image, choice)
-    return RedirectResponse(f"/owner/items/{item}", 303)
+    return visit.go(f"/owner/items/{item}")
+
+
+@pages.get("/images/{sha256}")
+def image_of_item(
+    visit: Here, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
+) -> Response:
+    """Send an image as people see it; its hash is looked up, so no path comes from a request."""
+    _owner(visit)
+    return send_image(visit, sha256)
+
+
+@pages.get("/people/{person}")
+def person_page(visit: Here, person: int, page: int = 1) -> Response:
+    """Show a person: the work, the agreement, the answers, and what may be decided."""
+    owner, look = _owner(visit), visit.site.watch.look(fresh=True)
+    row = next((row for row in look.people if row.id == person), None)
+    if row is None:
+        raise AnswerError(f"person {person}: there is none who judges; choose one from the list")
+    answers, count = answers_of(visit.store, person, page, _A_PAGE)
+    return visit.render(
+        "owner/person.html",
+        person=owner,
+        tab="People",
+        row=row,
+        look=look,
+        answers=answers,
+        page=page,
+        pages=count,
+        states=STATE_WORDS,
+        message=person_by_id(visit.store, person).message,
+        said=visit.site.words.value,
+    )
+
+
+@pages.post("/people/{person}")
+def decide_on(
+    visit: Here,
+    person: int,
+    csrf: FormText,
+    decision: FormText = "",
+    message: Annotated[str | None, Form()] = None,
+) -> Response:
+    """Do what the owner decides about a person, or say something to the person."""
+    _owner(visit, csrf)
+    if decision:
+        decide_on_person(visit.store, person, decision)
+    if message is not None:
+        say(visit.store, message, person)
+    return visit.go(f"/owner/people/{person}")
+
+
+@pages.post("/message")
+def say_to_all(visit: Here, csrf: FormText, message: FormText = "") -> Response:
+    """Say something to everybody who judges."""
+    _owner(visit, csrf)
+    say(visit.store, message)
+    visit.site.watch.look(fresh=True)
+    return visit.go("/owner/people")
 
 
 @pages.post("/pause")
@@ -128,7 +190,7 @@ def pause_study(visit: Here, csrf: FormText, pause: FormText) -> Response:
     with visit.store.writing() as db:
         db.execute(update(StudyRow).values(paused=db.now() if pause == "yes" else None))
     visit.site.watch.look(fresh=True)
-    return RedirectResponse("/owner", 303)
+    return visit.go("/owner")
 
 
 @pages.get("/invitations")
@@ -149,7 +211,7 @@ def invite(
     """Make links, and show them this once."""
     person = _owner(visit, csrf)
     links = make_links(visit.store, count, role, label.strip()[:80], days)
-    base = str(visit.request.base_url).rstrip("/")
+    base = kept_url(visit.store) or str(visit.request.base_url).rstrip("/")
     return _links(visit, person, [f"{base}/join/{token}" for token, _ in links])
 
 
@@ -158,7 +220,7 @@ def revoke_invitation(visit: Here, invitation: int, csrf: FormText) -> Response:
     """End a link."""
     _owner(visit, csrf)
     revoke_link(visit.store, invitation)
-    return RedirectResponse("/owner/invitations", 303)
+    return visit.go("/owner/invitations")
 
 
 def _links(visit: Visit, person: Person, links: list[str]) -> Response:
@@ -193,8 +255,9 @@ def download_file(visit: Here, name: str) -> Response:
         raise AnswerError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there")
     rows = list(DOWNLOADS[name](visit.site.watch))
     columns = {column: [row[column] for row in rows] for column in rows[0]} if rows else {}
-    return StreamingResponse(
-        table_text("csv", [columns]) if rows else (),
+    text = "".join(table_text("csv", [columns])) if rows else ""
+    return Response(
+        text.partition("\n")[2] if name in NO_HEADING else text,
         media_type="text/csv; charset=utf-8",
         headers={
             "Content-Disposition": f'attachment; filename="{visit.study.name}-{name}.csv"',

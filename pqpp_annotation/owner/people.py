@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from pqpp_annotation.owner.ledger import Records
 from pqpp_annotation.protocol.admission import Standings
-from pqpp_annotation.store.tables import Event, Person
+from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Transaction
 from pqpp_annotation.study.study import Payment, Study
 from pqpp_datasets.own_benchmark.admission import Annotator
@@ -46,9 +46,14 @@ class PersonRow:
     """A person, as the owner sees one.
 
     Attributes:
-        state: `admitted`, `refused` (a rule is not met), `control` (a member of the control group),
-            `waiting` (no vote yet), `failed` (the comprehension check) or `withdrawn`.
+        state: `admitted`, `refused` (a rule is not met, or the owner has decided so), `control` (a
+            member of the control group), `waiting` (no vote yet), `failed` (the comprehension
+            check) or `withdrawn`.
         reason: Why the votes are not used; "" for all others.
+        verdict: What the owner decided, `accept` or `refuse`; "" where the rules decide.
+        reopened: Whether others may do what the person did.
+        stopped: Whether the person is given nothing more.
+        is_bound: Whether a browser holds the person's id behind a shared link.
         flag: Why the agreement with the others is odd; "" where it is not.
         votes: Current ones on work and control items.
         items: Finished ones; `skipped` those that were passed over.
@@ -67,6 +72,10 @@ class PersonRow:
     outside: Mapping[str, Any]
     state: str
     reason: str
+    verdict: str
+    reopened: bool
+    stopped: bool
+    is_bound: bool
     flag: str
     votes: int
     items: int
@@ -84,6 +93,16 @@ class PersonRow:
     def is_admitted(self) -> bool:
         """Whether the votes are used."""
         return self.state == "admitted"
+
+    def is_refused_for_good(self, least: int) -> bool:
+        """Say whether the places may open again without a word of the owner's.
+
+        Args:
+            least: Control images, of which so many make up a mind; where there are none to compare
+                with, who is flagged for the agreement with the others is known well enough.
+        """
+        is_known = (self.control_images or 0) >= least or bool(self.flag)
+        return self.state == "refused" and not (self.verdict or self.reopened) and is_known
 
 
 def people_rows(
@@ -105,7 +124,8 @@ def people_rows(
     if standings.votes is not None:
         places = {name: place for place, name in enumerate(standings.votes.annotator_names)}
     rows = []
-    for person in db.scalars(select(Person).where(Person.role != "owner").order_by(Person.id)):
+    judging = Person.role.not_in(("owner", "trial"))
+    for person in db.scalars(select(Person).where(judging).order_by(Person.id)):
         annotator, place = judged.get(person.name), places.get(person.name)
         state = _state(study, person, annotator)
         hours = seconds.get(person.id, 0.0) / 3600
@@ -120,6 +140,10 @@ def people_rows(
                 outside=person.outside,
                 state=state,
                 reason="; ".join(annotator.reasons) if annotator else "",
+                verdict=person.verdict,
+                reopened=person.reopened is not None,
+                stopped=person.stopped is not None,
+                is_bound=person.browser is not None,
                 flag=flag,
                 votes=int(count),
                 items=items,
@@ -139,10 +163,11 @@ def _state(study: Study, person: Person, annotator: Annotator | None) -> str:
         return "withdrawn"
     if person.role == "control":
         return "control"
-    if person.trained is None and person.training_tries >= study.training.tries:
+    is_out = person.stopped is not None or person.training_tries >= study.training.tries
+    if person.trained is None and person.training_tries and is_out:
         return "failed"
     if annotator is None:
-        return "waiting"
+        return "refused" if person.verdict == "refuse" else "waiting"
     return "refused" if annotator.reasons else "admitted"
 
 
@@ -156,46 +181,35 @@ def _agreement(standings: Standings, place: int | None) -> tuple[float | None, s
 
 def seconds_at_work(db: Transaction, records: Records) -> dict[int, float]:
     """Return how long each person was at work, by the gap that the study's payment knows."""
-    import pandas
-
-    events = pandas.read_sql_query(
-        select(Event.person_id, Event.created, (Event.kind == "away").label("is_away")),
-        db.connection(),
-        dtype={"person_id": int, "created": int, "is_away": bool},
-    )
-    given = records.assignments[["person_id", "given"]].rename(columns={"given": "created"})
-    moments = pandas.concat([records.answers[["person_id", "created"]], events, given])
+    rule = db.study.payment
+    answers = records.answers
     return active_seconds(
-        moments["person_id"].to_numpy(),
-        moments["created"].to_numpy(),
-        moments["is_away"].fillna(False).to_numpy(bool),
-        db.study.payment.gap_minutes if db.study.payment else 2.0,
+        answers["person_id"].to_numpy(np.int64),
+        answers["created"].to_numpy(np.int64),
+        rule.gap_minutes if rule else 2.0,
     )
 
 
-def active_seconds(
-    person: np.ndarray, created: np.ndarray, is_away: np.ndarray, gap_minutes: float
-) -> dict[int, float]:
+def active_seconds(person: np.ndarray, created: np.ndarray, gap_minutes: float) -> dict[int, float]:
     """Return how long each person was at work.
 
-    It is the sum of the times between what happened one after another (events, items opened,
-    answers), without those longer than the gap and those that begin with going away.
+    It is the sum of the times between one answer and the next, without those longer than the gap: a
+    page that is left open is no work.
 
     Args:
-        person: int64 (moments,), to whom something happened, in any order.
-        created: int64 (moments,), when, in milliseconds.
-        is_away: bool (moments,), whether it was going away.
+        person: int64 (answers,), who answered, in any order.
+        created: int64 (answers,), when, in milliseconds.
         gap_minutes: A longer pause is not counted at all.
 
     Example:
         >>> created = np.array([0, 60_000, 90_000, 900_000, 910_000])
-        >>> active_seconds(np.ones(5, int), created, np.zeros(5, bool), 2)
+        >>> active_seconds(np.ones(5, int), created, 2)
         {1: 100.0}
     """
     order = np.lexsort((created, person))
-    person, created, is_away = person[order], created[order], is_away[order]
+    person, created = person[order], created[order]
     passed = np.diff(created)
-    counts = (np.diff(person) == 0) & ~is_away[:-1] & (passed <= gap_minutes * _MINUTE)
+    counts = (np.diff(person) == 0) & (passed <= gap_minutes * _MINUTE)
     ids, code = np.unique(person, return_inverse=True)
     total = np.bincount(code[1:], np.where(counts, passed, 0), len(ids))
     return dict(zip(ids.tolist(), (total / 1000).tolist(), strict=True))

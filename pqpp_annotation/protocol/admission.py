@@ -9,7 +9,7 @@ reference image nobody can be refused by these; the agreement with the others is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,12 +152,15 @@ def table_of_votes(
     return study_votes(table, kind, settings), table["place"].to_numpy(np.int64)
 
 
-def standings_of(votes: Votes | None, options: BuildOptions) -> Standings:
+def standings_of(
+    votes: Votes | None, options: BuildOptions, verdicts: Mapping[str, str] | None = None
+) -> Standings:
     """Say who is admitted, and which votes count.
 
     Args:
         votes: As `study_votes` lays them out.
         options: With `min_kappa`, `min_reference_share`, `best` and `exclude`.
+        verdicts: Name of whom the rules do not decide on, to the reason of refusal or "".
 
     Example:
         >>> from pqpp_annotation.kinds import task_kind
@@ -175,8 +178,17 @@ def standings_of(votes: Votes | None, options: BuildOptions) -> Standings:
     if votes is None:
         return Standings(None, [], None, np.zeros(0, np.int64), float("nan"))
     agreements = agreements_of(votes)
-    annotators = judge_annotators(votes, agreements, options)
+    annotators = [
+        _by_verdict(one, (verdicts or {}).get(one.name))
+        for one in judge_annotators(votes, agreements, options)
+    ]
     counted = trusted_votes(votes, annotators, options.best)
     rows = np.flatnonzero(~votes.control & ~votes.reference)
     agreed = alpha(votes.item[rows], votes.value[rows], votes.scale.level)
     return Standings(votes, annotators, agreements, counted, agreed)
+
+
+def _by_verdict(annotator: Annotator, verdict: str | None) -> Annotator:
+    if verdict is None or (verdict and annotator.reasons):
+        return annotator
+    return replace(annotator, reasons=(verdict,) if verdict else ())

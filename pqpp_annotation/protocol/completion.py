@@ -10,6 +10,7 @@ from pqpp_annotation.store.transactions import Store
 
 PERSONAL = "personal"
 CODE = "completion_code"
+WAYS_OUT = ("complete", "screened_out", "quota_full", "withdrawn")
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Finish:
     url: str | None
 
 
-def finish_of(store: Store, person: Person) -> Finish:
+def finish_of(store: Store, person: Person, way: str = "complete") -> Finish:
     """Return what a person is shown at the end.
 
     `completion: {code: personal}` in the study file gives each person a random code of the own,
@@ -33,22 +34,29 @@ def finish_of(store: Store, person: Person) -> Finish:
     that of all. In the address `{code}` and the names of outside ids, like `{PROLIFIC_PID}`, stand
     for their values.
 
+    Args:
+        way: `complete`, or another way out that `completion` names: `screened_out`, `quota_full` or
+            `withdrawn`; without a code and an address of its own it has neither.
+
     Example:
         >>> from types import SimpleNamespace
         >>> from pqpp_annotation.study.study import study_of
-        >>> given = {"name": "mine", "kind": "rating", "completion": {"code": "C0DE"}}
+        >>> completion = {"code": "C0DE", "screened_out": {"code": "N0"}}
+        >>> given = {"name": "mine", "kind": "rating", "completion": completion}
         >>> store = SimpleNamespace(study=study_of(given))
-        >>> finish_of(store, Person(outside={})).code
-        'C0DE'
+        >>> [finish_of(store, Person(outside={}), way).code for way in WAYS_OUT]
+        ['C0DE', 'N0', None, None]
     """
-    rule = store.study.completion
+    ways = store.study.completion
+    rule = ways if ways is None or way == "complete" else getattr(ways, way)
     if rule is None:
         return Finish(None, None)
     code = rule.code
     if code == PERSONAL:
-        code = person.outside.get(CODE)
+        name = CODE if way == "complete" else f"{way}_{CODE}"
+        code = person.outside.get(name)
         # Two pages may ask at once; what the person is shown is what is paid by.
-        code = code or first_outside(store, person.id, CODE, secrets.token_hex(5).upper())
+        code = code or first_outside(store, person.id, name, secrets.token_hex(5).upper())
     return Finish(code or None, filled_address(rule.url, {**person.outside, "code": code or ""}))
 
 

@@ -3,7 +3,7 @@
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,12 @@ _ROWS_AT_ONCE = 2_000
 SHOWN_MODEL = case((ItemImage.is_reference, REFERENCE), else_=ItemImage.model).label("model")
 """The model of an image as exports say it."""
 
+# A study of an earlier version knows the size of the file alone.
+_FILE = (
+    case((Asset.file_width > 0, Asset.file_width), else_=Asset.width).label("width"),
+    case((Asset.file_height > 0, Asset.file_height), else_=Asset.height).label("height"),
+)
+
 
 @dataclass(frozen=True)
 class SavedAnswer:
@@ -52,6 +58,7 @@ def save_answer(
     value: Mapping[str, Any],
     client_id: str,
     seconds: float = 0.0,
+    of_page: Callable[[ShownItem], tuple[int | None, Mapping[str, Any]]] | None = None,
 ) -> SavedAnswer:
     """Keep an answer; when this returns, it is on the disk.
 
@@ -63,6 +70,7 @@ def save_answer(
         value: As the kind's schema says.
         client_id: Made by the browser, one for each answer: the same one again changes nothing.
         seconds: Active time on it.
+        of_page: Gives image and value instead, of the item, where a page knows it by other names.
 
     Raises:
         AnswerError: The value does not fit, others have done the item meanwhile, or it is a
@@ -80,12 +88,15 @@ def save_answer(
     shown = shown_of(db, assignment)
     if shown.purpose == "training" and assignment.state == "done":
         raise AnswerError("a training item is answered once; its right answer was shown")
+    if of_page is not None:
+        image_id, value = of_page(shown)
+        text = json.dumps(value)
     kind = db.study.kind
     image_ids = [image.id for image in shown.images] if kind.about_image else [None]
     if image_id not in image_ids:
         raise AnswerError(f"image {image_id} is not one of this item; answer those shown")
     kind.check(value, shown, db.study.task)
-    _keep_place(db, shown, assignment)
+    _keep_place(db, person, shown, assignment)
     about = Answer.item_image_id.is_not_distinct_from(image_id)
     before = update(Answer).where(Answer.assignment_id == assignment.id, about, Answer.current)
     db.execute(before.values(current=False))
@@ -106,14 +117,14 @@ def count_answers(db: Transaction) -> int:
 def current_votes(store: Store) -> Iterator[Vote]:
     """Give the current answers one by one, ordered by item, person and image.
 
-    Those of items that a person has skipped afterwards are left out.
+    Those of items that a person has skipped afterwards are left out, and those of trials.
     """
     with store.reading() as db:
         read = db.connection().execute  # which makes no objects of the rows
         of_item = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose, Item.detail)
         items, shown = _by_id(read(of_item)), defaultdict(list)
         of_image: Any = (ItemImage.id, ItemImage.item_id, ItemImage.image, SHOWN_MODEL)
-        of_image = select(*of_image, Asset.width, Asset.height).join(Asset)
+        of_image = select(*of_image, *_FILE, Asset.orientation).join(Asset)
         images = _by_id(read(of_image.order_by(ItemImage.item_id, ItemImage.position)))
         for image_id, image in images.items():
             shown[image.pop("item_id")].append((image["image"], image["model"], image_id))
@@ -131,7 +142,7 @@ def current_votes(store: Store) -> Iterator[Vote]:
             .join(Assignment)
             .join(Person)
             .outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)
-            .where(Assignment.state != "skipped", Answer.current)
+            .where(Assignment.state != "skipped", Answer.current, Person.role != "trial")
             .order_by(Assignment.item_id, Person.id, ItemImage.position, Answer.id)
             .execution_options(yield_per=_ROWS_AT_ONCE)
         )
@@ -166,13 +177,13 @@ def _checked_text(value: object, client_id: object, seconds: object) -> str:
     return text
 
 
-def _keep_place(db: Transaction, shown: ShownItem, assignment: Assignment) -> None:
+def _keep_place(db: Transaction, person: Person, shown: ShownItem, assignment: Assignment) -> None:
     """Take the place again that ended by time or by a skip, or say that it is gone."""
     is_held = assignment.state == "open" and assignment.expires > db.now()
     if assignment.state == "done" or is_held or shown.purpose != "work":
         return
     db.be_alone()
-    if not is_free(db, assignment):
+    if not is_free(db, person, assignment):
         raise AnswerError(
             "the time for this item was over and others have done it meanwhile; go on with the next"
         )
@@ -186,6 +197,6 @@ def _finish(db: Transaction, assignment: Assignment, person: Person, is_complete
         assignment.state, assignment.expires = "open", reserved_until(db)
         return
     assignment.state, assignment.finished = "done", db.now()
-    if person.role == "annotator":
+    if person.role == "annotator" and person.reopened is None:
         counted = update(Item).where(Item.id == assignment.item_id)
         db.execute(counted.values(done=Item.done + 1))

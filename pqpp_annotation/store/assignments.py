@@ -11,7 +11,7 @@ from pqpp_annotation.store.people import person_by_id
 from pqpp_annotation.store.tables import Answer, Asset, Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction, reads
 
-_MINUTE = 60_000
+MINUTE = 60_000
 
 
 def allowed_person(db: Transaction, person_id: int) -> Person:
@@ -74,6 +74,19 @@ def shown_of(db: Transaction, assignment: Assignment) -> ShownItem:
     )
 
 
+@reads
+def shown_images(db: Transaction, person_id: int, assignment_id: int) -> dict[int | str, str]:
+    """Return the hashes of what an assignment shows: by id its images, by hash those beside them.
+
+    Raises:
+        NotAllowedError: It was given to another, or to nobody.
+    """
+    item = db.get_one(Item, own_assignment(db, person_id, assignment_id).item_id)
+    images = select(ItemImage.id, ItemImage.sha256).where(ItemImage.item_id == item.id)
+    others = db.study.kind.other_images(item.detail)
+    return {**dict(db.execute(images).all()), **{sha256: sha256 for sha256 in others}}
+
+
 def current_answers(db: Transaction, assignment: Assignment) -> dict[int | None, dict[str, Any]]:
     """Return image id (None for the item) to what the person says of it now."""
     query = select(Answer.item_image_id, Answer.value)
@@ -83,17 +96,21 @@ def current_answers(db: Transaction, assignment: Assignment) -> dict[int | None,
 
 def reserved_until(db: Transaction) -> int:
     """Return when a reservation that is made now ends."""
-    return db.now() + int(db.study.reservation_minutes * _MINUTE)
+    return db.now() + int(db.study.reservation_minutes * MINUTE)
 
 
 def takes_place(db: Transaction) -> ColumnElement[bool]:
     """Return the condition that an assignment takes a place at its item."""
     is_held = and_(Assignment.state == "open", Assignment.expires > db.now())
-    return or_(Assignment.state == "done", is_held)
+    placeless = or_(Person.reopened.is_not(None), Person.role == "trial")
+    takes_none = select(Person.id).where(placeless)
+    return and_(or_(Assignment.state == "done", is_held), Assignment.person_id.not_in(takes_none))
 
 
-def is_free(db: Transaction, assignment: Assignment) -> bool:
+def is_free(db: Transaction, person: Person, assignment: Assignment) -> bool:
     """Tell whether a person has, or could have, a place at a work item."""
+    if person.role == "trial":
+        return True
     taken = select(func.count()).where(
         Assignment.item_id == assignment.item_id,
         Assignment.person_id != assignment.person_id,

@@ -1,5 +1,6 @@
 """Making and opening a study's database: SQLite in a file, or PostgreSQL."""
 
+import contextlib
 import os
 from collections.abc import Sequence
 from contextlib import closing
@@ -51,6 +52,9 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
     try:
         if store.is_sqlite and not Path(store.name).is_file():
             raise StoreError(f"{store.name} is not there; make it by pqpp annotate init")
+        if store.is_sqlite:
+            with contextlib.suppress(OSError):  # another's, or a file system without modes
+                Path(store.name).chmod(0o600)
         _upgrade(url, store)
         with store.writing(alone=True) as db:
             row = db.scalar(select(StudyRow))

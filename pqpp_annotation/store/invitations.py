@@ -8,11 +8,11 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import delete, select, update
 
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.store.people import PERSON_ROLES, add_person, find_person, person_by_id
-from pqpp_annotation.store.tables import Invitation, Person
+from pqpp_annotation.store.tables import Invitation, Person, SessionRow, StudyRow
 from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
 
 PERSON_IDS = ("PROLIFIC_PID", "workerId", "participant_id")
@@ -67,32 +67,62 @@ def make_links(
 
 
 @writes_alone
-def redeem_link(db: Transaction, token: str, outside: Mapping[str, Any] | None = None) -> Person:
+def redeem_link(
+    db: Transaction, token: str, outside: Mapping[str, Any] | None = None, browser: str = ""
+) -> Person:
     """Return the person of a link; its first use makes one.
+
+    An id behind a shared link can be typed by anyone, so the first browser that comes with it holds
+    it: any other is refused until the owner lets it in.
 
     Args:
         token: The end of the link.
         outside: Ids that a recruiting site sent along, such as PROLIFIC_PID; behind a shared
             link one of `PERSON_IDS` tells who it is.
+        browser: What the browser keeps, and no other knows; needed for a shared link.
 
     Raises:
         NotAllowedError: There is no such link, it has expired or was revoked, or it is shared
-            and came without an id.
+            and came without an id, or with one that another browser holds.
     """
     link = check_link(db, token)
     if link.person_id is not None:
         return person_by_id(db, link.person_id)
     key = _key_of(link, outside or {}) if link.is_shared else None
     if key is not None:
-        known = db.scalar(select(Person).where(Person.outside_key == key))
+        known = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
         if known is not None:
-            return known
+            return _bound(known, browser)
     name = f"{link.role}-{link.id}"
     if link.is_shared or find_person(db, name):
         name = f"{link.role}-{secrets.token_hex(6)}"
     person = add_person(db, name, link.role, outside=outside, outside_key=key)
     if not link.is_shared:
         link.person_id = person.id
+        return person
+    return _bound(person, browser)
+
+
+@reads
+def is_known(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> bool:
+    """Say whether a link leads to somebody who is there already."""
+    if not link.is_shared:
+        return link.person_id is not None
+    key = Person.outside_key == _key_of(link, outside)
+    return db.scalar(select(Person.id).where(key)) is not None
+
+
+def _bound(person: Person, browser: str) -> Person:
+    """Return a person whom this browser holds, or who is nobody's yet."""
+    if not browser:
+        raise NotAllowedError("this link needs a browser that keeps cookies; allow them")
+    kept = _hashed(browser)
+    person.browser = person.browser or kept
+    if person.browser != kept:
+        raise NotAllowedError(
+            "this id was begun in another browser; go on there, or ask who sent the link to let "
+            "this one in"
+        )
     return person
 
 
@@ -115,7 +145,7 @@ def check_link(db: Transaction, token: str) -> Invitation:
 
 @writes
 def revoke_link(db: Transaction, invitation_id: int) -> None:
-    """End a link at once; the person whom it made stays.
+    """End a link at once, and the sessions that began with it; the person whom it made stays.
 
     Raises:
         NotAllowedError: There is no such link.
@@ -124,6 +154,19 @@ def revoke_link(db: Transaction, invitation_id: int) -> None:
     if link is None:
         raise NotAllowedError(f"there is no invitation {invitation_id}")
     link.revoked = link.revoked or db.now()
+    db.execute(delete(SessionRow).where(SessionRow.invitation_id == invitation_id))
+
+
+@reads
+def kept_url(db: Transaction) -> str | None:
+    """Return where people reach the server, as it was told last; None before."""
+    return db.scalar(select(StudyRow.url))
+
+
+@writes
+def keep_url(db: Transaction, url: str) -> None:
+    """Keep where people reach the server, for the links that are made."""
+    db.execute(update(StudyRow).values(url=url.rstrip("/")))
 
 
 @reads

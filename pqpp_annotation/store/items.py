@@ -7,7 +7,7 @@ from sqlalchemy import func, insert, select
 
 from pqpp_annotation.errors import NotAllowedError, StoreError
 from pqpp_annotation.store.tables import Asset, Item, ItemImage
-from pqpp_annotation.store.transactions import Transaction, reads, writes_alone
+from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
 from pqpp_annotation.study.images import CheckedImage
 from pqpp_annotation.study.items import NewItem
 
@@ -57,6 +57,15 @@ def stored_image(db: Transaction, sha256: str) -> Asset:
     if image is None:
         raise NotAllowedError("this study has no such image")
     return image
+
+
+@writes
+def keep_copy(db: Transaction, image: CheckedImage) -> None:
+    """Keep what is known of the copy of an image that is there."""
+    asset = db.get_one(Asset, image.sha256)
+    for name, value in vars(image).items():
+        if name not in ("sha256", "location"):
+            setattr(asset, name, value)
 
 
 @writes_alone

@@ -1,6 +1,7 @@
 """People: who they are, their passwords, their consent, and their leaving."""
 
 import secrets
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -16,11 +17,13 @@ from pqpp_annotation.store.tables import (
     Invitation,
     Item,
     Person,
+    SessionRow,
 )
 from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_alone
 from pqpp_files.names import did_you_mean
 
-PERSON_ROLES = ("annotator", "control", "owner")
+PERSON_ROLES = ("annotator", "control", "owner", "trial")
+_HASHING = threading.Semaphore()  # one hash takes 64 MB
 _LONGEST_NAME = 80
 _LEAST_PASSWORD = 8
 _MOST_PASSWORD = 1000
@@ -39,7 +42,7 @@ def add_person(
 
     Args:
         name: A pseudonym, which the exports show.
-        role: annotator, control or owner.
+        role: annotator, control, owner or trial.
         password: For signing in without a link; at least 8 characters.
         outside: Ids that a recruiting site sent.
         outside_key: By what a person behind a shared link is found again.
@@ -96,13 +99,14 @@ def everybody(db: Transaction) -> Sequence[Person]:
 def verify_password(store: Store, name: str, password: str) -> Person | None:
     """Return the person whose name and password these are, None if there is none such.
 
-    It takes as long for a name that there is not.
+    It takes as long for a name that there is not. One is verified at a time.
     """
-    hasher, hash_of_nobody = _hasher()
     person = find_person(store, name)
     kept = None if person is None or person.withdrawn else person.password_hash
     is_short = len(password) <= _MOST_PASSWORD
-    is_right = is_short and hasher.verify(password, kept or hash_of_nobody)
+    with _HASHING:
+        hasher, hash_of_nobody = _hasher()
+        is_right = is_short and hasher.verify(password, kept or hash_of_nobody)
     return person if kept and is_right else None
 
 
@@ -110,8 +114,8 @@ def verify_password(store: Store, name: str, password: str) -> Person | None:
 def set_password(db: Transaction, person_id: int, password: str) -> None:
     """Set a password; sessions that there are end."""
     password_hash = _hashed(password)
-    person = person_by_id(db, person_id, lock=True)
-    person.password_hash, person.session = password_hash, person.session + 1
+    person_by_id(db, person_id, lock=True).password_hash = password_hash
+    db.execute(delete(SessionRow).where(SessionRow.person_id == person_id))
 
 
 @writes
@@ -120,12 +124,6 @@ def first_outside(db: Transaction, person_id: int, name: str, value: str) -> str
     person = person_by_id(db, person_id, lock=True)
     person.outside = person.outside | {name: person.outside.get(name, value)}
     return person.outside[name]
-
-
-@writes
-def keep_event(db: Transaction, person_id: int, kind: str) -> None:
-    """Keep that something was shown or touched (`seen`), or that a person is `away` or `back`."""
-    db.add(Event(person_id=person_id, kind=kind, created=db.now()))
 
 
 @writes
@@ -160,7 +158,8 @@ def withdraw_person(db: Transaction, person_id: int, mode: str = "delete") -> No
         db.execute(unfinished.values(state="expired"))
     person.name, person.withdrawn = f"withdrawn-{secrets.token_hex(4)}", now
     person.outside, person.outside_key, person.password_hash = {}, None, None
-    person.session += 1
+    person.browser, person.message = None, ""
+    db.execute(delete(SessionRow).where(SessionRow.person_id == person_id))
     links = update(Invitation).where(Invitation.person_id == person_id)
     db.execute(links.values(revoked=now, label=""))
     db.add(Event(person_id=person_id, kind="withdrawn", detail={"mode": mode}, created=now))
@@ -171,7 +170,7 @@ def _delete_answers(db: Transaction, person: Person) -> None:
     if db.scalar(select(Adjudication.id).where(Adjudication.person_id == person.id).limit(1)):
         raise StoreError("an owner who has decided on items cannot be deleted; use anonymous")
     own = Assignment.person_id == person.id
-    if person.role == "annotator":
+    if person.role == "annotator" and person.reopened is None:
         done = select(Assignment.item_id).where(own, Assignment.finished.is_not(None))
         db.execute(update(Item).where(Item.id.in_(done)).values(done=Item.done - 1))
     db.execute(delete(Answer).where(Answer.assignment_id.in_(select(Assignment.id).where(own))))
@@ -192,4 +191,5 @@ def _hasher() -> tuple[Any, str]:
 def _hashed(password: str) -> str:
     if not _LEAST_PASSWORD <= len(password) <= _MOST_PASSWORD:
         raise StoreError(f"the password has {len(password)} characters; {_LEAST_PASSWORD} or more")
-    return _hasher()[0].hash(password)
+    with _HASHING:
+        return _hasher()[0].hash(password)

@@ -40,6 +40,8 @@ class StudyRow(StudyTable):
         config: The study file as it was read when the study was made or last changed.
         seed: From which all random orders come.
         paused: When nothing more is given out; None while it runs.
+        url: Where people reach the server; None before it was told.
+        message: What the owner says to everybody; "" for nothing.
     """
 
     __tablename__ = "study"
@@ -50,13 +52,21 @@ class StudyRow(StudyTable):
     seed: Mapped[Large]
     created: Mapped[Large]
     paused: Mapped[Large | None]
+    url: Mapped[str | None]
+    message: Mapped[str] = mapped_column(default="", server_default="")
 
 
 class Asset(StudyTable):
     """An image that was checked and hashed; the only way to reach it is its hash.
 
     Attributes:
-        location: Path of the file, or its address, as it was found; never sent to a browser.
+        sha256: Of the file as it was found.
+        location: Path of the file as it was found; never sent to a browser.
+        media_type: Of the copy that is shown; likewise `width`, `height` and `size`.
+        shown: Hash of the copy that is shown, by which the folder of copies names it; None before
+            there is one, in a study of an earlier version.
+        orientation: What EXIF says of the file as it was found, 1 to 8.
+        file_width: Of the file as it was found, in its own pixels; `file_height` likewise.
     """
 
     __tablename__ = "asset"
@@ -66,6 +76,10 @@ class Asset(StudyTable):
     width: Mapped[int]
     height: Mapped[int]
     size: Mapped[Large]
+    shown: Mapped[str | None]
+    orientation: Mapped[int] = mapped_column(default=1, server_default="1")
+    file_width: Mapped[int] = mapped_column(default=0, server_default="0")
+    file_height: Mapped[int] = mapped_column(default=0, server_default="0")
 
 
 class Item(StudyTable):
@@ -75,7 +89,8 @@ class Item(StudyTable):
         purpose: `work`, `control` (judged by the control members too) or `training`.
         expected: Of a training item: the right answer; {} for others.
         detail: What its kind of task needs besides, such as linked prompts or the retrieval query.
-        done: How many annotators have finished it, counted in the transaction of the last answer.
+        done: How many annotators have finished it whose places are not open again, counted in the
+            transaction of the last answer.
     """
 
     __tablename__ = "item"
@@ -118,11 +133,16 @@ class Person(StudyTable):
 
     Attributes:
         name: The pseudonym that exports show.
-        role: `owner`, `control` or `annotator`.
+        role: `owner`, `control`, `annotator` or `trial`, whose answers are no data.
         outside: Ids that a recruiting site sent with the link, such as PROLIFIC_PID.
         outside_key: Of a person who came by a shared link: the link and the id, by which the
             person is found again.
-        session: Counted up to end all sessions of the person.
+        browser: Of a person who came by a shared link: hash of what the first browser keeps, which
+            alone is let in again; None until one comes.
+        verdict: What the owner decided, `accept` or `refuse`; "" where the rules decide.
+        reopened: Since when others may do what the person did; None while it takes places.
+        stopped: Since when the person is given nothing more; None while there is work.
+        message: What the owner says to the person; "" for nothing.
         training_tries: Failed tries at the comprehension check.
         trained: When the check was passed.
     """
@@ -134,7 +154,11 @@ class Person(StudyTable):
     password_hash: Mapped[str | None]
     outside: Mapped[dict[str, Any]] = mapped_column(default=dict)
     outside_key: Mapped[str | None] = mapped_column(unique=True)
-    session: Mapped[int] = mapped_column(default=0)
+    browser: Mapped[str | None]
+    verdict: Mapped[str] = mapped_column(default="", server_default="")
+    reopened: Mapped[Large | None]
+    stopped: Mapped[Large | None]
+    message: Mapped[str] = mapped_column(default="", server_default="")
     created: Mapped[Large]
     consented: Mapped[Large | None]
     training_tries: Mapped[int] = mapped_column(default=0)
@@ -224,11 +248,39 @@ class Adjudication(StudyTable):
 
 
 class Event(StudyTable):
-    """What happened when, for active time and the record: `seen`, `away`, `back`, `withdrawn`."""
+    """What happened when: `withdrawn`, or what was `decided` about a person."""
 
     __tablename__ = "event"
     id: Mapped[Key]
     person_id: Mapped[OfPerson] = mapped_column(index=True)
     kind: Mapped[str]
     detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    created: Mapped[Large]
+
+
+class SessionRow(StudyTable):
+    """A browser that is signed in; without its row a cookie is nobody's.
+
+    Attributes:
+        visit: Hash of what the cookie says.
+        invitation_id: The link that it began with; None for a password.
+    """
+
+    __tablename__ = "session"
+    visit: Mapped[str] = mapped_column(primary_key=True)
+    person_id: Mapped[OfPerson] = mapped_column(index=True)
+    invitation_id: Mapped[int | None] = mapped_column(ForeignKey("invitation.id"))
+    expires: Mapped[Large]
+
+
+class Attempt(StudyTable):
+    """Something that was tried and may not be tried too often, such as a password.
+
+    Attributes:
+        key: Of what kind, by whom; no password and no address in the clear.
+    """
+
+    __tablename__ = "attempt"
+    id: Mapped[Key]
+    key: Mapped[str] = mapped_column(index=True)
     created: Mapped[Large]

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.store.assignments import current_answers, own_assignment
 from pqpp_annotation.store.people import person_by_id
-from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Person
+from pqpp_annotation.store.tables import Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction, reads
 
 
@@ -49,13 +49,29 @@ class TrainingFeedback:
 def training_state(db: Transaction, person_id: int) -> TrainingState:
     """Return how far a person is in the training round; control members and owners have none."""
     person = person_by_id(db, person_id)
-    tries_left = max(db.study.training.tries - person.training_tries, 0)
-    total = db.scalar(select(func.count()).where(Item.purpose == "training")) or 0
-    if person.trained is not None or not total or person.role != "annotator":
+    there = db.scalar(select(func.count()).where(Item.purpose == "training")) or 0
+    total = _items_of_try(db, there)
+    tries = min(db.study.training.tries, there // total) if total else 0
+    tries_left = max(tries - person.training_tries, 0)
+    if person.trained is not None or not total or person.role not in ("annotator", "trial"):
         return TrainingState(0, total, 0, tries_left, True)
+    items = items_of_try(db, person)
     done = [row for row in own_training(db, person_id) if row.state == "done"]
+    done = [row for row in done if row.item_id in items]
     right = sum(_feedback_on(db, row).is_right for row in done)
     return TrainingState(len(done), total, right, tries_left, False)
+
+
+def items_of_try(db: Transaction, person: Person) -> Sequence[int]:
+    """Return the items of the try that a person is at; no two tries share one."""
+    order = db.store.orders.of(db, db.study.seed, person.id, "training")
+    total = _items_of_try(db, len(order))
+    return order[person.training_tries * total :][:total]
+
+
+def _items_of_try(db: Transaction, there: int) -> int:
+    rules = db.study.training
+    return min(there, rules.items or max(1, there // rules.tries))
 
 
 @reads
@@ -81,10 +97,9 @@ def _feedback_on(db: Transaction, assignment: Assignment) -> TrainingFeedback:
 
 
 def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
-    """Look whether a try is over: it opens the work, or the items come once more.
+    """Look whether a try is over: it opens the work, or other items come.
 
     It is called when a person goes on, so that the feedback on the last item can be read before.
-    The answers of a failed try stay, no longer current.
 
     Returns:
         How far the person is now.
@@ -96,12 +111,8 @@ def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
         person.trained = now
         return replace(state, is_passed=True)
     person.training_tries += 1
-    if person.training_tries < rules.tries:
-        assignments = own_training(db, person.id)
-        for assignment in assignments:
-            assignment.state, assignment.finished = "open", None
-        ids = [assignment.id for assignment in assignments]
-        db.execute(update(Answer).where(Answer.assignment_id.in_(ids)).values(current=False))
+    if state.tries_left == 1:
+        person.stopped = now
     return replace(state, done=0, right=0, tries_left=state.tries_left - 1)
 
 

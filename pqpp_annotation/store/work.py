@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, func, select, update
 
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.kinds import ShownItem
 from pqpp_annotation.protocol.order import is_control
 from pqpp_annotation.store.assignments import (
+    MINUTE,
     allowed_person,
     is_free,
     own_assignment,
@@ -20,7 +21,12 @@ from pqpp_annotation.store.assignments import (
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import person_by_id
 from pqpp_annotation.store.tables import Assignment, Item, Person, StudyRow
-from pqpp_annotation.store.training import TrainingState, end_try, own_training
+from pqpp_annotation.store.training import (
+    end_try,
+    items_of_try,
+    own_training,
+    training_state,
+)
 from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_alone
 
 MOST_OPEN = 5
@@ -35,7 +41,7 @@ class PersonProgress:
     Attributes:
         done: Items that the person has finished, training apart.
         skipped: Those that the person has passed over.
-        left_for_me: Those that are still open for the person.
+        left_for_me: Those that are still open for the person, in the sitting.
         study_done: Work items that have as many people as the study wants.
         study_total: All work items.
     """
@@ -45,6 +51,20 @@ class PersonProgress:
     left_for_me: int
     study_done: int
     study_total: int
+
+
+@dataclass(frozen=True)
+class WayOn:
+    """Why nothing more is given to a person.
+
+    Attributes:
+        name: `complete`, `screened_out`, `quota_full` (all places are taken), `waiting` (places are
+            reserved that may come free), `paused` (the study is) or `work` (there is more).
+        minutes: Of `waiting`: when to come back.
+    """
+
+    name: str
+    minutes: int = 0
 
 
 def next_item(store: Store, person_id: int, after: int | None = None) -> ShownItem | None:
@@ -57,18 +77,13 @@ def next_item(store: Store, person_id: int, after: int | None = None) -> ShownIt
         after: An assignment: what comes behind it, so that a page can fetch ahead.
 
     Returns:
-        None where there is nothing left, or as many are open as a person can hold.
+        None where nothing more is given, which `way_on` explains, or as many are open as a person
+        can hold.
 
     Raises:
-        NotAllowedError: The person has not consented, has withdrawn, or has failed the
-            comprehension check as often as it may be tried.
+        NotAllowedError: The person has not consented, or has withdrawn.
     """
-    shown, training = _next(store, person_id, after)
-    if not (training.is_passed or training.tries_left):  # the last try was kept
-        raise NotAllowedError(
-            "the comprehension check was not passed; thank you, nothing more is asked"
-        )
-    return shown
+    return _next(store, person_id, after)
 
 
 @writes
@@ -126,28 +141,94 @@ def progress_of(db: Transaction, person_id: int) -> PersonProgress:
         .where(Assignment.person_id == person_id, Item.purpose != "training")
     )
     done, skipped, controls, work = db.execute(query).one()
-    left = {"owner": 0, "control": items.control - controls}
+    left = {
+        "owner": 0,
+        "control": items.control - controls,
+        "trial": items.work + items.control - done - skipped,
+    }
     left_for_me = left.get(person.role, items.work - items.finished - work)
+    if person.stopped is not None or _is_over(db, person):
+        left_for_me = 0
+    elif (most := _most_items(db, person)) is not None:
+        left_for_me = min(left_for_me, max(0, most - done))
     return PersonProgress(done, skipped, left_for_me, items.finished, items.work)
 
 
+@reads
+def way_on(db: Transaction, person_id: int) -> WayOn:
+    """Say why nothing more is given to a person; asked when `next_item` gave nothing."""
+    person, now = person_by_id(db, person_id), db.now()
+    training = training_state(db, person_id)
+    if person.stopped is not None or not (training.is_passed or training.tries_left):
+        return WayOn("screened_out")
+    own = Assignment.person_id == person_id
+    done = func.count().filter(Assignment.state == "done")
+    opened = func.count().filter(Assignment.state == "open", Assignment.expires > now)
+    counts = select(done, opened).join_from(Assignment, Item).where(own, Item.purpose != "training")
+    finished, held = db.execute(counts).one()
+    is_over = _is_over(db, person) or finished >= (_most_items(db, person) or finished + 1)
+    if finished and is_over:
+        return WayOn("complete")
+    if held or not training.is_passed:
+        return WayOn("work")
+    if db.scalar(select(StudyRow.paused)) is not None:
+        return WayOn("paused")
+    # Places that others hold at items which the person has not seen.
+    reserved = (
+        select(func.min(Assignment.expires))
+        .join(Item)
+        .where(
+            Assignment.state == "open",
+            Assignment.expires > now,
+            takes_place(db),
+            Item.purpose == "work",
+            Item.done < db.study.people_per_item,
+            Item.id.not_in(_given_items(person)),
+        )
+    )
+    free = None if person.role != "annotator" else db.scalar(reserved)
+    if free is not None:
+        return WayOn("waiting", -(-(free - now) // MINUTE))
+    return WayOn("complete" if finished else "quota_full")
+
+
+def _most_items(db: Transaction, person: Person) -> int | None:
+    """Return how many items a person's sitting has; None where it has no bound."""
+    return db.study.items_per_person if person.role in ("annotator", "trial") else None
+
+
+def _is_over(db: Transaction, person: Person) -> bool:
+    """Say whether the time of a person's sitting is over; it begins with the first item of work."""
+    minutes = db.study.minutes_per_person
+    if minutes is None or person.role not in ("annotator", "trial"):
+        return False
+    first = (
+        select(func.min(Assignment.created))
+        .join(Item)
+        .where(Assignment.person_id == person.id, Item.purpose != "training")
+    )
+    began = db.scalar(first)
+    return began is not None and db.now() - began >= minutes * MINUTE
+
+
 @writes_alone
-def _next(
-    db: Transaction, person_id: int, after: int | None
-) -> tuple[ShownItem | None, TrainingState]:
+def _next(db: Transaction, person_id: int, after: int | None) -> ShownItem | None:
     person = allowed_person(db, person_id)
     training = end_try(db, person, db.now())
     assignment = None
-    if training.is_passed:
+    if training.is_passed and person.stopped is None:
         assignment = _next_work(db, person, after)
-    elif training.tries_left:
+    elif training.tries_left and person.stopped is None:
         assignment = _next_training(db, person)
-    return (None if assignment is None else shown_of(db, assignment)), training
+    return None if assignment is None else shown_of(db, assignment)
 
 
 def _next_work(db: Transaction, person: Person, after: int | None) -> Assignment | None:
     behind = -1 if after is None else own_assignment(db, person.id, after).position
     is_open = (Assignment.person_id == person.id) & (Assignment.state == "open")
+    if _is_over(db, person):
+        db.execute(update(Assignment).where(is_open).values(state="expired"))
+        return None
     held = 0
     opened = select(Assignment).where(is_open).order_by(Assignment.position)
     for assignment in db.scalars(opened).all():
@@ -157,7 +238,7 @@ def _next_work(db: Transaction, person: Person, after: int | None) -> Assignment
         if assignment.expires > db.now():
             return assignment
         purpose = db.get_one(Item, assignment.item_id).purpose
-        if purpose != "work" or is_free(db, assignment):
+        if purpose != "work" or is_free(db, person, assignment):
             assignment.expires = reserved_until(db)
             return assignment
         assignment.state = "expired"
@@ -170,7 +251,7 @@ def _next_work(db: Transaction, person: Person, after: int | None) -> Assignment
 def _next_training(db: Transaction, person: Person) -> Assignment | None:
     """Return the first training item that is open in this try."""
     given = {assignment.item_id: assignment for assignment in own_training(db, person.id)}
-    for item_id in db.store.orders.of(db, db.study.seed, person.id, "training"):
+    for item_id in items_of_try(db, person):
         if item_id not in given:
             return _reserve(db, person.id, item_id)
         if given[item_id].state != "done":
@@ -184,9 +265,6 @@ def _choose(db: Transaction, person: Person) -> int | None:
         return None
     if person.role == "control":
         return _first_control(db, person)
-    work = _first_free(db, person)
-    if work is None:
-        return None
     given = select(func.count()).join_from(Assignment, Item)
     place = db.scalar(
         given.where(
@@ -195,6 +273,12 @@ def _choose(db: Transaction, person: Person) -> int | None:
             Item.purpose != "training",
         )
     )
+    most = _most_items(db, person)
+    if most is not None and (place or 0) >= most:
+        return None
+    work = _first_free(db, person)
+    if work is None:
+        return _first_control(db, person) if person.role == "trial" else None
     control = None
     if is_control(place or 0, db.study.control.every, db.study.seed, person.id):
         control = _first_control(db, person)
@@ -211,6 +295,9 @@ def _first_free(db: Transaction, person: Person) -> int | None:
     """Return the first item of a person's order that has a place left."""
     places, orders = db.study.people_per_item, db.store.orders
     order = orders.of(db, db.study.seed, person.id, "work")
+    if person.role == "trial":
+        given = set(db.scalars(_given_items(person)))
+        return next((item_id for item_id in order if item_id not in given), None)
     taken = select(func.count()).where(Assignment.item_id == Item.id, takes_place(db))
     for part, start in orders.parts(person.id, order):
         free = select(Item.id).where(

@@ -1,33 +1,25 @@
-"""The images of a study: found, opened, measured and hashed before anybody is asked."""
+"""The images of a study: found, opened, hashed and copied before anybody is asked."""
 
+import contextlib
 import hashlib
-import io
 import os
-import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from pqpp_annotation.errors import StudyError
-from pqpp_files.errors import in_a_line
+from pqpp_annotation.study.copies import Copies, blind_copy
+from pqpp_annotation.study.study import Study
 from pqpp_files.extras import needing
 from pqpp_files.paths import expanded
 
 MOST_BYTES = 30_000_000
-MOST_PIXELS = 100_000_000
-MEDIA_TYPES = {name: f"image/{name.lower()}" for name in ("PNG", "JPEG", "WEBP", "GIF")}
-"""What every browser shows; the content tells the type, not the name."""
 
 
 @dataclass(frozen=True)
 class CheckedImage:
-    """An image that opens.
-
-    Attributes:
-        location: Its path, relative to the study file's folder where it lies below it.
-        size: In bytes.
-    """
+    """An image that opens; see `store.tables.Asset`."""
 
     sha256: str
     location: str
@@ -35,16 +27,21 @@ class CheckedImage:
     width: int
     height: int
     size: int
+    shown: str
+    orientation: int
+    file_width: int
+    file_height: int
 
 
-def check_images(paths: Mapping[str, Path], root: Path) -> dict[str, CheckedImage]:
-    """Open, measure and hash images.
+@contextlib.contextmanager
+def checked_images(paths: Mapping[str, Path], study: Study) -> Iterator[dict[str, CheckedImage]]:
+    """Open, hash and copy images; the copies are taken back where what is done with them fails.
 
     Args:
         paths: Name of each image to its file.
-        root: The folder of the study file.
+        study: Says where the copies lie, and how large they are.
 
-    Returns:
+    Yields:
         Name to what is known of it, in the same order.
 
     Raises:
@@ -52,25 +49,39 @@ def check_images(paths: Mapping[str, Path], root: Path) -> dict[str, CheckedImag
             the first and says how many there are.
 
     Example:
-        >>> check_images({"a.png": Path("nowhere/a.png")}, Path())
+        >>> from pqpp_annotation.study.study import study_of
+        >>> with checked_images(
+        ...     {"a.png": Path("nowhere/a.png")}, study_of({"name": "mine", "kind": "rating"})
+        ... ):
+        ...     pass
         Traceback (most recent call last):
             ...
         pqpp_annotation.errors.StudyError: image a.png: there is no such file nowhere/a.png; ...
     """
     with needing("pqpp annotate", "annotate"):
         import PIL  # noqa: F401
-    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-        checks = pool.map(lambda path: _checked(path, root), paths.values())
-        found = dict(zip(paths, checks, strict=True))
-    faults = [f"image {name}: {one}" for name, one in found.items() if isinstance(one, str)]
-    if faults:
-        more = f" (and {len(faults) - 1} more images that cannot be used)" if faults[1:] else ""
-        raise StudyError(f"{faults[0]}; correct the table or the folder{more}")
-    return {name: one for name, one in found.items() if not isinstance(one, str)}
+    copies = copies_of(study)
+    try:
+        with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+            checks = pool.map(lambda path: _checked(path, study, copies), paths.values())
+            found = dict(zip(paths, checks, strict=True))
+        faults = [f"image {name}: {one}" for name, one in found.items() if isinstance(one, str)]
+        if faults:
+            more = f" (and {len(faults) - 1} more images that cannot be used)" if faults[1:] else ""
+            raise StudyError(f"{faults[0]}; correct the table or the folder{more}")
+        yield {name: one for name, one in found.items() if not isinstance(one, str)}
+    except BaseException:
+        copies.take_back()
+        raise
 
 
-def _checked(path: Path, root: Path) -> CheckedImage | str:
-    """Return what is known of an image, or what is wrong with it."""
+def copies_of(study: Study) -> Copies:
+    """Return the folder of the copies that people are shown."""
+    return Copies(study.root / f"{study.name}-shown")
+
+
+def _checked(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
+    """Return what is known of an image once it is copied, or what is wrong with it."""
     try:
         if not path.is_file():
             return f"there is no such file {path}"
@@ -80,11 +91,27 @@ def _checked(path: Path, root: Path) -> CheckedImage | str:
         content = path.read_bytes()
     except OSError as error:
         return f"it cannot be read ({error.strerror})"
-    measured = measure_image(content)
-    if isinstance(measured, str):
-        return measured
-    sha256 = hashlib.sha256(content).hexdigest()
-    return CheckedImage(sha256, seen_from(root, path.absolute()), *measured, len(content))
+    return copied(content, seen_from(study.root, path.absolute()), study, copies)
+
+
+def copied(content: bytes, location: str, study: Study, copies: Copies) -> CheckedImage | str:
+    """Keep the copy of an image, and return what is known of it, or what is wrong with it."""
+    copy = blind_copy(content, study.image_size)
+    if isinstance(copy, str):
+        return copy
+    copies.write(shown := copy.shown, copy.content)
+    return CheckedImage(
+        sha256=hashlib.sha256(content).hexdigest(),
+        location=location,
+        media_type=copy.media_type,
+        width=copy.width,
+        height=copy.height,
+        size=len(copy.content),
+        shown=shown,
+        orientation=copy.orientation,
+        file_width=copy.file_width,
+        file_height=copy.file_height,
+    )
 
 
 def seen_from(folder: Path, path: str | os.PathLike[str]) -> str:
@@ -94,37 +121,12 @@ def seen_from(folder: Path, path: str | os.PathLike[str]) -> str:
     return str(absolute.relative_to(base) if inside else absolute)
 
 
-def measure_image(content: bytes) -> tuple[str, int, int] | str:
-    """Return the media type, width and height of an image, or what is wrong with it.
-
-    Example:
-        >>> measure_image(b"<svg/>")
-        'it is no image in PNG, JPEG, WEBP, GIF'
-    """
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a large one is told below
-            kinds = tuple(MEDIA_TYPES)
-            with Image.open(io.BytesIO(content), formats=kinds) as image:  # noqa: TID251
-                width, height = image.size
-                if width * height > MOST_PIXELS:
-                    return f"it has {width * height:,} pixels; {MOST_PIXELS:,} are allowed"
-                image.load()  # a truncated one has a whole header
-                return MEDIA_TYPES[image.format], width, height
-    except UnidentifiedImageError:
-        return f"it is no image in {', '.join(MEDIA_TYPES)}"
-    except Exception as error:  # Pillow raises many kinds for damaged files
-        return f"it is damaged ({in_a_line(error)[:120]})"
-
-
 def unique(images: Iterable[CheckedImage]) -> list[CheckedImage]:
     """Return each content once, the first of those with one hash.
 
     Example:
-        >>> a = CheckedImage("5f", "a.png", "image/png", 8, 6, 75)
-        >>> b = CheckedImage("5f", "b.png", "image/png", 8, 6, 75)
+        >>> a = CheckedImage("5f", "a.png", "image/png", 8, 6, 75, "7c", 1, 8, 6)
+        >>> b = CheckedImage("5f", "b.png", "image/png", 8, 6, 75, "7c", 1, 8, 6)
         >>> [one.location for one in unique([a, b])]
         ['a.png']
     """

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds import task_kind
 from pqpp_annotation.study.images import seen_from
 from pqpp_annotation.study.items import draw_controls, read_items
 from pqpp_annotation.study.study import Study, read_study, study_of
@@ -15,14 +16,18 @@ from pqpp_files.write_beside import write_beside
 _COMMENTS = {
     "name": "The study, whole; every setting may be changed but name, kind and seed.",
     "title": "What is asked, in one line; paragraphs of instructions below it.",
+    "asks": "Shown before anybody begins: who asks and how to reach them; what is kept.",
     "database": "A path, or $NAME of a variable with a postgresql:// URL.",
     "people_per_item": "How many people judge an item, and how long one is kept for a person.",
+    "items_per_person": "A sitting: it ends after so many items or minutes.",
+    "reopen_after": "Control images after which a refused person's places go to others; or null.",
+    "image_size": "Pixels of the longer side, of all images; as the files have it if null.",
     "control": "One item in `every` is a control item; `count` draws them, else the table does.",
     "training": "Of training items: tries, and the share of right answers that passes.",
     "admission": "Whose votes count, as in `pqpp build`; and how many people's of a prompt.",
     "consent": "What is agreed to before anything is shown.",
     "payment": "per_item, per_hour, currency, gap_minutes.",
-    "completion": "url and code of a recruiting site.",
+    "completion": "url and code of a recruiting site, for screened_out, quota_full, withdrawn too.",
     "task": "Settings of the kind of task.",
 }
 
@@ -68,6 +73,7 @@ def make_study(
     """
     from pqpp_annotation.store.database import create_store
 
+    task_kind(kind)
     place = expanded(path)
     if place.exists():
         raise StudyError(f"{path} is there already; add prompts to it by --add, or name another")
@@ -79,13 +85,13 @@ def make_study(
     if image_dir is not None:
         given["image_dir"] = seen_from(place.parent, image_dir)
     study = study_of(given | settings, place.parent)
-    items, images = read_items(study, os.fspath(file))
-    items = draw_controls(items, study.control.count, study.seed)
-    if not any(item.purpose == "work" for item in items):
-        raise StudyError(f"{file}: it holds control and training items only; add others")
-    with write_beside(place) as beside:  # which comes when the database is there
-        beside.write_text(_yaml_of(study), "utf-8")
-        create_store(study, items, images)
+    with read_items(study, os.fspath(file)) as (items, images):
+        items = draw_controls(items, study.control.count, study.seed)
+        if not any(item.purpose == "work" for item in items):
+            raise StudyError(f"{file}: it holds control and training items only; add others")
+        with write_beside(place) as beside:  # which comes when the database is there
+            beside.write_text(_yaml_of(study), "utf-8")
+            create_store(study, items, images)
     return read_study(place)
 
 
@@ -112,8 +118,7 @@ def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
     from pqpp_annotation.store.database import open_store
     from pqpp_annotation.store.items import add_items
 
-    items, images = read_items(study, os.fspath(file))
-    with closing(open_store(study)) as store:
+    with read_items(study, os.fspath(file)) as (items, images), closing(open_store(study)) as store:
         return add_items(store, items, images)
 
 

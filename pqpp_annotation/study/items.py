@@ -1,24 +1,27 @@
 """The items of a study, read from the user's table: what belongs together is shown at once."""
 
+import contextlib
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.study.images import CheckedImage, check_images, unique
+from pqpp_annotation.study.images import CheckedImage, checked_images, unique
 from pqpp_annotation.study.sources import fetch_images, is_address
 from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.forms import FLAGS
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded, inside_of
-from pqpp_files.read_table import read_table
+from pqpp_files.read_table import Table, read_table
 
 REFERENCE = "reference"
 _FLAGS = ("reference", "control", "training")
 _MOST_CHARACTERS = 20_000
 _Row = Mapping[str, str]
+_ROW = "\0row"  # what a row calls its number; no column is called so
+_Place = Callable[[_Row], str]
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,13 @@ class NewItem:
     detail: dict[str, Any] = field(default_factory=dict)
 
 
-def read_items(study: Study, file: str | Path) -> tuple[list[NewItem], list[CheckedImage]]:
-    r"""Read a table of prompts and check its images.
+@contextlib.contextmanager
+def read_items(
+    study: Study, file: str | Path
+) -> Iterator[tuple[list[NewItem], list[CheckedImage]]]:
+    r"""Read a table of prompts, check its images and copy them.
+
+    The copies are taken back where what is done with the items fails.
 
     Args:
         study: Says the kind of task, where the images lie and how control items are drawn.
@@ -54,7 +62,7 @@ def read_items(study: Study, file: str | Path) -> tuple[list[NewItem], list[Chec
             training (yes or no) and expected (the right answer of a training item). Images
             that are named by their address are fetched first.
 
-    Returns:
+    Yields:
         The items in the table's order, and each distinct image.
 
     Raises:
@@ -69,28 +77,33 @@ def read_items(study: Study, file: str | Path) -> tuple[list[NewItem], list[Chec
         >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
         >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
         >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
-        >>> items, images = read_items(study, folder / "prompts.csv")
-        >>> [(one.prompt, one.purpose) for one in items], [(i.width, i.height) for i in images]
+        >>> with read_items(study, folder / "prompts.csv") as (items, images):
+        ...     [(one.prompt, one.purpose) for one in items], [(i.width, i.height) for i in images]
         ([('a cat', 'work')], [(8, 6)])
     """
-    rows = _rows_of(study, file)
+    table = read_table(file, remedy="name the columns prompt and image, or use --image-column")
+
+    def where(row: _Row) -> str:  # a search from the beginning of the file: for errors alone
+        return table.place_of(int(row[_ROW]))
+
+    rows = _rows_of(study, table, where)
     by_prompt: dict[str, list[_Row]] = {}
     for row in rows:
         by_prompt.setdefault(row["prompt_id"], []).append(row)
     for own in by_prompt.values():
-        _check_prompt(own)
+        _check_prompt(own, where)
     names = dict.fromkeys(row["image"] for row in rows)
     fetched = fetch_images(filter(is_address, names), study.root / f"{study.name}-images")
     folder = study.root / expanded(study.image_dir or "")
     paths = {name: fetched.get(name) or inside_of(folder, name) for name in names}
-    images = check_images(paths, study.root)
-    sha256_of = {name: image.sha256 for name, image in images.items()}
-    items = []
-    for own in by_prompt.values():
-        for part, group in enumerate(study.kind.group(own, study.task)):
-            detail = study.kind.detail(group, by_prompt, sha256_of)
-            items.append(_item(study, group, part, detail, sha256_of))
-    return items, unique(images.values())
+    with checked_images(paths, study) as images:
+        sha256_of = {name: image.sha256 for name, image in images.items()}
+        items = []
+        for own in by_prompt.values():
+            for part, group in enumerate(study.kind.group(own, study.task)):
+                detail = study.kind.detail(group, by_prompt, sha256_of)
+                items.append(_item(study, group, part, detail, sha256_of, where))
+        yield items, unique(images.values())
 
 
 def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> list[NewItem]:
@@ -116,65 +129,68 @@ def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> lis
     ]
 
 
-def _rows_of(study: Study, file: str | Path) -> list[dict[str, str]]:
-    table = read_table(file, remedy="name the columns prompt and image, or use --image-column")
+def _rows_of(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
     table["prompt"], table[study.image_column]  # which says what is missing
     if not len(table):
-        raise StudyError(f"{file}: it holds no prompts; give a row for each image")
+        raise StudyError(f"{table.path}: it holds no prompts; give a row for each image")
     found = []
     for number in range(len(table)):
-        where = table.place_of(number)
         row = {name: _text(cells[number]) for name, cells in table.columns.items()}
-        row["image"], row["where"] = row[study.image_column], where
+        row["image"], row[_ROW] = row[study.image_column], str(number)
         _check_row(row, where)
         if "prompt_id" not in table:
             # Of the text, so that a table that is added later means the same prompts by it.
             row["prompt_id"] = f"p-{sha256_of_parts([row['prompt']])[:12]}"
         if not row["prompt_id"]:
-            raise StudyError(f"{where}: prompt_id is empty; name it, or leave the column out")
+            raise StudyError(f"{where(row)}: prompt_id is empty; name it, or leave the column out")
         found.append(row)
     return found
 
 
-def _check_row(row: _Row, where: str) -> None:
+def _check_row(row: _Row, where: _Place) -> None:
     if not row["prompt"].strip():
-        raise StudyError(f"{where}: prompt is empty; write it or remove the line")
+        raise StudyError(f"{where(row)}: prompt is empty; write it or remove the line")
     if len(row["prompt"]) > _MOST_CHARACTERS:
         said = f"prompt has {len(row['prompt']):,} characters; {_MOST_CHARACTERS:,} are allowed"
-        raise StudyError(f"{where}: {said}")
+        raise StudyError(f"{where(row)}: {said}")
     if not row["image"]:
-        raise StudyError(f"{where}: image is empty; name it or remove the line")
+        raise StudyError(f"{where(row)}: image is empty; name it or remove the line")
     for name, cell in row.items():
         if "\0" in cell:
-            raise StudyError(f"{where}: {name} holds a character of value zero; remove it")
+            raise StudyError(f"{where(row)}: {name} holds a character of value zero; remove it")
     for name in _FLAGS:
         if row.get(name, "").strip().lower() not in FLAGS:
-            raise StudyError(f"{where}: {name} is {row[name]!r:.40}; yes or no is allowed")
+            raise StudyError(f"{where(row)}: {name} is {row[name]!r:.40}; yes or no is allowed")
 
 
-def _check_prompt(rows: Sequence[_Row]) -> None:
+def _check_prompt(rows: Sequence[_Row], where: _Place) -> None:
     """Refuse rows of one prompt that contradict each other."""
     first = rows[0]
     seen: set[tuple[str, str]] = set()
     for row in rows:
         if row["prompt"] != first["prompt"]:
-            what = f"prompt_id {row['prompt_id']} has another prompt than in {first['where']}"
-            raise StudyError(f"{row['where']}: {what}; give each prompt an id of its own")
+            what = f"prompt_id {row['prompt_id']} has another prompt than in {where(first)}"
+            raise StudyError(f"{where(row)}: {what}; give each prompt an id of its own")
         key = (row["image"], row.get("model", ""))
         if key in seen:
-            raise StudyError(f"{row['where']}: image {key[0]} stands twice in one prompt")
+            raise StudyError(f"{where(row)}: image {key[0]} stands twice in one prompt")
         seen.add(key)
 
 
 def _item(
-    study: Study, rows: Sequence[_Row], part: int, detail: dict, sha256_of: Mapping[str, str]
+    study: Study,
+    rows: Sequence[_Row],
+    part: int,
+    detail: dict,
+    sha256_of: Mapping[str, str],
+    where: _Place,
 ) -> NewItem:
     first = rows[0]
     for row in rows:
         for name in ("control", "training"):
             if _is_set(row, name) != _is_set(first, name):
                 what = f"{name} is set for some images of prompt_id {row['prompt_id']} only"
-                raise StudyError(f"{row['where']}: {what}; set it for all or none")
+                raise StudyError(f"{where(row)}: {what}; set it for all or none")
     purpose = "work"
     if _is_set(first, "control"):
         purpose = "control"
@@ -189,21 +205,21 @@ def _item(
         )
         for row in rows
     )
-    expected = _expected(study, rows) if purpose == "training" else {}
+    expected = _expected(study, rows, where) if purpose == "training" else {}
     return NewItem(first["prompt_id"], part, first["prompt"], purpose, images, expected, detail)
 
 
-def _expected(study: Study, rows: Sequence[_Row]) -> dict[str, Any]:
+def _expected(study: Study, rows: Sequence[_Row], where: _Place) -> dict[str, Any]:
     """Return the right answers of a training item, by the name of the image or "" for the item."""
     found = {}
     for row in rows if study.kind.about_image else rows[:1]:
         cell = row.get("expected", "")
         if not cell:
-            raise StudyError(f"{row['where']}: expected is empty; a training item needs an answer")
+            raise StudyError(f"{where(row)}: expected is empty; a training item needs an answer")
         try:
             value = study.kind.expected(cell, study.task)
         except StudyError as error:
-            raise StudyError(f"{row['where']}: {error}") from None
+            raise StudyError(f"{where(row)}: {error}") from None
         found[row["image"] if study.kind.about_image else ""] = value
     return found
 

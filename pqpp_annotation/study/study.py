@@ -35,14 +35,16 @@ class Control(Options):
 
 @dataclass(kw_only=True)
 class TrainingRules(Options):
-    """The round of training items before the work.
+    """The round of training items before the work; each try asks other items.
 
     Attributes:
         tries: After so many failed ones a person gets no work.
+        items: Items of a try; as many as there are, over the tries, if left out.
         least: The share of right answers that passes.
     """
 
     tries: int = option(2, "tries at the comprehension check", least=1)
+    items: int | None = option(None, "training items of a try", least=1)
     least: float = option(0.8, "share of right answers that passes", least=0, below=1.000001)
 
 
@@ -70,11 +72,26 @@ class Payment(Options):
 
 
 @dataclass(kw_only=True)
-class Completion(Options):
-    """Where a person who has finished goes to be paid by a recruiting site."""
+class WayOut(Options):
+    """Where a person goes, and with which code, to be known by a recruiting site."""
 
     url: str | None = option(None, "address to return to")
     code: str | None = option(None, "completion code")
+
+
+@dataclass(kw_only=True)
+class Completion(WayOut):
+    """The ways out: `url` and `code` are those of a person who has finished.
+
+    Attributes:
+        screened_out: Of who failed the practice or is given nothing more.
+        quota_full: Of who came when all places were taken.
+        withdrawn: Of who left.
+    """
+
+    screened_out: WayOut | None = option(None)
+    quota_full: WayOut | None = option(None)
+    withdrawn: WayOut | None = option(None)
 
 
 @dataclass(kw_only=True)
@@ -101,12 +118,20 @@ class Study(Options):
     kind_name: str = option(NEEDED, "the kind of task")
     title: str = option("", "what is asked, in one line")
     instructions: str = option("", "paragraphs, plain text")
+    asks: str = option("", "who asks, and how to reach them; shown before anybody begins")
+    keeps: str = option("", "what is kept of people; the standing words if empty")
     prompts: str = option("", "the table of prompts")
     image_dir: str | None = option(None, "folder of the images")
     image_column: str = option("image", "column of the images' names or addresses")
     database: str = option("study.db", "its path, or $NAME of a variable with a URL")
     people_per_item: int = option(3, "how many people judge an item", least=1)
     reservation_minutes: float = option(30.0, "an item left open goes to others", above=0)
+    items_per_person: int | None = option(None, "items of a sitting, controls too", least=1)
+    minutes_per_person: float | None = option(None, "a sitting ends after these", above=0)
+    reopen_after: int | None = option(
+        20, "control images after which a refused person's places go to others", least=1
+    )
+    image_size: int | None = option(None, "pixels of the longer side, of all images", least=16)
     control: Control = option(Control())
     training: TrainingRules = option(TrainingRules())
     admission: Admission = option(Admission())
@@ -136,8 +161,8 @@ class Study(Options):
 
     @cached_property
     def kind(self) -> TaskKind:
-        """The kind of task."""
-        return task_kind(self.kind_name)
+        """The kind of task, as its settings make it."""
+        return task_kind(self.kind_name).variant(self.task)
 
     @property
     def root(self) -> Path:
@@ -175,6 +200,19 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         raise StudyError(f"{path}: {error}") from None
 
 
+def renamed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of an earlier version as this one calls them.
+
+    Example:
+        >>> renamed({"name": "mine", "kind": "ranking"})["task"]["grades"]
+        'binary'
+    """
+    task = given.get("task") or {}
+    if given.get("kind") != "ranking" or not isinstance(task, Mapping):
+        return dict(given)
+    return {**given, "kind": "relevance", "task": {**task, "grades": "binary"}}
+
+
 def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Study:
     """Return the study that plain settings describe, those of a file or of a database.
 
@@ -189,6 +227,7 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
         >>> study_of({"name": "mine", "kind": "rating", "people_per_item": 2}).people_per_item
         2
     """
+    given = renamed(given)
     rest = {key: value for key, value in given.items() if key not in ("task", "kind", "folder")}
     for name in ("name", "kind"):
         if given.get(name) is None:

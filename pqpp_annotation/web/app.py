@@ -4,7 +4,8 @@ from urllib.parse import quote
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel
 from sqlalchemy import text
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
@@ -25,7 +26,15 @@ STATUS: dict[type[Exception], int] = {
 }
 
 
-def create_app(store: Store, *, secret: str, allows_http: bool = False) -> FastAPI:
+class Health(BaseModel):
+    """That all is well."""
+
+    status: str = "ok"
+
+
+def create_app(
+    store: Store, *, secret: str, allows_http: bool = False, root_path: str = ""
+) -> FastAPI:
     """Return the web application of a study.
 
     Args:
@@ -33,13 +42,15 @@ def create_app(store: Store, *, secret: str, allows_http: bool = False) -> FastA
         secret: Signs the cookies; the same after a restart, or everybody has to sign in again.
         allows_http: Send sessions unencrypted over a network too. On this machine's own address
             they always may.
+        root_path: What stands before every path, where a proxy serves the study below a prefix,
+            like `/colours`; whether the proxy takes it off or not.
 
     Example:
         >>> app = create_app(store, secret="x" * 48)  # doctest: +SKIP
     """
     app = FastAPI(openapi_url=None)
     app.state.site = Site(store, secret, allows_http)
-    app.add_middleware(Guard)
+    app.add_middleware(Guard, root_path=root_path)
     files.mount_static(app)
     for part in (people, work, files, owner):
         app.include_router(part.pages)
@@ -48,14 +59,14 @@ def create_app(store: Store, *, secret: str, allows_http: bool = False) -> FastA
     @app.get("/")
     def start(visit: Here) -> Response:
         """Go where the person begins."""
-        return RedirectResponse(people.home(visit.person()), 303)
+        return visit.go(people.home(visit.person()))
 
     @app.get("/health")
-    def health() -> dict[str, str]:
+    def health() -> Health:
         """Say that the service runs and its database answers."""
         with store.reading() as db:
             db.execute(text("SELECT 1"))
-        return {"status": "ok"}
+        return Health()
 
     return app
 
@@ -64,23 +75,27 @@ def _add_errors(app: FastAPI) -> None:
     """Show every error in one line: as JSON to a script, as a page to a person."""
 
     def tell(request: Request, status: int, line: str) -> Response:
-        if request.url.path.startswith(("/api/", "/images/", "/health")):
+        visit = Visit(request)
+        if visit.path.startswith(("/api/", "/images/", "/health")):
             return JSONResponse({"error": line}, status)
-        return Visit(request).render("problem.html", status, line=line)
+        return visit.render("problem.html", status, line=line)
 
     @app.exception_handler(Elsewhere)
     def elsewhere(request: Request, error: Elsewhere) -> Response:
-        if request.url.path.startswith("/api/"):
+        visit = Visit(request)
+        if visit.path.startswith("/api/"):
             return JSONResponse({"error": "another page comes first", "go": error.url}, 401)
-        return RedirectResponse(error.url, 303)
+        return visit.go(error.url)
 
     @app.exception_handler(AnnotationError)
     def known(request: Request, error: AnnotationError) -> Response:
         status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 400)
-        if status == 401 and request.method == "GET" and not request.url.path.startswith("/api/"):
-            return RedirectResponse(f"/sign-in?next={quote(request.url.path)}", 303)
-        if status == 503:
+        visit = Visit(request)
+        if status == 401 and request.method == "GET" and not visit.path.startswith("/api/"):
+            return visit.go(f"/sign-in?next={quote(visit.path)}")
+        if status == 503:  # it names the database, which is nobody's business but the log's
             LOG.error("%s", error)
+            return tell(request, status, "the study cannot be reached just now; try again")
         return tell(request, status, str(error))
 
     @app.exception_handler(RequestValidationError)

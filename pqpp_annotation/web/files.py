@@ -1,17 +1,18 @@
-"""What is sent as it is: images by their hash, the scripts and styles of the pages."""
+"""What is sent as it is: the copies of images, the scripts and styles of the pages."""
 
 import hashlib
-from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
 
 from fastapi import APIRouter, FastAPI, HTTPException
-from fastapi import Path as InPath
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from pqpp_annotation.store.items import stored_image
+from pqpp_annotation.errors import NotAllowedError
+from pqpp_annotation.store.assignments import shown_images
+from pqpp_annotation.store.items import keep_copy, stored_image
+from pqpp_annotation.store.tables import Asset
+from pqpp_annotation.study.images import copied
 from pqpp_annotation.web.security import LOG
 from pqpp_annotation.web.site import PACKAGE, Here
 
@@ -40,27 +41,44 @@ def mount_static(app: FastAPI) -> None:
         app.mount(url, Scripts(directory=PACKAGE / folder, check_dir=False))
 
 
-@pages.get("/images/{sha256}")
-def image_file(visit: Here, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]) -> Response:
-    """Send an image; its hash is looked up, so no path comes from a request."""
-    visit.person()
+@pages.get("/images/{assignment}/{name}")
+def image_file(visit: Here, assignment: int, name: str) -> Response:
+    """Send an image of an item that was given to who asks, by what the person's page calls it."""
+    person = visit.person()
+    images = shown_images(visit.store, person.id, assignment)
+    name_of = visit.site.sessions.image_name
+    shown = next((images[one] for one in images if name_of(person.id, one) == name), None)
+    if shown is None:
+        raise NotAllowedError("this study has no such image")
+    return send_image(visit, shown)
+
+
+def send_image(visit: Here, sha256: str) -> Response:
+    """Send the copy of an image, by the hash of the file as it was found; no more than the copy."""
     image = stored_image(visit.store, sha256)
+    content = visit.site.copies.read(image.shown or "")
+    if content is None:
+        content, media_type = _copied_again(visit, image)
+    else:
+        media_type = image.media_type
+    kept = {"Cache-Control": "private, max-age=31536000, immutable"}
+    return Response(content, media_type=media_type, headers=kept)
+
+
+def _copied_again(visit: Here, image: Asset) -> tuple[bytes, str]:
+    """Return a copy that was lost, or that an earlier version did not make."""
     path = visit.study.root / image.location
     try:
-        about = path.stat()
-        is_same = _sha256(path, about.st_mtime_ns, about.st_size) == sha256
+        content = path.read_bytes()
     except OSError as error:
         LOG.error("an image cannot be read: %s", error)
         raise HTTPException(404, "This image cannot be read.") from None
-    if not is_same:
+    if hashlib.sha256(content).hexdigest() != image.sha256:
         LOG.error("%s is no longer the image that the study was made with", path)
         raise HTTPException(404, "This image was changed.")
-    kept = {"Cache-Control": "private, max-age=31536000, immutable"}
-    return FileResponse(path, media_type=image.media_type, headers=kept)
-
-
-@lru_cache(maxsize=100_000)
-def _sha256(path: Path, changed: int, size: int) -> str:
-    """Return the hash of a file, read again only when it was changed."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    found = copied(content, image.location, visit.study, visit.site.copies)
+    if isinstance(found, str):
+        LOG.error("%s: %s", path, found)
+        raise HTTPException(404, "This image cannot be read.")
+    keep_copy(visit.store, found)
+    return visit.site.copies.read(found.shown) or b"", found.media_type

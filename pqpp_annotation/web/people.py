@@ -1,18 +1,18 @@
 """Coming and going: the link, signing in and out, consent, withdrawal."""
 
-import contextlib
 import re
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Form, Query
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.errors import NotAllowedError
-from pqpp_annotation.store.invitations import check_link, redeem_link
+from pqpp_annotation.protocol.completion import finish_of
+from pqpp_annotation.store.invitations import check_link, is_known, redeem_link
 from pqpp_annotation.store.people import keep_consent, verify_password, withdraw_person
-from pqpp_annotation.store.tables import Person
+from pqpp_annotation.store.tables import Invitation, Person
+from pqpp_annotation.study.study import Study
 from pqpp_annotation.web.site import Here, TooOftenError, refuse_plain
 
 ShortText = Annotated[str, Form(max_length=1000)]
@@ -28,6 +28,7 @@ class Ids(BaseModel):
     workerId: Outside
     assignmentId: Outside
     hitId: Outside
+    participant_id: Outside
 
     def given(self) -> dict[str, str]:
         """Return those that there are."""
@@ -44,36 +45,64 @@ class JoinForm(Ids):
 pages = APIRouter(dependencies=[Depends(refuse_plain)])
 
 
-@contextlib.contextmanager
-def _counted(visit: Here) -> Iterator[None]:
-    """Count links that are not there, and let nobody try many."""
-    limit = visit.site.bad_links
-    if wait := limit.wait(visit.address):
-        raise TooOftenError(f"too many wrong links; try again in {waiting_time(wait)}")
+def _link(visit: Here, token: str) -> Invitation:
+    """Return a link that can be followed; whoever tries many wrong ones waits, and nobody else.
+
+    A right link is never refused for the wrong ones that others tried from the same address.
+    """
     try:
-        yield
+        return check_link(visit.store, token)
     except NotAllowedError:
-        limit.failed(visit.address)
+        if wait := visit.site.bad_links.take(visit.address):
+            raise _too_often("wrong links", wait) from None
         raise
+
+
+def _too_often(what: str, wait: int) -> TooOftenError:
+    return TooOftenError(f"too many {what}; try again in {waiting_time(wait)}")
 
 
 @pages.get("/join/{token}")
 def invitation_page(visit: Here, token: str, ids: Annotated[Ids, Query()]) -> Response:
     """Say what the study is; nothing happens yet, as programs that look at links come too."""
-    with _counted(visit):
-        check_link(visit.store, token)
-    return visit.render("join.html", ids=ids.given())
+    link = _link(visit, token)
+    facts = _facts(visit.study, link.role)
+    page = visit.render("join.html", ids=ids.given(), is_shared=link.is_shared, **facts)
+    return visit.mark_browser(page)
+
+
+def _facts(study: Study, role: str) -> dict[str, Any]:
+    """Return what somebody is told before beginning: what is done, how long, what is paid."""
+    about = "You judge images" if study.kind.about_image else "You compare images"
+    items, minutes = study.items_per_person, study.minutes_per_person
+    bounds = [f"{items} prompts"] if items else []
+    bounds += [f"{minutes:g} minutes at most"] if minutes else []
+    rule, pay = study.payment, ""
+    if rule is not None and role == "annotator":
+        rates = ((rule.per_item, "a prompt"), (rule.per_hour, "an hour of work"))
+        pay = ", ".join(f"{rate:g} {rule.currency} {what}" for rate, what in rates if rate)
+    return {
+        "does": f"{about} that were made for a prompt, one prompt after another.",
+        "length": ", ".join(bounds) if role in ("annotator", "trial") else "",
+        "pay": pay,
+    }
 
 
 @pages.post("/join/{token}")
 def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response:
     """Sign in by a link."""
     visit.check_csrf(form.csrf)
-    with _counted(visit):
-        person = redeem_link(visit.store, token, form.given())
+    link, ids = _link(visit, token), form.given()
+    if (
+        link.is_shared
+        and not is_known(visit.store, link, ids)
+        and (wait := visit.site.new_people.take(str(link.id), visit.address))
+    ):
+        raise _too_often("new people from one address", wait)
+    person = redeem_link(visit.store, token, ids, visit.browser())
     if form.agree and person.consented is None:
         keep_consent(visit.store, person.id)
-    return visit.start(home(person), person)
+    return visit.sign_in(home(person), person, link.id)
 
 
 @pages.get("/sign-in")
@@ -88,24 +117,29 @@ def sign_in(
 ) -> Response:
     """Sign in by name and password."""
     visit.check_csrf(csrf)
-    limits = {visit.site.bad_addresses: visit.address, visit.site.bad_names: name}
-    if wait := max(limit.wait(key) for limit, key in limits.items()):
+    # Counted before it is looked at: of many at once no more are verified than are allowed.
+    limits = {visit.site.bad_names: name, visit.site.bad_addresses: visit.address}
+    wait = 0
+    for limit, key in limits.items():
+        wait = wait or limit.take(key)
+    if wait:
         problem = f"Too many tries. Try again in {waiting_time(wait)}."
         return visit.render("sign_in.html", 429, problem=problem, name=name, next=next)
     person = verify_password(visit.store, name, password)
     if person is None:
-        for limit, key in limits.items():
-            limit.failed(key)
         problem = "This name and this password do not go together."
         return visit.render("sign_in.html", 403, problem=problem, name=name, next=next)
-    return visit.start(next if is_here(next) else home(person), person)
+    for limit, key in limits.items():
+        limit.forgive(key)
+    return visit.sign_in(next if is_here(next) else home(person), person)
 
 
 @pages.post("/sign-out")
 def sign_out(visit: Here, csrf: ShortText) -> Response:
     """Go."""
     visit.check_csrf(csrf)
-    return visit.start("/sign-in")
+    visit.leave()
+    return visit.go("/sign-in")
 
 
 @pages.get("/consent")
@@ -119,7 +153,7 @@ def consent(visit: Here, csrf: ShortText) -> Response:
     """Agree."""
     visit.check_csrf(csrf)
     keep_consent(visit.store, visit.person().id)
-    return RedirectResponse("/work", 303)
+    return visit.go("/work")
 
 
 @pages.get("/withdraw")
@@ -134,14 +168,11 @@ def withdraw(
 ) -> Response:
     """Leave with the answers or without."""
     visit.check_csrf(csrf)
-    withdraw_person(visit.store, visit.person().id, mode)
-    return visit.start(f"/farewell?mode={mode}")
-
-
-@pages.get("/farewell")
-def farewell(visit: Here, mode: str = "delete") -> Response:
-    """Say what became of the answers."""
-    return visit.render("farewell.html", is_deleted=mode != "anonymous")
+    person = visit.person()
+    finish = finish_of(visit.store, person, "withdrawn")  # before all that says who it was is gone
+    withdraw_person(visit.store, person.id, mode)
+    visit.leave()
+    return visit.render("farewell.html", is_deleted=mode != "anonymous", finish=finish)
 
 
 def home(person: Person) -> str:

@@ -35,13 +35,16 @@ class Guard:
     The log says the route, never the path: a path may hold a token.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, root_path: str = "") -> None:
+        self.app, self._root = app, root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
+        scope["root_path"] = root = self._root
+        if root and not f"{scope['path']}/".startswith(f"{root}/"):  # the proxy has taken it off
+            scope["path"] = root + scope["path"]
         began, status = time.perf_counter(), 500
 
         async def add_headers(message: Message) -> None:
@@ -60,7 +63,7 @@ class Guard:
         try:
             await (refusal or self.app)(scope, receive, add_headers)
         finally:
-            if not scope["path"].startswith("/static/"):
+            if not scope["path"].startswith(f"{root}/static/"):
                 route = getattr(scope.get("route"), "path", "(no page)")
                 took = (time.perf_counter() - began) * 1000
                 LOG.info("%s %s %d %.0f ms", scope["method"], route, status, took)
@@ -76,12 +79,20 @@ def _refusal(scope: Scope) -> ASGIApp | None:
         return PlainTextResponse("Say how long the body is.", 411)
     if int(length) > LARGEST_BODY:
         return PlainTextResponse(f"A body may have {LARGEST_BODY} bytes.", 413)
-    origin = headers.get("origin")
-    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") or (
-        origin is not None and origin.partition("://")[2] != headers.get("host")
-    ):
-        return PlainTextResponse("This came from another site.", 403)
-    return None
+    # Browsers say where a request comes from; older ones name the origin alone, in which a proxy's
+    # port may stand that is not in `Host`.
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    is_own = site in ("same-origin", "none")
+    if site is None:
+        is_own = origin is None or origin.partition("://")[2] in _own_names(headers)
+    return None if is_own else PlainTextResponse("This came from another site.", 403)
+
+
+def _own_names(headers: Headers) -> set[str]:
+    """Return what this site may be called; no page of another site can set these headers."""
+    hosts = {headers.get("host", ""), headers.get("x-forwarded-host", "")} - {""}
+    port = headers.get("x-forwarded-port", "")
+    return hosts | {f"{host.partition(':')[0]}:{port}" for host in hosts if port.isdecimal()}
 
 
 def is_loopback(host: str | None) -> bool:

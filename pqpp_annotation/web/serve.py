@@ -1,17 +1,24 @@
 """Running the service."""
 
 import contextlib
+import inspect
+import json
 import logging
+import os
+import re
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.web.security import is_loopback
 from pqpp_files.extras import needing
+from pqpp_files.foreign.json_values import parse_json
 
 TLS = """\
 Everybody on the network can reach this address, and nothing on the way is encrypted.
@@ -19,6 +26,7 @@ Put TLS before it (docs/annotation.md, "Behind a reverse proxy", has the few lin
 nginx), or give --certificate and --key. Until then nobody but this machine can sign in.
 """
 
+_WORKER = "PQPP_ANNOTATION_WORKER"
 ALLOWED = "Sessions go unencrypted over the network, as --allow-http says.\n"
 
 
@@ -27,6 +35,9 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     *,
+    url: str | None = None,
+    root_path: str | None = None,
+    workers: int = 1,
     allows_http: bool = False,
     certificate: str | None = None,
     key: str | None = None,
@@ -36,6 +47,10 @@ def serve(
     Args:
         path: The study file.
         host: The address to listen at; this machine's own by default.
+        url: Where people reach it; kept for the links that are made.
+        root_path: What stands before every path, where a proxy serves it below a prefix; the path
+            of `url` if left out.
+        workers: Processes that serve; more than one needs PostgreSQL.
         allows_http: Let people sign in over a network without TLS.
         certificate: File of a TLS certificate with its chain, in PEM form.
         key: File of its key.
@@ -53,12 +68,14 @@ def serve(
             raise StudyError(f"{file} is no file; --certificate and --key name files in PEM form")
     with needing("pqpp annotate serve", "annotate"):
         import uvicorn
+        from uvicorn.supervisors import Multiprocess
 
         from pqpp_annotation.store.database import open_store
+        from pqpp_annotation.store.invitations import keep_url, kept_url
         from pqpp_annotation.study.study import read_study
         from pqpp_annotation.web.app import create_app
         from pqpp_annotation.web.sessions import read_secret
-    study = read_study(path)
+    study, root = read_study(path), _checked_root(url, root_path)
     secret = read_secret(Path(path).resolve().parent, study.name)
     with (
         _ending_quietly(),
@@ -66,13 +83,19 @@ def serve(
         store.serving(),
         _listening(host, port) as listener,
     ):
-        app = create_app(store, secret=secret, allows_http=allows_http)
+        if workers > 1 and store.is_sqlite:
+            raise StudyError("--workers: an SQLite file has one process; use PostgreSQL, or one")
+        about: dict[str, Any] = {"allows_http": allows_http, "root_path": root}
         scheme = "http" if certificate is None else "https"
         if not is_loopback(host) and certificate is None:
             sys.stderr.write(ALLOWED if allows_http else TLS)
         _log()
         config = uvicorn.Config(
-            app,
+            create_app(store, secret=secret, **about)
+            if workers == 1
+            else f"{__name__}:app_of_worker",
+            factory=workers > 1,
+            workers=workers,
             ssl_certfile=certificate,
             ssl_keyfile=key,
             log_config=None,
@@ -84,8 +107,47 @@ def serve(
         title = study.title or study.name
         place = f"[{host}]" if ":" in host else host
         port = listener.getsockname()[1]
-        sys.stderr.write(f"{title}\n{scheme}://{place}:{port}/ - stop it with Ctrl-C\n")
-        uvicorn.Server(config).run(sockets=[listener])
+        address = f"{scheme}://{place}:{port}{root}"
+        known = urlsplit(kept_url(store) or "").hostname
+        if url or known in (None, "0.0.0.0", "::") or is_loopback(known):
+            keep_url(store, url or address)
+        sys.stderr.write(f"{title}\n{url or address}/ - stop it with Ctrl-C\n")
+        if workers == 1:
+            uvicorn.Server(config).run(sockets=[listener])
+        else:
+            os.environ[_WORKER] = json.dumps({"path": str(Path(path).resolve()), **about})
+            more: dict[str, Any] = {"sockets": [listener]}
+            if "target" in inspect.signature(Multiprocess).parameters:  # of older versions
+                more["target"] = uvicorn.Server(config).run
+            Multiprocess(config, **more).run()
+
+
+def app_of_worker() -> Any:
+    """Return the application of one of several processes, as the one that started it has said."""
+    from pqpp_annotation.store.database import open_store
+    from pqpp_annotation.study.study import read_study
+    from pqpp_annotation.web.app import create_app
+    from pqpp_annotation.web.sessions import read_secret
+
+    about = parse_json(os.environ[_WORKER])
+    path = Path(about.pop("path"))
+    study = read_study(path)
+    _log()
+    return create_app(open_store(study), secret=read_secret(path.parent, study.name), **about)
+
+
+def _checked_root(url: str | None, root_path: str | None) -> str:
+    """Return what stands before every path, "" for nothing.
+
+    Raises:
+        StudyError: The address or the path cannot be one.
+    """
+    if url is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", url):
+        raise StudyError(f"--url {url!r:.80}: write it like https://study.example.org/colours")
+    root = (urlsplit(url or "").path if root_path is None else root_path).rstrip("/")
+    if root and not re.fullmatch(r"(/[\w.~-]+)+", root):
+        raise StudyError(f"--root-path {root!r:.80}: write it like /colours")
+    return root
 
 
 @contextlib.contextmanager

@@ -1,77 +1,80 @@
-"""Who is asking: a signed cookie that says which person, and the token that forms must bring."""
+"""Who is asking: a signed cookie that names a session, and the token that forms must bring."""
 
 import contextlib
+import hashlib
+import hmac
 import os
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
 
-from itsdangerous import BadSignature, Signer, URLSafeTimedSerializer
+from itsdangerous import BadSignature, Signer
 
 from pqpp_annotation.errors import StudyError
 
-DAYS = 90
-"""How long a session lasts without a visit."""
-
 LEAST_SECRET = 32
-
-
-@dataclass(frozen=True)
-class Session:
-    """What the cookie holds.
-
-    Attributes:
-        visit: Random; new at every sign-in.
-        person: The person's id, None for a visitor.
-        count: The person's session counter when it was made; `end_sessions` counts it up.
-    """
-
-    visit: str
-    person: int | None = None
-    count: int = 0
+_LETTERS = 24
 
 
 class Sessions:
-    """Makes and reads session cookies.
+    """Makes and reads session cookies, and the names by which pages know images.
+
+    A cookie says nothing but which visit it is; who is signed in by it stands in the database.
 
     Args:
-        secret: Signs them; whoever has it can be anybody.
+        secret: Signs them; whoever has it can forge a form.
+        study: The study's name; studies that share a secret have cookies of their own by it.
 
     Example:
         >>> sessions = Sessions("x" * 32)
-        >>> session = sessions.fresh(person=7, count=1)
-        >>> sessions.read(sessions.write(session)) == session
+        >>> visit = sessions.fresh()
+        >>> sessions.read(sessions.write(visit)) == visit
         True
         >>> sessions.read("forged") is None
         True
     """
 
-    def __init__(self, secret: str) -> None:
-        self._cookie = URLSafeTimedSerializer(secret, salt="pqpp-session")
+    def __init__(self, secret: str, study: str = "") -> None:
+        self._cookie = Signer(secret, salt="pqpp-session")
         self._token = Signer(secret, salt="pqpp-form")
+        self._names = hashlib.sha256(f"pqpp-images {secret}".encode()).digest()
+        # Studies on one host have cookies of their own, whatever they are called.
+        about = f"pqpp-cookie {secret} {study}".encode()
+        self.name = "pqpp-" + hashlib.sha256(about).hexdigest()[:8]
 
-    def fresh(self, person: int | None = None, count: int = 0) -> Session:
-        """Return a new session."""
-        return Session(secrets.token_urlsafe(18), person, count)
+    def fresh(self) -> str:
+        """Return a new visit."""
+        return secrets.token_urlsafe(18)
 
-    def write(self, session: Session) -> str:
+    def write(self, visit: str) -> str:
         """Return the value of the cookie."""
-        return self._cookie.dumps([session.visit, session.person, session.count])
+        return self._cookie.sign(visit).decode()
 
-    def read(self, cookie: str | None) -> Session | None:
-        """Return the session of a cookie, None where it is absent, forged or too old."""
+    def read(self, cookie: str | None) -> str | None:
+        """Return the visit of a cookie, None where it is absent or forged."""
         try:
-            return Session(*self._cookie.loads(cookie or "", max_age=DAYS * 86400))
-        except (BadSignature, TypeError):
+            return self._cookie.unsign(cookie or "").decode()
+        except (BadSignature, UnicodeError):
             return None
 
-    def form_token(self, session: Session) -> str:
+    def form_token(self, visit: str) -> str:
         """Return the token that every form and script of this session sends back."""
-        return self._token.get_signature(session.visit).decode()
+        return self._token.get_signature(visit).decode()
 
-    def is_form_token(self, session: Session, token: str) -> bool:
+    def is_form_token(self, visit: str, token: str) -> bool:
         """Say whether a token is this session's."""
-        return self._token.verify_signature(session.visit.encode(), token.encode())
+        return self._token.verify_signature(visit.encode(), token.encode())
+
+    def image_name(self, person_id: int, image: int | str) -> str:
+        """Return what a person's pages call an image: the same each time, and in no order.
+
+        Example:
+            >>> sessions = Sessions("x" * 32)
+            >>> names = [sessions.image_name(1, image) for image in (1, 2)]
+            >>> len(set(names)), sessions.image_name(1, 1) == names[0]
+            (2, True)
+        """
+        about = f"{person_id} {image}".encode()
+        return hmac.new(self._names, about, hashlib.sha256).hexdigest()[:_LETTERS]
 
 
 def read_secret(folder: Path, name: str) -> str:

@@ -1,10 +1,6 @@
 """What all pages share: templates, the person who asks, the token of forms."""
 
 import datetime
-import threading
-import time
-from collections import deque
-from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,11 +11,13 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pqpp_annotation.errors import AnnotationError, NotAllowedError
 from pqpp_annotation.owner.overview import Watch
 from pqpp_annotation.owner.words import Words, number, percent
-from pqpp_annotation.store.people import person_by_id
+from pqpp_annotation.store.limits import Limit
+from pqpp_annotation.store.sessions import DAYS, end_session, person_of_session, start_session
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store
+from pqpp_annotation.study.images import copies_of
 from pqpp_annotation.web.security import is_loopback
-from pqpp_annotation.web.sessions import DAYS, Session, Sessions
+from pqpp_annotation.web.sessions import Sessions
 from pqpp_files.render_page import page_templates
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -34,58 +32,11 @@ class TooOftenError(AnnotationError):
 
 
 class Elsewhere(Exception):
-    """The person has to be on another page first."""
+    """The person has to be on another page first; `url` is as `Visit.go` takes it."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         super().__init__(url)
-
-
-class Limit:
-    """At most `count` failures of a key in `seconds`; kept in memory, so a restart forgets them.
-
-    Args:
-        clock: Seconds that never go back.
-
-    Example:
-        >>> limit = Limit(count=2, seconds=60, clock=lambda: 0.0)
-        >>> limit.failed("a"), limit.failed("a"), limit.wait("a"), limit.wait("b")
-        (None, None, 60, 0)
-    """
-
-    MOST_KEYS = 10_000
-
-    def __init__(
-        self, count: int, seconds: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.count, self.seconds, self._clock = count, seconds, clock
-        self._failures: dict[str, deque[float]] = {}
-        self._lock = threading.Lock()
-
-    def wait(self, key: str) -> int:
-        """Return how many seconds the key has to wait; 0 where it need not."""
-        with self._lock:
-            times = self._recent(key)
-            if len(times) < self.count:
-                return 0
-            return max(1, round(times[0] + self.seconds - self._clock()))
-
-    def failed(self, key: str) -> None:
-        """Count a failure."""
-        with self._lock:
-            if len(self._failures) >= self.MOST_KEYS:  # a flood must not fill the memory
-                recent = {one: self._recent(one) for one in self._failures}
-                self._failures = {one: times for one, times in recent.items() if times}
-                while len(self._failures) >= self.MOST_KEYS:
-                    del self._failures[next(iter(self._failures))]
-            self._failures.setdefault(key, deque(maxlen=self.count)).append(self._clock())
-
-    def _recent(self, key: str) -> deque[float]:
-        """Return a key's failures of the last `seconds`."""
-        times = self._failures.get(key, deque())
-        while times and times[0] <= self._clock() - self.seconds:
-            times.popleft()
-        return times
 
 
 class Site:
@@ -98,10 +49,12 @@ class Site:
 
     def __init__(self, store: Store, secret: str, allows_http: bool = False) -> None:
         self.store, self.allows_http, study = store, allows_http, store.study
-        self.sessions = Sessions(secret)
-        self.bad_links = Limit(count=20, seconds=600)
-        self.bad_names = Limit(count=5, seconds=300)
-        self.bad_addresses = Limit(count=30, seconds=300)
+        self.sessions = Sessions(secret, study.name)
+        self.bad_links = Limit(store, "wrong links", count=20, seconds=600)
+        self.new_people = Limit(store, "new people", count=60, seconds=600)
+        self.bad_names = Limit(store, "names", count=5, seconds=300)
+        self.bad_addresses = Limit(store, "addresses", count=30, seconds=300)
+        self.copies = copies_of(study)
         self.words, self.watch = Words(study), Watch(store)
         self.watch.prepare()
         self.templates = page_templates(
@@ -120,10 +73,11 @@ class Visit:
         self.request = request
         self.site: Site = request.app.state.site
         self.store, self.study = self.site.store, self.site.store.study
+        self.root: str = request.scope.get("root_path", "")
 
     @cached_property
-    def session(self) -> Session:
-        """The session of the request; a visitor's fresh one where it has none."""
+    def session(self) -> str:
+        """The visit that the request belongs to; a fresh one where it has none."""
         sessions = self.site.sessions
         return sessions.read(self.request.cookies.get(self._cookie)) or sessions.fresh()
 
@@ -147,9 +101,8 @@ class Visit:
             SignInError: Nobody is signed in, or the session was ended.
             NotAllowedError: The person has another role.
         """
-        session = self.session
-        person = None if session.person is None else person_by_id(self.store, session.person)
-        if person is None or person.session != session.count or person.withdrawn is not None:
+        person = person_of_session(self.store, self.session)
+        if person is None:
             raise SignInError("sign in, or open your link again")
         if roles and person.role not in roles:
             raise NotAllowedError(f"this page is for {' and '.join(roles)} only")
@@ -177,26 +130,56 @@ class Visit:
         return self.worker()
 
     def render(self, template: str, status: int = 200, **values: Any) -> Response:
-        """Return a page; a template has `study`, `title`, `csrf` and `person` (or None) too."""
-        html = self.site.templates.get_template(template).render(csrf=self.csrf, **values)
+        """Return a page; a template has `study`, `title`, `csrf`, `root` and `person` (or None)."""
+        page = self.site.templates.get_template(template)
+        html = page.render(csrf=self.csrf, root=self.root, **values)
         return self._keeping(HTMLResponse(html, status), self.session)
 
-    def start(self, url: str, person: Person | None = None) -> Response:
-        """Start a session, of a person or of nobody, and go to a page."""
-        ids = () if person is None else (person.id, person.session)
-        return self._keeping(RedirectResponse(url, 303), self.site.sessions.fresh(*ids))
+    def go(self, path: str) -> Response:
+        """Send the browser to a page of the study, named as the routes name it."""
+        return RedirectResponse(self.root + path, 303)
 
-    def _keeping(self, response: Response, session: Session) -> Response:
-        """Set the cookie; it never goes unencrypted over a network unless that was allowed."""
+    @property
+    def path(self) -> str:
+        """The page that was asked for, as the routes name it."""
+        return self.request.url.path.removeprefix(self.root) or "/"
+
+    def sign_in(self, path: str, person: Person, invitation_id: int | None = None) -> Response:
+        """Start a session of a person, by a link or a password, and go to a page."""
+        self.leave()
+        start_session(self.store, self.session, person.id, invitation_id)
+        return self._keeping(self.go(path), self.session)
+
+    def leave(self) -> None:
+        """End the session, here and wherever else its cookie is, and begin one of nobody."""
+        end_session(self.store, self.session)
+        self.session = self.site.sessions.fresh()
+
+    def browser(self) -> str:
+        """Return what this browser keeps and no other knows; "" where it keeps nothing yet."""
+        sessions = self.site.sessions
+        return sessions.read(self.request.cookies.get(f"{self._cookie}-browser")) or ""
+
+    def mark_browser(self, response: Response) -> Response:
+        """Let the browser keep a name of its own from now on, by which it is known again."""
+        if not self.browser():
+            self._set_cookie(response, f"{self._cookie}-browser", self.site.sessions.fresh())
+        return response
+
+    def _keeping(self, response: Response, session: str) -> Response:
+        self._set_cookie(response, self._cookie, session)
+        return response
+
+    def _set_cookie(self, response: Response, name: str, visit: str) -> None:
+        """Set a cookie; it never goes unencrypted over a network unless that was allowed."""
         response.set_cookie(
-            self._cookie,
-            self.site.sessions.write(session),
+            name,
+            self.site.sessions.write(visit),
             max_age=DAYS * 86400,
             secure=self.is_secure,
             httponly=True,
             samesite="lax",
         )
-        return response
 
     @property
     def is_secure(self) -> bool:
@@ -207,7 +190,8 @@ class Visit:
     @property
     def _cookie(self) -> str:
         # A browser takes the prefix only with Secure and for exactly this host.
-        return "__Host-pqpp" if self.is_secure else "pqpp"
+        name = self.site.sessions.name
+        return f"__Host-{name}" if self.is_secure else name
 
 
 async def _visit(request: Request) -> Visit:

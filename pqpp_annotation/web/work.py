@@ -1,22 +1,29 @@
 """The pages of judging, and what their script asks for and sends."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
+from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds import ShownItem
-from pqpp_annotation.protocol.completion import Finish, finish_of
+from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, finish_of
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.assignments import shown_item
-from pqpp_annotation.store.people import keep_event
+from pqpp_annotation.store.decisions import message_to_all
 from pqpp_annotation.store.tables import Person
-from pqpp_annotation.store.training import training_feedback, training_state
-from pqpp_annotation.store.work import next_item, past_items, progress_of, skip_item
-from pqpp_annotation.study.study import Study
+from pqpp_annotation.store.training import TrainingState, training_feedback, training_state
+from pqpp_annotation.store.work import (
+    PersonProgress,
+    WayOn,
+    next_item,
+    past_items,
+    progress_of,
+    skip_item,
+    way_on,
+)
 from pqpp_annotation.web.site import Here
 
 LONGEST = 3600.0
@@ -26,25 +33,78 @@ pages = APIRouter()
 
 
 class AnswerSent(BaseModel):
-    """An answer as the page's script sends it; `image` is None where it is about the item."""
+    """An answer as the page's script sends it.
+
+    `image` is what the page calls it, None where the answer is about the item.
+    """
 
     client_id: Annotated[str, Field(min_length=16, max_length=64, pattern=r"^[\w-]+$")]
     assignment: int
-    image: int | None = None
+    image: Annotated[str, Field(max_length=64)] | None = None
     value: dict[str, Any]
     seconds: Annotated[float, Field(ge=0)] = 0.0
+
+
+class Saved(BaseModel):
+    """That something is on the disk, and whether the item has all its answers."""
+
+    saved: bool = True
+    complete: bool = True
+
+
+class SessionTold(BaseModel):
+    """Who is signed in, and the token of the session."""
+
+    who: str
+    csrf: str
+
+
+class ImageTold(BaseModel):
+    """An image as a page knows it."""
+
+    id: str
+    url: str
+    width: int
+    height: int
+
+
+class TaskTold(BaseModel):
+    """An item as a kind's script is told; not what made an image, nor that it is a control."""
+
+    assignment: int
+    kind: str
+    is_training: bool
+    prompt: str
+    images: list[ImageTold]
+    answers: dict[str, Any]
+    detail: dict[str, Any]
+    settings: dict[str, Any]
+
+
+class State(BaseModel):
+    """What a page knows of an item, None where there is none, and of the way there."""
+
+    study: str
+    who: str
+    task: TaskTold | None
+    progress: PersonProgress
+    training: TrainingState
+
+
+class FeedbackTold(BaseModel):
+    """The right answers of a training item, and how the try stands."""
+
+    is_right: bool
+    expected: dict[str, Any]
+    training: TrainingState
+    is_over: bool
+    is_passed: bool
 
 
 class SkipSent(BaseModel):
     """An item that the person does not want to judge."""
 
     assignment: int
-
-
-class EventSent(BaseModel):
-    """What the page saw: that the person went away or came back."""
-
-    kind: Annotated[str, Field(pattern="^(seen|away|back)$")]
 
 
 @pages.get("/work")
@@ -63,84 +123,85 @@ def earlier_work_page(visit: Here, assignment: int) -> Response:
 
 def _judging(visit: Here, person: Person, shown: ShownItem | None) -> Response:
     if shown is None:
-        return RedirectResponse("/thanks", 303)
+        return visit.go("/thanks")
     kind = visit.study.kind
     return visit.render(
         "work.html",
         person=person,
-        state=_state(visit, person, shown),
+        state=_state(visit, person, shown).model_dump(),
         kind=kind.name,
         kind_style=(kind.folder / "page.css").is_file(),
+        messages=[*filter(None, (message_to_all(visit.store), person.message))],
     )
 
 
-def _state(visit: Here, person: Person, shown: ShownItem | None) -> dict[str, Any]:
-    """Return what a page knows of an item and of the way there."""
-    return {
-        "study": visit.study.name,
-        "who": _who(person),
-        "task": None if shown is None else shown_task(visit.study, shown),
-        "progress": asdict(progress_of(visit.store, person.id)),
-        "training": asdict(training_state(visit.store, person.id)),
-    }
+def _state(visit: Here, person: Person, shown: ShownItem | None) -> State:
+    return State(
+        study=visit.study.name,
+        who=_who(person),
+        task=None if shown is None else ShownTask(visit, person, shown).for_page(),
+        progress=progress_of(visit.store, person.id),
+        training=training_state(visit.store, person.id),
+    )
 
 
 @pages.get("/api/session")
-def session(visit: Here) -> dict[str, str]:
+def session(visit: Here) -> SessionTold:
     """Tell a page that was open when its person signed in again the new token."""
-    return {"who": _who(visit.worker()), "csrf": visit.csrf}
+    return SessionTold(who=_who(visit.worker()), csrf=visit.csrf)
 
 
 @pages.get("/api/next")
-def next_task(visit: Here, after: int | None = None) -> dict[str, Any]:
+def next_task(visit: Here, after: int | None = None) -> State:
     """Tell the next item, or what comes behind an assignment."""
     person = visit.worker()
     return _state(visit, person, next_item(visit.store, person.id, after=after))
 
 
 @pages.get("/api/tasks/{assignment}")
-def earlier_task(visit: Here, assignment: int) -> dict[str, Any]:
+def earlier_task(visit: Here, assignment: int) -> State:
     """Tell an item that the person was given before."""
     person = visit.worker()
     return _state(visit, person, shown_item(visit.store, person.id, assignment))
 
 
 @pages.get("/api/feedback/{assignment}")
-def feedback_on_task(visit: Here, assignment: int) -> dict[str, Any]:
+def feedback_on_task(visit: Here, assignment: int) -> FeedbackTold:
     """Tell the right answers of a training item."""
     person = visit.worker()
+    shown = shown_item(visit.store, person.id, assignment)
     feedback = training_feedback(visit.store, person.id, assignment)
     training = training_state(visit.store, person.id)
-    return {
-        "is_right": feedback.is_right,
-        "expected": answer_keys(feedback.expected),
-        "training": asdict(training),
-        "is_over": training.done >= training.total,
-        "is_passed": training.right >= visit.study.training.least * training.total,
-    }
+    return FeedbackTold(
+        is_right=feedback.is_right,
+        expected=ShownTask(visit, person, shown).answers(feedback.expected),
+        training=training,
+        is_over=training.done >= training.total,
+        is_passed=training.right >= visit.study.training.least * training.total,
+    )
 
 
 @pages.post("/api/answers")
-def take_answer(visit: Here, sent: AnswerSent) -> dict[str, Any]:
+def take_answer(visit: Here, sent: AnswerSent) -> Saved:
     """Keep an answer."""
     person, seconds = visit.sender(), min(sent.seconds, LONGEST)
-    about = (sent.assignment, sent.image, sent.value)
-    saved = save_answer(visit.store, person.id, *about, sent.client_id, seconds)
-    return {"saved": True, "complete": saved.is_complete}
+
+    def of_page(shown: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
+        task = ShownTask(visit, person, shown)
+        return task.image_id(sent.image), task.kept(sent.value)
+
+    about = (sent.assignment, None, sent.value)
+    saved = save_answer(visit.store, person.id, *about, sent.client_id, seconds, of_page)
+    if saved.is_complete:
+        visit.site.watch.notice()
+    return Saved(complete=saved.is_complete)
 
 
 @pages.post("/api/skip")
-def take_skip(visit: Here, sent: SkipSent) -> dict[str, Any]:
+def take_skip(visit: Here, sent: SkipSent) -> Saved:
     """Pass over an item."""
     skip_item(visit.store, visit.sender().id, sent.assignment)
-    return {"saved": True, "complete": True}
-
-
-@pages.post("/api/events")
-def take_event(visit: Here, sent: EventSent) -> dict[str, Any]:
-    """Keep that the person went away or came back."""
-    keep_event(visit.store, visit.sender().id, sent.kind)
-    return {"saved": True}
+    return Saved()
 
 
 @pages.get("/history")
@@ -157,12 +218,12 @@ def thanks_page(visit: Here) -> Response:
     """Show the end, or that there is more."""
     person = visit.worker()
     progress = progress_of(visit.store, person.id)
-    is_finished = next_item(visit.store, person.id) is None
-    is_paid = is_finished and progress.done
-    finish = finish_of(visit.store, person) if is_paid else Finish(None, None)
-    return visit.render(
-        "thanks.html", person=person, is_finished=is_finished, finish=finish, progress=progress
-    )
+    shown = next_item(visit.store, person.id)
+    way = way_on(visit.store, person.id) if shown is None else WayOn("work")
+    # Who waits for what others hold has done what there was, and may go as well.
+    out = "complete" if way.name == "waiting" and progress.done else way.name
+    finish = finish_of(visit.store, person, out) if out in WAYS_OUT else Finish(None, None)
+    return visit.render("thanks.html", person=person, way=way, finish=finish, progress=progress)
 
 
 def _who(person: Person) -> str:
@@ -170,42 +231,65 @@ def _who(person: Person) -> str:
     return f"{person.id}-{person.created}"
 
 
-def shown_task(study: Study, shown: ShownItem) -> dict[str, Any]:
-    r"""Return what a kind's script is told of an item.
+class ShownTask:
+    """An item as a person's page knows it: images have names that tell nothing, in no order.
 
-    Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study()
-        >>> from pqpp_annotation.store.people import add_person
-        >>> shown_task(study, next_item(store, add_person(store, "ann").id))["prompt"]
-        'a cat'
-        >>> store.close()
+    Args:
+        visit: The request.
+        person: Whose page it is.
+        shown: The item.
     """
-    return {
-        "assignment": shown.assignment,
-        "kind": study.kind.name,
-        "purpose": shown.purpose,
-        "prompt": shown.prompt,
-        "images": [
-            {
-                "id": image.id,
-                "url": f"/images/{image.sha256}",
-                "width": image.width,
-                "height": image.height,
-            }
-            for image in shown.images
-        ],
-        "answers": answer_keys(shown.answers),
-        "detail": dict(study.kind.shown_detail(shown.detail)),
-        "settings": dict(study.task),
-    }
 
+    def __init__(self, visit: Here, person: Person, shown: ShownItem) -> None:
+        self._visit, self._person, self._shown = visit, person, shown
+        self._kind = visit.study.kind
+        self._names = {image.id: self._name(image.id) for image in shown.images}
+        self._ids = {name: image_id for image_id, name in self._names.items()}
 
-def answer_keys(answers: Mapping[int | None, Any]) -> dict[str, Any]:
-    """Return answers as JSON can hold them: "item" for the one about the item.
+    def _name(self, image: int | str) -> str:
+        return self._visit.site.sessions.image_name(self._person.id, image)
 
-    Example:
-        >>> answer_keys({3: {"label": 2}, None: {"label": 1}})
-        {'3': {'label': 2}, 'item': {'label': 1}}
-    """
-    return {"item" if image is None else str(image): value for image, value in answers.items()}
+    def _url(self, image: int | str) -> str:
+        return f"{self._visit.root}/images/{self._shown.assignment}/{self._name(image)}"
+
+    def for_page(self) -> TaskTold:
+        """Return what a kind's script is told."""
+        shown, study, names = self._shown, self._visit.study, self._names
+        return TaskTold(
+            assignment=shown.assignment,
+            kind=study.kind.name,
+            is_training=shown.purpose == "training",
+            prompt=shown.prompt,
+            images=[
+                ImageTold(
+                    id=names[one.id], url=self._url(one.id), width=one.width, height=one.height
+                )
+                for one in shown.images
+            ],
+            answers=self.answers(shown.answers),
+            detail=self._kind.shown_detail(shown.detail, self._url),
+            settings=dict(study.task),
+        )
+
+    def answers(self, answers: Mapping[int | None, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return answers as JSON can hold them: "item" for the one about the item."""
+        return {
+            "item" if image is None else self._names[image]: self._kind.for_page(value, self._names)
+            for image, value in answers.items()
+        }
+
+    def image_id(self, name: str | None) -> int | None:
+        """Return the id of an image that the page names.
+
+        Raises:
+            AnswerError: The item has no image of this name.
+        """
+        if name is None:
+            return None
+        if name not in self._ids:
+            raise AnswerError("image: it is not one of this item; answer those shown")
+        return self._ids[name]
+
+    def kept(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return an answer as it is kept."""
+        return self._kind.of_page(value, self._ids)

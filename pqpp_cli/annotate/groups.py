@@ -41,11 +41,16 @@ class StudyFile(Group):
 class Address(Group):
     """Where the server is."""
 
-    address: str = option(ADDRESS, "where people reach the server", metavar="URL")
+    address: str | None = option(
+        None, "where people reach the server (default: as serve said last)", metavar="URL"
+    )
 
-    def link(self, token: str) -> str:
+    def link(self, store: Store, token: str) -> str:
         """Return the link by which somebody joins."""
-        return f"{self.address.rstrip('/')}/join/{token}"
+        from pqpp_annotation.store.invitations import kept_url
+
+        address = self.address or kept_url(store) or ADDRESS
+        return f"{address.rstrip('/')}/join/{token}"
 
 
 def needing_annotate() -> contextlib.AbstractContextManager[None]:

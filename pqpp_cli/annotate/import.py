@@ -28,5 +28,6 @@ to do. The link that is printed leads the person to the rest.
             from pqpp_annotation.continued import import_votes
 
             lines, token = import_votes(store, self.file, self.name)
-        for line in [*lines, self.link(token)]:
+            lines.append(self.link(store, token))
+        for line in lines:
             print(visible(line))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.kinds.kind import TASK_KINDS
-from pqpp_cli.annotate.groups import ADDRESS, StudyFile, needing_annotate
+from pqpp_cli.annotate.groups import Address, StudyFile, needing_annotate
 from pqpp_cli.command import Command
 from pqpp_cli.errors import CommandError
 from pqpp_cli.groups import ColumnOptions, Dataset
@@ -19,7 +19,7 @@ _OWNER_DAYS, _TRY_DAYS = 365, 1
 _OWN_OPTIONS = ("kind", "image_dir", "file", "path")
 
 
-class AnnotateInit(StudyFile, Dataset, ColumnOptions, Command):
+class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
     """Make a study of a table of prompts and a folder of images."""
 
     EPILOG = """examples:
@@ -38,7 +38,7 @@ written. All else stands in the study file, with comments; edit it whenever you 
     image_dir: str | None = option(None, "folder of the images", metavar="DIR", path="images")
     image_column: str = option("image", "of images", metavar="COLUMN")
     column: str = option("prompt", "the dataset's prompts")
-    kind: str = option("relevance", "of task", TASK_KINDS)
+    kind: str = option("relevance", f"of task: {', '.join(TASK_KINDS)}")
     title: str | None = option(None, "what is asked, in one line")
     people_per_item: int = option(3, "how many people judge an item", metavar="N")
     seed: int = option(0, "of all random orders", metavar="N")
@@ -81,21 +81,27 @@ written. All else stands in the study file, with comments; edit it whenever you 
         file, folder = self._table(place.stem)
         study = make_study(place, file, folder, self.kind, **settings)
         with self.opened() as store:
-            from pqpp_annotation.store.invitations import make_links
+            from pqpp_annotation.store.invitations import keep_url, make_links
             from pqpp_annotation.store.items import count_items
 
             counts = count_items(store)
+            if self.address:
+                keep_url(store, self.address)
             links = [
-                make_links(store, 1, role, label, days)[0][0]
+                self.link(store, make_links(store, 1, role, label, days)[0][0])
                 for role, label, days in (
                     ("owner", "made by init", _OWNER_DAYS),
-                    ("annotator", "to try it", _TRY_DAYS),
+                    ("trial", "to try it", _TRY_DAYS),
                 )
             ]
         print(visible(f"made: {place} and {study.database} ({counts})"))
         print(f"next: pqpp annotate serve {place}")
-        print(f"your own view: {ADDRESS}/join/{links[0]}")
-        print(f"to try it:     {ADDRESS}/join/{links[1]}")
+        print(f"your own view: {links[0]}")
+        print(f"to try it:     {links[1]}")
+        if not self.address:
+            print(
+                "(with another --port or --url of serve, ask `pqpp annotate invite` for new ones)"
+            )
 
     def _table(self, name: str) -> tuple[str, str | None]:
         """Return the table and the folder of images; those of a dataset are written first."""

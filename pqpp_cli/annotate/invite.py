@@ -29,10 +29,11 @@ class AnnotateInvite(StudyFile, Address, Command):
 
 A link is for one person, who comes back by it, also on another device. --shared is one link for a
 recruiting site, which adds an id to it: ?PROLIFIC_PID=..., ?workerId=... or ?participant_id=...
-Roles: annotator; control (judges the control items, to compare people with); owner (sees all).
+Roles: annotator; control (judges the control items, to compare people with); owner (sees all);
+trial (tries the study; what it says is no data). Revoking a link ends the sessions it began.
 """
     count: int = option(1, "links", metavar="N")
-    role: str = option("annotator", "annotator, control or owner")
+    role: str = option("annotator", "annotator, control, owner or trial")
     label: str | None = option(None, "a note of yours; nobody else sees it")
     days: float = option(30.0, "until a link expires (default: 30)", metavar="N")
     shared: bool = option(False, "one link for all whom a recruiting site sends")
@@ -72,16 +73,16 @@ Roles: annotator; control (judges the control items, to compare people with); ow
                 count = 1 if self.shared else self.count
                 label = self.label or ""
                 links = make_links(store, count, self.role, label, self.days, self.shared)
-                self._print_links(links)
+                self._print_links(store, links)
 
-    def _print_links(self, created: Any) -> None:
+    def _print_links(self, store: Any, created: Any) -> None:
         from pqpp_cli.output import emit
 
         rows = []
         for token, invitation in created:
             expires = datetime.fromtimestamp(invitation.expires / 1000, UTC)
             about = (invitation.id, invitation.label, invitation.role)
-            rows.append((*about, self.link(token), expires.isoformat(timespec="minutes")))
+            rows.append((*about, self.link(store, token), expires.isoformat(timespec="minutes")))
         if self.output is None:
             for row in rows:
                 print(row[3])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from pqpp_cli.annotate.groups import StudyFile
@@ -10,7 +11,7 @@ from pqpp_cli.command import Command
 from pqpp_cli.groups import ResultOptions
 from pqpp_files.options.option import option
 
-_COLUMNS = ("name", "role", "done", "skipped", "left", "active_minutes", "state")
+_COLUMNS = ("name", "role", "done", "skipped", "left", "active_minutes", "state", "votes", "reason")
 
 
 class AnnotateStatus(StudyFile, ResultOptions, Command):
@@ -25,16 +26,16 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
 
         style = self.style
         with self.opened(self.output) as store:
-            from pqpp_annotation.owner.ledger import Ledger
-            from pqpp_annotation.owner.people import seconds_at_work
+            from pqpp_annotation.owner.overview import Watch
             from pqpp_annotation.store.answers import count_answers
             from pqpp_annotation.store.items import count_items
             from pqpp_annotation.store.people import everybody
 
+            look = Watch(store).look()
+            rows = {row.id: row for row in look.people}
             with store.reading() as db:
-                seconds = seconds_at_work(db, Ledger(store.study).now(db))
-                people = [_row_of(db, one, seconds.get(one.id, 0.0)) for one in everybody(db)]
-            counts = count_items(store)
+                people = [_row_of(db, one, rows.get(one.id)) for one in everybody(db)]
+            counts = replace(count_items(store), finished=look.progress.complete)
             votes = count_answers(store)
         if style == "json":
             text = json.dumps({"items": vars(counts), "answers": votes, "people": people}, indent=1)
@@ -48,12 +49,18 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
         emit(text, self.output)
 
 
-def _row_of(db: Any, person: Any, seconds: float) -> dict[str, Any]:
+def _row_of(db: Any, person: Any, row: Any) -> dict[str, Any]:
+    """Return what is known of a person; `row` is the owner's, None for who does not judge."""
+    from pqpp_annotation.owner.words import STATE_WORDS
     from pqpp_annotation.store.work import progress_of
 
     progress = progress_of(db, person.id)
     state = "finished" if progress.done and not progress.left_for_me else "at work"
-    if person.withdrawn or person.role == "owner":
+    if person.withdrawn or row is None:
         state = "withdrawn" if person.withdrawn else ""
+    elif row.stopped:
+        state = "stopped"
     values = (person.name, person.role, progress.done, progress.skipped, progress.left_for_me)
-    return dict(zip(_COLUMNS, (*values, round(seconds / 60, 1), state), strict=True))
+    minutes = round(row.hours * 60, 1) if row else 0.0
+    used, reason = (STATE_WORDS[row.state], row.reason or row.flag) if row else ("", "")
+    return dict(zip(_COLUMNS, (*values, minutes, state, used, reason), strict=True))

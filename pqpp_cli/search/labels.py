@@ -14,7 +14,7 @@ from pqpp_files.options.option import NEEDED, option
 class SearchLabels(ColumnOptions, ResultOptions, Command):
     """List the images whose captions are like a prompt, as PQPP chose what people judged: over a
     threshold of cosine, or with enough of the prompt's words. pqpp annotate init takes the table;
-    --kind ranking asks as PQPP did.
+    --set task.grades=binary asks as PQPP did.
     """
 
     RETIRED: ClassVar = {"threshold": "least_likeness"}

@@ -128,3 +128,23 @@ def test_control_items_are_drawn_by_the_seed(tmp_path):
         drawn.append(prompts)
         store.close()
     assert len(drawn[0]) == 5 and drawn[0] == drawn[1] != drawn[2]
+
+
+def test_lines_are_counted_for_errors_alone(tmp_path, monkeypatch):
+    """A look for the line of each row would read the file once a row."""
+    from pqpp_files.read_table import Table
+
+    looks, line_of = [], Table.place_of
+    monkeypatch.setattr(
+        Table, "place_of", lambda table, row: looks.append(row) or line_of(table, row)
+    )
+    small_study(tmp_path, prompts=12)
+    assert looks == []
+    (tmp_path / "study.yaml").unlink()
+    for path in tmp_path.glob("*.db*"):
+        path.unlink()
+    table = write_table(tmp_path, prompts=12)
+    table.write_text(table.read_text().replace("a cat and 11 dogs", " "))
+    with pytest.raises(StudyError, match=r"prompts\.csv, line 24: prompt is empty"):
+        make_study(tmp_path / "study.yaml", table, tmp_path / "images")
+    assert len(looks) == 1

@@ -17,7 +17,7 @@ from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.invitations import all_links, redeem_link
 from pqpp_annotation.store.items import stored_image
-from pqpp_annotation.store.people import add_person, find_person, verify_password
+from pqpp_annotation.store.people import add_person, verify_password
 from pqpp_annotation.study import read_study
 from pqpp_cli.main import main
 
@@ -56,15 +56,16 @@ def test_from_an_empty_folder_to_votes(folder, capsys):
     # The links that it prints are good.
     roles = [redeem_link(store, line.split("/join/")[1]).role
              for line in said.splitlines() if "/join/" in line]  # fmt: skip
-    assert roles == ["owner", "annotator"]
-    do_all(store, find_person(store, "annotator-2").id)
+    assert roles == ["owner", "trial"]
+    do_all(store, add_person(store, "ann").id)
     assert main(["annotate", "status", "study.yaml", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["items"] == {"work": 4, "finished": 0, "control": 2, "training": 0}
     assert found["answers"] >= 8
     assert [(one["name"], one["state"]) for one in found["people"]] == [
         ("owner-1", ""),
-        ("annotator-2", "finished"),
+        ("trial-2", ""),
+        ("ann", "finished"),
     ]
     assert main(["annotate", "backup", "study.yaml", "--output", "copy.db"]) == 0
     copy = open_store("copy.db")

@@ -8,8 +8,9 @@ from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.study import make_study
 
 PROMPT = 'A red cube on a "blue" ball, beside a cat.'
-IMAGES = {"relevance": 2, "rating": 1, "match": 1, "ranking": 3, "preference": 2, "rich": 1}
-"""How many images an item of each kind has here."""
+IMAGES = {"relevance": 2, "rating": 1, "match": 1, "binary": 3}
+IMAGES |= {"preference": 2, "rich": 1, "order": 3}
+"""How many images an item of each kind has here; `binary` is relevance by two grades."""
 SIZE = (400, 200)
 
 
@@ -43,9 +44,12 @@ def kind_study(
     """
     (folder / "images").mkdir()
     rows = []
+    number_of_images = images or IMAGES[kind]
+    if kind == "binary":
+        kind, task = "relevance", {"grades": "binary", **(task or {})}
     texts = [*prompts, *(["practice"] if practice else [])]
     for number, prompt in enumerate(texts):
-        for place in range(images or IMAGES[kind]):
+        for place in range(number_of_images):
             name = f"{number}-{place}.png"
             draw(folder / "images" / name, 3 * number + place)
             row = {"prompt_id": str(number), "prompt": prompt, "image": name}

@@ -66,6 +66,8 @@ def rows(store, table):
 def answer(store, person_id, shown, value=None):
     """Answer all of an item as one person; return what each save said."""
     study = store.study
+    if value is None and study.kind.name == "order":
+        value = {"places": {str(image.id): 1 + place for place, image in enumerate(shown.images)}}
     value = VALUES[study.kind.name] if value is None else value
     images = [image.id for image in shown.images] if study.kind.about_image else [None]
     return [

@@ -6,7 +6,7 @@ object representation prompt)", and go on from "a csv file with partially comple
 results".
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
@@ -69,9 +69,16 @@ class Match(LabelKind):
         kept = {row["image"]: {n: row[n] for n in columns if row.get(n)} for row in rows}
         return {"linked": linked, "columns": {name: cells for name, cells in kept.items() if cells}}
 
-    def shown_detail(self, detail: Mapping[str, Any]) -> dict[str, Any]:
+    def shown_detail(
+        self, detail: Mapping[str, Any], url_of: Callable[[str], str]
+    ) -> dict[str, Any]:
         """Show the linked prompts."""
-        return {"linked": detail.get("linked", [])}
+        linked = detail.get("linked", [])
+        return {"linked": [{**one, "images": [*map(url_of, one["images"])]} for one in linked]}
+
+    def other_images(self, detail: Mapping[str, Any]) -> list[str]:
+        """Return the images of the linked prompts."""
+        return [sha256 for one in detail.get("linked", []) for sha256 in one["images"]]
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `judgments` for `pqpp build`, and `gimbrr` with that study's columns."""

@@ -15,8 +15,8 @@ export function start(task, api) {
   for (const {prompt, images} of prompts) {
     const text = make("p", {class: "linked-prompt"});
     showPrompt(text, prompt);
-    const pictures = images.map((sha256, place) => make("img", {
-      src: `/images/${sha256}`, alt: `Image ${place + 1} of ${images.length}`, loading: "lazy",
+    const pictures = images.map((src, place) => make("img", {
+      src, alt: `Image ${place + 1} of ${images.length}`, loading: "lazy",
     }));
     linkedList.append(make("li", {}, text, ...pictures));
   }

@@ -8,10 +8,14 @@ from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds.kind import TaskKind, Vote
 
 _NUMBERS = {"a": 1.0, "tie": 0.0, "b": -1.0}
+_OTHER = {"a": "b", "b": "a"}
 
 
 class Preference(TaskKind):
-    """One answer for two images: `a` is the one with the lower id, wherever it stood."""
+    """One answer for two images: `a` is the one with the lower id, wherever it stood.
+
+    A page knows other names of the images, whose order tells nothing, and says `a` of the first.
+    """
 
     name = "preference"
     about_image = False
@@ -52,6 +56,16 @@ class Preference(TaskKind):
                 "preference is between; add one, or leave the prompt out"
             )
         return pairs
+
+    def of_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:
+        """Turn the letters round where the page's order of names is not that of the ids."""
+        if sorted(ids) == sorted(ids, key=ids.__getitem__):
+            return dict(value)
+        return {key: _OTHER.get(said, said) for key, said in value.items()}
+
+    def for_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, Any]:
+        """Turn the letters likewise."""
+        return self.of_page(value, {name: image for image, name in names.items()})
 
     def label(self, value: Mapping[str, Any]) -> float | None:
         """Return 1 for the image with the lower id, -1 for the other, 0 for a tie."""

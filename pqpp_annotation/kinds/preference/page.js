@@ -1,10 +1,10 @@
-// Which of two images is better; "a" is the one with the lower id, on whichever side it stands.
+// Which of two images is better; "a" is the first by name, on whichever side it stands.
 import {choiceButton, isOnControl, parts, showPrompt, zoomable} from "../parts.js";
 
 export function start(task, api) {
   const part = parts(api.root);
   const [left, right] = task.images;
-  const letter = image => (image.id === Math.min(left.id, right.id) ? "a" : "b");
+  const letter = image => (image.id === [left.id, right.id].sort()[0] ? "a" : "b");
   const choices = [
     {value: letter(left), name: "A is better", keys: ["1", "ArrowLeft"]},
     {value: letter(right), name: "B is better", keys: ["2", "ArrowRight"]},

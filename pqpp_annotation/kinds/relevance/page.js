@@ -1,4 +1,4 @@
-// PQPP's four grades, best first.
+// PQPP's four grades, best first; or relevant, not relevant, and unsure where the study allows it.
 import {grade} from "../grade.js";
 
 const GRADES = [
@@ -7,7 +7,16 @@ const GRADES = [
   {value: 0, name: "No relevance", help: "Unrelated, but it could be real."},
   {value: -1, name: "Unrealistic", help: "It has visible mistakes, whatever else it shows."},
 ];
+const ANSWERS = [
+  {value: 1, name: "Relevant", keys: ["1", "r"]},
+  {value: 0, name: "Not relevant", keys: ["2", "n"]},
+  {value: null, name: "Unsure", keys: ["3", "u"]},
+];
 
 export function start(task, api) {
-  return grade(task, api, GRADES.map((one, place) => ({...one, keys: [String(place + 1)]})));
+  const {grades, unsure} = task.settings;
+  const choices = grades === "binary"
+    ? ANSWERS.filter(({value}) => value !== null || unsure)
+    : GRADES.map((one, place) => ({...one, keys: [String(place + 1)]}));
+  return grade(task, api, choices);
 }

@@ -6,7 +6,7 @@ the prompt's misaligned words, then plausibility, alignment, aesthetics and over
 to 5; an inappropriate image is flagged and the rest left out.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pqpp_annotation.errors import AnswerError
@@ -18,6 +18,17 @@ RICH_REGIONS = ("implausible", "misaligned")
 _MOST_POINTS = 500
 _SCORE = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
 _FRACTION = {"type": "number", "minimum": 0, "maximum": 1}
+_STORED: Mapping[int, Callable[[float, float], tuple[float, float]]] = {
+    1: lambda x, y: (x, y),
+    2: lambda x, y: (1 - x, y),
+    3: lambda x, y: (1 - x, 1 - y),
+    4: lambda x, y: (x, 1 - y),
+    5: lambda x, y: (y, x),
+    6: lambda x, y: (y, 1 - x),
+    7: lambda x, y: (1 - y, 1 - x),
+    8: lambda x, y: (1 - y, x),
+}
+"""Orientation of EXIF to where a place of the upright image is in the stored one, in fractions."""
 _POINTS = {
     "type": "array",
     "maxItems": _MOST_POINTS,
@@ -115,14 +126,16 @@ def feedback(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
 def _pixels(points: Sequence[Sequence[float]], vote: Vote) -> list[list[float]]:
     """Return fractions of an image as [row, column], within it.
 
-    They are rounded so that a click in the middle of a pixel is that pixel exactly: a disk takes in
-    what is just as far away as its radius.
+    They are pixels of the file as it is stored: where EXIF has it turned to be seen, the turn is
+    undone. They are rounded so that a click in the middle of a pixel is that pixel exactly: a disk
+    takes in what is just as far away as its radius.
     """
 
     def place(fraction: float, size: int) -> float:
         return min(max(round(fraction * size - 0.5, 6), 0.0), size - 1.0)
 
-    return [[place(y, vote.height), place(x, vote.width)] for x, y in points]
+    stored = [_STORED[vote.orientation](x, y) for x, y in points]
+    return [[place(y, vote.height), place(x, vote.width)] for x, y in stored]
 
 
 def consolidated(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -17,7 +17,7 @@ const STEPS = [1, 2, 3, 4, 5];
 export function start(task, api) {
   const part = parts(api.root);
   const [image] = task.images;
-  const draft = new Draft(`pqpp-draft-${task.assignment}`, task.answers[image.id]);
+  const draft = new Draft(`pqpp-draft-${api.who}-${task.assignment}`, task.answers[image.id]);
   const {value} = draft;
   let mode = MODES[0];
 

@@ -1,6 +1,9 @@
 // What a person said waits here, in IndexedDB, until the server has it on disk; it leaves in order.
 // Tabs share the queue: one sends at a time, and each is told what became of its own.
 
+/** What stands before every path of the study, where a proxy serves it below a prefix. */
+export const ROOT = new URL("..", import.meta.url).pathname.replace(/\/$/, "");
+
 const STORE = "outbox";
 const LONGEST_WAIT = 15_000;
 const LARGEST_KEPT_ALIVE = 50_000; // a browser lets 64 kB outlive their page
@@ -132,7 +135,7 @@ export class Queue {
     const text = JSON.stringify(body);
     let response;
     try {
-      response = await fetch(path, {
+      response = await fetch(ROOT + path, {
         method: "POST",
         headers: {"Content-Type": "application/json", "X-CSRF-Token": this.#session.csrf},
         body: text,
@@ -153,7 +156,7 @@ export class Queue {
 
   /** The person may have signed in again, in another tab: then there is a new token. */
   async #renew() {
-    const response = await fetch("/api/session").catch(() => null);
+    const response = await fetch(`${ROOT}/api/session`).catch(() => null);
     if (!response) return {state: "offline"};
     const said = await response.json().catch(() => ({}));
     if (!response.ok || said.who !== this.#session.who) return {state: "signed-out"};
@@ -163,6 +166,8 @@ export class Queue {
   }
 
   #hear({id, entry, result, problem}, isMine = false) {
+    const {study, who} = this.#session;
+    if (entry.study !== study || entry.who !== who) return; // of another study on this host
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (problem) waiting?.reject(new Error(problem));

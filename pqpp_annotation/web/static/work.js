@@ -1,7 +1,7 @@
 // The page of judging: shows one item after the other, keeps what is said, and goes on while offline.
 
 import {Keys} from "./keys.js";
-import {newId, Queue} from "./queue.js";
+import {newId, Queue, ROOT} from "./queue.js";
 
 const MOST_AHEAD = 3; // items that are reserved and loaded before they are needed
 const NEAR_THE_END = 40; // then nobody holds what another could do
@@ -10,7 +10,7 @@ const IDLE = 60_000; // a longer pause is no time spent
 const find = id => document.getElementById(id);
 const page = find("page");
 const session = JSON.parse(find("state").textContent);
-const {start} = await import(`/static/kinds/${session.task.kind}/page.js`);
+const {start} = await import(`${ROOT}/static/kinds/${session.task.kind}/page.js`);
 
 let now = session; // {task, progress, training} that is shown
 let front = session; // the furthest one; earlier ones are looked at again behind it
@@ -24,7 +24,7 @@ const queue = await Queue.open(session, showSaving);
 const keys = new Keys([
   {key: "s", label: "Skip this item", run: () => skip()},
   {key: "b", label: "Back to the item before", run: () => back()},
-  {key: "h", label: "Earlier answers", run: () => location.assign("/history")},
+  {key: "h", label: "Earlier answers", run: () => location.assign(`${ROOT}/history`)},
   {key: "?", label: "Instructions and keys", run: () => help()},
 ]);
 
@@ -67,7 +67,7 @@ function note(text, kind = "") {
 
 function showProgress() {
   const {task, progress, training} = now;
-  const isTraining = task?.purpose === "training";
+  const isTraining = task?.is_training ?? false;
   const [done, total] = isTraining
     ? [training.done, training.total]
     : [progress.done, progress.done + progress.left_for_me];
@@ -95,7 +95,7 @@ async function show(next) {
   }
   find("feedback").hidden = true;
   if (find("banner").dataset.kind !== "warn") note("");
-  if (task.purpose === "training") note("Practice: after each one you see what was meant.", "info");
+  if (task.is_training) note("Practice: after each one you see what was meant.", "info");
   showProgress();
   const abort = new AbortController();
   find("task").replaceChildren(page.content.cloneNode(true));
@@ -126,6 +126,7 @@ function api(task, signal) {
   return {
     root: find("task"),
     signal,
+    who: session.who, // drafts of other people and studies stand beside
     say,
     seconds,
     shortcuts: list => keys.set(list),
@@ -170,7 +171,7 @@ function retryLater(run) {
 }
 
 const done = moving(async () => {
-  if (now.task.purpose === "training") return feedback();
+  if (now.task.is_training) return feedback();
   count("done");
   return forward();
 });
@@ -195,19 +196,19 @@ async function forward() {
   const next = now === front ? await afterFront() : await ask(`/api/tasks/${front.task.assignment}`, front);
   if (now !== from) return;
   if (!next?.task) {
-    location.assign("/thanks");
+    location.assign(`${ROOT}/thanks`);
     return;
   }
   visited.push(from.task.assignment);
   front = next;
-  history.pushState({assignment: next.task.assignment, visited}, "", "/work");
+  history.pushState({assignment: next.task.assignment, visited}, "", `${ROOT}/work`);
   await show(next);
 }
 
 async function afterFront() {
   await fetching;
   const {progress} = now;
-  const ready = ahead.shift() ?? (now.task.purpose !== "training" && await ask(nextUrl(now)));
+  const ready = ahead.shift() ?? (now.task.is_training === false && await ask(nextUrl(now)));
   if (ready?.task) return {...ready, progress: {...ready.progress, ...progress}};
   await queue.flush();
   if ((await queue.mine()).length) throw new Error("offline");
@@ -220,28 +221,28 @@ const nextUrl = state => `/api/next?after=${state.task.assignment}`;
 async function ask(url, fallback = null) {
   let response;
   try {
-    response = await fetch(url, {signal: AbortSignal.timeout(20_000)});
+    response = await fetch(ROOT + url, {signal: AbortSignal.timeout(20_000)});
     if (response.status >= 500) throw new Error(String(response.status));
   } catch (error) {
     if (fallback) return fallback;
     throw error;
   }
   if (response.ok) return response.json();
-  location.assign("/work"); // it says what is the matter
+  location.assign(`${ROOT}/work`); // it says what is the matter
   return new Promise(() => {});
 }
 
 /** Reserve and load what comes next, so that it is there at once, and while offline. */
 function lookAhead() {
-  if (fetching || front.task.purpose === "training") return;
+  if (fetching || front.task.is_training) return;
   const {study_done, study_total} = front.progress;
   const most = study_total - study_done > NEAR_THE_END ? MOST_AHEAD : 1;
   fetching = (async () => {
     while (ahead.length < most) {
-      const response = await fetch(nextUrl(ahead.at(-1) ?? front));
+      const response = await fetch(ROOT + nextUrl(ahead.at(-1) ?? front));
       if (!response.ok) break;
       const next = await response.json();
-      if (!next.task || next.task.purpose === "training") break;
+      if (!next.task || next.task.is_training) break;
       ahead.push(next);
       await Promise.all(next.task.images.map(({url}) => load(url)));
       find("task").dataset.ahead = ahead.length;
@@ -287,11 +288,11 @@ find("feedback-next").addEventListener("click", moving(async () => {
   ahead = [];
   const next = await ask("/api/next");
   if (!next.task) {
-    location.assign("/thanks");
+    location.assign(`${ROOT}/thanks`);
     return;
   }
   front = next;
-  history.replaceState({assignment: next.task.assignment, visited}, "", "/work");
+  history.replaceState({assignment: next.task.assignment, visited}, "", `${ROOT}/work`);
   await show(next);
 }));
 
@@ -299,7 +300,7 @@ find("feedback-next").addEventListener("click", moving(async () => {
 
 const back = moving(async () => {
   if (visited.length) history.back();
-  else location.assign("/history");
+  else location.assign(`${ROOT}/history`);
 });
 
 addEventListener("popstate", async ({state}) => {
@@ -309,7 +310,7 @@ addEventListener("popstate", async ({state}) => {
     await show(front);
     return;
   }
-  const url = `/work/${state.assignment}`;
+  const url = `${ROOT}/work/${state.assignment}`;
   const earlier = await ask(`/api/tasks/${state.assignment}`).catch(() => null);
   if (!earlier) {
     note("No connection: earlier items can be seen again when it is back.", "warn");
@@ -338,16 +339,6 @@ find("help-button").addEventListener("click", help);
 find("keys-on").addEventListener("change", ({target}) => (keys.areOn = target.checked));
 find("back-button").addEventListener("click", back);
 find("skip-button").addEventListener("click", skip);
-document.addEventListener("visibilitychange", () => tell(document.hidden ? "away" : "back"));
-
-function tell(kind) {
-  fetch("/api/events", {
-    method: "POST",
-    headers: {"Content-Type": "application/json", "X-CSRF-Token": session.csrf},
-    body: JSON.stringify({kind}),
-    keepalive: true,
-  }).catch(() => {});
-}
 
 // --- Begin ----------------------------------------------------------------------------------------
 
@@ -357,17 +348,16 @@ async function begin() {
     showProgress();
     const isSent = await Promise.race([queue.flush(), new Promise(end => setTimeout(end, 4000, false))]);
     if (isSent) {
-      const isEarlier = /^\/work\/\d+$/.test(location.pathname);
+      const isEarlier = /\/work\/\d+$/.test(location.pathname);
       const fresh = await ask(isEarlier ? `/api/tasks/${session.task.assignment}` : "/api/next", session);
       if (!fresh.task) {
-        location.assign("/thanks");
+        location.assign(`${ROOT}/thanks`);
         return;
       }
       now = front = {...session, ...fresh};
     }
   }
   history.replaceState({assignment: now.task.assignment, visited}, "", location.pathname);
-  tell("seen");
   await show(now);
   find("saved").dataset.state ||= "";
 }

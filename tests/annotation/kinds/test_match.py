@@ -45,9 +45,9 @@ def test_linked_prompts_of_the_same_model():
     hashes = {"b.png": "b" * 64, "1.png": "1" * 64, "1m.png": "e" * 64, "2m.png": "2" * 64}
     detail = KIND.detail(rows["3"], rows, hashes)
     linked = [{"prompt": "a book", "images": ["1" * 64]}, {"prompt": "a cat", "images": []}]
-    assert KIND.shown_detail(detail) == {"linked": linked}
-    assert KIND.shown_detail(KIND.detail(rows["1"], rows, hashes)) == {"linked": []}
-    assert KIND.shown_detail({}) == {"linked": []}
+    assert KIND.shown_detail(detail, str) == {"linked": linked}
+    assert KIND.shown_detail(KIND.detail(rows["1"], rows, hashes), str) == {"linked": []}
+    assert KIND.shown_detail({}, str) == {"linked": []}
 
 
 @pytest.mark.realdata

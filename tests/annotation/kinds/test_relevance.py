@@ -34,7 +34,8 @@ def test_expected():
 
 
 def test_settings():
-    assert KIND.check_study({"question": "Is it there?"}) == {"question": "Is it there?"}
+    settings = KIND.check_study({"question": "Is it there?"})
+    assert settings == {"question": "Is it there?", "grades": "pqpp", "images_per_page": 50}
     with pytest.raises(StudyError, match="no setting 'questions'; did you mean 'question'"):
         KIND.check_study({"questions": "Is it there?"})
     with pytest.raises(StudyError, match="question is 3; a text is allowed"):

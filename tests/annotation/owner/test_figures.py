@@ -7,21 +7,21 @@ import time
 import numpy as np
 import pandas
 import pytest
-from sqlalchemy import literal, select
+from sqlalchemy import select
 from support.studies import answer, do_all, small_store
 
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner import overview
 from pqpp_annotation.owner.disputes import disagreements
-from pqpp_annotation.owner.downloads import payment_rows
+from pqpp_annotation.owner.downloads import mturk_rows, payment_rows, prolific_rows
 from pqpp_annotation.owner.ledger import Ledger
 from pqpp_annotation.owner.overview import DAY, Watch
 from pqpp_annotation.owner.people import active_seconds, owed, seconds_at_work
 from pqpp_annotation.protocol.completion import CODE, finish_of
 from pqpp_annotation.simulate import Simulated, simulate, single_choices
 from pqpp_annotation.store.answers import count_answers, current_votes, save_answer
-from pqpp_annotation.store.people import add_person, keep_event, person_by_id, withdraw_person
-from pqpp_annotation.store.tables import Answer, Assignment, Event
+from pqpp_annotation.store.people import add_person, person_by_id, withdraw_person
+from pqpp_annotation.store.tables import Answer, Assignment
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study.study import Payment
 
@@ -70,16 +70,10 @@ def active_time(store, person):
     """By the rows of one person, one after another."""
     own = Assignment.person_id == person
     with store.reading() as db:
-        moments = [
-            *db.execute(select(Event.created, Event.kind).where(Event.person_id == person)),
-            *db.execute(select(Assignment.created, literal("given")).where(own)),
-            *db.execute(select(Answer.created, literal("said")).join(Assignment).where(own)),
-        ]
+        moments = db.scalars(select(Answer.created).join(Assignment).where(own)).all()
     gap = store.study.payment.gap_minutes * 60_000
-    passed = 0
-    for (before, kind), (after, _) in itertools.pairwise(sorted(moments)):
-        passed += after - before if kind != "away" and after - before <= gap else 0
-    return passed / 1000
+    pauses = (after - before for before, after in itertools.pairwise(sorted(moments)))
+    return sum(pause for pause in pauses if pause <= gap) / 1000
 
 
 def test_active_time_is_that_of_the_store(tmp_path):
@@ -92,7 +86,6 @@ def test_active_time_is_that_of_the_store(tmp_path):
         while shown := next_item(store, person):
             now[0] += int(draw.integers(1, 300)) * 1000
             answer(store, person, shown)
-            keep_event(store, person, ("seen", "away", "back")[int(draw.integers(3))])
             now[0] += int(draw.integers(1, 300)) * 1000
     rows = {row.id: row for row in Watch(store).look().people}
     wanted = {one: active_time(store, one) for one in rows}
@@ -100,16 +93,17 @@ def test_active_time_is_that_of_the_store(tmp_path):
     store.close()
 
 
-@pytest.mark.parametrize(("gap", "wanted"), [(2.0, 90), (20.0, 870)])
+@pytest.mark.parametrize(("gap", "wanted"), [(2.0, 120), (20.0, 900)])
 def test_active_time_leaves_out_pauses(tmp_path, database, gap, wanted):
     store = small_store(tmp_path, payment={"gap_minutes": gap}, **database)
     person = add_person(store, "ann").id
     start = store.clock()
-    happened = [(0, "seen"), (30, "seen"), (60, "away"), (90, "back"), (120, "seen"), (900, "seen")]
-    for second, kind in happened:
+    shown = next_item(store, person)
+    for second in (0, 30, 60, 90, 120, 900):
         store.clock = lambda second=second: start + second * 1000
-        keep_event(store, person, kind)
-    # 0 to 60, not away until 90, 90 to 120, and no pause of 13 minutes.
+        image = shown.images[0].id
+        save_answer(store, person, shown.assignment, image, {"label": 1}, f"client-{second}")
+    # 0 to 120, and no pause of 13 minutes.
     with store.reading() as db:
         assert seconds_at_work(db, Ledger(store.study).now(db)) == {person: wanted}
     store.close()
@@ -118,9 +112,20 @@ def test_active_time_leaves_out_pauses(tmp_path, database, gap, wanted):
 def test_active_time_by_hand():
     person = np.array([1, 1, 1, 1, 2, 1])
     created = np.array([0, 60, 90, 900, 30, 910]) * 1000
-    away = np.array([False, True, False, False, False, False])
-    # 0 to 60 counts; 60 to 90 begins with going away; 90 to 900 is a gap; 900 to 910 counts.
-    assert active_seconds(person, created, away, 2) == {1: 70.0, 2: 0.0}
+    # 0 to 90 counts; 90 to 900 is a gap; 900 to 910 counts.
+    assert active_seconds(person, created, 2) == {1: 100.0, 2: 0.0}
+
+
+def test_a_page_that_is_left_open_is_not_paid(tmp_path):
+    """Nine looks at an item, a minute between them, and no answer."""
+    store = small_store(tmp_path, payment={"per_hour": 10.0})
+    now, person = store.clock(), add_person(store, "ann").id
+    for minute in range(9):
+        store.clock = lambda minute=minute: now + minute * 60_000
+        next_item(store, person)
+    [row] = Watch(store).look().people
+    assert (row.hours, row.owed.total) == (0.0, 0.0)
+    store.close()
 
 
 def test_the_ledger_is_the_same_read_at_once_or_bit_by_bit(tmp_path, database):
@@ -170,9 +175,10 @@ def test_what_it_costs_in_the_end(tmp_path):
         answer(store, person, shown)
     money = Watch(store).look().money
     # Nobody shares an image with a control member yet, for there is none: all are admitted who
-    # call the photos highly relevant. Five items at .5, and five minutes at 12 an hour.
-    assert money.owed == pytest.approx(5 * 0.5 + 1.0)
-    assert money.expected == pytest.approx(20 * 0.5 + 20 / 60 * 12)
+    # call the photos highly relevant. Five items at .5, and at 12 an hour the four minutes between
+    # the first answer and the last.
+    assert money.owed == pytest.approx(5 * 0.5 + 0.8)
+    assert money.expected == pytest.approx(20 * 0.5 + 20 / 5 * 4 / 60 * 12)
     store.close()
 
 
@@ -183,7 +189,22 @@ def test_the_payment_file_has_no_address(tmp_path):
     do_all(store, person)
     rows = list(payment_rows(Watch(store)))
     assert "@" not in str(rows)
-    assert rows[0]["outside_id"] == "PROLIFIC_PID=5f" and rows[0]["items"] == 3
+    assert rows[0]["PROLIFIC_PID"] == "5f" and rows[0]["items"] == 3
+    store.close()
+
+
+def test_payment_files_are_those_that_the_sites_take(tmp_path):
+    store = small_store(tmp_path, prompts=3, payment={"per_item": 0.15})
+    mturk = {"workerId": "A1", "assignmentId": "3X", "hitId": "H"}
+    for name, outside in (("anna", {"PROLIFIC_PID": "5f"}), ("boris", mturk), ("cleo", {})):
+        do_all(store, add_person(store, name, outside=outside).id)
+    watch = Watch(store)
+    assert list(prolific_rows(watch)) == [{"PROLIFIC_PID": "5f", "amount": "0.45"}]
+    [row] = mturk_rows(watch)
+    assert list(row.values())[:3] == ["A1", "3X", "0.45"] and "3 items" in row["Reason"]
+    rows = list(payment_rows(watch))
+    assert [row["workerId"] for row in rows] == ["", "A1", ""]
+    assert {tuple(row) for row in rows} == {tuple(rows[0])}
     store.close()
 
 
@@ -204,7 +225,7 @@ def test_a_personal_code_is_kept_and_stands_in_the_payment_file(tmp_path):
         codes.add(found.code)
     rows = list(payment_rows(Watch(store)))
     assert {row["completion_code"] for row in rows} == codes and len(codes) == 2
-    assert all(CODE not in row["outside_id"] for row in rows)
+    assert {row["PROLIFIC_PID"] for row in rows} == {"anna", "boris"}
     store.close()
 
 
@@ -294,9 +315,12 @@ def test_an_export_takes_no_folder_of_others(tmp_path):
     store.close()
 
 
-@pytest.mark.parametrize("kind", ["relevance", "rating", "match", "ranking", "preference"])
+@pytest.mark.parametrize("kind", ["relevance", "rating", "match", "binary", "preference"])
 def test_people_are_made_up_for_every_kind_of_one_choice(tmp_path, kind):
-    store = small_store(tmp_path, kind=kind, prompts=4)
+    given = (
+        {"kind": "relevance", "task": {"grades": "binary"}} if kind == "binary" else {"kind": kind}
+    )
+    store = small_store(tmp_path, **given, prompts=4)
     saved = simulate(store, [Simulated(n, noise=0.0) for n in ("anna", "boris")])
     assert saved == count_answers(store) > 0
     labels = single_choices(store.study.kind, store.study.task)

@@ -20,9 +20,20 @@ from pqpp_annotation.store.work import next_item
 from pqpp_annotation.web.app import create_app
 
 SECRET = "a secret of the tests, long enough to sign"
-PAGES = ("", "/people", "/items", "/items/1", "/invitations", "/votes.csv", "/payment.csv")
+PAGES = (
+    "",
+    "/people",
+    "/people/2",
+    "/items",
+    "/items/1",
+    "/invitations",
+    "/votes.csv",
+    "/payment.csv",
+)
 FORMS = {
     "/pause": {"pause": "yes"},
+    "/people/2": {"decision": "refuse", "message": "x"},
+    "/message": {"message": "x"},
     "/items/1": {"image": "1", "choice": '{"label": 2}'},
     "/invitations": {"count": "1", "role": "owner"},
     "/invitations/1/revoke": {},
@@ -32,7 +43,6 @@ RICH = {"implausible": [[0.5, 0.5]], "misaligned": [], "words": [1], "scores": S
 VALUES = {
     "match": {"label": 0},
     "rating": {"label": 3},
-    "ranking": {"label": 1},
     "preference": {"choice": "b"},
     "rich": {**RICH, "inappropriate": False},
 }
@@ -129,7 +139,7 @@ def test_the_overview_tells_progress_people_and_money(client, store):
     page = client.get("/owner")
     assert page.status_code == 200
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.text))
-    assert "6 of 6 items have 3 people each" in text and "100 %" in text
+    assert "0 of 6 items have 3 people each whose votes are used; 12 places" in text
     assert "is below 0.41" in text and "not used" in text
     assert "Owed" in text and "EUR" in text
     assert page.text.count('role="img"') >= 3
@@ -214,6 +224,7 @@ def test_a_study_without_a_vote_has_pages_too(tmp_path):
     store = small_store(tmp_path, prompts=2)
     client = TestClient(create_app(store, secret=SECRET), follow_redirects=False)
     come(client, store, "owner")
+    add_person(store, "nobody yet")
     for path in PAGES:
         assert client.get(f"/owner{path}").status_code == 200, path
     assert client.get("/owner/votes.csv").text == ""
@@ -227,7 +238,7 @@ def test_every_kind_has_the_pages_and_an_export(tmp_path, kind):
     store = small_store(tmp_path, kind=kind, prompts=3)
     for name in ("anna", "boris"):
         person = add_person(store, name, "annotator").id
-        do_all(store, person, VALUES[kind])
+        do_all(store, person, VALUES.get(kind))
     client = TestClient(create_app(store, secret=SECRET), follow_redirects=False)
     come(client, store, "owner")
     for path in PAGES:
@@ -238,6 +249,6 @@ def test_every_kind_has_the_pages_and_an_export(tmp_path, kind):
     assert facts["votes"] == len(list(current_votes(store)))
     for name, count in facts["files"].items():
         assert len(read_table(tmp_path / "out" / name)) == count > 0, name
-    what = {"preference": "preferences", "ranking": None, "rich": None}.get(kind, "judgments")
+    what = {"preference": "preferences", "order": None, "rich": None}.get(kind, "judgments")
     assert (facts["build"] or "--None").split("--")[1].split()[0] == str(what)
     store.close()

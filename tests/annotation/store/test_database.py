@@ -1,5 +1,6 @@
 """Opening, upgrading, copying and sharing a study's database, and what goes wrong with it."""
 
+import json
 import os
 import signal
 import sqlite3
@@ -23,6 +24,7 @@ from pqpp_annotation.store import schema, tables
 from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.backup import backup
 from pqpp_annotation.store.database import open_store
+from pqpp_annotation.store.invitations import make_links, redeem_link
 from pqpp_annotation.store.people import add_person, everybody
 from pqpp_annotation.store.work import next_item, past_items
 from pqpp_annotation.study import read_study
@@ -59,23 +61,116 @@ def test_all_reads_of_a_transaction_see_one_state(store):
         assert len(db.scalars(count).all()) == 1
 
 
-def tables_of(path):
-    """Each table and index as its SQL says it; the order of a table's constraints means nothing."""
-    with closing(sqlite3.connect(path)) as db:
-        rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
-    found = set()
-    for *names, sql in rows:
-        columns, *constraints = " ".join(str(sql).split()).removesuffix(" )").split(", CONSTRAINT ")
-        found.add((*names, columns, *sorted(constraints)))
-    return found
+def first_version(path, store):
+    """Turn a study's database into one of the first version, as that version made it."""
+    with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(store.name)) as new:
+        old.executescript(Path(__file__).with_name("first.sql").read_text())
+        old.execute("DELETE FROM alembic_version")
+        old.execute("INSERT INTO alembic_version VALUES ('first')")
+        names = [
+            name for (name,) in old.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        for name in set(names) - {"alembic_version"}:
+            columns = [row[1] for row in old.execute(f"PRAGMA table_info({name})")]
+            kept = [column for column in columns if (name, column) != ("person", "session")]
+            rows = new.execute(f"SELECT {', '.join(kept)} FROM {name}").fetchall()
+            marks = ", ".join(["?"] * len(kept) + ["0"] * (len(columns) - len(kept)))
+            order = [*kept, *(column for column in columns if column not in kept)]
+            old.executemany(f"INSERT INTO {name} ({', '.join(order)}) VALUES ({marks})", rows)
+        old.commit()
 
 
-def test_new_tables_are_those_of_the_first_version(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "first.db")) as db:
-        db.executescript(Path(__file__).with_name("first.sql").read_text())
-    store = small_store(tmp_path)
-    assert tables_of(store.name) == tables_of(tmp_path / "first.db")
+def test_a_study_of_the_first_version_opens_with_all_that_was_said(tmp_path):
+    """It asked by `ranking`, and a link to try it made an annotator."""
+    store = small_store(
+        tmp_path, kind="relevance", task={"grades": "binary"}, people_per_item=1, prompts=3
+    )
+    ann = add_person(store, "ann").id
+    [(token, _)] = make_links(store, label="to try it")
+    trial = redeem_link(store, token).id
+    answer(store, ann, next_item(store, ann), {"label": 1})
+    answer(store, trial, next_item(store, trial), {"label": 0})
+    before = list(current_votes(store))
     store.close()
+    path = Path(store.name)
+    first_version(tmp_path / "first.db", store)
+    with closing(sqlite3.connect(tmp_path / "first.db")) as db:
+        config = json.loads(db.execute("SELECT config FROM study").fetchone()[0])
+        for name in (
+            *("items_per_person", "minutes_per_person", "reopen_after", "image_size"),
+            *("asks", "keeps"),
+        ):
+            del config[name]
+        del config["task"]["grades"], config["training"]["items"]
+        config["kind"] = "ranking"
+        db.execute("UPDATE study SET kind = 'ranking', config = ?", [json.dumps(config)])
+        db.commit()
+    for left in path.parent.glob(f"{path.name}*"):
+        left.unlink()
+    (tmp_path / "first.db").rename(path)
+    file = tmp_path / "study.yaml"
+    file.write_text(
+        file.read_text()
+        .replace("kind: relevance", "kind: ranking")
+        .replace("  grades: binary\n", "")
+    )
+    opened = open_store(read_study(file))
+    assert opened.study.kind.labels(opened.study.task) == (1, 0, None)
+    assert list(current_votes(opened)) == [vote for vote in before if vote.annotator == "ann"]
+    assert {person.name: person.role for person in everybody(opened)}["ann"] == "annotator"
+    with opened.reading() as db:
+        assert sorted(db.scalars(select(tables.Item.done))) == [0, 0, 1]
+        assert compare_metadata(
+            MigrationContext.configure(db.connection()), tables.StudyTable.metadata
+        ) == []  # fmt: skip
+    assert len(do_all(opened, add_person(opened, "bob").id, {"label": 1})) == 2
+    assert Path(opened.name).stat().st_mode & 0o777 == 0o600
+    opened.close()
+    again = open_store(read_study(file))
+    assert len(list(current_votes(again))) == 6
+    again.close()
+
+
+BACK = """
+DROP TABLE session; DROP TABLE attempt;
+ALTER TABLE study DROP COLUMN url, DROP COLUMN message;
+ALTER TABLE asset DROP COLUMN shown, DROP COLUMN orientation,
+    DROP COLUMN file_width, DROP COLUMN file_height;
+ALTER TABLE person DROP COLUMN browser, DROP COLUMN verdict, DROP COLUMN reopened,
+    DROP COLUMN stopped, DROP COLUMN message, ADD COLUMN session INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE person ALTER COLUMN session DROP DEFAULT;
+UPDATE alembic_version SET version_num = 'first';
+UPDATE study SET kind = 'ranking',
+    config = (config::jsonb || '{"kind": "ranking"}' #- '{task,grades}')::json;
+UPDATE person SET role = 'annotator'; UPDATE invitation SET role = 'annotator';
+"""
+
+
+def test_a_study_of_the_first_version_on_postgresql(tmp_path, monkeypatch, new_postgresql):
+    monkeypatch.setenv("STUDY_DATABASE", new_postgresql())
+    binary = {"task": {"grades": "binary"}, "database": "$STUDY_DATABASE"}
+    store = small_store(tmp_path, kind="relevance", people_per_item=1, prompts=3, **binary)
+    ann = add_person(store, "ann").id
+    [(token, _)] = make_links(store, label="to try it")
+    trial = redeem_link(store, token).id
+    for person in (ann, trial):
+        answer(store, person, next_item(store, person), {"label": 1})
+    before = [vote for vote in current_votes(store) if vote.annotator == "ann"]
+    with store.writing() as db:
+        for line in BACK.strip().split(";"):
+            db.connection().exec_driver_sql(line) if line.strip() else None
+    store.close()
+    file = tmp_path / "study.yaml"
+    file.write_text(file.read_text().replace("kind: relevance", "kind: ranking"))
+    opened = open_store(read_study(file))
+    assert (opened.study.kind_name, opened.study.task["grades"]) == ("relevance", "binary")
+    assert list(current_votes(opened)) == before
+    with opened.reading() as db:
+        assert sorted(db.scalars(select(tables.Item.done))) == [0, 0, 1]
+        context = MigrationContext.configure(db.connection())
+        assert compare_metadata(context, tables.StudyTable.metadata) == []
+    assert len(do_all(opened, add_person(opened, "bob").id, {"label": 0})) == 2
+    opened.close()
 
 
 def test_the_tables_are_those_that_the_code_has(store):
@@ -91,12 +186,12 @@ def test_the_tables_are_those_that_the_code_has(store):
     assert scripts.get_current_head() == schema.NEWEST_TABLES
 
 
-SECOND = """
+THIRD = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "second"
-down_revision = "first"
+revision = "third"
+down_revision = "second"
 
 
 def upgrade():
@@ -108,48 +203,48 @@ def upgrade():
 
 
 @pytest.fixture
-def with_second_revision(tmp_path, monkeypatch):
+def with_third_revision(tmp_path, monkeypatch):
     """Let the newest version have one more revision, until it is called."""
     folder = tmp_path / "revisions"
     folder.mkdir()
     for path in Path(schema.__file__).parent.joinpath("migrations").glob("*.py"):
         (folder / path.name).write_text(path.read_text())
-    (folder / "second.py").write_text(SECOND)
+    (folder / "third.py").write_text(THIRD)
 
     def switch(is_on):
         monkeypatch.setattr(schema, "_FOLDER", str(folder) if is_on else OWN)
-        monkeypatch.setattr(schema, "NEWEST_TABLES", "second" if is_on else "first")
+        monkeypatch.setattr(schema, "NEWEST_TABLES", "third" if is_on else "second")
 
     OWN = schema._FOLDER
     return switch
 
 
-def test_a_new_revision_keeps_all_that_is_there(store, with_second_revision):
+def test_a_new_revision_keeps_all_that_is_there(store, with_third_revision):
     person = add_person(store, "a").id
     do_all(store, person)
     with store.reading() as db:
         before = db.execute(select(*tables.Answer.__table__.c)).all()
-    with_second_revision(True)
+    with_third_revision(True)
     opened = open_store(store.study)
     with opened.reading() as db:
         after = db.execute(select(*tables.Answer.__table__.c, text("note"))).all()
         assert [tuple(row)[:-1] for row in after] == [tuple(row) for row in before]
         assert {row[-1] for row in after} == {"none"}
-        assert schema.revision_of(db.connection()) == "second"
-    with_second_revision(False)
-    with pytest.raises(StoreError, match=r"made by a newer version .*'second'.*install that"):
+        assert schema.revision_of(db.connection()) == "third"
+    with_third_revision(False)
+    with pytest.raises(StoreError, match=r"made by a newer version .*'third'.*install that"):
         open_store(store.study)
     opened.close()
 
 
-def test_an_upgrade_that_fails_changes_nothing(store, with_second_revision, tmp_path):
-    path = tmp_path / "revisions" / "second.py"
+def test_an_upgrade_that_fails_changes_nothing(store, with_third_revision, tmp_path):
+    path = tmp_path / "revisions" / "third.py"
     path.write_text(path.read_text().replace('drop_column("outside_key")', 'drop_column("none")'))
     add_person(store, "a")
-    with_second_revision(True)
+    with_third_revision(True)
     with pytest.raises(Exception, match="none"):
         open_store(store.study)
-    with_second_revision(False)
+    with_third_revision(False)
     opened = open_store(store.study)
     assert [person.name for person in everybody(opened)] == ["a"]
     opened.close()
@@ -347,3 +442,16 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path):
     )
     assert "no space is left" in done.stdout, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "again True", done.stdout + done.stderr
+
+
+def test_a_database_is_readable_by_its_owner_alone(tmp_path):
+    store = small_store(tmp_path)
+    add_person(store, "a")
+    for path in tmp_path.glob("*.db*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+    store.close()
+    path = Path(store.name)
+    path.chmod(0o644)  # as an earlier version, or a copy, has left it
+    store = open_store(read_study(tmp_path / "study.yaml"))
+    assert path.stat().st_mode & 0o777 == 0o600
+    store.close()

@@ -67,10 +67,15 @@ def test_a_link_ends_by_time_and_by_revocation(store):
 
 def test_a_shared_link_tells_people_apart_by_the_sites_id(store):
     ((token, _),) = make_links(store, 1, is_shared=True)
-    first = redeem_link(store, token, {"PROLIFIC_PID": "a"})
-    second = redeem_link(store, token, {"PROLIFIC_PID": "b"})
+    first = redeem_link(store, token, {"PROLIFIC_PID": "a"}, "browser")
+    second = redeem_link(store, token, {"PROLIFIC_PID": "b"}, "browser")
     assert first.id != second.id
-    assert redeem_link(store, token, {"PROLIFIC_PID": "a", "STUDY_ID": "s"}).id == first.id
+    assert (
+        redeem_link(store, token, {"PROLIFIC_PID": "a", "STUDY_ID": "s"}, "browser").id == first.id
+    )
+    for browser in ("", "another"):
+        with pytest.raises(NotAllowedError, match="browser"):
+            redeem_link(store, token, {"PROLIFIC_PID": "a"}, browser)
     with pytest.raises(NotAllowedError, match="needs the id"):
         redeem_link(store, token)
     with pytest.raises(NotAllowedError, match="annotators only"):
@@ -96,7 +101,6 @@ def test_passwords_are_hashed_by_argon2id(store):
     assert kept.startswith("$argon2id$") and "correct horse" not in kept
     set_password(store, person.id, "another horse")
     assert verify_password(store, "ann", "correct horse") is None
-    assert person_by_id(store, person.id).session == 1
 
 
 def test_odd_people_are_refused(store):

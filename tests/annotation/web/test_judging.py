@@ -262,9 +262,10 @@ def test_an_item_is_skipped_and_another_comes(serve, visitor):
 
 
 def test_practice_says_what_was_meant_and_comes_once_more(serve, visitor):
-    served = serve(prompts=1, training=2)
+    served = serve(prompts=1, training=4)
     page = visitor().join(served.link())
     assert page.inner_text("#count") == "Practice 1 of 2"
+    first = page.inner_text("[data-part=prompt]")
 
     def practise(*keys):
         for key in keys:
@@ -280,6 +281,7 @@ def test_practice_says_what_was_meant_and_comes_once_more(serve, visitor):
     text = practise("4", "1")
     assert "Not quite" in text and "1 of 2 were right" in text and "once more" in text
     assert page.inner_text("#count") == "Practice 1 of 2"
+    assert page.inner_text("[data-part=prompt]") != first
     practise("1", "1")
     assert "from now on it counts" in practise("1", "1")
     assert page.inner_text("#count") == "0 of 1"
@@ -288,7 +290,7 @@ def test_practice_says_what_was_meant_and_comes_once_more(serve, visitor):
 
 
 def test_whoever_fails_practice_is_thanked(serve, visitor):
-    served = serve(prompts=1, training=1)
+    served = serve(prompts=1, training=2)
     page = visitor().join(served.link())
     for _ in range(2):
         page.keyboard.press("4")
@@ -298,7 +300,7 @@ def test_whoever_fails_practice_is_thanked(serve, visitor):
         page.keyboard.press("Enter")
         page.wait_for_selector("#feedback", state="hidden")
     page.wait_for_selector("h1")
-    page.wait_for_function("() => document.body.innerText.includes('comprehension check')")
+    page.wait_for_function("() => document.body.innerText.includes('The practice was not passed')")
 
 
 def test_another_device_goes_on_where_the_first_was(serve, visitor):

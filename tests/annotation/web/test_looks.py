@@ -31,7 +31,7 @@ def served(tmp_path):
     study = small_study(
         tmp_path,
         prompts=2,
-        training=1,
+        training=2,
         title="Does the image show what the prompt says?",
         instructions="Look at the image.\n\nThen choose.",
         consent="We keep what you say.",

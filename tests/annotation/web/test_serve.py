@@ -11,23 +11,27 @@ import subprocess
 import sys
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 from support.processes import run_python
-from support.studies import small_study
+from support.studies import rows, small_store, small_study
 
 from pqpp_annotation.errors import StudyError
+from pqpp_annotation.store.invitations import make_links
+from pqpp_annotation.store.limits import Limit
+from pqpp_annotation.store.tables import Attempt
 from pqpp_annotation.web.serve import serve
 from pqpp_annotation.web.sessions import Sessions, read_secret
-from pqpp_annotation.web.site import Limit
 
 ROOT = Path(__file__).parents[3]
 CODE = "import sys; from pqpp_cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 
 @contextlib.contextmanager
-def running(folder, port, *options):
+def running(folder, port, *options, answers="/health"):
     """A served study; yields the process once it answers."""
     command = [sys.executable, "-c", CODE, "annotate", "serve", "study.yaml", "--port", str(port)]
     process = subprocess.Popen(
@@ -37,7 +41,7 @@ def running(folder, port, *options):
         for _ in range(3000):
             assert process.poll() is None, process.stderr.read()
             with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=60).close()
+                urllib.request.urlopen(f"http://127.0.0.1:{port}{answers}", timeout=60).close()
                 break
             time.sleep(0.1)
         yield process
@@ -73,6 +77,61 @@ def test_it_is_back_after_a_kill_and_stops_cleanly(tmp_path, port):
     assert "Traceback" not in said and "TLS" not in said
     assert (tmp_path / next(tmp_path.glob(".*.secret"))).read_text() == secret
     assert not list(tmp_path.glob("*.db-wal"))  # the database was closed
+
+
+def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port):
+    small_study(tmp_path)
+
+    def link():
+        words = (sys.executable, "-c", CODE, "annotate", "invite", "study.yaml")
+        run = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=environment())
+        return run.stdout.partition("/join/")[0]
+
+    assert link() == "http://127.0.0.1:8000"
+    with running(tmp_path, port):
+        assert link() == f"http://127.0.0.1:{port}"
+    url = "https://lab.example.org:8443/colours"
+    with running(tmp_path, port, "--url", url, answers="/colours/health") as process:
+        assert link() == url
+        process.terminate()
+        assert f"{url}/ - stop it" in process.communicate()[1]
+    with running(tmp_path, port):  # to look at it at home moves no link
+        assert link() == url
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"url": "study.example"}, r"--url 'study\.example': write it like https://"),
+        ({"root_path": "/a b"}, r"--root-path '/a b': write it like /colours"),
+        ({"workers": 2}, "an SQLite file has one process; use PostgreSQL"),
+    ],
+)
+def test_what_cannot_be_served_is_told(tmp_path, port, options, said):
+    small_study(tmp_path)
+    with pytest.raises(StudyError, match=said):
+        serve(tmp_path / "study.yaml", port=port, **options)
+
+
+def test_several_processes_serve_one_study(tmp_path, port, new_postgresql, monkeypatch):
+    """Each knows who is signed in at the other, and counts the tries of all."""
+    monkeypatch.setenv("STUDY_DATABASE", new_postgresql())
+    store = small_store(tmp_path, database="$STUDY_DATABASE")
+    [(token, _)] = make_links(store)
+    with running(tmp_path, port, "--workers", "2") as process:
+        base = f"http://127.0.0.1:{port}"
+        with httpx.Client(base_url=base) as client:
+            page = client.get(f"/join/{token}").text
+            form = {"csrf": re.search(r'name="csrf" value="([^"]+)"', page)[1], "agree": "yes"}
+            assert client.post(f"/join/{token}", data=form).status_code == 303
+            cookies = dict(client.cookies)
+        for _ in range(20):  # connections of their own, which either process takes
+            assert httpx.get(f"{base}/api/session", cookies=cookies).status_code == 200
+        codes = [httpx.get(f"{base}/join/{number}").status_code for number in range(30)]
+        assert codes == [403] * 20 + [429] * 10
+        process.terminate()
+        assert process.wait(60) == 0 and "Traceback" not in process.stderr.read()
+    store.close()
 
 
 def test_a_port_that_is_taken_is_told(tmp_path):
@@ -117,24 +176,29 @@ def test_the_secret_is_made_once_and_for_its_owner_only(tmp_path, monkeypatch):
 
 def test_a_cookie_of_another_secret_is_nobodys():
     one, other = Sessions("a" * 32), Sessions("b" * 32)
-    session = one.fresh(person=1)
-    assert other.read(one.write(session)) is None
-    assert not other.is_form_token(session, one.form_token(session))
-    assert not one.is_form_token(one.fresh(person=1), one.form_token(session))
+    visit = one.fresh()
+    assert other.read(one.write(visit)) is None and one.name != other.name
+    assert not other.is_form_token(visit, one.form_token(visit))
+    assert not one.is_form_token(one.fresh(), one.form_token(visit))
 
 
-def test_failures_are_forgotten_after_their_time():
-    now = [0.0]
-    limit = Limit(count=3, seconds=10, clock=lambda: now[0])
-    for second in range(3):
-        now[0] = second
-        limit.failed("a")
-    assert limit.wait("a") == 8
-    now[0] = 10.5
-    assert limit.wait("a") == 0
-    for number in range(Limit.MOST_KEYS + 10):
-        limit.failed(str(number))
-    assert len(limit._failures) <= Limit.MOST_KEYS
+def test_attempts_are_counted_before_they_are_made_and_forgotten_after_their_time(tmp_path):
+    store = small_store(tmp_path)
+    now = [store.clock()]
+    store.clock = lambda: now[0]
+    limit = Limit(store, "passwords", count=3, seconds=10)
+    with ThreadPoolExecutor(16) as pool:
+        waits = list(pool.map(lambda _: limit.take("a"), range(40)))
+    assert waits.count(0) == 3  # of many at once
+    now[0] += 2_000
+    assert limit.take("a") == 8 and Limit(store, "passwords", 3, 10).take("a") == 8
+    assert limit.take("b") == 0 and Limit(store, "links", 3, 10).take("a") == 0
+    now[0] += 8_500
+    assert limit.take("a") == 0
+    now[0] += 3_600_000
+    assert limit.take("c") == 0
+    assert len(rows(store, Attempt)) == 1  # a flood does not stay
+    store.close()
 
 
 def test_the_container_starts_what_there_is():

@@ -1,12 +1,18 @@
 """Each kind by the keyboard alone."""
 
+import functools
+
 import pytest
 from sqlalchemy import select
 from support.browser import saved
 from support.kind_pages import to_the_end, values
+from support.served import SECRET
 
 from pqpp_annotation.store.answers import current_votes
-from pqpp_annotation.store.tables import ItemImage
+from pqpp_annotation.store.assignments import shown_item
+from pqpp_annotation.store.tables import ItemImage, Person
+from pqpp_annotation.store.work import past_items
+from pqpp_annotation.web.sessions import Sessions
 
 pytestmark = pytest.mark.browser
 
@@ -25,7 +31,7 @@ def press(page, *keys):
         ("rating", {"low": -2, "high": 2}, "1", [-2]),
         ("match", {}, "n", [0]),
         ("match", {}, "1", [1]),
-        ("ranking", {}, "r2u", [1, 0, None]),
+        ("binary", {}, "r2u", [1, 0, None]),
     ],
 )
 def test_labels(serve, visitor, kind, task, keys, expected):
@@ -38,7 +44,7 @@ def test_labels(serve, visitor, kind, task, keys, expected):
 
 def test_images_in_turn_and_back(serve, visitor):
     """Backspace goes back to the image judged last, the arrows to any; an answer may be changed."""
-    served = serve("ranking", images=4)
+    served = serve("binary", images=4)
     page = visitor().join(served.link())
     current = page.locator(".thumb[aria-current=true]")
     press(page, "1", "2")
@@ -57,7 +63,7 @@ def test_images_in_turn_and_back(serve, visitor):
 
 
 def test_going_on_leads_to_what_is_open(serve, visitor):
-    served = serve("ranking", images=3)
+    served = serve("binary", images=3)
     page = visitor().join(served.link())
     press(page, "1", "ArrowRight", "Enter")
     assert (
@@ -68,7 +74,7 @@ def test_going_on_leads_to_what_is_open(serve, visitor):
 
 
 def test_only_what_the_study_offers(serve, visitor):
-    page = visitor().join(serve("ranking", task={"unsure": False}).link())
+    page = visitor().join(serve("binary", task={"unsure": False}).link())
     assert page.locator(".choice .name").all_inner_texts() == ["Relevant", "Not relevant"]
     press(page, "3")
     assert page.locator(".choice[aria-pressed=true]").count() == 0
@@ -90,7 +96,10 @@ def test_preference_names_the_image_that_was_seen(serve, visitor):
     served = serve("preference", prompts=[f"prompt {n}" for n in range(6)])
     page = visitor().join(served.link())
     with served.store.reading() as db:
-        hashes = dict(db.execute(select(ItemImage.sha256, ItemImage.model)).all())
+        person = db.scalar(select(Person.id))
+        name_of = functools.partial(Sessions(SECRET).image_name, person)
+        images = db.execute(select(ItemImage.id, ItemImage.model)).all()
+        models = {name_of(image_id): model for image_id, model in images}
     seen = []
     for number in range(6):
         page.wait_for_function(
@@ -98,7 +107,7 @@ def test_preference_names_the_image_that_was_seen(serve, visitor):
             arg=f"{number} of",
         )
         source = page.get_attribute(".pair .stage >> nth=0 >> img", "src")
-        seen.append(hashes[source.rsplit("/", 1)[-1]])
+        seen.append(models[source.rsplit("/", 1)[-1]])
         press(page, "1", "Enter")
     to_the_end(page)
     votes = sorted(current_votes(served.store), key=lambda vote: vote.created)
@@ -137,7 +146,7 @@ def test_linked_prompts_on_demand(serve, visitor):
         ("relevance", ["2", "unrealistic"], "33", "is “High relevance”"),
         ("rating", ["5"], "1", "The right answer is “Completely”."),
         ("match", ["no"], "y", "The right answer is “No”."),
-        ("ranking", ["unsure", "unsure", "unsure"], "111", "is “Unsure”"),
+        ("binary", ["unsure", "unsure", "unsure"], "111", "is “Unsure”"),
         ("preference", ["tie", "tie"], "1", "The right answer is “Neither is better”."),
     ],
 )
@@ -177,3 +186,51 @@ def test_zoom(serve, visitor):
     page.wait_for_function("at => document.querySelector('.stage').scrollTop > at", arg=middle)
     press(page, "1")
     assert image.bounding_box()["width"] == pytest.approx(before, abs=1)
+
+
+def places(served):
+    """The place of each image, in the order of the page's letters."""
+    [value] = values(served)
+    with served.store.reading() as db:
+        person = db.scalar(select(Person.id))
+        shown = next(iter(past_items(db, person)))
+        images = shown_item(db, person, shown.assignment).images
+    return [value["places"][str(image.id)] for image in images]
+
+
+def test_order_by_keys_with_a_tie(serve, visitor):
+    served = serve("order", images=4)
+    page = visitor().join(served.link())
+    press(page, "Enter", "3", "1", "2", "4")  # C, A, B, D
+    page.locator(".pick >> nth=2").focus()
+    press(page, "=")  # B shares the place of A
+    page.locator("[data-part=next]").click()
+    to_the_end(page)
+    assert places(served) == [2, 2, 1, 3]
+
+
+def test_order_by_presses_and_moves(serve, visitor):
+    served = serve("order")
+    page = visitor().join(served.link())
+    for name in ("A", "B", "C"):
+        page.get_by_role("button", name=f"Image {name}, no place yet").click()
+    page.get_by_role("button", name="Worse: image A").click()  # B, A, C
+    page.get_by_role("button", name="Worse: image A").click()  # B, C, A
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Better: image C").click()  # B, C, A
+    page.locator("[data-part=next]").click()
+    to_the_end(page)
+    assert places(served) == [3, 1, 2]
+
+
+def test_order_by_dragging(serve, visitor):
+    served = serve("order")
+    page = visitor().join(served.link())
+    press(page, "1", "2", "3")
+    page.get_by_role("button", name="Image C, place 3").drag_to(
+        page.get_by_role("button", name="Image A, place 1")
+    )
+    assert page.get_by_role("button", name="Image C, place 1").count() == 1
+    page.locator("[data-part=next]").click()
+    to_the_end(page)
+    assert places(served) == [2, 3, 1]

@@ -236,3 +236,14 @@ def test_export_is_what_was_clicked(serve, visitor):
     )
     for name, expected in wanted.items():
         np.testing.assert_array_equal(found[name], expected)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_point_can_be_set_in_every_corner(serve, visitor, width):
+    """Nothing lies over the image, the button of the zoom least of all."""
+    page = visitor(viewport={"width": width, "height": 800}).join(serve("rich").link())
+    box = page.locator(".canvas").bounding_box()
+    for number, (x, y) in enumerate(((3, 3), (-3, 3), (3, -3), (-3, -3)), 1):
+        place = {"x": x % box["width"], "y": y % box["height"]}
+        page.locator(".canvas").click(position=place)
+        assert page.locator(".points li").count() == number

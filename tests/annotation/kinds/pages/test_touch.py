@@ -27,7 +27,7 @@ def tap(page, *names):
         ("relevance", ["High relevance", "Unrealistic"], [2, -1]),
         ("rating", ["Mostly"], [4]),
         ("match", ["No"], [0]),
-        ("ranking", ["Relevant", "Unsure", "Not relevant"], [1, None, 0]),
+        ("binary", ["Relevant", "Unsure", "Not relevant"], [1, None, 0]),
     ],
 )
 def test_labels(serve, phone, kind, names, expected):
@@ -41,7 +41,7 @@ def test_labels(serve, phone, kind, names, expected):
 
 
 def test_a_thumb_shows_its_image(serve, phone):
-    served = serve("ranking", images=4)
+    served = serve("binary", images=4)
     page = phone(served.link())
     page.locator(".thumb").nth(3).tap()
     tap(page, "Relevant")

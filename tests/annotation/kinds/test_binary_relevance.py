@@ -10,10 +10,12 @@ from support.votes import build, scores
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds import task_kind
 from pqpp_annotation.store.people import add_person
+from pqpp_annotation.study.study import study_of
 from pqpp_metrics.functional import conqa_relevance
 
-KIND = task_kind("ranking")
-SETTINGS = KIND.check_study({})
+BINARY = {"grades": "binary"}
+KIND = task_kind("relevance").variant(BINARY)
+SETTINGS = KIND.check_study(BINARY)
 
 
 def test_answers():
@@ -73,7 +75,13 @@ def test_batch_of_45_results_and_5_controls():
 def test_batches_of_50_queries_with_5_controls(tmp_path):
     """PQPP's retrieval batches: `control: {every: 10}`, two people a query, no control twice."""
     store = small_store(
-        tmp_path, kind="ranking", prompts=90, controls=10, control={"every": 10}, people_per_item=2
+        tmp_path,
+        kind="relevance",
+        task=BINARY,
+        prompts=90,
+        controls=10,
+        control={"every": 10},
+        people_per_item=2,
     )
     for name in ("ann", "bob"):
         person = add_person(store, name, "annotator")
@@ -142,3 +150,23 @@ def test_export_is_read_by_build(tmp_path):
     built = build(runs=run, relevance=path)
     assert scores(built, "clip_p10") == {"royalty": pytest.approx(0.2)}
     assert scores(built, "clip_rr") == {"royalty": 0.5}
+
+
+def test_ranking_is_refused_with_what_to_take_instead(tmp_path):
+    with pytest.raises(StudyError, match=r"ranked nothing; .*grades=binary .*order"):
+        small_store(tmp_path, kind="ranking")
+    assert not list(tmp_path.glob("*.db"))
+
+
+def test_grades_that_there_are_not_are_refused():
+    with pytest.raises(StudyError, match="grades is 'binery'; did you mean 'binary'"):
+        study_of({"name": "mine", "kind": "relevance", "task": {"grades": "binery"}})
+    with pytest.raises(StudyError, match="no setting 'unsure'"):
+        study_of({"name": "mine", "kind": "relevance", "task": {"unsure": True}})
+
+
+def test_four_grades_come_in_batches_too(tmp_path):
+    store = small_store(tmp_path, prompts=2, task={"images_per_page": 1})
+    shown = do_all(store, add_person(store, "ann").id)
+    assert [len(one.images) for one in shown] == [1] * 4
+    store.close()

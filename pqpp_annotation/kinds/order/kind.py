@@ -1,0 +1,131 @@
+"""Order: the images of a prompt brought into an order, the best first; ties are allowed.
+
+Source: ImageReward (Xu et al., NeurIPS 2023), section 2.1: people rank the images of a prompt by
+preference, several may share a place; its files have `generations` and `ranking`, where 1 is best.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from pqpp_annotation.errors import AnswerError, StudyError
+from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
+
+_MOST_IMAGES = 12
+
+
+class Order(TaskKind):
+    """One answer for all images of a prompt: the id of each to its place, from 1, without gaps.
+
+    Of images that share a place the next one has the place behind: 1, 1, 2.
+    """
+
+    name = "order"
+    about_image = False
+    level = "nominal"
+    settings: ClassVar[Mapping[str, Any]] = {
+        "question": "Put the images in order, the one that shows the prompt best first.",
+        "ties": True,  # whether images may share a place
+    }
+    schema: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "properties": {
+            "places": {
+                "type": "object",
+                "additionalProperties": {"type": "integer", "minimum": 1, "maximum": _MOST_IMAGES},
+            }
+        },
+        "required": ["places"],
+        "additionalProperties": False,
+    }
+
+    def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+        """Show all images of a prompt at once.
+
+        Raises:
+            StudyError: There is one alone, or there are too many for a page.
+        """
+        if not 2 <= len(rows) <= _MOST_IMAGES:
+            raise StudyError(
+                f"prompt {rows[0].get('prompt_id', '')!r:.60} has {len(rows)} images; 2 to "
+                f"{_MOST_IMAGES} can be ordered"
+            )
+        return [list(rows)]
+
+    def check(
+        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
+    ) -> None:
+        """Refuse places that leave an image or a number out, and ties that are not offered."""
+        super().check(value, shown, settings)
+        places = value["places"]
+        if set(places) != {str(image.id) for image in shown.images}:
+            raise AnswerError("places: each image that is shown needs one, and no other")
+        used = sorted(places.values())
+        if sorted(set(used)) != list(range(1, len(set(used)) + 1)):
+            raise AnswerError(f"places are {used}; count from 1 without a gap")
+        if len(set(used)) < len(used) and not settings.get("ties", True):
+            raise AnswerError("places: two images share one; this study has no ties")
+
+    def of_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:
+        """Name the images by their ids."""
+        places = value.get("places")
+        if not isinstance(places, Mapping) or not set(places) <= set(ids):
+            raise AnswerError("places: each image that is shown needs one, and no other")
+        return {**value, "places": {str(ids[name]): place for name, place in places.items()}}
+
+    def for_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, Any]:
+        """Name the images as the person's page does."""
+        places = {names[int(image)]: place for image, place in value["places"].items()}
+        return {**value, "places": places}
+
+    def label(self, value: Mapping[str, Any]) -> float | None:
+        """Return which image is best, by its number in the order of their ids; None for a tie."""
+        images = sorted(value["places"], key=int)
+        best = [number for number, image in enumerate(images) if value["places"][image] == 1]
+        return float(best[0]) if len(best) == 1 else None
+
+    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+        """Return `places`, a row for each image of each vote, and `rankings` as ImageReward's."""
+        return {"places": places(votes), "rankings": rankings(votes)}
+
+
+def places(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+    """Turn votes into rows of images with their places, 1 for the best.
+
+    Example:
+        >>> vote = Vote("7", "A cat.", "", "", "anna", False, {"places": {"3": 2, "4": 1}}, 2.0, 0,
+        ...             "work", {}, (("7/1.png", "sdxl", 3), ("7/2.png", "glide", 4)))
+        >>> [(row["image"], row["place"]) for row in places([vote])]
+        [('7/1.png', 2), ('7/2.png', 1)]
+    """
+    for vote in votes:
+        for image, model, image_id in vote.images:
+            yield {
+                **vote.columns("prompt_id", "prompt"),
+                "image": image,
+                "model": model,
+                "annotator": vote.annotator,
+                "place": vote.value["places"][str(image_id)],
+                "control": "true" if vote.is_control else "false",
+                "seconds": round(vote.seconds, 3),
+            }
+
+
+def rankings(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+    """Turn votes into the records of ImageReward: `generations`, and `ranking` beside them.
+
+    Example:
+        >>> vote = Vote("7", "A cat.", "", "", "anna", False, {"places": {"3": 2, "4": 1}}, 2.0, 0,
+        ...             "work", {}, (("7/1.png", "sdxl", 3), ("7/2.png", "glide", 4)))
+        >>> [row] = rankings([vote])
+        >>> row["generations"], row["ranking"]
+        (['7/1.png', '7/2.png'], [2, 1])
+    """
+    for vote in votes:
+        yield {
+            **vote.columns("prompt_id", "prompt", "annotator"),
+            "generations": [image for image, _, _ in vote.images],
+            "ranking": [vote.value["places"][str(image_id)] for _, _, image_id in vote.images],
+        }
+
+
+TASK_KIND = Order()

@@ -1,0 +1,78 @@
+"""Order: places from 1 with ties, and ImageReward's records."""
+
+import pytest
+from support.kinds import answer_error, shown, vote
+from support.studies import do_all, small_store
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds import task_kind
+from pqpp_annotation.store.answers import current_votes
+from pqpp_annotation.store.people import add_person
+
+KIND = task_kind("order")
+
+
+@pytest.mark.parametrize(
+    ("places", "said"),
+    [
+        ({"4": 1, "7": 2, "9": 3}, None),
+        ({"4": 1, "7": 1, "9": 2}, None),
+        ({"4": 1, "7": 1, "9": 1}, None),
+        ({"4": 1, "7": 2}, "each image"),
+        ({"4": 1, "7": 2, "9": 3, "8": 4}, "each image"),
+        ({"4": 1, "7": 3, "9": 3}, "without a gap"),
+        ({"4": 2, "7": 2, "9": 3}, "without a gap"),
+        ({"4": 0, "7": 1, "9": 2}, "minimum"),
+        ({"4": 1, "7": 1.5, "9": 2}, "integer"),
+    ],
+)
+def test_answers(places, said):
+    error = answer_error(KIND, {"places": places}, shown(4, 7, 9), {})
+    assert (error is None) if said is None else said in error
+
+
+def test_ties_are_refused_where_there_are_none():
+    tied = {"places": {"4": 1, "7": 1}}
+    assert "no ties" in answer_error(KIND, tied, shown(4, 7), {"ties": False})
+    assert answer_error(KIND, {"places": {"4": 2, "7": 1}}, shown(4, 7), {"ties": False}) is None
+
+
+def test_a_page_names_images_otherwise():
+    ids = {"ff": 4, "aa": 11, "cc": 9}
+    said = {"places": {"ff": 1, "aa": 2, "cc": 2}}
+    kept = KIND.of_page(said, ids)
+    assert kept == {"places": {"4": 1, "11": 2, "9": 2}}
+    assert KIND.for_page(kept, {number: name for name, number in ids.items()}) == said
+    for wrong in ({"places": {"xx": 1}}, {"places": 3}, {}):
+        with pytest.raises(Exception, match="places"):
+            KIND.of_page(wrong, ids)
+
+
+def test_the_best_image_is_what_people_are_compared_by():
+    assert KIND.label({"places": {"11": 1, "9": 2, "4": 3}}) == 2.0
+    assert KIND.label({"places": {"11": 1, "9": 1, "4": 2}}) is None
+
+
+def test_prompts_of_one_image_are_refused(tmp_path):
+    with pytest.raises(StudyError, match="1 images; 2 to 12 can be ordered"):
+        KIND.group([{"prompt_id": "q"}], {})
+
+
+def test_export(tmp_path):
+    store = small_store(tmp_path, kind="order", prompts=2)
+    do_all(store, add_person(store, "ann").id)
+    files = KIND.export(current_votes(store))
+    rows = list(files["places"])
+    assert len(rows) == 4 and {row["place"] for row in rows} == {1, 2}
+    by_image = {row["image"]: row["place"] for row in rows}
+    for row in KIND.export(current_votes(store))["rankings"]:
+        assert [by_image[name] for name in row["generations"]] == row["ranking"]
+    store.close()
+
+
+def test_places_by_hand():
+    images = (("a.png", "x", 11), ("b.png", "y", 9))
+    said = vote("", "ann", {"places": {"11": 2, "9": 1}}, images=images)
+    assert [(row["model"], row["place"]) for row in KIND.export([said])["places"]] == [
+        ("x", 2), ("y", 1),
+    ]  # fmt: skip

@@ -1,0 +1,258 @@
+"""Refused people's places open again, and the owner's word counts more than the rules."""
+
+import itertools
+
+import pytest
+from support.studies import answer, do_all, small_store
+
+from pqpp_annotation.errors import AnswerError, StoreError
+from pqpp_annotation.export import export_study
+from pqpp_annotation.owner.overview import Watch
+from pqpp_annotation.simulate import Simulated, simulate
+from pqpp_annotation.store.answers import current_votes, save_answer
+from pqpp_annotation.store.decisions import decide_on_person, message_to_all, refuse_by_rules, say
+from pqpp_annotation.store.people import add_person, everybody, find_person, person_by_id
+from pqpp_annotation.store.work import next_item, progress_of, way_on
+from pqpp_files.read_table import read_table
+
+
+@pytest.fixture
+def made(tmp_path, database):
+    """A function that makes a study on the database of this test, and opens it."""
+    stores = []
+
+    def make(**settings):
+        stores.append(small_store(tmp_path, **database, **settings))
+        return stores[-1]
+
+    yield make
+    for store in stores:
+        store.close()
+
+
+def usable(store):
+    """Prompt of work to how many people have judged it whose votes are used."""
+    states = {row.name: row.state for row in Watch(store).look().people}
+    judged = {(vote.prompt_id, vote.annotator) for vote in current_votes(store) if
+              vote.purpose == "work" and states[vote.annotator] == "admitted"}  # fmt: skip
+    counts = {prompt: 0 for prompt, _ in judged}
+    for prompt, _ in judged:
+        counts[prompt] += 1
+    return counts
+
+
+def bad_study(made, reopen_after):
+    """A study of 24 prompts, k = 3, all done by five good people and two bad ones."""
+    store = made(
+        prompts=24,
+        controls=8,
+        control={"every": 2},
+        people_per_item=3,
+        reopen_after=reopen_after,
+        admission={"min_reference_share": 0.0},
+    )
+    manners = [("member", "honest", "control")]
+    manners += [(f"good-{number}", "honest", "annotator") for number in range(5)]
+    manners += [("random", "random", "annotator"), ("always", "constant", "annotator")]
+    people = [Simulated(name, manner, noise=0.03, role=role) for name, manner, role in manners]
+    simulate(store, people[:1], seed=1)
+    simulate(store, people[1:], seed=1)
+    return store
+
+
+def test_progress_shows_usable_people_and_places_open_by_themselves(made):
+    store = bad_study(made, None)
+    look = Watch(store).look()
+    states = {row.name: row.state for row in look.people}
+    assert [name for name, state in states.items() if state == "refused"] == ["random", "always"]
+    assert look.progress.filled == sum(usable(store).values())
+    assert look.progress.complete == sum(count >= 3 for count in usable(store).values()) < 24
+    assert look.progress.closed == look.progress.places - look.progress.filled
+    assert Watch(store).reopen() == []  # not unless the study says so
+    store.study.reopen_after = 10
+    watch = Watch(store)
+    assert sorted(watch.reopen()) == ["always", "random"]
+    assert watch.reopen() == []  # once
+    assert watch.look(fresh=True).progress.closed == 0
+    # They are given nothing more, and others fill the places: exactly three usable people each.
+    refused = find_person(store, "random").id
+    assert next_item(store, refused) is None and way_on(store, refused).name == "screened_out"
+    simulate(store, [Simulated(f"later-{n}", noise=0.03) for n in range(2)], seed=2)
+    assert set(usable(store).values()) == {3} and len(usable(store)) == 24
+    look = watch.look(fresh=True)
+    assert (look.progress.complete, look.progress.share) == (24, 1.0)
+
+
+def test_an_answer_makes_the_server_look_by_itself(made):
+    store = bad_study(made, 10)
+    watch = Watch(store)
+    watch.notice()
+    watch._behind.acquire()  # once the look has ended
+    assert find_person(store, "random").reopened is not None
+    assert find_person(store, "good-1").reopened is None
+
+
+def test_too_few_controls_open_nothing(made):
+    store = bad_study(made, 1000)
+    assert Watch(store).reopen() == [] or all(
+        row.flag for row in Watch(store).look().people if row.reopened
+    )
+
+
+def test_the_owner_refuses_accepts_stops_and_opens(made):
+    store = made(prompts=4, people_per_item=1)
+    ann, bob = (add_person(store, name).id for name in ("ann", "bob"))
+    do_all(store, ann)
+    assert next_item(store, bob) is None and way_on(store, bob).name == "quota_full"
+    decide_on_person(store, ann, "refuse")
+    assert {row.name: row.state for row in Watch(store).look().people}["ann"] == "refused"
+    assert progress_of(store, bob).left_for_me == 4
+    assert len(do_all(store, bob)) == 4
+    decide_on_person(store, ann, "accept")  # now two have done each: the owner's own choice
+    look = Watch(store).look()
+    assert {row.name: row.state for row in look.people} == {"ann": "admitted", "bob": "admitted"}
+    assert look.progress.filled == 4
+    decide_on_person(store, ann, "rules")
+    assert refuse_by_rules(store, [ann]) == ["ann"]
+    decide_on_person(store, bob, "accept")
+    assert refuse_by_rules(store, [bob]) == []  # the owner's word counts more
+    decide_on_person(store, bob, "stop")
+    assert next_item(store, bob) is None and way_on(store, bob).name == "screened_out"
+    decide_on_person(store, bob, "resume")
+    assert next_item(store, bob) is None and way_on(store, bob).name == "complete"
+    for decision in ("shoot", ""):
+        with pytest.raises(StoreError, match="decision"):
+            decide_on_person(store, bob, decision)
+    owner = add_person(store, "owner", "owner").id
+    with pytest.raises(StoreError, match="no annotator"):
+        decide_on_person(store, owner, "refuse")
+
+
+def test_the_items_of_who_is_refused_while_at_work_come_free_at_once(made):
+    store = made(prompts=1, people_per_item=1)
+    ann, bob = (add_person(store, name).id for name in ("ann", "bob"))
+    held = next_item(store, ann)
+    assert way_on(store, bob).name == "waiting" and way_on(store, bob).minutes == 30
+    assert next_item(store, bob) is None
+    decide_on_person(store, ann, "refuse")
+    assert next_item(store, bob).prompt == held.prompt
+    with pytest.raises(AnswerError, match="others have done it meanwhile"):
+        answer(store, ann, held)
+    assert next_item(store, bob) is not None
+    assert len(do_all(store, bob)) == 1
+    with store.reading() as db:
+        from pqpp_annotation.store.items import count_items
+
+        assert count_items(db).finished == 1
+
+
+def test_the_export_follows_the_owner_and_says_how_to_build_it(made, tmp_path):
+    store = made(prompts=3, people_per_item=3)
+    for name in ("ann", "bob"):
+        do_all(store, add_person(store, name).id)
+    decide_on_person(store, find_person(store, "bob").id, "refuse")
+    lines = export_study(store, tmp_path / "votes")
+    rows = read_table(tmp_path / "votes" / "annotators.csv")
+    assert rows["reason"] == ["", "refused by the owner"]
+    assert set(read_table(tmp_path / "votes" / "counted" / "judgments.csv")["annotator"]) == {"ann"}
+    assert any("counted" in line and "pqpp build" in line for line in lines)
+
+
+def test_messages(made):
+    store = made(prompts=1)
+    ann = add_person(store, "ann").id
+    say(store, " Look closer. ", ann)
+    say(store, "To all.")
+    assert person_by_id(store, ann).message == "Look closer." and message_to_all(store) == "To all."
+    with pytest.raises(StoreError, match="message"):
+        say(store, "x" * 3000)
+
+
+def test_answers_to_try_a_study_are_no_data_and_take_no_place(made, tmp_path):
+    store = made(prompts=4, people_per_item=1, controls=2, control={"every": 2}, training=2)
+    trial = add_person(store, "trial", "trial").id
+    purposes = [shown.purpose for shown in do_all(store, trial)]
+    assert purposes.count("work") == 4 and purposes[0] == "training"
+    assert list(current_votes(store)) == []
+    ann = add_person(store, "ann").id
+    assert [one.purpose for one in do_all(store, ann)].count("work") == 4
+    another = add_person(store, "trial again", "trial").id
+    assert [one.purpose for one in do_all(store, another)].count("work") == 4  # whoever has it
+    export_study(store, tmp_path / "votes")
+    for name in ("answers", "judgments", "annotators"):
+        assert set(read_table(tmp_path / "votes" / f"{name}.csv")["annotator"]) == {"ann"}
+    look = Watch(store).look()
+    assert [row.name for row in look.people] == ["ann"]
+    assert sum(count for _, count in look.days) == len(
+        read_table(tmp_path / "votes" / "answers.csv")
+    )
+
+
+def test_a_sitting_ends_after_its_items(made):
+    store = made(
+        prompts=10, people_per_item=9, items_per_person=4, controls=3, control={"every": 2}
+    )
+    ann = add_person(store, "ann").id
+    assert progress_of(store, ann).left_for_me == 4
+    assert len(do_all(store, ann)) == 4
+    progress = progress_of(store, ann)
+    assert (progress.done, progress.left_for_me) == (4, 0)
+    assert way_on(store, ann).name == "complete"
+
+
+def test_a_sitting_ends_after_its_minutes(made):
+    store = made(prompts=10, people_per_item=9, minutes_per_person=5)
+    now = store.clock()
+    store.clock = lambda: now
+    ann = add_person(store, "ann").id
+    shown = next_item(store, ann)
+    store.clock = lambda: now + 4 * 60_000
+    answer(store, ann, shown)
+    held = next_item(store, ann)
+    store.clock = lambda: now + 6 * 60_000
+    answer(store, ann, held)  # what is on the page counts
+    assert next_item(store, ann) is None and way_on(store, ann).name == "complete"
+    assert progress_of(store, ann).left_for_me == 0
+
+
+def test_who_cannot_go_on_is_told_why(made):
+    store = made(prompts=2, people_per_item=1, training=2)
+    now = store.clock()
+    store.clock = lambda: now
+    ann, bob, cy = (add_person(store, name).id for name in ("ann", "bob", "cy"))
+    for _ in range(2):
+        answer(store, cy, next_item(store, cy), {"label": -1})
+    assert next_item(store, cy) is None and way_on(store, cy).name == "screened_out"
+    for person in (ann, bob):
+        answer(store, person, next_item(store, person))
+    held = next_item(store, ann)
+    next_item(store, ann, after=held.assignment)
+    assert next_item(store, bob) is None
+    store.clock = lambda: now + 60_000
+    assert (way_on(store, bob).name, way_on(store, bob).minutes) == ("waiting", 29)
+    do_all(store, ann)
+    assert way_on(store, bob).name == "quota_full" and way_on(store, ann).name == "complete"
+
+
+def test_the_second_try_of_the_practice_asks_other_items(made):
+    store = made(prompts=2, training=4)
+    ann = add_person(store, "ann").id
+    seen = []
+    for _ in range(4):
+        shown = next_item(store, ann)
+        assert shown.purpose == "training"
+        answer(store, ann, shown, {"label": -1})
+        seen.append(shown.prompt)
+    assert len(set(seen)) == 4
+    assert next_item(store, ann) is None
+    answers = [row for row in everybody(store) if row.name == "ann"]
+    assert answers[0].training_tries == 2
+
+
+def test_ids_of_answers_stay_with_their_person(made):
+    store = made(prompts=2)
+    ann = add_person(store, "ann").id
+    shown = next_item(store, ann)
+    for number, image in enumerate(itertools.chain(shown.images, shown.images)):
+        save_answer(store, ann, shown.assignment, image.id, {"label": 1}, f"client-{number}")
+    assert len(list(current_votes(store))) == 2

@@ -1,0 +1,342 @@
+"""What leaves the server says nothing of what made an image; places are told in its own pixels."""
+
+import hashlib
+import io
+import json
+import re
+import struct
+
+import numpy as np
+import pytest
+from PIL import Image, ImageCms, PngImagePlugin
+from starlette.testclient import TestClient
+from support.kinds import vote
+from support.studies import write_table
+
+from pqpp_annotation.kinds import task_kind
+from pqpp_annotation.store.answers import current_votes, save_answer
+from pqpp_annotation.store.database import open_store
+from pqpp_annotation.store.invitations import make_links
+from pqpp_annotation.store.people import add_person
+from pqpp_annotation.store.work import next_item
+from pqpp_annotation.study import add_prompts, make_study
+from pqpp_annotation.study.copies import blind_copy
+from pqpp_annotation.web.app import create_app
+
+SECRETS = (b"sdxl", b"glide-secret", b"Exif", b"xmpmeta", b"ICC_PROFILE", b"iCCP", b"Photoshop")
+XMP = b'<x:xmpmeta xmlns:x="adobe:ns:meta/">glide-secret</x:xmpmeta>'
+
+
+def picture(size=(64, 40), seed=0):
+    draw = np.random.default_rng(seed)
+    small = draw.integers(0, 255, (5, 8, 3), np.uint8)
+    return Image.fromarray(small).resize(size, Image.Resampling.BICUBIC)
+
+
+def with_notes(kind, orientation=1, image=None):
+    """A file that tells its model in every way that its kind has."""
+    image, file, exif = image or picture(), io.BytesIO(), Image.Exif()
+    exif[0x0131] = "glide-secret"  # Software
+    exif[0x0112] = orientation
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    more = {"exif": exif, "icc_profile": profile}
+    if kind == "PNG":
+        note = PngImagePlugin.PngInfo()
+        note.add_text("parameters", "Model: sdxl_v1.0")
+        note.add_itxt("XML:com.adobe.xmp", XMP.decode())
+        more["pnginfo"] = note
+    elif kind == "JPEG":
+        more |= {"xmp": XMP, "comment": b"sdxl", "quality": 90}
+    else:
+        more |= {"xmp": XMP, "lossless": True}
+    image.save(file, kind, **more)
+    content = file.getvalue()
+    if kind == "JPEG":  # a thumbnail, a note of Photoshop's, and a picture behind the end
+        thumbnail = b"JFXX\0\x10" + content[:200] + b"sdxl"
+        parts = b"".join(
+            b"\xff" + bytes([marker]) + struct.pack(">H", len(text) + 2) + text
+            for marker, text in ((0xE0, thumbnail), (0xED, b"Photoshop 3.0\0sdxl"))
+        )
+        content = content[:2] + parts + content[2:] + b"sdxl" + content
+    return content
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_a_copy_has_the_same_pixels_bit_by_bit_and_nothing_else(kind):
+    content = with_notes(kind)
+    assert any(secret in content for secret in SECRETS)
+    copy = blind_copy(content)
+    for secret in SECRETS:
+        assert secret not in copy.content, secret
+    shown, found = Image.open(io.BytesIO(copy.content)), Image.open(io.BytesIO(content))
+    assert shown.format == kind and copy.media_type == f"image/{kind.lower()}"
+    assert np.array_equal(np.asarray(shown.convert("RGB")), np.asarray(found.convert("RGB")))
+    assert not shown.getexif() and set(shown.info) <= {
+        *("jfif", "jfif_version", "jfif_unit", "jfif_density", "loop", "background", "timestamp"),
+        *("duration", "progressive", "progression"),
+    }
+    again = blind_copy(copy.content)
+    assert again.content == copy.content
+
+
+def test_pictures_that_are_turned_in_several_ways_are_shown_upright():
+    upright = picture()
+    turns = {
+        1: None,
+        2: Image.Transpose.FLIP_LEFT_RIGHT,
+        3: Image.Transpose.ROTATE_180,
+        4: Image.Transpose.FLIP_TOP_BOTTOM,
+        5: Image.Transpose.TRANSPOSE,
+        6: Image.Transpose.ROTATE_90,
+        7: Image.Transpose.TRANSVERSE,
+        8: Image.Transpose.ROTATE_270,
+    }
+    for orientation, turn in turns.items():
+        stored = upright if turn is None else upright.transpose(turn)
+        copy = blind_copy(with_notes("PNG", orientation, stored))
+        assert (copy.width, copy.height) == upright.size, orientation
+        shown = Image.open(io.BytesIO(copy.content)).convert("RGB")
+        assert np.array_equal(np.asarray(shown), np.asarray(upright)), orientation
+        assert (copy.file_width, copy.file_height) == stored.size
+        assert copy.orientation == orientation
+        # Every pixel of the upright picture is told as the pixel of the file that it is.
+        width, height = upright.size
+        points = [[(x + 0.5) / width, (y + 0.5) / height] for x, y in ((0, 0), (63, 3), (17, 29))]
+        value = {"implausible": points, "misaligned": [], "words": [], "inappropriate": True}
+        size = {"width": copy.file_width, "height": copy.file_height}
+        about = vote("1.png", "ann", {**value, "scores": {}}, orientation=orientation, **size)
+        [row] = task_kind("rich").export([about])["feedback"]
+        pixels = np.asarray(stored)
+        for (row_, column), (x, y) in zip(
+            row["implausible_points"], ((0, 0), (63, 3), (17, 29)), strict=True
+        ):
+            assert row_ == int(row_) and column == int(column)
+            assert tuple(pixels[int(row_), int(column)]) == upright.getpixel((x, y))
+
+
+def test_a_profile_is_brought_to_srgb():
+    turned = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB"))
+    plain = picture()
+    file = io.BytesIO()
+    # A profile whose red and blue are exchanged shows what it does to the pixels.
+    body = bytearray(turned.tobytes())
+    red, blue = body.index(b"rXYZ"), body.index(b"bXYZ")
+    body[red : red + 4], body[blue : blue + 4] = b"bXYZ", b"rXYZ"
+    described = body.replace(b"s\0R\0G\0B", b"m\0i\0n\0e").replace(b"sRGB", b"mine")
+    plain.save(file, "PNG", icc_profile=bytes(described))
+    copy = blind_copy(file.getvalue())
+    shown = np.asarray(Image.open(io.BytesIO(copy.content)).convert("RGB")).astype(int)
+    assert np.abs(shown - np.asarray(plain).astype(int)).mean() > 5
+    wanted = ImageCms.profileToProfile(
+        plain, ImageCms.ImageCmsProfile(io.BytesIO(bytes(described))), turned
+    )
+    assert np.abs(shown - np.asarray(wanted).astype(int)).max() <= 1
+    assert b"iCCP" not in copy.content
+
+
+def test_all_images_may_have_one_size_and_type():
+    sizes = [
+        blind_copy(with_notes("PNG", image=picture(size)), 48) for size in ((64, 40), (20, 30))
+    ]
+    assert [(one.width, one.height) for one in sizes] == [(48, 30), (32, 48)]
+    assert {one.media_type for one in sizes} == {"image/jpeg"}
+
+
+@pytest.mark.parametrize("kind", ["GIF", "WEBP"])
+def test_an_animation_is_its_first_frame(kind):
+    file = io.BytesIO()
+    frames = [picture(seed=seed) for seed in (1, 2)]
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    more = {"comment": b"sdxl"} if kind == "GIF" else {"icc_profile": profile, "lossless": True}
+    frames[0].save(file, kind, save_all=True, append_images=frames[1:], **more)
+    copy = blind_copy(file.getvalue())
+    assert copy.media_type == "image/png" and b"sdxl" not in copy.content
+    shown = Image.open(io.BytesIO(copy.content))
+    assert getattr(shown, "n_frames", 1) == 1
+    first = np.asarray(Image.open(io.BytesIO(file.getvalue())).convert("RGB"))
+    assert np.array_equal(np.asarray(shown), first)
+
+
+def noted_study(folder, kind="relevance", **settings):
+    """A study whose files tell their models, with controls."""
+    table = write_table(folder, prompts=6, controls=2)
+    for number, path in enumerate(sorted((folder / "images").iterdir())):
+        path.write_bytes(with_notes("PNG", image=picture(seed=number)))
+    return make_study(folder / "study.yaml", table, folder / "images", kind, **settings)
+
+
+def client_of(store):
+    client = TestClient(create_app(store, secret="x" * 40), follow_redirects=False)
+    [(token, _)] = make_links(store)
+    page = client.get(f"/join/{token}")
+    csrf = re.search(r'name="csrf" value="([^"]+)"', page.text)[1]
+    client.post(f"/join/{token}", data={"csrf": csrf, "agree": "yes"})
+    return client
+
+
+def test_no_byte_of_a_whole_sitting_tells_the_model_or_the_control(tmp_path):
+    store = open_store(noted_study(tmp_path, control={"every": 2}))
+    client, sent = client_of(store), []
+
+    def get(path):
+        answered = client.get(path)
+        sent.append(str(answered.headers).encode() + answered.content)
+        return answered
+
+    purposes = set()
+    for number in range(6):
+        page = get("/work").text
+        state = json.loads(re.search(r'id="state">(.*?)</script>', page)[1])
+        get("/api/next")
+        get(f"/api/next?after={state['task']['assignment']}")
+        purposes.add(state["task"].get("purpose"))
+        for place, image in enumerate(state["task"]["images"]):
+            answered = get(image["url"])
+            assert answered.status_code == 200 and answered.content.startswith(b"\x89PNG")
+            kept = {"last-modified", "etag"} & set(answered.headers)
+            assert not kept
+            saved = client.post(
+                "/api/answers",
+                json={
+                    "client_id": f"{number}-{place}".ljust(16, "x"),
+                    "assignment": state["task"]["assignment"],
+                    "image": image["id"],
+                    "value": {"label": 2},
+                },
+                headers={"X-CSRF-Token": state["csrf"]},
+            )
+            assert saved.json()["saved"]
+    everything = b"\n".join(sent).replace(b"cache-control", b"")
+    for secret in (*SECRETS, b"purpose", b"control", b"reference", b"sha256"):
+        assert secret not in everything, secret
+    assert purposes == {None}
+    assert len(list(current_votes(store))) == 12
+    store.close()
+
+
+def test_ids_of_images_are_random_a_person_and_in_no_order(tmp_path):
+    store = open_store(noted_study(tmp_path))
+    names, first = [], 0
+    for _ in range(12):
+        client = client_of(store)
+        page = client.get("/work").text
+        task = json.loads(re.search(r'id="state">(.*?)</script>', page)[1])["task"]
+        ids = [image["id"] for image in task["images"]]
+        names.append(frozenset(ids))
+        with store.reading() as db:
+            from sqlalchemy import text
+
+            person = db.scalar(text("SELECT max(id) FROM person"))
+        shown = next_item(store, person)
+        by_table = sorted(shown.images, key=lambda image: image.id)
+        of = dict(zip((image.id for image in shown.images), ids, strict=True))
+        first += of[by_table[0].id] < of[by_table[1].id]
+        other = client_of(store)
+        assert other.get(task["images"][0]["url"]).status_code == 403
+    assert len(set(names)) == 12
+    assert 0 < first < 12
+    store.close()
+
+
+def test_a_preference_keeps_its_meaning_under_random_names(tmp_path):
+    table = write_table(tmp_path, prompts=8, models=("sdxl", "glide"))
+    study = make_study(tmp_path / "study.yaml", table, tmp_path / "images", "preference")
+    store = open_store(study)
+    for number in range(4):
+        client = client_of(store)
+        while True:
+            page = client.get("/work")
+            if page.status_code == 303:
+                break
+            state = json.loads(re.search(r'id="state">(.*?)</script>', page.text)[1])
+            task = state["task"]
+            letter = dict(zip(sorted(one["id"] for one in task["images"]), "ab", strict=True))
+            # Everybody prefers the darker one, which is sdxl's.
+            blues = {
+                one["id"]: Image.open(io.BytesIO(client.get(one["url"]).content)).getpixel((0, 0))[
+                    2
+                ]
+                for one in task["images"]
+            }
+            best = min(blues, key=blues.get)
+            value = {"choice": letter[best], "left": letter[task["images"][0]["id"]]}
+            about = {"client_id": f"{number}-{task['assignment']}".ljust(16, "x"), "value": value}
+            about |= {"assignment": task["assignment"], "image": None}
+            headers = {"X-CSRF-Token": state["csrf"]}
+            assert client.post("/api/answers", json=about, headers=headers).json()["complete"]
+            again = client.get(f"/api/tasks/{task['assignment']}").json()["task"]
+            assert again["answers"] == {"item": value}
+    rows = list(study.kind.export(current_votes(store))["preferences"])
+    assert len(rows) == 24
+    assert {
+        row["image_a" if row["choice"] == "a" else "image_b"].split("-")[1] for row in rows
+    } == {"sdxl.png"}
+    assert {row["left"] for row in rows} == {"a", "b"}
+    store.close()
+
+
+def test_a_click_is_exported_in_the_pixels_of_the_file(tmp_path):
+    stored = picture((640, 360))
+    (tmp_path / "images").mkdir()
+    file = tmp_path / "images" / "a.jpg"
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    stored.save(file, exif=exif)
+    (tmp_path / "prompts.csv").write_text("prompt,image\na cat,a.jpg\n")
+    study = make_study(
+        tmp_path / "study.yaml", tmp_path / "prompts.csv", tmp_path / "images", "rich"
+    )
+    store = open_store(study)
+    person = add_person(store, "ann").id
+    shown = next_item(store, person)
+    [image] = shown.images
+    assert (image.width, image.height) == (360, 640)
+    # The pixel in row 50, column 590 of the file is seen in row 590, 50 from the right.
+    point = [(360 - 50.5) / 360, 590.5 / 640]
+    scores = dict.fromkeys(("plausibility", "alignment", "aesthetics", "overall"), 3)
+    value = {"implausible": [point], "misaligned": [], "words": [], "scores": scores}
+    save_answer(
+        store, person, shown.assignment, image.id, {**value, "inappropriate": False}, "client-1"
+    )
+    [row] = study.kind.export(current_votes(store))["feedback"]
+    assert row["implausible_points"] == [[50, 590]]
+    assert (row["height"], row["width"]) == (360, 640)
+    store.close()
+
+
+def test_copies_are_named_by_their_content_and_made_again_when_lost(tmp_path):
+    store = open_store(noted_study(tmp_path))
+    folder = tmp_path / f"{store.study.name}-shown"
+    copies = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(copies) == 16
+    for path in copies:
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == path.name
+    client = client_of(store)
+    url = json.loads(re.search(r'id="state">(.*?)</script>', client.get("/work").text)[1])["task"][
+        "images"
+    ][0]["url"]
+    before = client.get(url).content
+    for path in copies:
+        path.write_bytes(b"other")
+    assert client.get(url).content == before
+    for path in [*copies, *(tmp_path / "images").iterdir()]:
+        path.write_bytes(b"other")
+    assert client.get(url).status_code == 404
+    store.close()
+
+
+def test_a_study_that_cannot_be_made_leaves_no_copies(tmp_path):
+    table = write_table(tmp_path, prompts=2)
+    table.write_text(table.read_text().replace("1-sdxl.png", "none.png"))
+    with pytest.raises(Exception, match=r"none\.png"):
+        make_study(tmp_path / "study.yaml", table, tmp_path / "images")
+    assert {path.name for path in tmp_path.iterdir()} == {"images", "prompts.csv"}
+    study = make_study(
+        tmp_path / "study.yaml", write_table(tmp_path, prompts=2), tmp_path / "images"
+    )
+    copies = sorted((tmp_path / f"{study.name}-shown").rglob("*"))
+    more = write_table(tmp_path, prompts=3)
+    more.write_text(more.read_text().replace("2-reference.png", "none.png"))
+    with pytest.raises(Exception, match=r"none\.png"):
+        add_prompts(study, more)
+    assert sorted((tmp_path / f"{study.name}-shown").rglob("*")) == copies

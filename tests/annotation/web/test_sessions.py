@@ -1,0 +1,347 @@
+"""Who is let in, how often somebody may try, and what ends a session; all on the server."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from starlette.testclient import TestClient
+from support.studies import do_all, small_store
+
+from pqpp_annotation.errors import StoreError
+from pqpp_annotation.store import people
+from pqpp_annotation.store.answers import count_answers
+from pqpp_annotation.store.decisions import decide_on_person
+from pqpp_annotation.store.invitations import make_links, redeem_link, revoke_link
+from pqpp_annotation.store.people import add_person, everybody, find_person, set_password
+from pqpp_annotation.store.work import past_items
+from pqpp_annotation.web.app import create_app
+
+DAY = 86_400_000
+SECRET = "a secret of the tests, long enough to sign"
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = small_store(tmp_path)
+    yield store
+    store.close()
+
+
+def client_of(store, base_url="http://testserver", **how):
+    app = create_app(store, secret=SECRET, **how)
+    client = TestClient(app, base_url=base_url, follow_redirects=False)
+    client.store = store
+    return client
+
+
+def token_of(page):
+    return re.search(r'name="csrf" value="([^"]+)"', page.text)[1]
+
+
+def join(client, link, **form):
+    page = client.get(link)
+    if page.status_code != 200:
+        return page
+    path = link.partition("?")[0]
+    return client.post(path, data={"csrf": token_of(page), "agree": "yes", **form})
+
+
+def test_signing_out_ends_the_session_on_the_server(store):
+    client = client_of(store)
+    [(token, _)] = make_links(store)
+    join(client, f"/join/{token}")
+    [cookie] = [(name, value) for name, value in client.cookies.items() if "browser" not in name]
+    csrf = client.get("/api/session").json()["csrf"]
+    assert client.post("/sign-out", data={"csrf": csrf}).status_code == 303
+    stolen = client_of(store)
+    stolen.cookies.set(*cookie)
+    assert stolen.get("/api/session").status_code == 401
+    assert stolen.get("/work").headers["location"].startswith("/sign-in")
+
+
+@pytest.mark.parametrize("ends", ["revoked", "expired", "owner", "password"])
+def test_an_open_page_saves_nothing_more(store, ends):
+    client = client_of(store)
+    now = store.clock()
+    [(token, link)] = make_links(store, days=1)
+    join(client, f"/join/{token}")
+    state = client.get("/api/next").json()
+    csrf = {"X-CSRF-Token": client.get("/api/session").json()["csrf"]}
+    [person] = everybody(store)
+    if ends == "revoked":
+        revoke_link(store, link.id)
+    elif ends == "expired":
+        store.clock = lambda: now + 2 * DAY
+    elif ends == "owner":
+        decide_on_person(store, person.id, "sign-out")
+    else:
+        set_password(store, person.id, "a new password")
+    answer = {"client_id": "x" * 16, "assignment": state["task"]["assignment"]}
+    answer |= {"image": state["task"]["images"][0]["id"], "value": {"label": 2}}
+    assert client.post("/api/answers", json=answer, headers=csrf).status_code == 401
+    assert count_answers(store) == 0
+
+
+def test_other_sessions_of_a_person_stay_when_one_link_ends(store):
+    [(token, link)] = make_links(store)
+    person = redeem_link(store, token)
+    [(other, _)] = make_links(store, person_id=person.id)
+    first, second = client_of(store), client_of(store)
+    join(first, f"/join/{token}")
+    join(second, f"/join/{other}")
+    revoke_link(store, link.id)
+    assert first.get("/api/session").status_code == 401
+    assert second.get("/api/session").status_code == 200
+
+
+def test_of_many_wrong_passwords_at_once_five_are_verified_one_at_a_time(store, monkeypatch):
+    add_person(store, "ann", "control", "correct horse")
+    hasher, nobody = people._hasher()
+    at_once, verified = [0], []
+
+    class Slow:
+        def verify(self, password, kept):
+            at_once[0] += 1
+            verified.append(at_once[0])
+            found = hasher.verify(password, kept)
+            at_once[0] -= 1
+            return found
+
+    monkeypatch.setattr(people, "_hasher", lambda: (Slow(), nobody))
+    client = client_of(store)
+    csrf = token_of(client.get("/sign-in"))
+
+    def attempt(number):
+        form = {"csrf": csrf, "name": "ann", "password": f"wrong {number}"}
+        return client.post("/sign-in", data=form).status_code
+
+    with ThreadPoolExecutor(16) as pool:
+        codes = list(pool.map(attempt, range(40)))
+    assert codes.count(403) == 5 and codes.count(429) == 35
+    assert verified == [1] * 5
+
+
+def test_a_right_password_is_not_counted(store):
+    add_person(store, "ann", "control", "correct horse")
+    client = client_of(store)
+    for _ in range(8):
+        form = {"csrf": token_of(client.get("/sign-in")), "name": "ann"}
+        assert (
+            client.post("/sign-in", data={**form, "password": "correct horse"}).status_code == 303
+        )
+        client.cookies.clear()
+
+
+def test_five_hundred_wrong_links_block_no_right_one(store):
+    client = client_of(store)
+    codes = [client.get(f"/join/{number}").status_code for number in range(500)]
+    assert set(codes[20:]) == {429}
+    links = [f"/join/{token}" for token, _ in make_links(store, 3)]
+    assert [join(client_of(store), link).status_code for link in links] == [303] * 3
+
+
+def test_an_id_behind_a_shared_link_is_held_by_the_first_browser(store):
+    [(token, _)] = make_links(store, is_shared=True)
+    first, other = client_of(store), client_of(store)
+    link = f"/join/{token}?PROLIFIC_PID=p1"
+    assert join(first, link, PROLIFIC_PID="p1").status_code == 303
+    [person] = everybody(store)
+    do_all(store, person.id, most=2)
+    refused = join(other, link, PROLIFIC_PID="p1")
+    assert refused.status_code == 403 and "another browser" in refused.text
+    assert other.get("/history").headers["location"].startswith("/sign-in")
+    # The first one comes back, also after signing out; the owner may let another in.
+    csrf = first.get("/api/session").json()["csrf"]
+    first.post("/sign-out", data={"csrf": csrf})
+    assert join(first, link, PROLIFIC_PID="p1").status_code == 303
+    decide_on_person(store, person.id, "let-in")
+    assert join(other, link, PROLIFIC_PID="p1").status_code == 303
+    assert join(first, link, PROLIFIC_PID="p1").status_code == 403
+    assert len(everybody(store)) == 1
+
+
+def test_made_up_ids_of_one_address_are_counted_but_known_ones_come_back(store):
+    [(token, _)] = make_links(store, is_shared=True)
+    browsers = [client_of(store) for _ in range(3)]
+    codes = []
+    for number in range(70):
+        link = f"/join/{token}?workerId=w{number}"
+        codes.append(join(browsers[number % 3], link, workerId=f"w{number}").status_code)
+    assert codes == [303] * 60 + [429] * 10
+    assert join(browsers[0], f"/join/{token}?workerId=w0", workerId="w0").status_code == 303
+    alone = join(browsers[0], f"/join/{token}")
+    assert alone.status_code == 403 and "needs the id" in alone.text
+
+
+def test_who_comes_while_all_is_reserved_is_told_to_come_back(tmp_path):
+    store = small_store(tmp_path, prompts=2, people_per_item=1)
+    [(token, _)] = make_links(store, is_shared=True)
+    for number in range(2):
+        client = client_of(store)
+        join(client, f"/join/{token}?workerId=w{number}", workerId=f"w{number}")
+        client.get("/work")
+    last = client_of(store)
+    join(last, f"/join/{token}?workerId=w9", workerId="w9")
+    assert last.get("/work").headers["location"] == "/thanks"
+    page = last.get("/thanks").text
+    assert "Come back in 30 minutes" in page and "You have judged" not in page
+    store.close()
+
+
+WAYS = {
+    "code": "D0NE",
+    "url": "https://example.org/?cc={code}&id={PROLIFIC_PID}",
+    "screened_out": {"code": "SCREEN", "url": "https://example.org/?cc={code}"},
+    "quota_full": {"code": "FULL"},
+    "withdrawn": {"code": "GONE"},
+}
+
+
+def came(store, number):
+    client = client_of(store)
+    [(token, _)] = make_links(store, is_shared=True)
+    join(client, f"/join/{token}?PROLIFIC_PID=p{number}", PROLIFIC_PID=f"p{number}")
+    return client, everybody(store)[-1].id
+
+
+def test_every_way_out_has_its_code_and_address(tmp_path):
+    store = small_store(tmp_path, prompts=3, people_per_item=1, training=1, completion=WAYS)
+    client, person = came(store, 1)
+    do_all(store, person, {"label": -1})
+    assert client.get("/work").headers["location"] == "/thanks"
+    page = client.get("/thanks")
+    assert page.status_code == 200 and "SCREEN" in page.text and "?cc=SCREEN" in page.text
+    assert "D0NE" not in page.text
+    client, person = came(store, 2)
+    do_all(store, person)
+    page = client.get("/thanks").text
+    assert "cc=D0NE&amp;id=p2" in page and "You have judged 3 items" in page
+    client, person = came(store, 3)
+    do_all(store, person)
+    page = client.get("/thanks").text
+    assert "FULL" in page and "All places are taken" in page and "D0NE" not in page
+    csrf = token_of(client.get("/withdraw"))
+    page = client.post("/withdraw", data={"csrf": csrf, "mode": "delete"}).text
+    assert "GONE" in page and "deleted" in page
+    store.close()
+
+
+def test_a_database_that_is_away_is_not_named_to_people(store, monkeypatch, caplog):
+    client = client_of(store)
+    [(token, _)] = make_links(store)
+    join(client, f"/join/{token}")
+
+    def away(*_, **__):
+        raise StoreError("/srv/secret/study.db cannot be reached (host=10.0.0.7); try again")
+
+    monkeypatch.setattr("pqpp_annotation.web.work.next_item", away)
+    for path in ("/work", "/api/next"):
+        answered = client.get(path)
+        assert answered.status_code == 503
+        assert "secret" not in answered.text and "10.0.0.7" not in answered.text
+        assert "try again" in answered.text
+    assert "/srv/secret/study.db" in caplog.text
+
+
+@pytest.mark.parametrize("taken_off", [True, False])
+def test_a_study_below_a_prefix(store, taken_off):
+    client = client_of(store, root_path="/colours/a")
+    prefix = "/colours/a"
+    [(token, _)] = make_links(store)
+
+    def to(path):
+        return path.removeprefix(prefix) if taken_off else path
+
+    page = client.get(to(f"{prefix}/join/{token}"))
+    addresses = re.findall(r'(?:href|src|action)="(/[^"]*)"', page.text)
+    assert addresses and all(one.startswith(f"{prefix}/") for one in addresses)
+    for one in addresses:
+        if "static" in one:
+            assert client.get(to(one)).status_code == 200, one
+    form = {"csrf": token_of(page), "agree": "yes"}
+    joined = client.post(to(f"{prefix}/join/{token}"), data=form)
+    assert joined.headers["location"] == f"{prefix}/work"
+    work = client.get(to(f"{prefix}/work"))
+    assert f'src="{prefix}/static/work.js"' in work.text
+    state = client.get(to(f"{prefix}/api/next")).json()
+    url = state["task"]["images"][0]["url"]
+    assert url.startswith(f"{prefix}/images/") and client.get(to(url)).status_code == 200
+    client.cookies.clear()
+    sent = client.get(to(f"{prefix}/work")).headers["location"]
+    assert sent == f"{prefix}/sign-in?next=/work"
+
+
+@pytest.mark.parametrize("secrets", ["ab", "aa"])
+def test_two_studies_on_one_host_have_cookies_of_their_own(tmp_path, secrets):
+    """Also where both have one secret of the environment."""
+    browser, seen = TestClient(None), []
+    for name, secret in zip("ab", secrets, strict=True):
+        (tmp_path / name).mkdir()
+        store = small_store(tmp_path / name, prompts=1)
+        app = create_app(store, secret=secret * 40)
+        client = TestClient(app, follow_redirects=False, cookies=browser.cookies)
+        [(token, _)] = make_links(store)
+        join(client, f"/join/{token}")
+        browser.cookies.update(client.cookies)
+        seen.append((client, store))
+    for client, store in seen:  # each still signed in with the cookies of both
+        client.cookies = browser.cookies
+        assert client.get("/api/session").status_code == 200
+        store.close()
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"Origin": "https://study.example:8443", "Host": "study.example"}, 403),
+        ({"Origin": "https://study.example:8443", "Host": "study.example:8443"}, 401),
+        (
+            {
+                "Origin": "https://study.example:8443",
+                "Host": "study.example",
+                "X-Forwarded-Port": "8443",
+            },
+            401,
+        ),
+        (
+            {
+                "Origin": "https://study.example:8443",
+                "Host": "study.example",
+                "Sec-Fetch-Site": "same-origin",
+            },
+            401,
+        ),
+        ({"Origin": "https://evil.example", "Host": "study.example", "X-Forwarded-Port": "1"}, 403),
+    ],
+)
+def test_a_proxy_on_another_port(store, headers, code):
+    client = client_of(store, "https://study.example")
+    assert client.post("/sign-out", data={"csrf": "x"}, headers=headers).status_code == code
+
+
+def test_the_owner_decides_on_a_page_of_the_person(store):
+    ann = add_person(store, "ann").id
+    do_all(store, ann)
+    client = client_of(store)
+    [(token, _)] = make_links(store, role="owner")
+    join(client, f"/join/{token}")
+    page = client.get(f"/owner/people/{ann}")
+    assert page.status_code == 200 and page.text.count("<tr>") == 9
+    source = re.search(r'src="(/owner/images/[^"]+)"', page.text)[1]
+    assert client.get(source).headers["content-type"] == "image/png"
+    form = {"csrf": token_of(page)}
+    for decision in ("refuse", "accept", "stop", "resume", "reopen", "rules", "sign-out"):
+        answered = client.post(f"/owner/people/{ann}", data={**form, "decision": decision})
+        assert answered.headers["location"] == f"/owner/people/{ann}"
+    client.post(f"/owner/people/{ann}", data={**form, "message": "<b>Look</b> closer"})
+    client.post("/owner/message", data={**form, "message": "To all"})
+    assert find_person(store, "ann").message == "<b>Look</b> closer"
+    judge = client_of(store)
+    [(token, _)] = make_links(store, person_id=ann)
+    join(judge, f"/join/{token}")
+    assignment = past_items(store, ann)[0].assignment
+    seen = judge.get(f"/work/{assignment}").text
+    assert "To all" in seen and "&lt;b&gt;Look" in seen
+    assert judge.get(f"/owner/people/{ann}").status_code == 403
+    forged = judge.post(f"/owner/people/{ann}", data={**form, "decision": "accept"})
+    assert forged.status_code in (401, 403)
