@@ -29,8 +29,6 @@ def evaluate_run(
     relevance_level: float | None = None,
     judged_only: bool = False,
     confidence: float = 0.95,
-    resamples: int = 2_000,
-    seed: int = 0,
 ) -> dict[str, Any]:
     """Several measures of a run, for each query and as means with intervals.
 
@@ -44,8 +42,6 @@ def evaluate_run(
         relevance_level: The least grade of a relevant document; None: any above 0.
         judged_only: Whether only judged documents get a rank.
         confidence: Level of the intervals, see `functional.mean_intervals`.
-        resamples: How many to draw for them.
-        seed: An integer of at least 0.
 
     Returns:
         dict: "query_ids", in the order of the judgments; "values", measure to float64 array
@@ -62,11 +58,11 @@ def evaluate_run(
     """
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
     queries, values = _values(run, qrels, parsed_measures(measures), missing, rules)
-    return _summary(queries, values, confidence, resamples, seed)
+    return _summary(queries, values, confidence)
 
 
-def _summary(queries, values, *drawing):
-    return {"query_ids": queries, "values": values, "means": mean_intervals(values, *drawing)}
+def _summary(queries, values, confidence):
+    return {"query_ids": queries, "values": values, "means": mean_intervals(values, confidence)}
 
 
 def compare_runs(
@@ -79,7 +75,6 @@ def compare_runs(
     relevance_level: float | None = None,
     judged_only: bool = False,
     confidence: float = 0.95,
-    resamples: int = 2_000,
     permutations: int = 10_000,
     alpha: float = 0.05,
     seed: int = 0,
@@ -121,9 +116,10 @@ def compare_runs(
         kept = np.array([query in common for query in queries])
         queries = [query for query in queries if query in common]
         values = {measure: row[kept] for measure, row in values.items()}
-        summaries[name] = _summary(queries, values, confidence, resamples, seed)
+        summaries[name] = _summary(queries, values, confidence)
     values = {name: summary["values"] for name, summary in summaries.items()}
-    return {"runs": summaries, "comparisons": compare_means(values, permutations, alpha, seed)}
+    comparisons = compare_means(values, permutations, alpha, confidence, seed)
+    return {"runs": summaries, "comparisons": comparisons}
 
 
 def _values(run, qrels, measures, missing, rules):

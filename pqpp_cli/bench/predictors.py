@@ -69,7 +69,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
 class BenchPredictors(Compared):
     """Correlate predicted and true performance over a split, as in the PQPP paper.
 
-    The coefficients are Pearson's and Kendall's, with Student's t against chance.
+    Pearson's coefficient is tested against chance by Student's t, Kendall's by its own law.
     """
 
     EPILOG = """examples:

@@ -84,7 +84,7 @@ id twice is refused, unless all files have the same ids in the same order. Ids i
 With --run and --qrels a file whose name says no table is TREC, whatever it is called, and so is
 standard input (-). NAME is a list of ranking measures as ir_measures and trec_eval call them:
 ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec bpref err@20 rbp(p=0.8) infap
-iprec@0.1 judged@10. Means come with bootstrap intervals; several runs are compared by a paired
+iprec@0.1 judged@10. Means come with intervals; several runs are compared by a paired
 permutation test with Holm's correction. --option takes ties, relevance_level, judged_only and the
 like.
 
@@ -171,17 +171,27 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+# Lists of up to so many values are shown, one row a place.
+_SHOWN = 50
+
+
 def _table(result: dict) -> str:
     from tabulate import tabulate
 
-    rows = _flat(result)
-    lists = [
-        f"{name}: {len(value)} values (--format json shows them)"
-        for name, value in rows.items()
-        if isinstance(value, list)
-    ]
-    single = [(name, value) for name, value in rows.items() if not isinstance(value, list)]
-    return "\n".join([tabulate(single, ("result", "value"), floatfmt=".6g"), *lists])
+    single, counts = [], []
+    columns: dict[int, dict[str, list]] = {}
+    for name, value in _flat(result).items():
+        if not isinstance(value, list):
+            single.append((name, value))
+        elif len(value) == 1 and not isinstance(value[0], list):
+            single.append((name, value[0]))
+        elif len(value) <= _SHOWN and not any(isinstance(item, list) for item in value):
+            columns.setdefault(len(value), {})[name] = value
+        else:
+            counts.append(f"{name}: {len(value)} values (--format json shows them)")
+    parts = [tabulate(single, ("result", "value"), floatfmt=".6g")]
+    parts += [tabulate(lists, "keys", floatfmt=".6g") for lists in columns.values()]
+    return "\n\n".join(parts) + "".join(f"\n{line}" for line in counts)
 
 
 def _flat(result: dict) -> dict:

@@ -1,4 +1,4 @@
-"""Intervals by how much each query moves a measure, whatever the values' distribution.
+"""How much each query moves a measure, whatever the values' distribution.
 
 The mean of the influences is 0 and their spread that of the measure (Hampel, "The Influence Curve
 and Its Role in Robust Estimation", Journal of the American Statistical Association 69, 1974), so
@@ -11,7 +11,8 @@ import numpy as np
 
 from pqpp_metrics.functional._containers import Floats
 from pqpp_metrics.functional._inputs import require_between, require_choice
-from pqpp_metrics.functional._pairs import average_ranks, unit_deviations
+from pqpp_metrics.functional._pairs import Order, unit_deviations
+from pqpp_metrics.functional._studentised import reach
 
 # How an interval of a QPP measure is made: by influences, or as if the values were normal.
 INTERVALS = ("influence", "classic")
@@ -25,31 +26,6 @@ def checked_confidence(confidence: float, interval: str) -> float:
     """Return the level of an interval; raise for one that is none, and for an unknown way."""
     require_choice("interval", interval, INTERVALS)
     return require_between("confidence", confidence, 0, 1)
-
-
-def reach(influences: Floats, confidence: float) -> float:
-    """Half the length of the interval of a measure with these influences, float64 (n,).
-
-    Student's t. A few queries that move the measure far more than all others tell little about
-    their own spread: the degrees of freedom are those of that spread (Satterthwaite, "An
-    Approximate Distribution of Estimates of Variance Components", Biometrics Bulletin 2, 1946),
-    at most n - 1. Infinite where an influence is infinite or unknown.
-    """
-    from scipy.special import stdtrit
-
-    n = len(influences)
-    if not np.isfinite(influences).all():
-        return math.inf
-    deviations = influences - influences.mean()
-    largest = float(np.abs(deviations).max())
-    if largest == 0:
-        return 0.0
-    squares = (deviations / largest) ** 2
-    variance = float(squares.mean())
-    excess = float((squares * squares).mean()) / variance**2 - 1
-    freedom = min(n - 1, 2 * n / excess) if excess > 0 else n - 1
-    quantile = float(stdtrit(freedom, (1 + confidence) / 2))
-    return quantile * largest * math.sqrt(variance / (n - 1))
 
 
 def correlation_interval(
@@ -68,85 +44,113 @@ def correlation_interval(
     return math.tanh(z - half), math.tanh(z + half)
 
 
-def of_pearson(x: Floats, y: Floats) -> Floats:
-    """Influence of each pair on Fisher's z of Pearson's r, by leaving the pair out.
+def of_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Fisher's z of Pearson's r and the influence of each pair on it, by leaving the pair out.
 
     Under long tails a single pair can carry the correlation, which the derivative at the whole
-    sample does not see. NaN where the other pairs have no correlation; 0 where all are in a line.
+    sample does not see.
+
+    Args:
+        x: Predictions, float64 (..., n).
+        y: References, of a shape that fits.
+
+    Returns:
+        z (...,), that of `fisher_z`, and the influences (..., n): NaN where the other pairs have no
+        correlation; 0 where all are in a line.
     """
-    n = len(x)
+    n = x.shape[-1]
     x, y = unit_deviations(x), unit_deviations(y)
-    r, lost = float(x @ y), n / (n - 1)
-    if abs(r) > _LINE:
-        return np.zeros(n)
+    r, lost = (x * y).sum(axis=-1, keepdims=True), n / (n - 1)
+    z = fisher_z(r)
     x_square, y_square = 1 - lost * x * x, 1 - lost * y * y
     x_square[x_square < 1e-14] = y_square[y_square < 1e-14] = math.nan
     left = (r - lost * x * y) / np.sqrt(x_square * y_square)
-    line = np.abs(left) > _LINE  # of the others, whose z is infinite: by the derivative of z
-    change = (r - left) / (1 - r * r)
-    return (n - 1) * np.where(line, change, math.atanh(r) - np.arctanh(np.where(line, 0, left)))
+    is_line = np.abs(r) > _LINE
+    # Where the others are in a line their z is infinite: by the derivative of z.
+    change = (r - left) / np.where(is_line, 1.0, 1 - r * r)
+    beyond = np.abs(left) > _LINE
+    change = np.where(beyond, change, z - np.arctanh(np.where(beyond, 0, left)))
+    return z[..., 0], (n - 1) * np.where(is_line, 0.0, change)
 
 
-def of_spearman(x_ranks: Floats, y_ranks: Floats) -> Floats:
-    """Influence of each pair on Fisher's z of Spearman's rho, of average ranks (n,)."""
-    n = len(x_ranks)
-    x, y = (x_ranks - (n + 1) / 2) / n, (y_ranks - (n + 1) / 2) / n
-    x_square, y_square, product = float(x @ x) / n, float(y @ y) / n, float(x @ y) / n
+def fisher_z(r: Floats) -> Floats:
+    """Fisher's z of correlations; of 1 and -1 that of the nearest that is no line."""
+    return np.arctanh(np.clip(r, -_LINE, _LINE))
+
+
+def of_spearman(x: Order, y: Order) -> tuple[Floats, Floats]:
+    """Fisher's z of Spearman's rho and the influence of each pair on it, as `of_pearson`."""
+    n = x.ranks.shape[-1]
+    first, second = ((side.ranks - (n + 1) / 2) / n for side in (x, y))
     # A pair moves the ranks of the pairs above it, too.
-    on_product = x * y + (_sums_above(x, y) + _sums_above(y, x)) / n - 3 * product
-    on_x = x * x + 2 * _sums_above(x, x) / n - 3 * x_square
-    on_y = y * y + 2 * _sums_above(y, y) / n - 3 * y_square
-    rho = product / math.sqrt(x_square * y_square)
-    influence = on_product / math.sqrt(x_square * y_square)
-    influence -= rho / 2 * (on_x / x_square + on_y / y_square)
-    return influence / (1 - rho * rho) if abs(rho) < 1 else influence
+    on_product = first * second + (x.sums_above(second) + y.sums_above(first)) / n
+    on_x = first * first + 2 * x.sums_above(first) / n
+    on_y = second * second + 2 * y.sums_above(second) / n
+    product, x_square, y_square = (
+        (one * other).mean(axis=-1, keepdims=True)
+        for one, other in ((first, second), (first, first), (second, second))
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rho = product / np.sqrt(x_square * y_square)
+        influence = (on_product - 3 * product) / np.sqrt(x_square * y_square)
+        influence -= rho / 2 * (on_x / x_square + on_y / y_square - 6)
+    return fisher_z(rho)[..., 0], _on_z(influence, rho)
 
 
-def of_kendall(agree: Floats, x_ranks: Floats, y_ranks: Floats) -> Floats:
-    """Influence of each pair on Fisher's z of Kendall's tau-b, of average ranks (n,).
+def of_kendall(agree: Floats, x: Order, y: Order) -> tuple[Floats, Floats]:
+    """Fisher's z of Kendall's tau-b and the influence of each pair on it, as `of_pearson`.
 
-    `agree` are the `order_agreements`.
+    `agree` are the `order_agreements`, (..., n).
     """
-    x_differ, y_differ = (len(ranks) - _sizes(ranks) for ranks in (x_ranks, y_ranks))
-    scale = math.sqrt(float(x_differ.sum()) * float(y_differ.sum()))
-    tau = float(agree.sum()) / scale
-    shares = x_differ / x_differ.sum() + y_differ / y_differ.sum()
-    influence = 2 * len(agree) * (agree / scale - tau / 2 * shares)
-    return influence / (1 - tau * tau) if abs(tau) < 1 else influence
+    n = agree.shape[-1]
+    x_differ, y_differ = n - x.sizes, n - y.sizes
+    x_all, y_all = (side.sum(axis=-1, keepdims=True) for side in (x_differ, y_differ))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = np.sqrt(x_all.astype(np.float64) * y_all)
+        tau = agree.sum(axis=-1, keepdims=True) / scale
+        shares = x_differ / x_all + y_differ / y_all
+        influence = 2 * n * (agree / scale - tau / 2 * shares)
+    return fisher_z(tau)[..., 0], _on_z(influence, tau)
 
 
-def of_smare(x_ranks: Floats, y_ranks: Floats) -> Floats:
-    """Influence of each pair on sMARE, of average ranks (n,)."""
-    n = len(x_ranks)
-    difference = (x_ranks - y_ranks) / n
-    side = np.sign(difference)
-    moved = _sums_above(x_ranks, side) - _sums_above(y_ranks, side)
-    return np.abs(difference) - 2 * np.abs(difference).mean() + moved / n
+def _on_z(influence, r):
+    """Influence on Fisher's z of a correlation with some influence on itself."""
+    return influence / np.where(np.abs(r) < 1, 1 - r * r, 1.0)
 
 
-def _sums_above(values, weights):
-    """Sum of the weights of all pairs with a higher value, and of half of those with the same."""
-    _, group = np.unique(values, return_inverse=True)
-    sums = np.bincount(group, weights)
-    return (sums.sum() - np.cumsum(sums) + sums / 2)[group]
+def of_smare(x: Order, y: Order) -> tuple[Floats, Floats]:
+    """The sMARE and the influence of each pair on it, shapes as of `of_pearson`."""
+    n = x.ranks.shape[-1]
+    difference = (x.ranks - y.ranks) / n
+    side, size = np.sign(difference), np.abs(difference)
+    moved, value = x.sums_above(side) - y.sums_above(side), size.mean(axis=-1, keepdims=True)
+    return value[..., 0], size - 2 * value + moved / n
 
 
-def _sizes(values):
-    """How many have the value that each has."""
-    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return counts[group]
+def of_rmse(errors: Floats) -> tuple[Floats, Floats]:
+    """The RMSE of errors (..., n) and the influence of each on it, by leaving it out."""
+    n = errors.shape[-1]
+    # Over the largest error, so that no square overflows or vanishes.
+    largest = np.abs(errors).max(axis=-1, keepdims=True)
+    squares = (errors / np.where(largest > 0, largest, 1.0)) ** 2
+    total = squares.sum(axis=-1, keepdims=True)
+    left = np.sqrt(np.maximum(total - squares, 0.0) / (n - 1))
+    value = np.sqrt(total / n)
+    return (largest * value)[..., 0], largest * (n - 1) * (value - left)
 
 
-def order_agreements(x_ranks: Floats, y_ranks: Floats) -> Floats:
+def order_agreements(x_order: Order, y_order: Order) -> Floats:
     """For each i the sum over all j of sign(x[i] - x[j]) sign(y[i] - y[j]), float64 (n,)."""
+    x_ranks, y_ranks = x_order.ranks, y_order.ranks
     n = len(x_ranks)
     x, y = (2 * x_ranks).astype(np.int64), (2 * y_ranks).astype(np.int64)
     by_x, by_y = x * (2 * n + 1) + y, y * (2 * n + 1) + x  # ties in one ordered by the other
     below = _below_in_both(np.lexsort((np.arange(n), -y, x)), np.lexsort((-np.arange(n), -x, y)))
     # Of the four quarters around a pair one is counted; the others, and the ties on their
     # borders, follow from the ranks.
-    agree = 4 * below + 2 * (average_ranks(by_x) + average_ranks(by_y)) - 4 * (x_ranks + y_ranks)
-    return agree + _sizes(x) + _sizes(y) - _sizes(by_x) + n + 2
+    both, turned = Order(by_x), Order(by_y)
+    agree = 4 * below + 2 * (both.ranks + turned.ranks) - 4 * (x_ranks + y_ranks)
+    return agree + x_order.sizes + y_order.sizes - both.sizes + n + 2
 
 
 def _below_in_both(x_order, y_order):

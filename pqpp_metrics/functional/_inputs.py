@@ -239,10 +239,10 @@ def require_draws(seed: Any, **draws: Any) -> tuple[int, int]:
 
 
 def require_size(height: object, width: object) -> tuple[int, int]:
-    """Return a map's height and width, or raise unless it has from 1 to 2**31 pixels."""
+    """Return a map's height and width, or raise unless it has from 1 to 2**26 pixels."""
     height, width = require_int("height", height), require_int("width", width)
-    if height * width > 2**31:
-        raise MetricInputError("`height` x `width` is beyond the 2**31 pixels that fit")
+    if height * width > 2**26:
+        raise MetricInputError("`height` x `width` is beyond 2**26 pixels; give a smaller map")
     return height, width
 
 

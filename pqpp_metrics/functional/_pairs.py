@@ -10,18 +10,21 @@ from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import alike_floats, require_between, wrong_shape
 
 
-def paired_values(predictions: Values, references: Values, **others: Any) -> list[Floats]:
-    """Check predicted, true and other values; return float64 arrays (n,), n at least 2."""
+def paired_values(
+    predictions: Values, references: Values, least: int = 2, **others: Any
+) -> list[Floats]:
+    """Check predicted, true and other values; return float64 arrays (n,), n at least `least`."""
     values = alike_floats(1, predictions=predictions, references=references, **others)
-    if len(values[0]) < 2:
-        raise wrong_shape("predictions", values[0], "a correlation needs at least 2 pairs")
+    if len(values[0]) < least:
+        raise wrong_shape("predictions", values[0], f"a correlation needs at least {least} pairs")
     return values
 
 
-def ranked_pairs(predictions: Values, references: Values, tie_tolerance: float) -> list[Floats]:
-    """The average ranks of predicted and true values, checked as in `paired_values`."""
+def ordered_pairs(predictions: Values, references: Values, tie_tolerance: float) -> list["Order"]:
+    """The order of predicted and of true values, checked as in `paired_values`."""
     tolerance = require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
-    return [average_ranks(side, tolerance) for side in paired_values(predictions, references)]
+    pairs = paired_values(predictions, references)
+    return [Order(merge_ties(side, tolerance)) for side in pairs]
 
 
 def is_constant(values: NDArray[Any]) -> bool:
@@ -38,25 +41,27 @@ def pearson_correlation(x: Floats, y: Floats) -> float:
 
 
 def unit_deviations(values: Floats) -> Floats:
-    """Deviations from the mean, as a vector of length 1."""
+    """Deviations from the mean along the last axis, as vectors of length 1; of a constant 0."""
     # Powers of two rescale exactly, so no sum or square can overflow or vanish.
     values = _to_unit_range(values)
-    deviations = _to_unit_range(values - values.mean())
+    deviations = _to_unit_range(values - values.mean(axis=-1, keepdims=True))
     # Values that differ in their last digits only: the first mean was rounded to one of them.
-    deviations = deviations - deviations.mean()
-    return deviations / np.sqrt((deviations * deviations).sum())
+    deviations = deviations - deviations.mean(axis=-1, keepdims=True)
+    length = np.sqrt((deviations * deviations).sum(axis=-1, keepdims=True))
+    return deviations / np.where(length > 0, length, 1.0)
 
 
 def scaled_deviations(values: Floats) -> Floats:
-    """Deviations from the median over their mean size: few extreme values move neither much."""
+    """Deviations from the median over their mean size, which few extreme values move little."""
     values = _to_unit_range(values)
-    deviations = _to_unit_range(values - np.median(values))
-    return deviations / np.abs(deviations).mean()
+    deviations = _to_unit_range(values - np.median(values, axis=-1, keepdims=True))
+    size = np.abs(deviations).mean(axis=-1, keepdims=True)
+    return deviations / np.where(size > 0, size, 1.0)
 
 
 def _to_unit_range(values):
-    """Scale by a power of two so that the largest absolute value lies in [0.5, 1)."""
-    return np.ldexp(values, -np.frexp(np.abs(values).max())[1])
+    """Scale by a power of two so that the largest absolute value of a row lies in [0.5, 1)."""
+    return np.ldexp(values, -np.frexp(np.abs(values).max(axis=-1, keepdims=True))[1])
 
 
 # Float noise is no order: differences up to this share of the values' range are ties.
@@ -86,6 +91,33 @@ def merge_ties(values: Floats | Integers, tie_tolerance: float) -> Floats | Inte
 
 def average_ranks(values: Floats | Integers, tie_tolerance: float = 0.0) -> Floats:
     """Ranks from 1, ties (see `merge_ties`) sharing the mean of theirs, as float64 (n,)."""
-    merged = merge_ties(values, tie_tolerance)
-    _, group, counts = np.unique(merged, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[group]
+    return Order(merge_ties(values, tie_tolerance)).ranks
+
+
+class Order:
+    """The order of values along the last axis, (..., n), from which influences on ranks follow."""
+
+    def __init__(self, values: Floats | Integers) -> None:
+        """Order the values; equal ones are ties."""
+        n = values.shape[-1]
+        self._order = np.argsort(values, axis=-1, kind="stable")
+        ordered = np.take_along_axis(values, self._order, axis=-1)
+        place = np.broadcast_to(np.arange(n), values.shape)
+        is_new = np.ones(values.shape, bool)
+        is_new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+        start = np.maximum.accumulate(np.where(is_new, place, 0), axis=-1)
+        is_last = np.concatenate([is_new[..., 1:], np.ones_like(is_new[..., :1])], axis=-1)
+        end = np.where(is_last, place + 1, n)[..., ::-1]
+        end = np.minimum.accumulate(end, axis=-1)[..., ::-1]
+        self._start, self._end = np.empty_like(self._order), np.empty_like(self._order)
+        np.put_along_axis(self._start, self._order, start, axis=-1)
+        np.put_along_axis(self._end, self._order, end, axis=-1)
+        self.ranks = (self._start + self._end + 1) / 2
+        self.sizes = self._end - self._start  # how many have the value that each has
+
+    def sums_above(self, weights: Floats) -> Floats:
+        """Sum of the weights of all with a higher value, and of half of those with the same."""
+        sums = np.cumsum(np.take_along_axis(weights, self._order, axis=-1), axis=-1)
+        sums = np.concatenate([np.zeros_like(sums[..., :1]), sums], axis=-1)
+        own = [np.take_along_axis(sums, end, axis=-1) for end in (self._start, self._end)]
+        return sums[..., -1:] - (own[0] + own[1]) / 2

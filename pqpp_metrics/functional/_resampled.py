@@ -19,43 +19,6 @@ _DRAWN_AT_ONCE = 4_000_000
 _COUNTED_AT_ONCE = 32
 
 
-def bootstrap_intervals(table: Floats, confidence: float, resamples: int, seed: int) -> Floats:
-    """BCa intervals of the means of columns, drawing rows with replacement.
-
-    Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 14. All columns are
-    measured on the same draws. The order of the rows, which are queries, does not matter.
-
-    Returns:
-        float64 array (columns, 2); NaN with fewer than 2 rows.
-    """
-    from scipy.special import ndtr, ndtri
-
-    n, columns = table.shape
-    if n < 2:
-        return np.full((columns, 2), math.nan)
-    table = np.sort(table, axis=0)
-    means = np.concatenate([draws @ table / n for draws in draws_of_queries(n, resamples, seed)])
-    intervals = np.empty((columns, 2))
-    ends = ndtri(np.array([1 - confidence, 1 + confidence]) / 2)
-    for column, values in enumerate(table.T):
-        mean = values.mean()
-        deviations = values - mean
-        spread = np.abs(deviations).max()
-        if spread <= 1e-14 * abs(mean) or spread == 0:
-            intervals[column] = mean
-            continue
-        deviations /= spread
-        acceleration = (deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5)
-        below = (means[:, column] < mean - 1e-12 * spread).mean()
-        above = (means[:, column] > mean + 1e-12 * spread).mean()
-        # All draws on one side of the mean tell no more than that there were so many draws.
-        bias = ndtri(np.clip((below + 1 - above) / 2, 0.5 / resamples, 1 - 0.5 / resamples))
-        shifted = bias + ends
-        shares = ndtr(bias + shifted / np.maximum(1 - acceleration * shifted, 1e-9))
-        intervals[column] = np.quantile(means[:, column], shares)
-    return intervals
-
-
 def draws_of_queries(
     n: int, resamples: int, seed: int, at_once: int = _DRAWN_AT_ONCE
 ) -> Iterator[NDArray[np.float32]]:
@@ -85,25 +48,49 @@ def bootstrap_p_value(drawn: Floats) -> float:
     return min(1.0, 2 * float(lesser + 1) / (len(drawn) + 1))
 
 
-def sign_flip_p_values(differences: Floats, permutations: int, seed: int) -> Floats:
-    """Two-sided p-values that paired differences have mean 0: whose value it was is shuffled.
+def sign_flips(
+    differences: Floats, permutations: int, confidence: float, seed: int
+) -> tuple[Floats, Floats]:
+    """Tests that paired differences have mean 0: whose value it was is shuffled.
 
-    Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3. The data
-    itself counts as one, so that p is never 0. All columns share the draws; the order of the rows
-    does not matter. `differences` are (queries, columns).
+    Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3. A flip
+    leaves the sum of squares as it is, so the mean and Student's t are in one order: the test is of
+    both. The data itself counts as one, so that p is never 0. All columns share the draws; the
+    order of the rows does not matter.
+
+    Args:
+        differences: float64 (queries, columns).
+        permutations: How many flips to draw.
+        confidence: Level of the intervals.
+        seed: Of the flips.
+
+    Returns:
+        Two-sided p-values, (columns,), and half the lengths of the intervals of the means by the
+        flips' t; NaN for a single query, infinite where so few queries set no bound.
     """
+    n, columns = differences.shape
     differences = np.sort(differences, axis=0)
     sums = np.abs(differences.sum(axis=0))
-    # A swap that gives the same difference must count, whatever its last digit.
-    least = sums * (1 - 1e-12) - 1e-15 * np.abs(differences).sum(axis=0)
-    generator = np.random.default_rng(seed)
-    reached = np.ones(differences.shape[1])
-    step = max(1, _DRAWN_AT_ONCE // len(differences))
+    generator, after = np.random.default_rng(seed), [sums[None]]
+    step = max(1, _DRAWN_AT_ONCE // n)
     for start in range(0, permutations, step):
         rows = min(step, permutations - start)
-        signs = 2.0 * generator.integers(0, 2, (rows, len(differences)), dtype=np.int8) - 1.0
-        reached += (np.abs(signs @ differences) >= least).sum(axis=0)
-    return reached / (permutations + 1)
+        signs = 2.0 * generator.integers(0, 2, (rows, n), dtype=np.int8) - 1.0
+        after.append(np.abs(signs @ differences))
+    flipped = np.concatenate(after)
+    # A swap that gives the same difference must count, whatever its last digit.
+    least = sums * (1 - 1e-12) - 1e-15 * np.abs(differences).sum(axis=0)
+    p_values = (flipped >= least).sum(axis=0) / (permutations + 1)
+    if n < 2:
+        return p_values, np.full(columns, math.nan)
+    critical = np.quantile(flipped, confidence, axis=0, method="higher") / n
+    largest = np.abs(differences).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)
+    square, critical = ((differences / unit) ** 2).mean(axis=0), critical / unit
+    own = square - (differences / unit).mean(axis=0) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = unit * critical * np.sqrt(own / np.maximum(square - critical**2, 0.0))
+    return p_values, np.where(own <= 1e-14 * square, 0.0, half)
 
 
 # Sums within a block stay far below 2**24, beyond which single precision skips integers.
@@ -111,8 +98,9 @@ _BLOCK = 1024
 
 
 def signs(left: Floats, right: Floats) -> NDArray[np.float32]:
-    """Sign of every difference left[i] - right[j], as float32 (left, right)."""
-    return np.sign(left[:, None] - right[None, :]).astype(np.float32)
+    """Sign of every difference left[i] - right[j], as float32 (..., left, right)."""
+    left, right = left[..., :, None], right[..., None, :]
+    return ((left > right).view(np.int8) - (left < right).view(np.int8)).astype(np.float32)
 
 
 def pair_sums(

@@ -1,140 +1,176 @@
-"""The QPP measures of two predictors after random swaps of their predictions.
+"""The influences of queries on the QPP measures of two predictors, after random swaps.
 
-In each swap a query keeps its predictions (1) or exchanges them (0). Every function returns the
-difference of the measure between the two predictors after the swap, one value a swap.
+In each swap a query keeps its predictions (1) or exchanges them (0); a measure is a value and its
+influences on the scale of `_influence`. All arrays may have leading axes, one sample each.
 """
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
+from pqpp_metrics.functional import _influence
 from pqpp_metrics.functional._containers import Floats
-from pqpp_metrics.functional._pairs import average_ranks, scaled_deviations, unit_deviations
-from pqpp_metrics.functional._resampled import pair_sums, signs
+from pqpp_metrics.functional._pairs import Order, merge_ties, scaled_deviations
+from pqpp_metrics.functional._resampled import signs
+from pqpp_metrics.functional._studentised import (
+    LONG_TAILED,
+    Spread,
+    correlations_apart,
+    ends,
+    spread,
+    two_tails,
+)
 
-# Rows of a matrix of all pairs that are built at once.
-_ROWS = 512
+# Columns of a matrix of all pairs that are built at once.
+_COLUMNS = 512
+
+Measured = tuple[Floats, Floats]
+"""A measure's values (..., swaps) and the influences on them (..., swaps, n)."""
 
 
 def prepared(
-    statistic: str, x: Floats, other: Floats, tie_tolerance: float
+    statistic: str, x: Floats, other: Floats, tie_tolerance: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Two predictors' values on a scale that they share, for `statistic`.
+    """Two predictors' values (..., n) on a scale that they share, for `statistic`.
 
     Deviations from the median over their mean size, so that a swap mixes no units; of measures of
     ranks the ranks of all these together. Were each predictor ranked by itself, neighbours that two
     like predictors order differently would tie in half of the swaps, and the difference look too
-    large.
+    large. With a `tie_tolerance` values are of one sample, (n,).
     """
     if statistic == "rmse":
         return x, other
-    scores = np.concatenate([scaled_deviations(x), scaled_deviations(other)])
+    scores = np.concatenate([scaled_deviations(x), scaled_deviations(other)], axis=-1)
     if statistic != "pearson":
-        scores = average_ranks(scores, tie_tolerance)
-    return scores[: len(x)], scores[len(x) :]
+        scores = Order(merge_ties(scores, tie_tolerance)).ranks
+    n = x.shape[-1]
+    return scores[..., :n], scores[..., n:]
 
 
-def _pearson(swaps, a, b, y):
-    """Difference of Pearson's r after each swap.
+def draws_of_swaps(
+    n: int, permutations: int, seed: int, at_once: int
+) -> Iterator[NDArray[np.bool_]]:
+    """Which queries keep their predictions, (swaps, n); in the first swap, the data itself, all."""
+    generator = np.random.default_rng(seed)
+    step = max(1, at_once // n)
+    for start in range(0, permutations + 1, step):
+        swaps = generator.integers(0, 2, (min(step, permutations + 1 - start), n), dtype=np.int8)
+        if not start:
+            swaps[0] = 1
+        yield swaps.astype(bool)
 
-    `swaps` is float32 (swaps, n), 1 keeps, 0 exchanges the predictions `a` and `b` of a query; `y`
-    are the references.
+
+@dataclass(frozen=True)
+class Compared:
+    """Two predictors beside each other, in each of some samples.
+
+    `statistic` is a key of `QPP_MEASURES`, `values` are float64 (2, ...) on the scale of
+    `_influence`, `influences` (2, ..., n), and `spread` is that of the difference.
     """
-    n, keep, y = len(y), swaps.astype(np.float64), unit_deviations(y) * np.sqrt(len(y))
-    sums = keep @ np.stack([a, b, a * a, b * b, a * y, b * y], axis=1) / n
-    whole = np.array([v.sum() / n for v in (a, b, a * a, b * b, a * y, b * y)])
-    first = sums[:, 0::2] + whole[1::2] - sums[:, 1::2]
-    second = sums[:, 1::2] + whole[0::2] - sums[:, 0::2]
-    return _r(*first.T) - _r(*second.T)
+
+    statistic: str
+    values: Floats
+    influences: Floats
+    spread: Spread
+
+    @classmethod
+    def after_swaps(
+        cls, statistic: str, swaps: NDArray[np.bool_], a: Floats, b: Floats, y: Floats
+    ) -> "Compared":
+        """Compare after each swap; arguments as of `measured`."""
+        sides = measured(statistic, swaps, a, b, y)
+        values, influences = (np.stack(both) for both in zip(*sides, strict=True))
+        of_difference = spread(influences[0] - influences[1])
+        return cls(statistic, values, influences, of_difference)
+
+    def tails(self) -> Floats:
+        """How likely so large a difference is, (...,): 1 where it is unknown."""
+        difference = self.values[0] - self.values[1]
+        return np.nan_to_num(two_tails(difference, self.spread, self._weight), nan=1.0)
+
+    @property
+    def _weight(self) -> float:
+        """Ranks have no long tails, whose skewness a sample would not show."""
+        return LONG_TAILED if self.statistic in ("pearson", "rmse") else 0.0
+
+    def first(self) -> "Compared":
+        """The first of the samples by itself."""
+        influences = self.influences[:, 0]
+        of_difference = spread(influences[0] - influences[1])
+        return Compared(self.statistic, self.values[:, 0], influences, of_difference)
+
+    def interval(self, tail: float) -> tuple[float, float]:
+        """The differences in which the measures of a sample are no more extreme than `tail`."""
+        below, above = map(float, ends(tail, self.spread, self._weight))
+        if self.statistic not in ("smare", "rmse"):
+            return correlations_apart(self.values, self.influences, below, above)
+        difference = float(self.values[0] - self.values[1])
+        return difference - below, difference + above
 
 
-def _r(mean, square, product):
-    """Pearson's r with a standardised vector, from moments; 0 for a constant."""
-    variance = square - mean * mean
-    some = variance > 1e-14 * square
-    return np.where(some, product / np.sqrt(np.where(some, variance, 1.0)), 0.0)
+def measured(
+    statistic: str, swaps: NDArray[np.bool_], a: Floats, b: Floats, y: Floats
+) -> tuple[Measured, Measured]:
+    """Measure both predictors after each swap.
 
-
-def _spearman(swaps, a, b, y):
-    """Difference of Spearman's rho after each swap; arguments as of `_pearson`."""
-    from scipy.stats import rankdata
-
-    y, rhos = unit_deviations(average_ranks(y)), []
-    for values in _exchanged(swaps, a, b):
-        ranks = rankdata(values, axis=1) - (len(y) + 1) / 2
-        length = np.sqrt((ranks * ranks).sum(axis=1))
-        rhos.append(np.where(length > 0, ranks @ y / np.where(length > 0, length, 1.0), 0.0))
-    return rhos[0] - rhos[1]
-
-
-def _smare(swaps, a, b, y):
-    """Difference of sMARE after each swap; arguments as of `_pearson`."""
-    from scipy.stats import rankdata
-
-    y, sides = average_ranks(y), _exchanged(swaps, a, b)
-    first, second = (np.abs(rankdata(side, axis=1) - y).sum(axis=1) for side in sides)
-    return (first - second) / len(y) ** 2
-
-
-def _exchanged(swaps, a, b):
-    """The predictions of both predictors after each swap, float64 (swaps, n) each."""
-    keep = swaps.astype(bool)
-    return np.where(keep, a, b), np.where(keep, b, a)
-
-
-def _rmse(swaps, a, b, y):
-    """Difference of RMSE after each swap; arguments as of `_pearson`."""
-    largest = max(np.abs(a - y).max(), np.abs(b - y).max()) or 1.0
-    first, second = ((a - y) / largest) ** 2, ((b - y) / largest) ** 2
-    kept, n = swaps.astype(np.float64) @ (first - second), len(y)
-    after = np.maximum(kept + second.sum(), 0.0), np.maximum(first.sum() - kept, 0.0)
-    return largest * (np.sqrt(after[0] / n) - np.sqrt(after[1] / n))
-
-
-def _kendall(swaps, a, b, y):
-    """Difference of Kendall's tau-b after each swap; arguments as of `_pearson`.
-
-    The sign of a pair depends on which of both queries were swapped. Summed over all pairs that
-    is one quadratic form of the swaps, the same for both predictors, plus a linear one.
+    Args:
+        statistic: A key of `QPP_MEASURES`.
+        swaps: (..., swaps, n).
+        a: The first predictor's predictions as `prepared`, (..., n).
+        b: The second's.
+        y: References, (..., n).
     """
-    agree = _sums_after_swaps(swaps, a, b, lambda d, i, j: d * signs(y[i], y[j]))
-    differ = _sums_after_swaps(swaps, a, b, _pairs_that_differ)
-    _, repeats = np.unique(y, return_counts=True)
-    y_pairs = len(y) ** 2 - float((repeats.astype(np.float64) ** 2).sum())
-    taus = [
-        np.where(pairs > 0, total / np.sqrt(np.where(pairs > 0, pairs, 1.0) * y_pairs), 0.0)
-        for total, pairs in zip(agree, differ, strict=True)
-    ]
-    return taus[0] - taus[1]
+    own, others, y = a[..., None, :], b[..., None, :], y[..., None, :]
+    sides = np.where(swaps, own, others), np.where(swaps, others, own)
+    if statistic == "rmse":
+        return _of_both(lambda side: _influence.of_rmse(side - y), sides)
+    if statistic == "pearson":
+        return _of_both(lambda side: _influence.of_pearson(side, y), sides)
+    # Twice an average rank is a whole number: as a short one it is sorted fast.
+    short: type[np.signedinteger] = np.int16 if 4 * y.shape[-1] < 2**15 else np.int32
+    orders = [Order((2 * side).astype(short)) for side in sides]
+    truth = Order(y)
+    if statistic == "kendall":
+        agree = _agreements(swaps, a, b, y[..., 0, :])
+        first, second = (
+            _influence.of_kendall(*both, truth) for both in zip(agree, orders, strict=True)
+        )
+        return first, second
+    function = {"spearman": _influence.of_spearman, "smare": _influence.of_smare}[statistic]
+    return _of_both(lambda order: function(order, truth), orders)
 
 
-def _pairs_that_differ(sign, i, j):
-    """1 for a pair of different queries with different predictions, else 0."""
-    differ = np.abs(sign)
-    # A query makes no pair with itself, though its two predictions may differ.
-    differ[np.arange(i.start, i.stop)[:, None] == np.arange(j.start, j.stop)] = 0
-    return differ
-
-
-def _sums_after_swaps(swaps, a, b, of_pairs):
-    """Sum over all pairs of a function of their signs, for each predictor after each swap."""
-    n = len(a)
-
-    def block(left, right, i, j):
-        return of_pairs(signs(left[i], right[j]), i, j)
-
-    def quadratic(i, j):
-        same, mixed = ((a, a), (b, b)), ((a, b), (b, a))
-        return sum(block(*two, i, j) for two in same) - sum(block(*two, i, j) for two in mixed)
-
-    def row_sums(left, right):
-        rows = (slice(i, min(i + _ROWS, n)) for i in range(0, n, _ROWS))
-        parts = [block(left, right, i, slice(0, n)).sum(axis=1, dtype=np.float64) for i in rows]
-        return np.concatenate(parts)
-
-    pairs, keep = pair_sums(swaps, quadratic), swaps.astype(np.float64)
-    a_a, b_b = row_sums(a, a), row_sums(b, b)
-    first = pairs + 2 * (keep @ (row_sums(a, b) - b_b)) + b_b.sum()
-    second = pairs + 2 * (keep @ (row_sums(b, a) - a_a)) + a_a.sum()
+def _of_both(function: Callable[..., Measured], sides: list | tuple) -> tuple[Measured, Measured]:
+    first, second = (function(side) for side in sides)
     return first, second
 
 
-OF_SWAPS = dict(kendall=_kendall, pearson=_pearson, spearman=_spearman, smare=_smare, rmse=_rmse)
+def _agreements(swaps, a, b, y):
+    """The `order_agreements` of both predictors with y after each swap, (..., swaps, n) each.
+
+    What a query's prediction is compared with depends on the swaps of all others: one product of
+    matrices for those that keep theirs, and one for those that exchange them. Sums of signs stay
+    far below 2**24, up to which single precision holds each integer.
+    """
+    keep, n = swaps.astype(np.float32), y.shape[-1]
+    totals = np.zeros((2, 2, *keep.shape), np.float32)
+    for start in range(0, n, _COLUMNS):
+        part = slice(start, start + _COLUMNS)
+        order = signs(y, y[..., part])
+        for own, values in enumerate((a, b)):
+            # Of the first predictor: the others' own prediction where kept, else the other one.
+            beside, beside_other = (signs(side, values[..., part]) * order for side in (a, b))
+            sums = keep @ (beside - beside_other)
+            totals[0, own][..., part] = sums + beside_other.sum(axis=-2, keepdims=True)
+            totals[1, own][..., part] = beside.sum(axis=-2, keepdims=True) - sums
+    first = np.where(swaps, totals[0, 0], totals[0, 1])
+    second = np.where(swaps, totals[1, 1], totals[1, 0])
+    return first.astype(np.float64), second.astype(np.float64)
+
+
+def share_as_small(tails: Floats) -> float:
+    """The p-value of the first of some tails by all of them: those as small count by half."""
+    same = np.abs(tails - tails[0]) <= 1e-9 * tails[0]
+    return (float((tails[~same] < tails[0]).sum()) + float(same.sum()) / 2) / len(tails)

@@ -82,7 +82,13 @@ def pearson_qpp(
     r = _pairs.pearson_correlation(x, y)
     tested = {"pearson_qpp": r, "p_value": student_t_p_value(r, len(x))}
     return tested | _interval(
-        r, len(x), confidence, interval, lambda: _influence.of_pearson(x, y), variance=1.0, lost=3
+        r,
+        len(x),
+        confidence,
+        interval,
+        lambda: _influence.of_pearson(x, y)[1],
+        variance=1.0,
+        lost=3,
     )
 
 
@@ -136,11 +142,17 @@ def spearman_qpp(
         >>> round(result["spearman_qpp"], 3), round(result["p_value"], 3), result["n"]
         (0.9, 0.037, 5)
     """
-    x, y = _pairs.ranked_pairs(predictions, references, tie_tolerance)
-    r = _pairs.pearson_correlation(x, y)
-    tested = {"spearman_qpp": r, "p_value": student_t_p_value(r, len(x))}
+    x, y = _pairs.ordered_pairs(predictions, references, tie_tolerance)
+    r = _pairs.pearson_correlation(x.ranks, y.ranks)
+    tested = {"spearman_qpp": r, "p_value": student_t_p_value(r, len(x.ranks))}
     return tested | _interval(
-        r, len(x), confidence, interval, lambda: _influence.of_spearman(x, y), variance=1.06, lost=3
+        r,
+        len(x.ranks),
+        confidence,
+        interval,
+        lambda: _influence.of_spearman(x, y)[1],
+        variance=1.06,
+        lost=3,
     )
 
 
@@ -174,13 +186,19 @@ def kendall_qpp(
         >>> round(result["kendall_qpp"], 3), round(result["p_value"], 3), result["n"]
         (0.8, 0.083, 5)
     """
-    x, y = _pairs.ranked_pairs(predictions, references, tie_tolerance)
+    x, y = _pairs.ordered_pairs(predictions, references, tie_tolerance)
     tau = p = math.nan
-    if not _pairs.is_constant(x) and not _pairs.is_constant(y):
+    if not _pairs.is_constant(x.ranks) and not _pairs.is_constant(y.ranks):
         agree = _influence.order_agreements(x, y)
-        tau, p = _tau_and_p_value(agree, x, y)
+        tau, p = _tau_and_p_value(agree, x.ranks, y.ranks)
     return {"kendall_qpp": tau, "p_value": p} | _interval(
-        tau, len(x), confidence, interval, lambda: _influence.of_kendall(agree, x, y), 0.437, lost=4
+        tau,
+        len(x.ranks),
+        confidence,
+        interval,
+        lambda: _influence.of_kendall(agree, x, y)[1],
+        variance=0.437,
+        lost=4,
     )
 
 

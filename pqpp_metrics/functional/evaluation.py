@@ -13,7 +13,8 @@ from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._measures import measured, parsed_measures
 from pqpp_metrics.functional._rankings.inputs import Rules
-from pqpp_metrics.functional._resampled import bootstrap_intervals, sign_flip_p_values
+from pqpp_metrics.functional._resampled import sign_flips
+from pqpp_metrics.functional._studentised import mean_interval, spread, warning_of
 from pqpp_metrics.functional.significance import holm
 
 # Values up to this can be summed over any number of queries.
@@ -63,22 +64,23 @@ def evaluate_rankings(
 
 
 def mean_intervals(
-    values: Mapping[str, Values], confidence: float = 0.95, resamples: int = 2_000, seed: int = 0
+    values: Mapping[str, Values], confidence: float = 0.95
 ) -> dict[str, dict[str, float]]:
-    """Means over queries with intervals: queries are drawn with replacement.
+    """Means over queries with intervals.
 
-    BCa, by which skewed values like reciprocal ranks are allowed for: Efron and Tibshirani, "An
-    Introduction to the Bootstrap", 1993, chapter 14. The same seed gives the same intervals, in
-    whatever order the queries come.
+    Of hits and misses, values that are all 0 or 1, the interval is Wilson's (Journal of the
+    American Statistical Association 22, 1927). Else it is Student's t interval of the values
+    without their skewness, by the transformation of Hall (Journal of the Royal Statistical Society
+    B 54, 1992), with the degrees of freedom of their spread. It assumes independent queries and no
+    distribution. benchmarks/calibration.md has how often it covers the mean, beside other ways.
 
     Args:
         values: Measure to values, (queries,), as `evaluate_rankings` returns them.
         confidence: Level of the intervals, between 0 and 1.
-        resamples: How many to draw.
-        seed: An integer of at least 0.
 
     Returns:
-        dict of measure to dict: "mean", "ci_low", "ci_high" (NaN for a single query), "n".
+        dict of measure to dict: "mean", "ci_low", "ci_high" (NaN for a single query), "n". Where
+        all values lie in [0, 1], as those of all measures here do, so does the interval.
 
     Example:
         >>> found = mean_intervals({"rr": [1.0, 0.5, 0.5, 1.0, 0.25, 1.0]})["rr"]
@@ -87,12 +89,17 @@ def mean_intervals(
     """
     names, table = _table("values", values)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
-    resamples, seed = _inputs.require_draws(seed, resamples=resamples)
-    ends = bootstrap_intervals(table, confidence, resamples, seed).tolist()
     return {
-        name: {"mean": float(column.mean()), "ci_low": low, "ci_high": high, "n": len(column)}
-        for name, column, (low, high) in zip(names, table.T, ends, strict=True)
+        name: _with_interval(column, confidence)
+        for name, column in zip(names, table.T, strict=True)
     }
+
+
+def _with_interval(values, confidence):
+    low, high = mean_interval(np.sort(values), confidence)
+    if values.min() >= 0 and values.max() <= 1:
+        low, high = max(low, 0.0), min(high, 1.0)
+    return {"mean": float(values.mean()), "ci_low": low, "ci_high": high, "n": len(values)}
 
 
 def _table(name, values):
@@ -112,25 +119,31 @@ def compare_means(
     runs: Mapping[str, Mapping[str, Values]],
     permutations: int = 10_000,
     alpha: float = 0.05,
+    confidence: float = 0.95,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
     """Whether runs differ in their means over the same queries: all pairs, in every measure.
 
-    A permutation test of the paired differences: were two runs equally good, swapping their values
-    of a query would change nothing (Good, "Permutation, Parametric and Bootstrap Tests of
-    Hypotheses", 2005, chapter 3). Holm's correction is over all tests of the table.
+    A permutation test of the paired differences: were two runs alike, swapping their values of a
+    query would change nothing (Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses",
+    2005, chapter 3). For runs of the same mean that are not alike it holds for many queries, as
+    Student's t does. Holm's correction is over all tests of the table.
 
     Args:
         runs: Run to what `evaluate_rankings` returned for it: the same measures and queries in the
             same order.
         permutations: How many swaps to draw.
         alpha: Level of the rejections, between 0 and 1.
+        confidence: Level of the intervals, between 0 and 1.
         seed: An integer of at least 0.
 
     Returns:
         list of dicts, a pair of runs and a measure each: "measure", "run", "other_run",
-        "difference" of the means (first minus second), "p_value" (two-sided, never 0; 1 where the
-        runs are equal), "adjusted" by `holm`, "rejected", "n".
+        "difference" of the means (first minus second), "ci_low", "ci_high", its interval by the
+        same swaps (NaN for a single query, infinite where so few set no bound), "p_value"
+        (two-sided, never 0; 1 where the runs are equal), "adjusted" by `holm`, "rejected", "n",
+        "largest_share", the largest share of one query in the variance of the difference, and
+        "warning", what speaks against the p-value, "" for nothing.
 
     Raises:
         MetricInputError: fewer than two runs, or of other measures or queries.
@@ -142,6 +155,7 @@ def compare_means(
         (0.467, True)
     """
     permutations, seed = _inputs.require_draws(seed, permutations=permutations)
+    confidence = _inputs.require_between("confidence", confidence, 0, 1)
     if not isinstance(runs, Mapping) or len(runs) < 2:
         raise MetricInputError("`runs` must hold two runs or more, each with its values")
     tables = {name: _table(str(name), values) for name, values in runs.items()}
@@ -149,17 +163,24 @@ def compare_means(
     if any(names != measures or len(table) != len(first) for names, table in others):
         raise MetricInputError("`runs` differ in measures or number of queries; give the same")
     pairs = list(itertools.combinations(tables, 2))
-    differences = [tables[run][1] - tables[other][1] for run, other in pairs]
-    p_values = sign_flip_p_values(np.concatenate(differences, axis=1), permutations, seed)
-    corrected = holm(p_values, alpha)
+    differences = np.concatenate(
+        [tables[run][1] - tables[other][1] for run, other in pairs], axis=1
+    )
+    p_values, halves = sign_flips(differences, permutations, confidence, seed)
+    corrected, means = holm(p_values, alpha), differences.mean(axis=0)
+    shares = spread(differences.T).largest_share if len(first) > 1 else np.full(len(means), np.nan)
     columns = {
-        "difference": np.concatenate([part.mean(axis=0) for part in differences]),
+        "difference": means,
+        "ci_low": means - halves,
+        "ci_high": means + halves,
         "p_value": p_values,
+        "adjusted": corrected["adjusted"],
+        "rejected": corrected["rejected"],
+        "largest_share": shares,
     }
-    columns |= {name: corrected[name] for name in ("adjusted", "rejected")}
     return [
         {"measure": measure, "run": run, "other_run": other}
         | {name: column[row].item() for name, column in columns.items()}
-        | {"n": len(first)}
+        | {"n": len(first), "warning": warning_of(shares[row].item())}
         for row, ((run, other), measure) in enumerate(itertools.product(pairs, measures))
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from pqpp_metrics.functional import _categories, _inputs
 from pqpp_metrics.functional._containers import Integers, Values
+from pqpp_metrics.functional._studentised import rate_interval
 
 _FIGURES = ("match_rate", "ci_low", "ci_high", "n")
 
@@ -89,11 +89,5 @@ def _names(names, number):
 
 def _rate(hits, n, confidence):
     """A share with Wilson's score interval."""
-    from scipy.special import ndtri
-
-    z2 = float(ndtri((1 + confidence) / 2)) ** 2
-    share = float(hits) / n
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    reach = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    low, high = max(0.0, middle - reach), min(1.0, middle + reach)
-    return dict(zip(_FIGURES, (share, low, high, n), strict=True))
+    ends = rate_interval(float(hits), n, confidence)
+    return dict(zip(_FIGURES, (float(hits) / n, *ends, n), strict=True))

@@ -14,13 +14,16 @@ import numpy as np
 
 from pqpp_metrics.functional import _pairs, correlation
 from pqpp_metrics.functional._containers import Floats, Values
-from pqpp_metrics.functional._influence import LEAST_PAIRS, checked_confidence, of_smare, reach
+from pqpp_metrics.functional._influence import (
+    LEAST_PAIRS,
+    checked_confidence,
+    of_rmse,
+    of_smare,
+)
 from pqpp_metrics.functional._inputs import alike_floats, as_list, require_choice
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
-
-# Intervals of the RMSE are symmetric on the scale of its power -3/2. With a few large errors those
-# of the RMSE or its logarithm end too low too often; benchmarks/calibration.md has the figures.
-_POWER = -1.5
+from pqpp_metrics.functional._studentised import LONG_TAILED, reach
+from pqpp_metrics.functional._studentised import interval as interval_of
 
 
 def smare(
@@ -58,7 +61,8 @@ def smare(
         (0.125, 0.15)
     """
     confidence = checked_confidence(confidence, interval)
-    x, y = _pairs.ranked_pairs(predictions, references, tie_tolerance)
+    orders = _pairs.ordered_pairs(predictions, references, tie_tolerance)
+    x, y = (order.ranks for order in orders)
     n = len(x)
     scores = np.abs(x - y) / n
     if _pairs.is_constant(x) or _pairs.is_constant(y):
@@ -67,7 +71,7 @@ def smare(
     if interval == "classic":
         low, high = _mean_interval(scores, confidence)
     else:
-        half = reach(of_smare(x, y), confidence) if n >= LEAST_PAIRS else math.nan
+        half = reach(of_smare(*orders)[1], confidence) if n >= LEAST_PAIRS else math.nan
         low, high = value - half, value + half
     mean, variance = _over_all_pairings(x, y)
     z = (value * n * n - mean) / math.sqrt(variance) if variance > 0 else math.nan
@@ -120,13 +124,13 @@ def rmse_qpp(
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default; a pair's influence is what leaving it out changes) or
-            "classic".
+        interval: "influence" (default) or "classic". A pair's influence is what leaving it out
+            changes. Their skewness is allowed for as in `mean_intervals`, 2.5 times, because a
+            sample shows too little of long tails; benchmarks/calibration.md has the coverage.
 
     Returns:
         dict with "rmse_qpp", at least 0, "p_value" (NaN for a constant input), "ci_low",
-        "ci_high", "n". "ci_high" is infinite where so few errors make up the RMSE that the
-        pairs set it no bound. With fewer than 4 pairs the interval is NaN.
+        "ci_high", "n". With fewer than 4 pairs the interval is NaN, and of one pair p is.
 
     Example:
         >>> result = rmse_qpp([1.0, 2.0, 3.0], [1.0, 2.0, 5.0])
@@ -134,35 +138,26 @@ def rmse_qpp(
         (1.1547, 3)
     """
     confidence = checked_confidence(confidence, interval)
-    x, y = _pairs.paired_values(predictions, references)
-    # Scaled by the largest error, so that no square overflows.
-    errors = np.abs(x - y)
-    largest = float(errors.max()) or 1.0
-    squares = (errors / largest) ** 2
-    mean = float(squares.mean())
+    x, y = _pairs.paired_values(predictions, references, least=1)
+    if len(x) == 1:
+        undefined = {"p_value": math.nan, "ci_low": math.nan, "ci_high": math.nan}
+        return {"rmse_qpp": abs(float(x[0] - y[0]))} | undefined | {"n": 1}
+    value, influences = of_rmse(x - y)
+    low = high = math.nan
     if interval == "classic":
-        low, high = _mean_interval(squares, confidence)
-        low, high = math.sqrt(max(low, 0.0)), math.sqrt(high)
-    else:
-        low, high = _rmse_interval(squares, mean, confidence)
-    value, low, high = largest * math.sqrt(mean), largest * low, largest * high
+        low, high = _classic_interval(x - y, confidence)
+    elif len(x) >= LEAST_PAIRS:
+        low, high = interval_of(float(value), influences, confidence, LONG_TAILED)
     p = correlation.student_t_p_value(_pairs.pearson_correlation(x, y), len(x))
-    return {"rmse_qpp": value, "p_value": p, "ci_low": low, "ci_high": high, "n": len(x)}
+    tested = {"rmse_qpp": float(value), "p_value": p}
+    return tested | {"ci_low": float(np.maximum(low, 0.0)), "ci_high": high, "n": len(x)}
 
 
-def _rmse_interval(squares, mean, confidence):
-    """Interval of a root mean square, by leaving each pair out."""
-    n = len(squares)
-    if n < LEAST_PAIRS:
-        return math.nan, math.nan
-    if mean == 0:
-        return 0.0, 0.0
-    with np.errstate(divide="ignore"):
-        left = np.maximum(n * mean - squares, 0.0) / (n - 1)
-        half = reach((1 - n) * left ** (_POWER / 2), confidence)
-    value = mean ** (_POWER / 2)
-    low, high = value + half, value - half
-    return low ** (1 / _POWER), high ** (1 / _POWER) if high > 0 else math.inf
+def _classic_interval(errors, confidence):
+    """The square root of Student's t interval of the mean squared error."""
+    largest = float(np.abs(errors).max()) or 1.0  # so that no square overflows
+    low, high = _mean_interval((errors / largest) ** 2, confidence)
+    return largest * math.sqrt(max(low, 0.0)), largest * math.sqrt(high)
 
 
 QPP_MEASURES: dict[str, Callable[..., dict[str, Any]]] = {

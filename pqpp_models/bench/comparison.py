@@ -33,8 +33,8 @@ def compare_with_baseline(
 ) -> list[Result]:
     """Test every cell of a table against the same cell of a baseline.
 
-    Both coefficients by a paired permutation test, which assumes no distribution; each family of
-    p-values is corrected by Holm over the whole table.
+    Both coefficients by `paired_permutation`, which needs no like errors; each family of p-values
+    is corrected by Holm over the whole table.
 
     Args:
         results: The table.

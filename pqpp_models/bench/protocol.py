@@ -1,8 +1,9 @@
 """The paper's evaluation protocol: predictors x targets on a split, by Pearson and Kendall.
 
 PQPP paper, section 3.3: the correlation of predicted and true performance over the prompts of a
-split, each tested against chance by Student's t. The paper's text lost what its marks stand for;
-here † is p < .01 and ‡ is p < .001.
+split. Pearson's r is tested against chance by Student's t, as in the paper; Kendall's tau-b by its
+own law, exact for few prompts, where Student's t tells far less. The paper's text lost what its
+marks stand for; here † is p < .01 and ‡ is p < .001.
 """
 
 import math
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_metrics.functional import qpp_report, student_t_p_value
+from pqpp_metrics.functional import qpp_report
 from pqpp_models.bench.experiments import Cell
 from pqpp_models.bench.held_out import fitted_among, unranked
 from pqpp_models.bench.split import Split
@@ -24,8 +25,8 @@ from pqpp_models.targets import stand_in
 
 MARKS = ((0.001, "‡"), (0.01, "†"))
 MARKS_NOTE = (
-    "† p < .01, ‡ p < .001, two-sided Student's t against no correlation, as in the paper; it "
-    "assumes normal values"
+    "† p < .01, ‡ p < .001, two-sided against no correlation: Pearson's r by Student's t, which "
+    "assumes normal values, Kendall's tau by its own law"
 )
 
 
@@ -50,7 +51,7 @@ class Result:
         pearson_ci_low: Lower bound of its 95 % confidence interval.
         pearson_ci_high: Upper bound.
         kendall: Kendall's tau-b, NaN where one side is constant.
-        kendall_p: Its p by Student's t, as the paper tests it (cautious for a rank correlation).
+        kendall_p: Its p as `kendall_qpp` has it, exact for few prompts.
         kendall_ci_low: Lower bound of its 95 % confidence interval.
         kendall_ci_high: Upper bound.
         generated: Whether the data are generated rather than judged by people.
@@ -247,8 +248,8 @@ def _result(
     figures: dict[str, Any] = {}
     for name in measures:
         found = report.get(f"{name}_qpp", {})
-        value = found.get(f"{name}_qpp", math.nan)
-        figures |= {name: value, f"{name}_p": student_t_p_value(value, n) if found else math.nan}
+        figures |= {name: found.get(f"{name}_qpp", math.nan)}
+        figures |= {f"{name}_p": found.get("p_value", math.nan)}
         for end in ("ci_low", "ci_high"):
             figures[f"{name}_{end}"] = found.get(end, math.nan)
     return Result(

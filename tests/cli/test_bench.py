@@ -59,9 +59,18 @@ def test_results_agree_with_scipy_and_leave_nulls_out():
     known = [i for i in range(50) if i % 5]
     tau = stats.kendalltau(one.values[known, 1], np.array(references["mean_rr"], float)[known])
     assert partial.n == 40 and partial.kendall == pytest.approx(tau.statistic, abs=1e-12)
-    # Kendall's p is by Student's t too, as the paper tests all its coefficients.
-    t = partial.kendall * np.sqrt(38 / (1 - partial.kendall**2))
-    assert partial.kendall_p == pytest.approx(2 * stats.t.sf(abs(t), 38), rel=1e-9)
+    assert partial.kendall_p == pytest.approx(tau.pvalue, rel=1e-9)
+
+
+def test_kendall_of_few_prompts_is_tested_by_counting_their_orders():
+    """Eight of 66 pairs out of order: Student's t says p = .0043, which would be one mark less."""
+    predicted = np.array([2.0, 0, 1, 5, 3, 4, 8, 6, 7, 11, 9, 10])
+    one = Predictions("few", ("mean_rr",), predicted[:, None])
+    (row,) = evaluate_predictions([one], {"mean_rr": list(range(12))}, SPLIT)
+    exact = stats.kendalltau(predicted, range(12), method="exact")
+    assert row.kendall == pytest.approx(exact.statistic) and exact.pvalue < 0.001
+    assert row.kendall_p == pytest.approx(exact.pvalue, rel=1e-9)
+    assert ".758‡" in format_results("table", [row])
 
 
 def test_constant_predictions_are_undefined_not_zero():

@@ -283,6 +283,36 @@ def test_columns_of_unequal_length_are_two_groups(tmp_path, compute):
     assert found["p_value"] == [pytest.approx(0.2)]  # 2 of the 10 ways to choose have U <= 1
 
 
+def table_of(text):
+    """The rows of printed tables, by their first cell."""
+    rows = [line.split() for line in text.splitlines() if line.strip("- ")]
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_the_table_shows_what_a_group_or_a_family_of_tests_has(tmp_path, pqpp):
+    (tmp_path / "x.csv").write_text("id,v\na,1\nb,2\nc,5\n")
+    (tmp_path / "y.csv").write_text("id,v\nd,3\ne,6\n")
+    done = pqpp("compute", "mann_whitney", "--input", "x=x.csv", "--input", "y=y.csv:v")
+    shown = table_of(done.stdout)
+    assert (shown["mann_whitney"], shown["p_value"], shown["n_x"]) == (["1"], ["0.2"], ["3"])
+    (tmp_path / "p.csv").write_text("p\n0.01\n0.04\n0.03\n")
+    done = pqpp("compute", "holm", "--input", "p_values=p.csv")
+    # The smallest of three is taken three times, the next twice; the last is no less than those.
+    assert [line.split() for line in done.stdout.splitlines()[-3:]] == [
+        ["0.03", "True"], ["0.06", "False"], ["0.06", "False"]
+    ]  # fmt: skip
+
+
+def test_the_table_tells_what_hangs_on_one_query(tmp_path, pqpp):
+    (tmp_path / "t.csv").write_text("a,b,y\n1,2,1\n2,1,2\n3,3,3\n4,5,4\n5,4,5\n60,1,70\n")
+    files = ("--predictions", "t.csv:a", "--references", "t.csv:y")
+    other = ("--input", "other_predictions=t.csv:b", "--option", "statistic=pearson")
+    done = pqpp("compute", "paired_permutation", *files, *other)
+    shown = table_of(done.stdout)
+    assert float(shown["largest_share"][0]) > 0.25
+    assert shown["warning"][:3] == ["one", "query", "carries"]
+
+
 def test_several_columns_are_one_list_a_row(tmp_path, compute, pqpp):
     """Three raters, worked by hand: P = (1 + 1/3) / 2, Pe = (4/6)^2 + (2/6)^2, kappa = .25."""
     (tmp_path / "r.csv").write_text("prompt,r1,r2,r3\na,yes,yes,yes\nb,yes,no,no\n")

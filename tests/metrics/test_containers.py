@@ -31,7 +31,7 @@ OTHERS = {
     "judged_at_k": ([[[0.5, 0.2], [0.1, 0.3]], [[1, None], [0, 1]]], {"k": 2}),
     "keep_best_annotators": ([VOTES, list("aabbba"), [0.5, 0.25, 0.75]], {"best": 2}),
     "majority_labels": ([[[0, 1], [1, 1], [0, 0]]], {}),
-    "mean_intervals": ([{"rr": RATES[0]}], {"resamples": 50}),
+    "mean_intervals": ([{"rr": RATES[0]}], {}),
     "points_heatmap": ([[[[0.0, 1.0]], [[2.0, 3.0], [0.0, 0.0]]]], {"height": 4, "width": 5}),
     "qpp_values": ([[[1, 4], [2, 3], [3, 5]], [[1, 1], [2, 2], [4, 3]]], {}),
     "routing_curve": (list(RATES[:1]) * 2 + [[1.0, 1.0, 0.5, 1.0]], {}),

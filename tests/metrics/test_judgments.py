@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import (
     conqa_relevance,
+    fixation_map,
     majority_labels,
     match_rate,
     points_heatmap,
@@ -29,6 +30,12 @@ def test_points_become_disks_of_a_twentieth_of_the_height():
             region |= (rows - row) ** 2 + (columns - column) ** 2 <= 3.0**2
         expected += region / 3
     np.testing.assert_allclose(points_heatmap(points, height, width), expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("of_points", [points_heatmap, fixation_map])
+def test_a_map_has_at_most_2_to_the_26_pixels(of_points):
+    with pytest.raises(MetricInputError, match=r"beyond 2\*\*26 pixels"):
+        of_points([], 2**13, 2**13 + 1)
 
 
 def test_consolidation_of_one_image():

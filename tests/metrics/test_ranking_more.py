@@ -1,6 +1,7 @@
 """ERR, RBP, bpref, infAP, interpolated precision, judged@k: over all orders, and by trec_eval."""
 
 import inspect
+import itertools
 
 import numpy as np
 import pytest
@@ -187,6 +188,43 @@ def test_queries_with_different_numbers_of_documents(name):
 def test_bad_options_are_refused(function, options, words):
     with pytest.raises(MetricInputError, match=words):
         function([[3, 2, 1]], [[0, 1, 2]], **options)
+
+
+def best_precisions(counts, needed, draws):
+    """The best precision of random orders within groups of equals: (documents, relevant) each."""
+    rng = np.random.default_rng(8)
+    for _ in range(draws):
+        order = [rng.permutation(np.arange(size) < relevant) for size, relevant in counts]
+        relevant = np.concatenate(order)
+        found = np.cumsum(relevant)
+        yield max(found[relevant] / (np.flatnonzero(relevant) + 1) * (found[relevant] >= needed))
+
+
+@pytest.mark.parametrize("counts", [[(500, 250)], [(3, 1), (400, 30), (20, 2)], [(3000, 4)]])
+def test_interpolated_precision_of_many_equals(counts):
+    """A classifier's run: it was hours. The mean of other orders lies within the noise of both."""
+    scores = np.repeat(-np.arange(len(counts)), [size for size, _ in counts])
+    relevance = np.concatenate([np.arange(size) < relevant for size, relevant in counts])
+    found = interpolated_precision([scores], [relevance], recall=0.1).item()
+    needed = np.floor(0.1 * relevance.sum() + 0.9)
+    expected = np.array(list(best_precisions(counts, needed, 1_000)))
+    error = expected.std() * np.sqrt(1 / 1_000 + 1 / 4_096)
+    assert found == pytest.approx(expected.mean(), abs=4 * error)
+    shuffled = np.random.default_rng(1).permutation(len(scores))
+    again = interpolated_precision([scores[shuffled]], [relevance[shuffled]], recall=0.1).item()
+    assert again == found
+
+
+def test_drawn_orders_are_near_the_exact_mean(monkeypatch):
+    """Six of 20 equals are relevant: exact by all 38,760 places of them, and drawn."""
+    found = interpolated_precision([[0] * 20], [[1] * 6 + [0] * 14], recall=0.3).item()
+    best = []
+    for places in itertools.combinations(range(1, 21), 6):
+        best.append(max(k / place for k, place in enumerate(places, 1) if k >= 2))
+    assert found == pytest.approx(np.mean(best), abs=1e-12)
+    monkeypatch.setattr("pqpp_metrics.functional.ranking._MOST_STATES", 1)
+    drawn = interpolated_precision([[0] * 20], [[1] * 6 + [0] * 14], recall=0.3).item()
+    assert drawn == pytest.approx(found, abs=5 * np.std(best) / 64)
 
 
 def test_a_huge_cut_off_is_none():

@@ -163,7 +163,7 @@ def split_half(
         if min(one.std(), other.std()) < 1e-12:
             return nothing
         correlations.append(float(np.corrcoef(one, other)[0, 1]))
-        influences += of_pearson(one, other) / splits
+        influences += of_pearson(one, other)[1] / splits
     correlation = float(np.mean(correlations))
     low, high = correlation_interval(correlation, influences, CONFIDENCE)
     of_half = float(np.mean(1 / (cells.number // 2)))

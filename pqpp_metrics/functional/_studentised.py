@@ -1,0 +1,188 @@
+"""How far a statistic may be from its population's, by its queries' influences on it.
+
+A statistic over the standard error of its influences is near Student's t, for whatever values:
+nothing has to be the same in two predictors but what is compared. Two things are allowed for. Few
+queries that move the statistic far more than all others tell little about their own spread, so the
+degrees of freedom are those of that spread. And skewed influences make the ratio skewed, which Hall
+takes out by a cubic that has an inverse. All functions work along the last axis.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_metrics.functional._containers import Floats
+
+# Of long tails a sample shows too little: by the skewness as it is, predictors with unlike errors
+# are told apart up to twice as often as with so many times it, and the RMSE's interval ends low.
+LONG_TAILED = 2.5
+# The cubic is flat where skewness and ratio are large and of opposite sign, as if no effect were
+# large enough; there it goes on as a line, whose slope is the square of this.
+_SLOPE = 0.5
+# More than this share of the variance by one query, and the result hangs on that query.
+LARGE_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a statistic with some influences spreads; each float64, one a sample (...,).
+
+    `error` is its standard error, infinite where an influence is unknown; `freedom` the degrees of
+    freedom of that error (Satterthwaite, "An Approximate Distribution of Estimates of Variance
+    Components", Biometrics Bulletin 2, 1946), at most n - 1; `skewness` that of the influences;
+    `largest_share` the share of the variance that one query carries.
+    """
+
+    error: Floats
+    freedom: Floats
+    skewness: Floats
+    largest_share: Floats
+    n: int
+
+
+def spread(influences: Floats) -> Spread:
+    """Return the spread of a statistic with these influences, float64 (..., n)."""
+    n = influences.shape[-1]
+    is_unknown = ~np.isfinite(influences)
+    deviations = np.where(is_unknown.any(axis=-1, keepdims=True), 0.0, influences)
+    deviations = deviations - deviations.mean(axis=-1, keepdims=True)
+    largest = np.abs(deviations).max(axis=-1)
+    deviations /= np.where(largest > 0, largest, 1.0)[..., None]
+    squares = deviations * deviations
+    variance = squares.mean(axis=-1)
+    some = np.where(variance > 0, variance, 1.0)
+    excess = np.maximum(np.einsum("...i,...i->...", squares, squares) / n / some**2 - 1, 1e-9)
+    skewness = np.einsum("...i,...i->...", squares, deviations) / n / some**1.5
+    error = np.where(is_unknown.any(axis=-1), math.inf, largest * np.sqrt(variance / (n - 1)))
+    share = squares.max(axis=-1) / (n * some)
+    return Spread(error, np.minimum(n - 1, 2 * n / excess), skewness, share, n)
+
+
+def two_tails(distance: Floats, of: Spread, weight: float) -> Floats:
+    """Return how likely a statistic is as far from its value as `distance`, or farther.
+
+    The transformed ratio of Hall, "On the Removal of Skewness by Transformation", Journal of the
+    Royal Statistical Society B 54, 1992, by Student's t. 1 where the spread is unknown.
+
+    Args:
+        distance: The statistic minus its value under the hypothesis.
+        of: Its spread.
+        weight: The skewness is taken so many times.
+    """
+    from scipy.special import stdtr
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.clip(np.where(distance == 0, 0.0, distance / of.error), -1e90, 1e90)
+    bend = _bend(of, weight)
+    cubic = t + bend * t * t + bend * bend * t**3 / 3
+    on_line = bend * t < _SLOPE - 1
+    some = np.where(on_line, bend, 1.0)
+    line = _SLOPE**2 * (t - (_SLOPE - 1) / some) + (_SLOPE**3 - 1) / (3 * some)
+    without_skewness = np.where(on_line, line, cubic) + bend / 2
+    return np.where(np.isfinite(of.error), 2 * stdtr(of.freedom, -np.abs(without_skewness)), 1.0)
+
+
+def _bend(of, weight):
+    """How far the cubic bends: t + bend t^2 + bend^2 t^3 / 3 + bend / 2."""
+    return weight * of.skewness / (3 * math.sqrt(of.n))
+
+
+def ends(tail: Floats | float, of: Spread, weight: float) -> tuple[Floats, Floats]:
+    """Return how far below and above a statistic the values lie whose `two_tails` is `tail`.
+
+    Both are at least 0; infinite where the spread is unknown.
+    """
+    from scipy.special import stdtrit
+
+    quantile, bend = -stdtrit(of.freedom, np.asarray(tail) / 2), _bend(of, weight)
+    is_bent = np.abs(bend) > 1e-9
+    some = np.where(is_bent, bend, 1.0)
+    reached = []
+    for sign in (1, -1):
+        target = sign * quantile - bend / 2
+        cubic = np.where(is_bent, (np.cbrt(1 + 3 * some * target) - 1) / some, target)
+        line = (target - (_SLOPE**3 - 1) / (3 * some)) / _SLOPE**2 + (_SLOPE - 1) / some
+        on_line = is_bent & (3 * some * target < _SLOPE**3 - 1)
+        reached.append(np.maximum(sign * np.where(on_line, line, cubic), 0.0))
+    with np.errstate(invalid="ignore"):  # none times infinity: no spread, whatever the tail
+        below, above = (np.where(of.error == 0, 0.0, by * of.error) for by in reached)
+    return below, above
+
+
+def warning_of(share: float) -> str:
+    """What speaks against a test in which one query carries so much of the variance, or ""."""
+    return f"one query carries {share:.0%} of the variance" if share > LARGE_SHARE else ""
+
+
+def reach(influences: Floats, confidence: float) -> float:
+    """Half the length of the symmetric interval of a statistic with these influences, (n,)."""
+    return float(ends(1 - confidence, spread(influences), weight=0)[0])
+
+
+def interval(
+    value: float, influences: Floats, confidence: float, weight: float
+) -> tuple[float, float]:
+    """The interval of a statistic with these influences, (n,), as far as its skewness says."""
+    below, above = ends(1 - confidence, spread(influences), weight)
+    return value - float(below), value + float(above)
+
+
+def mean_interval(values: Floats, confidence: float) -> tuple[float, float]:
+    """The interval of the mean of values (n,).
+
+    Of hits and misses, all of them 0 or 1, Wilson's; else by their skewness and spread as they are.
+    (NaN, NaN) of a single value. benchmarks/calibration.md has how often both cover.
+    """
+    n, mean = len(values), float(values.mean())
+    if n < 2:
+        return math.nan, math.nan
+    if np.isin(values, (0, 1)).all():
+        return rate_interval(float(values.sum()), n, confidence)
+    return interval(mean, values, confidence, weight=1)
+
+
+def rate_interval(hits: float, n: int, confidence: float) -> tuple[float, float]:
+    """Wilson's interval of a rate of hits among n.
+
+    Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the
+    American Statistical Association 22, 1927.
+    """
+    from scipy.special import ndtri
+
+    square = float(ndtri((1 + confidence) / 2)) ** 2
+    middle = (hits + square / 2) / (n + square)
+    half = math.sqrt(square * (hits * (n - hits) / n + square / 4)) / (n + square)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def correlations_apart(
+    values: NDArray[np.float64], influences: Floats, below: float, above: float
+) -> tuple[float, float]:
+    """The least and largest difference of two correlations within reach of theirs.
+
+    Fisher's z of both lies in an ellipse by their covariance, which the line of no difference
+    touches where the z differ by `below` (or -`above`): so the interval leaves 0 out where the test
+    of equal z rejects.
+
+    Args:
+        values: Fisher's z of both, (2,).
+        influences: On them, (2, n).
+        below: How far their difference may be smaller.
+        above: How far larger.
+    """
+    n = influences.shape[1]
+    if not (math.isfinite(below) and math.isfinite(above) and np.isfinite(influences).all()):
+        return -2.0, 2.0
+    covariance = np.cov(influences, bias=True) / (n - 1)
+    sizes, axes = np.linalg.eigh(covariance)
+    root = axes * np.sqrt(np.maximum(sizes, 0.0))
+    angles = np.linspace(0, 2 * math.pi, 3601)
+    circle = root @ np.stack([np.cos(angles), np.sin(angles)])
+    error = math.sqrt(max(float(np.array([1, -1]) @ covariance @ np.array([1, -1])), 0.0))
+    if error == 0:
+        difference = math.tanh(values[0]) - math.tanh(values[1])
+        return difference, difference
+    first, second = (np.tanh(values[:, None] + circle * by / error) for by in (below, above))
+    return float((first[0] - first[1]).min()), float((second[0] - second[1]).max())
