@@ -48,10 +48,16 @@ PROTOCOLS = {
     *("run", "main", "register", "patch", "announce", "features", "files", "read"),
     *("BENCHMARKS", "CITATION", "KIND", "logger"),
     *("check", "finish", "conditions"),
+    *("upgrade", "revision", "down_revision"),
 }
 
 MECHANISMS = {
-    "write a file beside and rename": (r"\bmkstemp\(|os\.replace\(|beside\.replace\(", ()),
+    "write a file beside and rename": (
+        r"\bmkstemp\(|os\.replace\(|beside\.replace\(",
+        (
+            "pqpp_annotation/study/copies.py",
+        ),  # by the ten thousand, not flushed: made again if lost
+    ),
     "write a folder whole or not at all": (r"(?:place|old|folder)\.rename\(", ()),
     "read a table": (
         r"\bcsv\.(?:DictReader|reader|read_csv|open_csv)\(|(?:pd|pandas)\.read_csv\(",

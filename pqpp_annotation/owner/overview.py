@@ -34,7 +34,7 @@ DISPUTES = 500
 LONG = 0.3
 """Seconds, after which nobody waits for a look when there is an older one."""
 
-LOG = logging.getLogger("pqpp_annotation.owner")
+_LOG = logging.getLogger("pqpp_annotation.owner")
 _NOTICE = 15.0  # seconds between looks that answers start
 _MANY = 20_000
 _REST = 4  # a look is taken again after so many times what it took, where much comes in
@@ -173,7 +173,7 @@ class Watch:
             self._take()
             self.reopen()
         except Exception:  # it is tried again, and the owner's own look says what is wrong
-            LOG.exception("the look behind failed")
+            _LOG.exception("the look behind failed")
         finally:
             self._behind.release()
 

@@ -200,11 +200,11 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         raise StudyError(f"{path}: {error}") from None
 
 
-def renamed(given: Mapping[str, Any]) -> dict[str, Any]:
+def without_ranking(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of an earlier version as this one calls them.
 
     Example:
-        >>> renamed({"name": "mine", "kind": "ranking"})["task"]["grades"]
+        >>> without_ranking({"name": "mine", "kind": "ranking"})["task"]["grades"]
         'binary'
     """
     task = given.get("task") or {}
@@ -227,7 +227,7 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
         >>> study_of({"name": "mine", "kind": "rating", "people_per_item": 2}).people_per_item
         2
     """
-    given = renamed(given)
+    given = without_ranking(given)
     rest = {key: value for key, value in given.items() if key not in ("task", "kind", "folder")}
     for name in ("name", "kind"):
         if given.get(name) is None:

@@ -45,7 +45,7 @@ class AnswerSent(BaseModel):
     seconds: Annotated[float, Field(ge=0)] = 0.0
 
 
-class Saved(BaseModel):
+class SavedTold(BaseModel):
     """That something is on the disk, and whether the item has all its answers."""
 
     saved: bool = True
@@ -182,7 +182,7 @@ def feedback_on_task(visit: Here, assignment: int) -> FeedbackTold:
 
 
 @pages.post("/api/answers")
-def take_answer(visit: Here, sent: AnswerSent) -> Saved:
+def take_answer(visit: Here, sent: AnswerSent) -> SavedTold:
     """Keep an answer."""
     person, seconds = visit.sender(), min(sent.seconds, LONGEST)
 
@@ -194,14 +194,14 @@ def take_answer(visit: Here, sent: AnswerSent) -> Saved:
     saved = save_answer(visit.store, person.id, *about, sent.client_id, seconds, of_page)
     if saved.is_complete:
         visit.site.watch.notice()
-    return Saved(complete=saved.is_complete)
+    return SavedTold(complete=saved.is_complete)
 
 
 @pages.post("/api/skip")
-def take_skip(visit: Here, sent: SkipSent) -> Saved:
+def take_skip(visit: Here, sent: SkipSent) -> SavedTold:
     """Pass over an item."""
     skip_item(visit.store, visit.sender().id, sent.assignment)
-    return Saved()
+    return SavedTold()
 
 
 @pages.get("/history")

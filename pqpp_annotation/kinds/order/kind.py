@@ -85,7 +85,7 @@ class Order(TaskKind):
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `places`, a row for each image of each vote, and `rankings` as ImageReward's."""
-        return {"places": places(votes), "rankings": rankings(votes)}
+        return {"places": places(votes), "rankings": ranking_records(votes)}
 
 
 def places(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
@@ -110,13 +110,13 @@ def places(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
             }
 
 
-def rankings(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+def ranking_records(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """Turn votes into the records of ImageReward: `generations`, and `ranking` beside them.
 
     Example:
         >>> vote = Vote("7", "A cat.", "", "", "anna", False, {"places": {"3": 2, "4": 1}}, 2.0, 0,
         ...             "work", {}, (("7/1.png", "sdxl", 3), ("7/2.png", "glide", 4)))
-        >>> [row] = rankings([vote])
+        >>> [row] = ranking_records([vote])
         >>> row["generations"], row["ranking"]
         (['7/1.png', '7/2.png'], [2, 1])
     """

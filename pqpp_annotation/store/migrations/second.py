@@ -68,11 +68,11 @@ def _text(name: str) -> sa.Column[str]:
 
 def _no_ranking(db: sa.Connection) -> None:
     """Turn `ranking`, which ranked nothing, into relevance by two grades."""
-    from pqpp_annotation.study.study import renamed
+    from pqpp_annotation.study.study import without_ranking
 
     study = sa.table("study", sa.column("id"), sa.column("kind"), sa.column("config", sa.JSON))
     for row in db.execute(sa.select(study)).all():
         config = parse_json(row.config) if isinstance(row.config, str) else row.config
-        new = renamed(config)
+        new = without_ranking(config)
         change = {"kind": new["kind"], "config": new}
         db.execute(sa.update(study).where(study.c.id == row.id).values(**change))
