@@ -100,7 +100,9 @@ def list_predictors() -> list[str]:
     ['static', 'static-train']
     """
     shipped = (name for name in PREDICTORS if name not in UNSHIPPED)
-    return sorted(shipped, key=lambda name: name != DEFAULT_PREDICTOR)
+    # The default one, then those of its kind.
+    default = DEFAULT_PREDICTOR
+    return sorted(shipped, key=lambda name: (name.split("-")[0] != default, name != default))
 
 
 def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:

@@ -10,6 +10,9 @@ from pqpp_datasets.own_benchmark.votes.scales import Scale, named_scale
 from pqpp_files.errors import FileError
 from pqpp_files.read_table import read_table
 
+UNSURE = "unsure"
+"""The cell of an answer None."""
+
 
 class LabelKind(TaskKind):
     """A kind whose answer is `{"label": a whole number}` for each image.
@@ -50,10 +53,12 @@ class LabelKind(TaskKind):
         return None if value["label"] is None else float(value["label"])
 
     def expected(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the label that a cell stands for, a number or one of the scale's words."""
+        """Return the label that a cell stands for: a number, one of the scale's words, "unsure"."""
+        if cell.strip().lower() == UNSURE and None in self.labels(settings):
+            return {"label": None}
         label = self._scale(settings).value_of(cell)
         if label not in self.labels(settings):
-            allowed = ", ".join(map(str, self.labels(settings)))
+            allowed = ", ".join(UNSURE if n is None else str(n) for n in self.labels(settings))
             raise StudyError(f"the answer is {cell!r:.60}; {allowed} is allowed")
         return {"label": int(label)}
 

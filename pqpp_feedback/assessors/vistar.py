@@ -34,7 +34,9 @@ class VistarOptions(ChatOptions, AssessorOptions):
         "votes": "answers_per_question",
     }
     only: list[str] = option(
-        [], "which scores; all but hwpq if none is named; text_rendering needs no download"
+        [],
+        "which scores; if none is named, all but those that are costly (hwpq); text_rendering "
+        "needs no download",
     )
     model: dict[str, str] = option(
         {},

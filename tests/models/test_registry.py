@@ -38,6 +38,12 @@ def test_the_default_comes_first_and_the_eight_features_before_other_measures():
     assert expand_predictors("linguistic") == tuple(MEASURES)
 
 
+def test_those_like_the_default_follow_it_whatever_others_are_called(monkeypatch):
+    others = {"aaa": registry.PREDICTORS["static"]} | dict(registry.PREDICTORS)
+    monkeypatch.setattr(registry, "PREDICTORS", others)
+    assert list_predictors()[:3] == ["static", "static-train", "aaa"]
+
+
 @pytest.mark.parametrize("group", ["ego_network", "pre_retrieval", "post_retrieval"])
 def test_the_unsupervised_families_are_groups(group):
     module = importlib.import_module(f"pqpp_models.measures.{group}.measures")

@@ -14,11 +14,10 @@ from typing import Any, ClassVar
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds.kind import TaskKind, Vote
-from pqpp_annotation.kinds.labels import LabelKind, judgments
+from pqpp_annotation.kinds.labels import UNSURE, LabelKind, judgments
 from pqpp_files.names import did_you_mean
 
-_UNSURE = "unsure"
-_NAMES = {1: "relevant", 0: "not_relevant", None: _UNSURE}
+_NAMES = {1: "relevant", 0: "not_relevant", None: UNSURE}
 _MOST_IMAGES = 200
 
 
@@ -90,7 +89,7 @@ class BinaryRelevance(Relevance):
 
         words: dict[str, int | None] = {**RELEVANCE, "not relevant": 0, "not_relevant": 0}
         if settings.get("unsure", True):
-            words[_UNSURE] = None
+            words[UNSURE] = None
         word = cell.strip().lower()
         if word not in words:
             raise StudyError(f"the answer is {cell!r:.60}; {', '.join(words)} is allowed")
