@@ -39,16 +39,16 @@ from pqpp_metrics.functional import (
     paired_bootstrap,
     qpp_report,
 )
-from pqpp_metrics.functional._pairs import Order
+from pqpp_metrics.functional._pairs import PairOrder
 from pqpp_metrics.functional._studentised import (
     LARGE_SHARE,
     LONG_TAILED,
     ends,
     mean_interval,
     rate_interval,
-    spread,
+    spread_of,
 )
-from pqpp_metrics.functional._swapped import Compared, prepared, share_as_small
+from pqpp_metrics.functional._swapped import ComparedPredictors, prepared, share_as_small
 from pqpp_metrics.functional.qpp_report import QPP_MEASURES
 
 RUNS, LEVEL = 4_000, 0.05
@@ -227,9 +227,12 @@ def covered(kind, n, true, rows, runs) -> dict[str, NDArray[np.bool_]]:
     random, hits = np.random.default_rng(n), []
     for count in _chunks(runs, n):
         x, y = pair(kind, (count, n), random, rows)
-        orders = Order(x), Order(y)
+        orders = PairOrder(x), PairOrder(y)
         agree = np.stack(
-            [_influence.order_agreements(Order(a), Order(b)) for a, b in zip(x, y, strict=True)]
+            [
+                _influence.order_agreements(PairOrder(a), PairOrder(b))
+                for a, b in zip(x, y, strict=True)
+            ]
         )
         measured = {
             "pearson": _influence.of_pearson(x, y),
@@ -242,7 +245,7 @@ def covered(kind, n, true, rows, runs) -> dict[str, NDArray[np.bool_]]:
         for name, (value, influences) in measured.items():
             truth = true[name] if name in ("smare", "rmse") else np.arctanh(true[name])
             weight = LONG_TAILED if name == "rmse" else 0
-            below, above = ends(LEVEL, spread(influences), weight)
+            below, above = ends(LEVEL, spread_of(influences), weight)
             chunk[name] = (value - below <= truth) & (truth <= value + above)
         hits.append(chunk)
     return {name: np.concatenate([chunk[name] for chunk in hits]) for name in QPP_MEASURES}
@@ -421,7 +424,7 @@ def rejected(
         x, other, y = two_predictors(kind, (count, n), random, rows, amount, first)
         swaps = swapping.random((count, RESAMPLES + 1, n)) < 0.5
         swaps[:, 0] = True
-        compared = Compared.after_swaps(name, swaps, *prepared(name, x, other), y)
+        compared = ComparedPredictors.after_swaps(name, swaps, *prepared(name, x, other), y)
         hits += [share_as_small(row) <= LEVEL for row in compared.tails()]
         warned.append(compared.spread.largest_share[:, 0] > LARGE_SHARE)
     return np.array(hits), np.concatenate(warned)

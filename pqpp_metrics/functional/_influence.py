@@ -11,7 +11,7 @@ import numpy as np
 
 from pqpp_metrics.functional._containers import Floats
 from pqpp_metrics.functional._inputs import require_between, require_choice
-from pqpp_metrics.functional._pairs import Order, unit_deviations
+from pqpp_metrics.functional._pairs import PairOrder, unit_deviations
 from pqpp_metrics.functional._studentised import reach
 
 # How an interval of a QPP measure is made: by influences, or as if the values were normal.
@@ -78,7 +78,7 @@ def fisher_z(r: Floats) -> Floats:
     return np.arctanh(np.clip(r, -_LINE, _LINE))
 
 
-def of_spearman(x: Order, y: Order) -> tuple[Floats, Floats]:
+def of_spearman(x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
     """Fisher's z of Spearman's rho and the influence of each pair on it, as `of_pearson`."""
     n = x.ranks.shape[-1]
     first, second = ((side.ranks - (n + 1) / 2) / n for side in (x, y))
@@ -97,7 +97,7 @@ def of_spearman(x: Order, y: Order) -> tuple[Floats, Floats]:
     return fisher_z(rho)[..., 0], _on_z(influence, rho)
 
 
-def of_kendall(agree: Floats, x: Order, y: Order) -> tuple[Floats, Floats]:
+def of_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
     """Fisher's z of Kendall's tau-b and the influence of each pair on it, as `of_pearson`.
 
     `agree` are the `order_agreements`, (..., n).
@@ -118,7 +118,7 @@ def _on_z(influence, r):
     return influence / np.where(np.abs(r) < 1, 1 - r * r, 1.0)
 
 
-def of_smare(x: Order, y: Order) -> tuple[Floats, Floats]:
+def of_smare(x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
     """The sMARE and the influence of each pair on it, shapes as of `of_pearson`."""
     n = x.ranks.shape[-1]
     difference = (x.ranks - y.ranks) / n
@@ -139,7 +139,7 @@ def of_rmse(errors: Floats) -> tuple[Floats, Floats]:
     return (largest * value)[..., 0], largest * (n - 1) * (value - left)
 
 
-def order_agreements(x_order: Order, y_order: Order) -> Floats:
+def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
     """For each i the sum over all j of sign(x[i] - x[j]) sign(y[i] - y[j]), float64 (n,)."""
     x_ranks, y_ranks = x_order.ranks, y_order.ranks
     n = len(x_ranks)
@@ -148,7 +148,7 @@ def order_agreements(x_order: Order, y_order: Order) -> Floats:
     below = _below_in_both(np.lexsort((np.arange(n), -y, x)), np.lexsort((-np.arange(n), -x, y)))
     # Of the four quarters around a pair one is counted; the others, and the ties on their
     # borders, follow from the ranks.
-    both, turned = Order(by_x), Order(by_y)
+    both, turned = PairOrder(by_x), PairOrder(by_y)
     agree = 4 * below + 2 * (both.ranks + turned.ranks) - 4 * (x_ranks + y_ranks)
     return agree + x_order.sizes + y_order.sizes - both.sizes + n + 2
 

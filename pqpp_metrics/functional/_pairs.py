@@ -20,11 +20,13 @@ def paired_values(
     return values
 
 
-def ordered_pairs(predictions: Values, references: Values, tie_tolerance: float) -> list["Order"]:
+def ordered_pairs(
+    predictions: Values, references: Values, tie_tolerance: float
+) -> list["PairOrder"]:
     """The order of predicted and of true values, checked as in `paired_values`."""
     tolerance = require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
     pairs = paired_values(predictions, references)
-    return [Order(merge_ties(side, tolerance)) for side in pairs]
+    return [PairOrder(merge_ties(side, tolerance)) for side in pairs]
 
 
 def is_constant(values: NDArray[Any]) -> bool:
@@ -91,10 +93,10 @@ def merge_ties(values: Floats | Integers, tie_tolerance: float) -> Floats | Inte
 
 def average_ranks(values: Floats | Integers, tie_tolerance: float = 0.0) -> Floats:
     """Ranks from 1, ties (see `merge_ties`) sharing the mean of theirs, as float64 (n,)."""
-    return Order(merge_ties(values, tie_tolerance)).ranks
+    return PairOrder(merge_ties(values, tie_tolerance)).ranks
 
 
-class Order:
+class PairOrder:
     """The order of values along the last axis, (..., n), from which influences on ranks follow."""
 
     def __init__(self, values: Floats | Integers) -> None:

@@ -42,7 +42,7 @@ class Spread:
     n: int
 
 
-def spread(influences: Floats) -> Spread:
+def spread_of(influences: Floats) -> Spread:
     """Return the spread of a statistic with these influences, float64 (..., n)."""
     n = influences.shape[-1]
     is_unknown = ~np.isfinite(influences)
@@ -118,14 +118,14 @@ def warning_of(share: float) -> str:
 
 def reach(influences: Floats, confidence: float) -> float:
     """Half the length of the symmetric interval of a statistic with these influences, (n,)."""
-    return float(ends(1 - confidence, spread(influences), weight=0)[0])
+    return float(ends(1 - confidence, spread_of(influences), weight=0)[0])
 
 
 def interval(
     value: float, influences: Floats, confidence: float, weight: float
 ) -> tuple[float, float]:
     """The interval of a statistic with these influences, (n,), as far as its skewness says."""
-    below, above = ends(1 - confidence, spread(influences), weight)
+    below, above = ends(1 - confidence, spread_of(influences), weight)
     return value - float(below), value + float(above)
 
 

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from pqpp_metrics.functional import _influence
 from pqpp_metrics.functional._containers import Floats
-from pqpp_metrics.functional._pairs import Order, merge_ties, scaled_deviations
+from pqpp_metrics.functional._pairs import PairOrder, merge_ties, scaled_deviations
 from pqpp_metrics.functional._resampled import signs
 from pqpp_metrics.functional._studentised import (
     LONG_TAILED,
     Spread,
     correlations_apart,
     ends,
-    spread,
+    spread_of,
     two_tails,
 )
 
@@ -44,7 +44,7 @@ def prepared(
         return x, other
     scores = np.concatenate([scaled_deviations(x), scaled_deviations(other)], axis=-1)
     if statistic != "pearson":
-        scores = Order(merge_ties(scores, tie_tolerance)).ranks
+        scores = PairOrder(merge_ties(scores, tie_tolerance)).ranks
     n = x.shape[-1]
     return scores[..., :n], scores[..., n:]
 
@@ -63,7 +63,7 @@ def draws_of_swaps(
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedPredictors:
     """Two predictors beside each other, in each of some samples.
 
     `statistic` is a key of `QPP_MEASURES`, `values` are float64 (2, ...) on the scale of
@@ -78,11 +78,11 @@ class Compared:
     @classmethod
     def after_swaps(
         cls, statistic: str, swaps: NDArray[np.bool_], a: Floats, b: Floats, y: Floats
-    ) -> "Compared":
-        """Compare after each swap; arguments as of `measured`."""
-        sides = measured(statistic, swaps, a, b, y)
+    ) -> "ComparedPredictors":
+        """Compare after each swap; arguments as of `measured_swaps`."""
+        sides = measured_swaps(statistic, swaps, a, b, y)
         values, influences = (np.stack(both) for both in zip(*sides, strict=True))
-        of_difference = spread(influences[0] - influences[1])
+        of_difference = spread_of(influences[0] - influences[1])
         return cls(statistic, values, influences, of_difference)
 
     def tails(self) -> Floats:
@@ -95,11 +95,11 @@ class Compared:
         """Ranks have no long tails, whose skewness a sample would not show."""
         return LONG_TAILED if self.statistic in ("pearson", "rmse") else 0.0
 
-    def first(self) -> "Compared":
+    def first(self) -> "ComparedPredictors":
         """The first of the samples by itself."""
         influences = self.influences[:, 0]
-        of_difference = spread(influences[0] - influences[1])
-        return Compared(self.statistic, self.values[:, 0], influences, of_difference)
+        of_difference = spread_of(influences[0] - influences[1])
+        return ComparedPredictors(self.statistic, self.values[:, 0], influences, of_difference)
 
     def interval(self, tail: float) -> tuple[float, float]:
         """The differences in which the measures of a sample are no more extreme than `tail`."""
@@ -110,7 +110,7 @@ class Compared:
         return difference - below, difference + above
 
 
-def measured(
+def measured_swaps(
     statistic: str, swaps: NDArray[np.bool_], a: Floats, b: Floats, y: Floats
 ) -> tuple[Measured, Measured]:
     """Measure both predictors after each swap.
@@ -130,8 +130,8 @@ def measured(
         return _of_both(lambda side: _influence.of_pearson(side, y), sides)
     # Twice an average rank is a whole number: as a short one it is sorted fast.
     short: type[np.signedinteger] = np.int16 if 4 * y.shape[-1] < 2**15 else np.int32
-    orders = [Order((2 * side).astype(short)) for side in sides]
-    truth = Order(y)
+    orders = [PairOrder((2 * side).astype(short)) for side in sides]
+    truth = PairOrder(y)
     if statistic == "kendall":
         agree = _agreements(swaps, a, b, y[..., 0, :])
         first, second = (

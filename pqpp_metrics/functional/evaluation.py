@@ -14,7 +14,7 @@ from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._measures import measured, parsed_measures
 from pqpp_metrics.functional._rankings.inputs import Rules
 from pqpp_metrics.functional._resampled import sign_flips
-from pqpp_metrics.functional._studentised import mean_interval, spread, warning_of
+from pqpp_metrics.functional._studentised import mean_interval, spread_of, warning_of
 from pqpp_metrics.functional.significance import holm
 
 # Values up to this can be summed over any number of queries.
@@ -168,7 +168,9 @@ def compare_means(
     )
     p_values, halves = sign_flips(differences, permutations, confidence, seed)
     corrected, means = holm(p_values, alpha), differences.mean(axis=0)
-    shares = spread(differences.T).largest_share if len(first) > 1 else np.full(len(means), np.nan)
+    shares = (
+        spread_of(differences.T).largest_share if len(first) > 1 else np.full(len(means), np.nan)
+    )
     columns = {
         "difference": means,
         "ci_low": means - halves,

@@ -17,7 +17,12 @@ from pqpp_metrics.functional._containers import Values
 from pqpp_metrics.functional._influence import LEAST_PAIRS
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE, merge_ties, paired_values
 from pqpp_metrics.functional._studentised import warning_of
-from pqpp_metrics.functional._swapped import Compared, draws_of_swaps, prepared, share_as_small
+from pqpp_metrics.functional._swapped import (
+    ComparedPredictors,
+    draws_of_swaps,
+    prepared,
+    share_as_small,
+)
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 
 # Of fewer queries the bootstrap tells equally good predictors apart too often, as
@@ -168,7 +173,7 @@ def _tails_of_swaps(statistic, sides, y, permutations, seed):
     """How extreme the data, first, and each swap are, and the comparison of the data."""
     tails, whole = [], None
     for swaps in draws_of_swaps(len(y), permutations, seed, _at_once(statistic)):
-        compared = Compared.after_swaps(statistic, swaps, *sides, y)
+        compared = ComparedPredictors.after_swaps(statistic, swaps, *sides, y)
         tails.append(compared.tails())
         whole = whole or compared.first()
     return np.concatenate(tails), whole

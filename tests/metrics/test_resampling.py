@@ -9,9 +9,14 @@ import scipy.stats
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _influence, _resampled, paired_bootstrap, paired_permutation
-from pqpp_metrics.functional._pairs import Order
+from pqpp_metrics.functional._pairs import PairOrder
 from pqpp_metrics.functional._resampled import draws_of_queries
-from pqpp_metrics.functional._swapped import Compared, draws_of_swaps, measured, prepared
+from pqpp_metrics.functional._swapped import (
+    ComparedPredictors,
+    draws_of_swaps,
+    measured_swaps,
+    prepared,
+)
 
 MEASURES = {
     "kendall": lambda x, y: scipy.stats.kendalltau(x, y).statistic,
@@ -48,7 +53,7 @@ def on_scale(name, value):
 
 def influences_of(name, x, y):
     """What the interval of one predictor is made of."""
-    orders = Order(x), Order(y)
+    orders = PairOrder(x), PairOrder(y)
     return {
         "pearson": lambda: _influence.of_pearson(x, y),
         "spearman": lambda: _influence.of_spearman(*orders),
@@ -66,7 +71,7 @@ def test_every_swap_has_the_measure_and_influences_of_its_predictions(name, ties
     a, b = prepared(name, x, other)
     (swaps,) = draws_of_swaps(len(y), 6, 3, 100_000)
     assert swaps[0].all() and not swaps[1:].all(axis=1).any()
-    for side, (values, influences) in enumerate(measured(name, swaps, a, b, y)):
+    for side, (values, influences) in enumerate(measured_swaps(name, swaps, a, b, y)):
         for keep, value, influence in zip(swaps, values, influences, strict=True):
             swapped = np.where(keep, a, b) if side == 0 else np.where(keep, b, a)
             assert value == pytest.approx(on_scale(name, MEASURES[name](swapped, y)), abs=1e-10)
@@ -86,9 +91,9 @@ def test_several_samples_at_once_are_each_by_itself():
     x, other, y = (np.stack(side) for side in zip(*samples, strict=True))
     swaps = np.random.default_rng(0).random((3, 5, 20)) < 0.5
     for name in MEASURES:
-        together = Compared.after_swaps(name, swaps, *prepared(name, x, other), y).tails()
+        together = ComparedPredictors.after_swaps(name, swaps, *prepared(name, x, other), y).tails()
         for tails, keep, (one, another, truth) in zip(together, swaps, samples, strict=True):
-            alone = Compared.after_swaps(name, keep, *prepared(name, one, another), truth)
+            alone = ComparedPredictors.after_swaps(name, keep, *prepared(name, one, another), truth)
             np.testing.assert_allclose(alone.tails(), tails, rtol=1e-9)
 
 
