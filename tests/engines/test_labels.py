@@ -76,8 +76,8 @@ def test_the_rule_of_the_paper_by_brute_force():
         np.testing.assert_allclose(found.score[at], [scores[n] for n in own], atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["relevance", "ranking"])
-def test_a_captioned_collection_becomes_a_study(kind, tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize("grades", ["pqpp", "binary"])
+def test_a_captioned_collection_becomes_a_study(grades, tmp_path, capsys, monkeypatch):
     pytest.importorskip("sqlalchemy")
     pytest.importorskip("torch")
     Image = pytest.importorskip("PIL.Image")
@@ -103,7 +103,7 @@ def test_a_captioned_collection_becomes_a_study(kind, tmp_path, capsys, monkeypa
             assert "12 images to judge, 0 of 3" in said and max(table.numbers("score")) <= 1
         study = f"{len(way)}.yaml"
         init = ["annotate", "init", study, "--file", "candidates.csv", "--image-dir", "images"]
-        assert main([*init, "--kind", kind]) == 0
+        assert main([*init, "--set", f"task.grades={grades}"]) == 0
         made = capsys.readouterr().out
         assert f"made: {study}" in made
 

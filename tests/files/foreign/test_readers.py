@@ -64,7 +64,7 @@ def test_other_classes_and_places_that_are_no_files(tmp_path):
 
 
 def test_a_file_beyond_any_size_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("pqpp_files.foreign.json_values.MOST_BYTES", 10)
+    monkeypatch.setattr("pqpp_files.foreign.json_values._MOST_BYTES", 10)
     (tmp_path / "a.json").write_text('"12345678"')
     assert read_json(tmp_path / "a.json") == "12345678"
     (tmp_path / "a.json").write_text('"123456789"')

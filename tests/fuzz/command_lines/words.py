@@ -96,6 +96,8 @@ _VALUES = dict(
         r"""add model: <search>/clip;  address: http://127.0.0.1:8000|https://a.example/|x;
 annotations_creators: expert-generated|crowdsourced|x;  annotator_columns: x|y;
 answers: kept|<images>;  attach predictor: <ensemble>;  baseline: n_words|static;
+init kind: relevance|match|order|preference|rating|rich|ranking|x;
+serve url: https://a.example/study|http://127.0.0.1:8000|x;  serve root_path: /study|x;
 beside: <ensemble>;  branch: main|x;  build images: <table>;  build labels: <labels>;
 build model: <encoder>|<clip>;  build name: My benchmark|x/y|é;  build prompts: <table>;
 pseudonym_key: <captions>;
