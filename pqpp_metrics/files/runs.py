@@ -83,8 +83,10 @@ def shown_runs(result: dict) -> str:
     ]
     shown = [tabulate(rows, head, floatfmt=".4f")]
     if "comparisons" in result:
-        keys = ("measure", "run", "other_run", "difference", "ci_low", "ci_high", "p_value")
-        keys += ("adjusted", "rejected", "warning")
+        keys = (
+            *("measure", "run", "other_run", "difference", "ci_low", "ci_high"),
+            *("p_value", "adjusted", "rejected", "warning"),
+        )
         rows = [[row[key] for key in keys] for row in result["comparisons"]]
         head = [*keys[:6], "p", "p by Holm", "differ", "warning"]
         shown.append(tabulate(rows, head, floatfmt=".4f"))
