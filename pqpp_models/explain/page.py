@@ -100,6 +100,7 @@ def render_explanations(
             {
                 "blank": not one.words,
                 "words": coloured_words(one, scale),
+                "ignored": visible(one.ignored),
                 "prediction": one.prediction,
                 "base": one.base,
                 "neighbours": [(visible(n.prompt), n.value, n.similarity) for n in one.neighbours],

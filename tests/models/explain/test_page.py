@@ -93,6 +93,11 @@ def test_the_page_says_what_it_shows():
     assert "standard error" in sampled and "± 0.1000" in sampled
 
 
+def test_what_was_not_read_stands_below_the_words_as_text():
+    page = render_explanations([made(ignored="flag: --ar <b>1:1</b>"), made()], "static")
+    assert page.count("not read: ") == 1 and "--ar &lt;b&gt;1:1&lt;/b&gt;" in page
+
+
 def test_no_prompts_make_a_page():
     assert "</html>" in render_explanations([], "static")
     flat = render_explanations([made(values=(0.0, 0.0, 0.0))], "static")
