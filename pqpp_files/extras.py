@@ -25,6 +25,7 @@ _EXTRAS = {
     "ray": "ray",
     "faiss": "select",
     "tensorboard": "trackers",
+    "torchmetrics": "torchmetrics",
 }
 """Which extra brings a package, by the name that is imported."""
 

@@ -35,6 +35,7 @@ _ALSO_CALLED = {
     "kendall_qpp": "kendall kendalltau krcc tau",
     "kld": "kl kldiv",
     "krippendorff_alpha": "alpha krippendorff",
+    "mae_qpp": "mae meanabsoluteerror",
     "mann_whitney": "mannwhitneyu",
     "ndcg": "dcg",
     "paired_bootstrap": "bootstrap",

@@ -1,13 +1,15 @@
 """Pairs of a predicted and a true value: their linear correlation, their ties and ranks."""
 
-import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import alike_floats, require_between, wrong_shape
+from pqpp_metrics.functional._sums import Sums, correlation_of, squares_of, sums_of
 
 
 def paired_values(
@@ -34,12 +36,45 @@ def is_constant(values: NDArray[Any]) -> bool:
     return bool((values == values[0]).all())
 
 
+def summed(
+    sums: Callable[[Floats, Floats], Sums],
+    predictions: Values | Sums,
+    references: Values,
+    least: int = 2,
+) -> tuple[list[Floats], Sums]:
+    """The checked pairs, and their sums; of what is summed already no pairs."""
+    if isinstance(predictions, Sums):
+        return [], predictions
+    pairs = paired_values(predictions, references, least)
+    return pairs, sums(*pairs)
+
+
+def moments_of(x: Floats, y: Floats) -> Sums:
+    """What Pearson's r needs."""
+    return sums_of(x=x, y=y)
+
+
+def square_sums(x: Floats, y: Floats) -> Sums:
+    """What the RMSE needs."""
+    return Sums({**sums_of(x=x, y=y), **squares_of(_errors(x, y))})
+
+
+def error_sums(x: Floats, y: Floats) -> Sums:
+    """What the MAE needs."""
+    return sums_of(a=np.abs(_errors(x, y)))
+
+
+def _errors(x, y):
+    with np.errstate(over="ignore"):
+        errors = x - y
+    if not np.isfinite(errors).all():
+        raise MetricInputError("`predictions` are too far from `references` to subtract; rescale")
+    return errors
+
+
 def pearson_correlation(x: Floats, y: Floats) -> float:
     """Pearson's r of two numpy float64 arrays of equal length; NaN if one is constant."""
-    if is_constant(x) or is_constant(y):
-        return math.nan
-    r = float((unit_deviations(x) * unit_deviations(y)).sum())
-    return min(1.0, max(-1.0, r))
+    return correlation_of(moments_of(x, y))
 
 
 def unit_deviations(values: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -11,27 +12,75 @@ from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import category_codes
+from pqpp_metrics.functional._categories import category_codes, label_codes
 from pqpp_metrics.functional._containers import Floats, Integers, Values
+from pqpp_metrics.functional._sums import Sums
+
+
+def label_pairs(predictions: Values, references: Values) -> Sums:
+    """The table of two raters' labels: how often each pair of labels occurs."""
+    (left, right), categories = label_codes(1, predictions=predictions, references=references)
+    cells, counts = np.unique(left * len(categories) + right, return_counts=True)
+    labels = categories.tolist() if isinstance(categories, np.ndarray) else categories
+    pairs = ((labels[cell // len(labels)], labels[cell % len(labels)]) for cell in cells.tolist())
+    return Sums(dict(zip(pairs, counts.tolist(), strict=True)))
+
+
+# With few raters comparing every two is faster than counting labels.
+_FEW_RATERS = 8
+# A table with so many cells a label is filled faster than labels are sorted.
+_FEW_CELLS = 8
+
+
+def rating_sums(ratings: Values) -> Sums:
+    """How often each label occurs, how many raters items have, and agreeing pairs of them."""
+    (codes,), categories = label_codes(2, ratings=ratings)
+    items, raters = codes.shape
+    if raters < 2:
+        raise MetricInputError("`ratings` has one rater; agreement needs at least 2")
+    counts = np.bincount(codes.ravel(), minlength=len(categories)).tolist()
+    labels = categories.tolist() if isinstance(categories, np.ndarray) else categories
+    sums = Sums({("label", label): n for label, n in zip(labels, counts, strict=True) if n})
+    return Sums({**sums, ("raters", raters): items, ("agreeing",): _agreeing(codes, len(labels))})
+
+
+def _agreeing(codes, categories):
+    """How many pairs of raters agree on the same item."""
+    items, raters = codes.shape
+    if raters <= _FEW_RATERS:
+        columns = np.ascontiguousarray(codes.T)
+        couples = itertools.combinations(columns, 2)
+        return sum(int(np.count_nonzero(one == other)) for one, other in couples)
+    numbered = (codes + categories * np.arange(items)[:, None]).ravel()
+    if items * categories <= _FEW_CELLS * codes.size:
+        counts = np.bincount(numbered, minlength=items * categories)
+    else:
+        counts = np.unique(numbered, return_counts=True)[1]
+    return int((counts * (counts - 1)).sum()) // 2
 
 
 def kappa_of(
-    left: NDArray[Any], right: NDArray[Any], weights: str | None = None, single_class: str = "one"
+    left: NDArray[Any],
+    right: NDArray[Any],
+    weights: str | None = None,
+    single_class: str = "one",
+    times: NDArray[Any] | None = None,
 ) -> float:
-    """As `cohen_kappa`, of checked labels.
+    """As `cohen_kappa`, of checked labels, each pair of them once or so many times.
 
     What chance gives needs only how often each side uses each category, no table of all pairs.
     """
     (left, right), categories = category_codes(left, right)
-    counts = [np.bincount(side, minlength=len(categories)) for side in (left, right)]
+    counts = [np.bincount(side, times, minlength=len(categories)) for side in (left, right)]
     occurs = (counts[0] + counts[1]) > 0
     if occurs.sum() == 1:
         return 1.0 if single_class == "one" else math.nan
-    n = len(left)
+    n = len(left) if times is None else times.sum()
     shares = [side[occurs] / n for side in counts]
     if weights is None:
-        apart, by_chance = np.count_nonzero(left != right) / n, 1 - shares[0] @ shares[1]
-        return float(1 - apart / by_chance)
+        differ = left != right
+        apart = (np.count_nonzero(differ) if times is None else differ @ times) / n
+        return float(1 - apart / (1 - shares[0] @ shares[1]))
     place = np.cumsum(occurs) - 1
     distance = np.abs(place[left] - place[right]).astype(np.float64)
     if weights == "linear":
@@ -42,7 +91,7 @@ def kappa_of(
         distance **= 2
         (mean, variance), (other_mean, other) = (_moments(side) for side in shares)
         by_chance = variance + other + (mean - other_mean) ** 2
-    return float(1 - distance.mean() / by_chance)
+    return float(1 - np.average(distance, weights=times) / by_chance)
 
 
 def _moments(shares):

@@ -7,7 +7,6 @@ of unanimous ratings as the second class gets rare, or "nan".
 
 from __future__ import annotations
 
-import itertools
 import math
 from statistics import NormalDist
 
@@ -15,19 +14,16 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import label_codes
+from pqpp_metrics.functional._categories import as_labels, label_codes
 from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
-from pqpp_metrics.functional._votes import alpha_of, kappa_of
+from pqpp_metrics.functional._sums import Sums
+from pqpp_metrics.functional._votes import alpha_of, kappa_of, rating_sums
 
 _SINGLE_CLASS = ("one", "nan")
 _SCORE_TIES = ("wrong", "half", "dropped")
 _LEVELS = ("nominal", "ordinal", "interval", "ratio")
-# With few raters comparing every two is faster than counting labels.
-_FEW_RATERS = 8
-# A table with so many cells a label is filled faster than labels are sorted.
-_FEW_CELLS = 8
 
 
 def fleiss_kappa(ratings: Values, single_class: str = "one") -> float:
@@ -49,30 +45,20 @@ def fleiss_kappa(ratings: Values, single_class: str = "one") -> float:
         0.55
     """
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
-    (codes,), categories = label_codes(2, ratings=ratings)
-    if codes.shape[1] < 2:
-        raise MetricInputError("`ratings` has one rater; agreement needs at least 2")
-    share = np.bincount(codes.ravel(), minlength=len(categories)) / codes.size
+    sums = ratings if isinstance(ratings, Sums) else rating_sums(ratings)
+    raters = {key[1] for key in sums if key[0] == "raters"}
+    if len(raters) > 1:
+        came = f"`ratings` has {' and '.join(map(str, sorted(raters)))} raters"
+        raise MetricInputError(f"{came}; give as many for each item")
+    labels = [key[1] for key in sums if key[0] == "label"]
+    as_labels("ratings", labels)  # those of one batch are of one kind, those of several may not
+    counts = np.array([sums["label", label] for label in labels])
+    share = counts / counts.sum()
     by_chance = float((share * share).sum())
     if share.max() == 1:
         return 1.0 if single_class == "one" else math.nan
-    return (_agreeing_pairs(codes, len(categories)) - by_chance) / (1 - by_chance)
-
-
-def _agreeing_pairs(codes, categories):
-    """Share of agreeing pairs among all pairs of raters on the same item."""
-    items, raters = codes.shape
-    pairs = items * raters * (raters - 1) // 2
-    if raters <= _FEW_RATERS:
-        columns = np.ascontiguousarray(codes.T)
-        couples = itertools.combinations(columns, 2)
-        return sum(int(np.count_nonzero(one == other)) for one, other in couples) / pairs
-    numbered = (codes + categories * np.arange(items)[:, None]).ravel()
-    if items * categories <= _FEW_CELLS * codes.size:
-        counts = np.bincount(numbered, minlength=items * categories)
-    else:
-        counts = np.unique(numbered, return_counts=True)[1]
-    return float((counts * (counts - 1)).sum()) / 2 / pairs
+    agreeing = sums["agreeing",] / (int(counts.sum()) * (raters.pop() - 1) // 2)
+    return (agreeing - by_chance) / (1 - by_chance)
 
 
 def cohen_kappa(
@@ -100,8 +86,12 @@ def cohen_kappa(
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     if weights is not None:
         _inputs.require_choice("weights", weights, ("linear", "quadratic"))
+    times = None
+    if isinstance(predictions, Sums):
+        times = np.array(list(predictions.values()), float)
+        predictions, references = zip(*predictions, strict=True)
     (left, right), _ = label_codes(1, predictions=predictions, references=references)
-    return kappa_of(left, right, weights, single_class)
+    return kappa_of(left, right, weights, single_class, times)
 
 
 def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: str = "one") -> float:

@@ -19,6 +19,7 @@ import numpy as np
 from pqpp_metrics.functional import _influence, _inputs, _pairs
 from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
+from pqpp_metrics.functional._sums import correlation_of
 
 
 def student_t_p_value(r: float, n: int) -> float:
@@ -78,15 +79,15 @@ def pearson_qpp(
         >>> round(result["pearson_qpp"], 3), round(result["p_value"], 3), result["n"]
         (0.8, 0.2, 4)
     """
-    x, y = _pairs.paired_values(predictions, references)
-    r = _pairs.pearson_correlation(x, y)
-    tested = {"pearson_qpp": r, "p_value": student_t_p_value(r, len(x))}
+    pairs, sums = _pairs.summed(_pairs.moments_of, predictions, references)
+    r, n = correlation_of(sums), sums[""]
+    tested = {"pearson_qpp": r, "p_value": student_t_p_value(r, n)}
     return tested | _interval(
         r,
-        len(x),
+        n,
         confidence,
         interval,
-        lambda: _influence.of_pearson(x, y)[1],
+        lambda: _influence.of_pearson(*pairs)[1],
         variance=1.0,
         lost=3,
     )

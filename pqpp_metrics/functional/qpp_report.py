@@ -22,8 +22,9 @@ from pqpp_metrics.functional._influence import (
 )
 from pqpp_metrics.functional._inputs import alike_floats, as_list, require_choice
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
-from pqpp_metrics.functional._studentised import LONG_TAILED, reach
+from pqpp_metrics.functional._studentised import LONG_TAILED, mean_interval, reach
 from pqpp_metrics.functional._studentised import interval as interval_of
+from pqpp_metrics.functional._sums import correlation_of, root_of_ratio, share_of_mean, unit_of
 
 
 def smare(
@@ -138,26 +139,52 @@ def rmse_qpp(
         (1.1547, 3)
     """
     confidence = checked_confidence(confidence, interval)
-    x, y = _pairs.paired_values(predictions, references, least=1)
-    if len(x) == 1:
-        undefined = {"p_value": math.nan, "ci_low": math.nan, "ci_high": math.nan}
-        return {"rmse_qpp": abs(float(x[0] - y[0]))} | undefined | {"n": 1}
-    value, influences = of_rmse(x - y)
-    low = high = math.nan
-    if interval == "classic":
-        low, high = _classic_interval(x - y, confidence)
-    elif len(x) >= LEAST_PAIRS:
-        low, high = interval_of(float(value), influences, confidence, LONG_TAILED)
-    p = correlation.student_t_p_value(_pairs.pearson_correlation(x, y), len(x))
-    tested = {"rmse_qpp": float(value), "p_value": p}
-    return tested | {"ci_low": float(np.maximum(low, 0.0)), "ci_high": high, "n": len(x)}
+    pairs, sums = _pairs.summed(_pairs.square_sums, predictions, references, least=1)
+    n, low, high = sums[""], math.nan, math.nan
+    value = root_of_ratio(sums["s"], n * unit_of(4))
+    if interval == "classic" and n > 1:
+        reached = share_of_mean(n, sums["s"], sums["ss"], confidence)
+        low, high = (value * math.sqrt(max(1 + by, 0.0)) for by in (-reached, reached))
+    elif interval == "influence" and n >= LEAST_PAIRS:
+        low, high = interval_of(value, of_rmse(pairs[0] - pairs[1])[1], confidence, LONG_TAILED)
+    p = correlation.student_t_p_value(correlation_of(sums), n) if n > 1 else math.nan
+    tested = {"rmse_qpp": value, "p_value": p}
+    return tested | {"ci_low": float(np.maximum(low, 0.0)), "ci_high": high, "n": n}
 
 
-def _classic_interval(errors, confidence):
-    """The square root of Student's t interval of the mean squared error."""
-    largest = float(np.abs(errors).max()) or 1.0  # so that no square overflows
-    low, high = _mean_interval((errors / largest) ** 2, confidence)
-    return largest * math.sqrt(max(low, 0.0)), largest * math.sqrt(high)
+def mae_qpp(
+    predictions: Values, references: Values, confidence: float = 0.95, interval: str = "influence"
+) -> dict[str, float]:
+    """Mean absolute error of predicted against true performance, in their unit.
+
+    Beside the RMSE it counts a large error no more than several small ones of the same sum
+    (Willmott and Matsuura, "Advantages of the Mean Absolute Error (MAE) over the Root Mean Square
+    Error (RMSE) in Assessing Average Model Performance", Climate Research 30, 2005).
+
+    Args:
+        confidence: Level of the interval, between 0 and 1.
+        interval: "influence" (default), that of `mean_intervals` of the absolute errors, or
+            "classic", Student's t interval of their mean.
+
+    Returns:
+        dict with "mae_qpp", at least 0, "ci_low", "ci_high" (NaN for one pair), "n". Whether the
+        predictions are better than chance is told by the p-values of the other measures.
+
+    Example:
+        >>> result = mae_qpp([1.0, 2.0, 3.0], [1.0, 2.0, 6.0])
+        >>> result["mae_qpp"], result["n"]
+        (1.0, 3)
+    """
+    confidence = checked_confidence(confidence, interval)
+    pairs, sums = _pairs.summed(_pairs.error_sums, predictions, references, least=1)
+    n, low, high = sums[""], math.nan, math.nan
+    value = sums["a"] / (n * unit_of(1))
+    if interval == "classic" and n > 1:
+        reached = share_of_mean(n, sums["a"], sums["aa"], confidence)
+        low, high = value * (1 - reached), value * (1 + reached)
+    elif interval == "influence":
+        low, high = mean_interval(np.sort(np.abs(pairs[0] - pairs[1])), confidence)
+    return {"mae_qpp": value, "ci_low": float(np.maximum(low, 0.0)), "ci_high": high, "n": n}
 
 
 QPP_MEASURES: dict[str, Callable[..., dict[str, Any]]] = {

@@ -66,6 +66,10 @@ CODE = {
         "rows = ray.data.from_items([{'prompt': 'a cat'}]);"
         "print(ray_predict(rows, 'mean_rr').take_all())"
     ),
+    "torchmetrics": (
+        "from pqpp_metrics.states import TorchMetric; metric = TorchMetric('rmse_qpp');"
+        "metric.update([1.0, 2.0], [1.0, 3.0]); print(metric.compute())"
+    ),
     "trackers": "import tensorboard",
     "postgresql": "import psycopg",
 }
