@@ -8,14 +8,15 @@ the data, and nothing overflows, vanishes or cancels.
 import itertools
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from pqpp_metrics.functional._containers import Floats
 
 
-class Sums(Counter[Hashable]):
+class Sums(Counter[Any]):
     """Sums that add up name by name; a metric that needs no more takes them for its first input.
 
     Those of numbers are named after their factors, one letter each, and are in units of `unit_of`;

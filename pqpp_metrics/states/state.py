@@ -113,8 +113,9 @@ class MetricState:
         elif not self._is_function_of_sums:
             self.batches.append(columns)
         elif self.name.endswith("_qpp"):
-            sums = _pairs.summed(_SUMS[self.name], *columns.values(), least=1)[1]
-            self.sums.update(sums)
+            predictions, references = columns.values()
+            summed = _pairs.summed(_SUMS[self.name], predictions, references, least=1)
+            self.sums.update(summed[1])
         else:
             self.sums.update(_SUMS[self.name](*columns.values()))
 
