@@ -144,33 +144,53 @@ def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
     x_ranks, y_ranks = x_order.ranks, y_order.ranks
     n = len(x_ranks)
     x, y = (2 * x_ranks).astype(np.int64), (2 * y_ranks).astype(np.int64)
-    by_x, by_y = x * (2 * n + 1) + y, y * (2 * n + 1) + x  # ties in one ordered by the other
-    below = _below_in_both(np.lexsort((np.arange(n), -y, x)), np.lexsort((-np.arange(n), -x, y)))
+    below = _below_in_both(x, y)
     # Of the four quarters around a pair one is counted; the others, and the ties on their
-    # borders, follow from the ranks.
-    both, turned = PairOrder(by_x), PairOrder(by_y)
+    # borders, follow from the ranks. Ties in one are ordered by the other.
+    both = PairOrder(x * (2 * n + 1) + y) if x_order.is_tied else x_order
+    turned = PairOrder(y * (2 * n + 1) + x) if y_order.is_tied else y_order
     agree = 4 * below + 2 * (both.ranks + turned.ranks) - 4 * (x_ranks + y_ranks)
     return agree + x_order.sizes + y_order.sizes - both.sizes + n + 2
 
 
-def _below_in_both(x_order, y_order):
-    """How many come before each in two orders at once, int64 (n,), in about n log n steps.
-
-    The places in the first order, taken in the second, are split by their bits from the highest
-    on: of those that agree so far, a 0 comes before a 1 in the first order.
-    """
-    n = len(x_order)
-    place, numbers = np.empty(n, np.int64), np.arange(n)
-    place[x_order] = numbers
-    places, count = place[y_order], np.zeros(n, np.int64)
-    for bit in range((n - 1).bit_length() - 1, -1, -1):
-        start = places >> (bit + 1) << (bit + 1)  # of those that agree in the higher bits
-        high = places >> bit & 1
-        zeros = np.concatenate([[0], np.cumsum(1 - high)])
-        low_before = zeros[:-1] - zeros[start]
-        count[places] += low_before * high
-        after = np.where(high, (1 << bit) + numbers - low_before, start + low_before)
-        split = np.empty(n, np.int64)
-        split[after] = places
-        places = split
+def _below_in_both(x, y):
+    """How many are lower than each in both of two columns of whole numbers up to 2n, int64 (n,)."""
+    n = len(x)
+    place = np.empty(n, np.int64)
+    place[np.argsort(x * (2 * n + 1) - y)] = np.arange(n)
+    # Of equals in one column the higher in the other is first, so that none counts as lower.
+    keys = np.sort((y + 1) * n - place)
+    places = (keys + n - 1) // n * n - keys
+    count = np.empty(n, np.int64)
+    count[places] = _lower_before(places)
     return count[place]
+
+
+def _lower_before(places):
+    """How many lower numbers stand before each in a row of 0 to n - 1, int64 (n,).
+
+    The row is cut into parts, and the numbers into blocks of as many. What stands in parts before
+    and is of lower blocks is read from a table, the others are compared, in n ** 1.5 steps of a few
+    bytes each, which is faster than n log n steps up to many millions.
+    """
+    n = len(places)
+    size = math.isqrt(n) + 1
+    parts = -(-n // size)
+    part, block = np.arange(n) // size, places // size
+    table = np.bincount(part * parts + block, minlength=parts * parts).reshape(parts, parts)
+    table = np.pad(table.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+    count = table[part, block] + _lower_before_in_parts(block, size)
+    by_block = np.argsort(block.astype(np.min_scalar_type(size)), kind="stable")
+    count[by_block] += _lower_before_in_parts((places - size * block)[by_block], size)
+    return count
+
+
+def _lower_before_in_parts(values, size):
+    """How many lower values stand before each in its part of so many values, (n,)."""
+    rows = np.zeros(-(-len(values) // size) * size, np.min_scalar_type(size))
+    rows[: len(values)] = values
+    rows = np.ascontiguousarray(rows.reshape(-1, size).T)
+    count = np.zeros_like(rows)
+    for step in range(1, size):
+        count[step:] += rows[step:] > rows[:-step]
+    return count.T.ravel()[: len(values)]

@@ -113,8 +113,7 @@ def merge_ties(values: Floats | Integers, tie_tolerance: float) -> Floats | Inte
     """
     if not tie_tolerance:
         return values
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
+    ordered = np.sort(values)
     # Halves, because the range of two finite numbers may be none.
     limit = 2 * tie_tolerance * (ordered[-1] / 2 - ordered[0] / 2)
     with np.errstate(over="ignore"):
@@ -122,7 +121,7 @@ def merge_ties(values: Floats | Integers, tie_tolerance: float) -> Floats | Inte
     if starts.all():
         return values
     merged = np.empty_like(values)
-    merged[order] = ordered[starts][np.cumsum(starts) - 1]
+    merged[np.argsort(values)] = ordered[starts][np.cumsum(starts) - 1]
     return merged
 
 
@@ -137,18 +136,23 @@ class PairOrder:
     def __init__(self, values: Floats | Integers) -> None:
         """Order the values; equal ones are ties."""
         n = values.shape[-1]
-        self._order = np.argsort(values, axis=-1, kind="stable")
+        self._order = np.argsort(values, axis=-1)
         ordered = np.take_along_axis(values, self._order, axis=-1)
-        place = np.broadcast_to(np.arange(n), values.shape)
         is_new = np.ones(values.shape, bool)
         is_new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-        start = np.maximum.accumulate(np.where(is_new, place, 0), axis=-1)
-        is_last = np.concatenate([is_new[..., 1:], np.ones_like(is_new[..., :1])], axis=-1)
-        end = np.where(is_last, place + 1, n)[..., ::-1]
-        end = np.minimum.accumulate(end, axis=-1)[..., ::-1]
-        self._start, self._end = np.empty_like(self._order), np.empty_like(self._order)
+        start = np.broadcast_to(np.arange(n), values.shape)
+        end = start + 1
+        self.is_tied = not is_new.all()
+        if self.is_tied:
+            is_last = np.concatenate([is_new[..., 1:], np.ones_like(is_new[..., :1])], axis=-1)
+            start = np.maximum.accumulate(np.where(is_new, start, 0), axis=-1)
+            end = np.where(is_last, end, n)[..., ::-1]
+            end = np.minimum.accumulate(end, axis=-1)[..., ::-1]
+        self._start = np.empty_like(self._order)
         np.put_along_axis(self._start, self._order, start, axis=-1)
-        np.put_along_axis(self._end, self._order, end, axis=-1)
+        self._end = self._start + 1
+        if self.is_tied:
+            np.put_along_axis(self._end, self._order, end, axis=-1)
         self.ranks = (self._start + self._end + 1) / 2
         self.sizes = self._end - self._start  # how many have the value that each has
 

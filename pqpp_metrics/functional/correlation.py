@@ -222,12 +222,13 @@ def _tau_and_p_value(agreements: Floats, x_ranks: Floats, y_ranks: Floats) -> tu
     """
     n = len(agreements)
     surplus = float(agreements.sum()) / 2
-    x_ties, y_ties = (np.unique(ranks, return_counts=True)[1] for ranks in (x_ranks, y_ranks))
-    x_differ, y_differ = (n * n - int((ties * ties).sum()) for ties in (x_ties, y_ties))
+    counts = (np.bincount((2 * ranks).astype(np.int64)) for ranks in (x_ranks, y_ranks))
+    x_ties, y_ties = (number[number > 1] for number in counts)
+    x_differ, y_differ = (n * (n - 1) - int((t * (t - 1)).sum()) for t in (x_ties, y_ties))
     # Without a square root where there is a choice: a perfect order is 1 exactly.
     scale = x_differ if x_differ == y_differ else math.sqrt(x_differ) * math.sqrt(y_differ)
     tau = min(1.0, max(-1.0, 2 * surplus / scale))
-    if len(x_ties) == len(y_ties) == n:
+    if not len(x_ties) and not len(y_ties):
         rarer = round((n * (n - 1) / 2 - abs(surplus)) / 2)
         if n <= _COUNTED or rarer <= 1:
             return tau, _exact_p_value(n, rarer)
