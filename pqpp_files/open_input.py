@@ -100,10 +100,10 @@ class Input:
 
     def _unpacked(self) -> io.BufferedReader | gzip.GzipFile:
         if not self._is_packed:
-            file = self._path.open("rb")
-            if file.peek(2)[:2] != _PACKED:
-                return file
-            file.close()
+            with self._path.open("rb") as file:
+                is_packed = file.read(2) == _PACKED
+            if not is_packed:  # opened anew: what was looked at before costs a copy of all
+                return self._path.open("rb")
         return gzip.open(self._path, "rb")
 
     def _make_utf_8(self) -> None:

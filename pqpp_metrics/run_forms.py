@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._categories import Encoded, group_codes, text_codes
+from pqpp_metrics.functional._categories import Encoded, group_codes, text_codes, text_column
 from pqpp_metrics.functional._inputs import as_floats, not_allowed
 from pqpp_metrics.trec import (
     Judged,
@@ -177,17 +177,15 @@ def _as_judged(name, given, read):
         if isinstance(values, list):
             values = np.array(values, dtype=np.float64)
         values = as_floats(name, values, 1, finite=False)
-        queries, documents = _texts(queries), _texts(documents)
-        for column in (queries, documents):
-            "".join(column.distinct).encode()
+        queries, names = _texts(queries), _names(documents)
+        "".join(queries.distinct).encode()
     except (TypeError, ValueError):
         raise MetricInputError(f"`{name}` holds ids that are no text, or no numbers") from None
     if not np.isfinite(values).all():
         place = int(np.argmin(np.isfinite(values)))
-        ids = [column.distinct[column.codes[place]] for column in (queries, documents)]
-        where = f"query {ids[0]}, document {ids[1]}"
+        where = f"query {queries.distinct[queries.codes[place]]}, document {names[place]}"
         raise MetricInputError(f"`{name}` holds {values[place]} for {where}; give finite numbers")
-    judged = judged_of(queries, documents, values, name == "qrels")
+    judged = judged_of(queries, names, values, name == "qrels")
     refuse_repeated(judged, lambda line: f"`{name}`")
     return judged
 
@@ -220,3 +218,14 @@ def _texts(column):
         found = group_codes("ids", column)
         return Encoded(np.array(list(map(str, found.distinct.tolist())), dtype=object), found.codes)
     return text_codes(list(map(str, column)))
+
+
+def _names(column):
+    """A column of ids as text of pyarrow, see `_texts`."""
+    import pyarrow
+
+    found = text_column(column)
+    if found is None:
+        ids = _texts(column)
+        found = pyarrow.array(ids.distinct, pyarrow.string()).take(ids.codes)
+    return found

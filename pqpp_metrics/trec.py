@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +16,54 @@ from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
 from pqpp_metrics.functional._categories import Encoded
 from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import require_choice
+from pqpp_metrics.functional._rankings.document_names import (
+    Keys,
+    are_same,
+    hashes_of,
+    line_keys,
+    places_of,
+)
 from pqpp_metrics.functional._rankings.order import below
 from pqpp_metrics.trec_lines import QRELS_LINE, RUN_LINE, read_trec_columns
 
 _MISSING = ("error", "zero", "drop")
-_DENSE = 16  # entries of a table a key, up to which it is quicker than sorting
 
 
 @dataclass
 class Judged:
     """Documents with a value each, one entry a line of a file.
 
-    `query_ids` and `document_ids` (a pyarrow array of bytes) are the distinct ids in order of first
-    appearance; `queries` and `documents` the number of each line's; `values` its score or grade.
-    `lines` are their numbers in the file where it has others, like comments, too; else None.
+    `query_ids` are the distinct ids in order of first appearance and `queries` the number of each
+    line's; `names` (a pyarrow array of bytes) the name of its document, `values` its score or
+    grade. `lines` are their numbers in the file where it has others, like comments, too; else None.
     `negative` tells, in judgments, lines with a relevance below 0.
     """
 
     query_ids: list[str]
     queries: np.ndarray
-    document_ids: Any
-    documents: np.ndarray
+    names: Any
     values: np.ndarray
     lines: list[int] | None = None
     negative: np.ndarray | None = None
+
+    @functools.cached_property
+    def hashes(self) -> Keys:
+        """A hash of each line's name."""
+        return hashes_of(self.names)
+
+    @functools.cached_property
+    def _encoded(self) -> Any:
+        return self.names.dictionary_encode()
+
+    @property
+    def document_ids(self) -> Any:
+        """The distinct names in order of first appearance, a pyarrow array of bytes."""
+        return self._encoded.dictionary
+
+    @property
+    def documents(self) -> Integers:
+        """The number of each line's name among these."""
+        return np.from_dlpack(self._encoded.indices).astype(np.intp)
 
 
 @dataclass
@@ -134,23 +159,27 @@ def _read(path, names, value, kind):
     """Read the columns query, document and `value` of a file."""
     queries, documents, values, lines, name = read_trec_columns(path, names, value, kind)
     ids = [query.decode("utf-8", "replace") for query in queries.dictionary.to_pylist()]
-    numbers, of_documents = np.from_dlpack(queries.indices), np.from_dlpack(documents.indices)
-    judged = Judged(ids, numbers, documents.dictionary, of_documents, values, lines)
+    judged = Judged(ids, np.from_dlpack(queries.indices), documents, values, lines)
     refuse_repeated(judged, lambda at: f"{name}, line {at + 1 if lines is None else lines[at]}")
     return judged
 
 
-def judged_of(queries: Encoded, documents: Encoded, values: Values, are_grades: bool) -> Judged:
+def judged_of(queries: Encoded, names: Any, values: Values, are_grades: bool) -> Judged:
     """Bring a table with a row for each document into the form of a TREC file.
 
-    Values are scores, or relevance if they `are_grades`, of which one below 0 is 0.
+    Args:
+        queries: The query of each row.
+        names: The name of its document, a pyarrow array of text.
+        values: Scores, or relevance if they `are_grades`, of which one below 0 is 0.
+        are_grades: See there.
     """
     import pyarrow
 
-    names = pyarrow.array(documents.distinct, pyarrow.string()).cast(pyarrow.binary())
     values = np.asarray(values, dtype=np.float64)
     values = whole_or_not(values) if are_grades else values
-    judged = Judged(queries.distinct.tolist(), queries.codes, names, documents.codes, values)
+    names = names.cast(pyarrow.binary())
+    names = getattr(names, "combine_chunks", lambda: names)()
+    judged = Judged(queries.distinct.tolist(), queries.codes, names, values)
     return _with_negative_apart(judged) if are_grades else judged
 
 
@@ -170,34 +199,18 @@ def refuse_repeated(
         place_of: From the number of a line, from 0, to how a person finds it.
         error: What is raised.
     """
-    keys = _keys(judged.queries, judged.documents, len(judged.document_ids))
-    if _are_distinct(keys, len(judged.query_ids) * len(judged.document_ids)):
+    keys = np.sort(line_keys(judged.queries, judged.hashes))
+    if not (keys[1:] == keys[:-1]).any():
         return
-    order = np.argsort(keys, kind="stable")
-    line = int(order[1:][keys[order[1:]] == keys[order[:-1]]].min())
-    document = judged.document_ids[judged.documents[line]].as_py().decode("utf-8", "replace")
+    numbers = judged.queries.astype(np.int64) * len(judged.document_ids) + judged.documents
+    order = np.argsort(numbers, kind="stable")
+    again = order[1:][numbers[order[1:]] == numbers[order[:-1]]]
+    if not len(again):
+        return
+    line = int(again.min())
+    document = judged.names[line].as_py().decode("utf-8", "replace")
     twice = f"document {document} is there twice in query {judged.query_ids[judged.queries[line]]}"
     raise error(f"{place_of(line)}: {twice}; keep one")
-
-
-def _are_distinct(keys, size):
-    """Whether no key, below `size`, is there twice."""
-    if _is_dense(size, keys):
-        seen = np.zeros(size, dtype=bool)
-        seen[keys] = True
-        return np.count_nonzero(seen) == len(keys)
-    ordered = np.sort(keys)
-    return not (ordered[1:] == ordered[:-1]).any()
-
-
-def _keys(queries, documents, number):
-    """One whole number for each query and document."""
-    return queries.astype(np.int64) * number + documents
-
-
-def _is_dense(size, keys):
-    """Whether a table of that size is quicker than sorting the keys."""
-    return size <= _DENSE * max(len(keys), 1 << 16)
 
 
 def rankings(
@@ -237,28 +250,63 @@ def rankings(
     """
     kept = kept_queries(run.query_ids, qrels.query_ids, missing)
     rows = dict(zip(kept, range(len(kept)), strict=True))
-    queries, documents, values = _in_rows(run, rows, run.documents)
+    queries, lines = _in_rows(run, rows)
+    judged, judgments = _in_rows(qrels, rows)
+    values, grades = run.values[lines], qrels.values[judgments]
     nothing: float = 0
     if keep_unjudged:
-        negative = False if qrels.negative is None else qrels.negative
-        qrels, nothing = replace(qrels, values=np.where(negative, -1.0, qrels.values)), np.nan
-    judged, numbers, grades = _in_rows(qrels, rows, _numbers_in(run, qrels))
-    number = len(run.document_ids)
-    keys, places = _keys(queries, documents, number), _keys(judged, numbers, number)
-    places = np.where(numbers < 0, -1, places)
-    relevance, used = _grades_of(keys, places, grades, len(kept) * number, nothing)
-    left = judged[~used], grades[~used]
-    (table,) = by_query(queries, len(kept), (documents + 1, 0))
+        negative = False if qrels.negative is None else qrels.negative[judgments]
+        grades, nothing = np.where(negative, -1.0, grades), np.nan
+    places = _retrieved(run, qrels, (queries, lines), (judged, judgments))
+    used = places >= 0
+    relevance = np.full(len(values), nothing, dtype=np.result_type(grades, type(nothing)))
+    relevance[places[used]] = grades[used]
 
     def document_numbers(some):
-        numbers = table[some]
-        used = np.unique(numbers[numbers > 0])
-        names = run.document_ids.take(used - 1).to_pylist()
-        places = np.zeros(number + 1, dtype=np.int64)
-        places[used[sorted(range(len(names)), key=names.__getitem__)]] = np.arange(len(names)) + 1
-        return places[numbers]
+        (table,) = by_query(queries, len(kept), (np.arange(1, len(queries) + 1), 0))
+        places = table[some]
+        names = run.names.take(np.arange(len(run.names))[lines][places[places > 0] - 1]).to_pylist()
+        number = {name: place for place, name in enumerate(sorted(set(names)), 1)}
+        places[places > 0] = [number[name] for name in names]
+        return places
 
+    left = judged[~used], grades[~used]
     return filled_up(kept, (queries, values, relevance), left, keep_unjudged, document_numbers)
+
+
+def _in_rows(judged, rows):
+    """Which lines are of a query that has a row, and the row of each."""
+    row_of = np.array([rows.get(query, -1) for query in judged.query_ids])
+    queries = row_of[judged.queries]
+    lines = slice(None) if (row_of >= 0).all() else np.flatnonzero(queries >= 0)
+    return queries[lines], lines
+
+
+def _retrieved(run, qrels, documents, judgments):
+    """Where the document of each judgment stands among those of a run, -1 where it does not.
+
+    Both are given by the row and the line of each.
+    """
+    sides = (run, *documents), (qrels, *judgments)
+    keys = [line_keys(rows, side.hashes[lines]) for side, rows, lines in sides]
+    places = places_of(keys[1], keys[0])
+    if places is not None:
+        found = np.flatnonzero(places >= 0)
+        at, own = (np.arange(len(side.names))[lines] for side, _, lines in sides)
+        if are_same(run.names, at[places[found]], qrels.names, own[found]):
+            return places
+    # Names with one hash: all are numbered.
+    import pyarrow
+
+    number = pyarrow.concat_arrays([run.names, qrels.names]).dictionary_encode()
+    codes = np.split(np.from_dlpack(number.indices).astype(np.int64), [len(run.names)])
+    among, wanted = (
+        rows * len(number.dictionary) + numbers[lines]
+        for numbers, (_, rows, lines) in zip(codes, sides, strict=True)
+    )
+    order = np.argsort(among)
+    places = order[np.minimum(np.searchsorted(among, wanted, sorter=order), len(among) - 1)]
+    return np.where(among[places] == wanted, places, -1)
 
 
 def kept_queries(run: Collection[str], qrels: Collection[str], missing: str) -> list[str]:
@@ -306,55 +354,6 @@ def filled_up(
     counted = (left[1] >= 0) if keep_unjudged else (left[1] > 0)
     (unretrieved,) = by_query(left[0][counted], len(kept), (left[1][counted], nothing))
     return Rankings(kept, scores, relevance, unretrieved, sizes, document_numbers)
-
-
-def _in_rows(judged, rows, documents):
-    """The row, document and value of the lines whose query has a row."""
-    row_of = np.array([rows.get(query, -1) for query in judged.query_ids])
-    queries = row_of[judged.queries]
-    keep = queries >= 0
-    if keep.all():
-        return queries, documents, judged.values
-    return queries[keep], documents[keep], judged.values[keep]
-
-
-def _numbers_in(run, qrels):
-    """The number that the run gives to the document of each judgment; -1 where it has none."""
-    import pyarrow
-
-    both = []
-    for names in (run.document_ids, qrels.document_ids):
-        places = pyarrow.py_buffer(np.arange(len(names), dtype=np.int32))
-        places = pyarrow.Array.from_buffers(pyarrow.int32(), len(names), [None, places])
-        both.append(pyarrow.DictionaryArray.from_arrays(places, names))
-    number = np.from_dlpack(pyarrow.chunked_array(both).unify_dictionaries().chunk(1).indices)
-    return np.where(number < len(run.document_ids), number, -1)[qrels.documents]
-
-
-def _grades_of(keys, judged, grades, size, nothing):
-    """The grade of each line of the run, `nothing` where none is; and which judgments were used.
-
-    `judged` is the key of each judgment, -1 for a document that the run does not hold at all; all
-    keys are below `size`.
-    """
-    if _is_dense(size, keys):
-        places = np.full(size + 1, -1, dtype=np.int64)
-        places[judged] = np.arange(len(judged))
-        places[-1] = -1
-        at = places[keys]
-        found = at >= 0
-        at = at[found]
-    else:
-        order = np.argsort(judged, kind="stable")
-        ordered = judged[order]
-        at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
-        found = ordered[at] == keys
-        at = order[at[found]]
-    used = np.zeros(len(judged), dtype=bool)
-    used[at] = True
-    relevance = np.full(len(keys), nothing, dtype=np.result_type(grades, type(nothing)))
-    relevance[found] = grades[at]
-    return relevance, used
 
 
 def by_query(

@@ -1,7 +1,6 @@
 """The columns of TREC files: by pyarrow where lines are even, surely where they are not."""
 
 import codecs
-import io
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,9 @@ def read_trec_columns(
         value: The column of numbers, floats or integers as `kind` says.
 
     Returns:
-        Queries and documents, dictionary arrays of pyarrow, values as numpy array, the number of
-        each line in the file where it is not the place of the line plus one, else None, and what
-        messages call the file.
+        Queries as a dictionary array of pyarrow, documents as one of bytes, values as numpy array,
+        the number of each line in the file where it is not the place of the line plus one, else
+        None, and what messages call the file.
 
     Raises:
         MetricInputError: in one line, with file and line.
@@ -93,12 +92,16 @@ def _parsed(text, names, value, kind):
     from pyarrow import csv
 
     columns = names.split()
-    types = dict.fromkeys(columns, pyarrow.dictionary(pyarrow.int32(), pyarrow.binary()))
-    types[value] = pyarrow.float64() if kind is float else pyarrow.int64()
+    number = pyarrow.float64() if kind is float else pyarrow.int64()
+    types = {
+        "query": pyarrow.dictionary(pyarrow.int32(), pyarrow.binary()),
+        "document": pyarrow.binary(),
+        value: number,
+    }
     kept = ["query", "document", value]
     try:
         table = csv.read_csv(
-            io.BytesIO(text),
+            pyarrow.BufferReader(text),
             csv.ReadOptions(column_names=columns, use_threads=False),
             csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False),
             csv.ConvertOptions(column_types=types, include_columns=kept, null_values=[]),
@@ -131,7 +134,8 @@ def _line_by_line(path, text, lines, names, value, kind):
             )
     queries, documents, values = zip(*rows, strict=True)
     kind = pyarrow.dictionary(pyarrow.int32(), pyarrow.binary())
-    return pyarrow.array(queries, kind), pyarrow.array(documents, kind), np.array(values)
+    documents = pyarrow.array(documents, pyarrow.binary())
+    return pyarrow.array(queries, kind), documents, np.array(values)
 
 
 def _number(field, kind):

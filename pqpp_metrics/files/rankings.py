@@ -91,6 +91,8 @@ def _names(table: Table, how: Reading) -> list[str | None]:
 
 def _judged(table: Table, text: str, side: str, how: Reading, is_one: bool) -> tuple[Any, int]:
     """Return the documents of a table, and how many rows were left out because of NaN."""
+    import pyarrow
+
     columns = _names(table, how)
     column = split_columns(text)[1] or next((n for n in NAMES[side] if n in table), None)
     kinds = (NAMES["query"], NAMES["document"], NAMES[side])
@@ -117,7 +119,7 @@ def _judged(table: Table, text: str, side: str, how: Reading, is_one: bool) -> t
     if not rows:
         raise MetricFileError(f"{table.path}: no row has a {column}; give a file with some")
     values = [values[row] for row in rows]
-    queries, documents = (group_codes("ids", texts) for texts in ids)
-    found = trec.judged_of(queries, documents, values, side == "qrels")
+    names = pyarrow.array(ids[1], pyarrow.string())
+    found = trec.judged_of(group_codes("ids", ids[0]), names, values, side == "qrels")
     trec.refuse_repeated(found, lambda line: table.place_of(rows[line]), MetricFileError)
     return found, left

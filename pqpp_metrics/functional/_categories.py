@@ -287,14 +287,32 @@ def arrow_column(values: Any) -> Any:
     return None
 
 
+def text_column(values: Any) -> Any:
+    """A column of strings of any library, none missing, as one of Arrow; None for all else."""
+    import pyarrow
+
+    column = None
+    if not isinstance(values, (list, tuple, np.ndarray)):
+        column = arrow_column(values)
+    else:
+        with contextlib.suppress(pyarrow.ArrowException, ValueError):
+            column = pyarrow.array(values)
+    return column if column is not None and _holds_text(column) else None
+
+
+def _holds_text(column):
+    """Whether a column of Arrow, encoded or not, holds strings, none missing."""
+    kind = getattr(column.type, "value_type", column.type)
+    return not column.null_count and str(kind) in ("string", "large_string", "string_view")
+
+
 def _encoded_by_arrow(column):
     """A column of Arrow as `Encoded` where it holds strings, none missing; else None."""
     import pyarrow
 
-    is_encoded = pyarrow.types.is_dictionary(column.type)
-    kind = column.type.value_type if is_encoded else column.type
-    if column.null_count or str(kind) not in ("string", "large_string", "string_view"):
+    if not _holds_text(column):
         return None
+    is_encoded = pyarrow.types.is_dictionary(column.type)
     if isinstance(column, pyarrow.ChunkedArray):
         column = column.unify_dictionaries() if is_encoded else column.dictionary_encode()
         column = column.combine_chunks()

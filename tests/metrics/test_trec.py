@@ -271,15 +271,29 @@ def test_the_order_of_lines_changes_nothing(tmp_path_factory, collection, rng):
     assert found[0] == pytest.approx(found[1], abs=1e-12)
 
 
-@pytest.mark.parametrize("dense", [0, 16])
-def test_many_documents_or_few(tmp_path, monkeypatch, dense):
-    """What is quicker by a table and what by sorting give the same."""
-    monkeypatch.setattr(trec, "_DENSE", dense)
-    run = trec.read_run(write(tmp_path, "run", RUN))
-    found = trec.rankings(run, trec.read_qrels(write(tmp_path, "qrels", QRELS)))
-    assert found.relevance.tolist() == [[0, 1], [0, 0]] and found.unretrieved[0].tolist() == [2]
-    with pytest.raises(MetricInputError, match="line 2: document d1 is there twice"):
-        trec.read_run(write(tmp_path, "run", "q Q0 d1 1 3 t\n" * 2))
+@pytest.mark.parametrize("bits", [0, 1, 2, 5, 64])
+def test_names_whose_hashes_agree(tmp_path, monkeypatch, bits):
+    """However many names have one hash, documents are told apart and brought together."""
+    hashes_of, rng = trec.hashes_of, np.random.default_rng(bits)
+    kept = np.uint64((1 << bits) - 1) << np.uint64(64 - bits if bits else 0)
+    monkeypatch.setattr(trec, "hashes_of", lambda names: hashes_of(names) & kept)
+    for _ in range(5):
+        names = [f"d{'x' * (number % 4 * 7)}{number}" for number in range(12)]
+        asked = {q: rng.permutation(names) for q in ("q", "p")}
+        grades = {q: dict(zip(of[:6], range(1, 7), strict=True)) for q, of in asked.items()}
+        scores = {q: dict(zip(of[3:11], rng.random(8), strict=True)) for q, of in asked.items()}
+        run = "".join(f"{q} Q0 {d} 0 {s} t\n" for q, of in scores.items() for d, s in of.items())
+        qrels = "".join(f"{q} 0 {d} {g}\n" for q, of in grades.items() for d, g in of.items())
+        read = trec.read_run(write(tmp_path, "run", run))
+        found = trec.rankings(read, trec.read_qrels(write(tmp_path, "qrels", qrels)))
+        for row, query in enumerate(found.query_ids):
+            expected = [grades[query].get(name, 0) for name in scores[query]]
+            assert found.relevance[row].tolist() == expected
+            left = sorted(g for name, g in grades[query].items() if name not in scores[query])
+            assert sorted(found.unretrieved[row][found.unretrieved[row] > 0]) == left
+        again = run.splitlines()[3].split()[2]
+        with pytest.raises(MetricInputError, match=f"line 17: document {again} is there twice"):
+            trec.read_run(write(tmp_path, "run", run + run.splitlines()[3]))
 
 
 def test_reading_needs_no_pandas(tmp_path):
