@@ -1,5 +1,9 @@
 """What a predictor answers, as a table that a person reads."""
 
+_WIDTH = 100
+_LEAST = 24
+# Characters of a table, and of its prompts where the targets asked for are many.
+
 
 def format_answers(style: str, columns: dict, far_means: str) -> str:
     """Return what `predicted_columns` returned as a `table` or in `markdown`."""
@@ -8,7 +12,7 @@ def format_answers(style: str, columns: dict, far_means: str) -> str:
 
 def _table(style: str, columns: dict, far_means: str) -> str:
     """Return what a person reads: deviations beside their values, and which prompts are far."""
-    from tabulate import tabulate
+    from tabulate import MIN_PADDING, tabulate
 
     from pqpp_files.visible import markdown_cell, visible
 
@@ -22,10 +26,7 @@ def _table(style: str, columns: dict, far_means: str) -> str:
             for target, one in zip(targets, deviations, strict=True)
         ),
     ]
-    shown = markdown_cell if style == "github" else visible
-    # Markdown is kept, a terminal is looked at: there a long prompt would break the table.
-    short = " ".join if style == "github" else _shortened
-    table = [[shown(short(prompt.split())) for prompt in columns["prompt"]]]
+    table = []
     for target, spread in zip(targets, deviations, strict=True):
         spread = spread or [None] * len(columns[target])
         table.append([_cell(*pair) for pair in zip(columns[target], spread, strict=True)])
@@ -33,6 +34,17 @@ def _table(style: str, columns: dict, far_means: str) -> str:
     if any(far):
         header.append("")
         table.append(["far" if one else "" for one in far])
+    prompts = [" ".join(prompt.split()) for prompt in columns["prompt"]]
+    if style == "github":  # It is kept; a terminal is looked at: a long prompt would break it.
+        table.insert(0, [markdown_cell(prompt) for prompt in prompts])
+    else:
+        taken = sum(
+            max(len(name) + MIN_PADDING, *map(len, cells)) + len("  ")
+            for name, cells in zip(header[1:], table, strict=True)
+            if cells
+        )
+        width = max(_WIDTH - taken, _LEAST)
+        table.insert(0, [visible(_shortened(prompt, width)) for prompt in prompts])
     sides = ["left"] + ["right"] * len(targets) + ["left"] * (len(table) - 1 - len(targets))
     rows = list(zip(*table, strict=True))
     text = tabulate(rows, header, style, colalign=sides if rows else None, disable_numparse=True)
@@ -51,6 +63,5 @@ def _cell(value: float | None, deviation: float | None) -> str:
     return f"{value:.3f}" if deviation is None else f"{value:.3f} ± {deviation:.3f}"
 
 
-def _shortened(words: list[str], width: int = 48) -> str:
-    line = " ".join(words)
+def _shortened(line: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"

@@ -136,6 +136,22 @@ class PromptOptions(ColumnOptions):
         path="file",
     )
 
+    def __post_init__(self) -> None:
+        """Refuse a prompt whose words came one by one, as without its quotes."""
+        super().__post_init__()
+        words = " ".join(self.prompts)
+        if len(words.split()) == len(self.prompts) > 1 and not _LITTLE_WORDS.isdisjoint(
+            words.lower().split()
+        ):
+            command = " ".join(["pqpp", *type(self).__module__.split(".")[1:]])
+            raise CommandError(
+                f"{len(self.prompts)} prompts of one word each came; put a prompt in quotes: "
+                f'{command} "{words}"; give single words by `file`'
+            )
+
+
+# None of them is a prompt of its own.
+_LITTLE_WORDS = {"a", "an", "and", "at", "in", "into", "of", "on", "or", "the", "to", "with"}
 
 _STYLES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet"}
 _STYLES |= {".md": "markdown", ".tex": "latex", ".html": "html"}

@@ -51,8 +51,9 @@ class Predict(
   pqpp predict --file prompts.parquet --output predicted --shard $SLURM_ARRAY_TASK_ID/64
 
 `alignment` comes first where the predictor knows it: the share of people, 0 to 1, who would say
-that an image of a current generator shows what the prompt says; then the targets asked for. A
-supervised predictor answers in their own units: HBPP -1 to 2, P@10 and RR 0 to 1, higher is better.
+that an image of a current generator shows what the prompt says. Other targets are in their own
+units: HBPP -1 to 2, P@10 and RR 0 to 1, higher is better. A table shows alignment and the means
+over models; files hold all targets; --target names those wanted.
 A training-free one gives its own score, and says whether a higher one means easier or harder
 prompts: only the order means something. A blank prompt keeps its row and gets no prediction.
 
@@ -130,10 +131,10 @@ to the prediction, not causes of what the images will look like. An HTML page sh
             print(f"pqpp: note: {explainer.told}", file=sys.stderr)
 
     def _job(self) -> tuple[PredictShard, dict, str]:
-        from pqpp_models.predict import PredictShard, alignment_first
+        from pqpp_models.predict import PredictShard, ordered_targets
 
         job = PredictShard(self.predictor, None, self.uncertainty, self.column, self.revision)
-        job.targets = alignment_first(job.loaded, self.targets)
+        job.targets = ordered_targets(job.loaded, self.targets)
         return job, {"job": "predict", **asdict(job)}, self.output or ""
 
     def _explainer(self, predictor: Predictor) -> Explainer:
@@ -165,15 +166,18 @@ to the prediction, not causes of what the images will look like. An HTML page sh
         return PromptSource.of_file(self.file or "-", self.column)
 
     def _answers(
-        self, source: PromptSource, predictor: Predictor, typed: bool
+        self,
+        source: PromptSource,
+        predictor: Predictor,
+        targets: tuple[str, ...],
+        typed: bool = False,
     ) -> Iterator[tuple[dict, dict]]:
         """Give parts of what was given, and what is predicted for them.
 
         There is a bar where there are many and somebody looks.
         """
-        from pqpp_models.predict import alignment_first, predicted_columns
+        from pqpp_models.predict import predicted_columns
 
-        targets = alignment_first(predictor, self.targets)
         shown: Any = contextlib.nullcontext()
         if source.count > _MANY and sys.stderr.isatty():
             from tqdm import tqdm
@@ -190,12 +194,16 @@ to the prediction, not causes of what the images will look like. An HTML page sh
         from pqpp_cli.answers import format_answers
         from pqpp_cli.output import emit
         from pqpp_models.explain.explainer import format_explanations
+        from pqpp_models.predict import main_targets
 
         columns: dict[str, list] = {}
-        for _, predicted in self._answers(source, predictor, typed=False):
+        targets = self.targets or main_targets(predictor)
+        for _, predicted in self._answers(source, predictor, targets):
             for name, cells in predicted.items():
                 columns.setdefault(name, []).extend(cells)
         text = format_answers(self.style, columns, predictor.far_means)
+        if others := len(predictor.columns_for(None)) - len(targets) if not self.targets else 0:
+            text += f"\n\n{others} more targets, of single models, are in files, or by --target"
         text += f"\n\n{predictor.direction}" if predictor.one_score else ""
         if explainer is not None:
             explained = explainer.explain(columns["prompt"])
@@ -218,12 +226,14 @@ to the prediction, not causes of what the images will look like. An HTML page sh
         """Read, predict and write part by part, so that no number of prompts fills the memory."""
         from pqpp_cli.output import emit_parts
         from pqpp_files.full_disk import require_room
+        from pqpp_models.predict import ordered_targets
 
+        targets = ordered_targets(predictor, self.targets)
         typed = self.style != "csv"
         renamed: list[str] = []
 
         def parts() -> Iterator[dict]:
-            for given, predicted in self._answers(source, predictor, typed):
+            for given, predicted in self._answers(source, predictor, targets, typed):
                 if explainer is not None:
                     predicted |= explainer.column(predicted["prompt"])
                 yield _beside(given, predicted, renamed)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pqpp_datasets.target_columns import ALIGNMENT
+from pqpp_datasets.target_columns import ALIGNMENT, is_mean, measure_of
 from pqpp_files.shards import ERROR, cell_texts
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -92,16 +92,30 @@ def predicted_columns(
     return columns
 
 
-def alignment_first(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return the targets asked for after `alignment`: what a person wants to know first.
+def ordered_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return the targets asked for; all, and first `alignment`, if none is.
 
     Example:
-        >>> alignment_first(Predictor.from_pretrained("static"), "mean_rr")
-        ('alignment', 'mean_rr')
+        >>> static = Predictor.from_pretrained("static")
+        >>> ordered_targets(static, "mean_rr"), ordered_targets(static, None)[:2]
+        (('mean_rr',), ('alignment', 'glide_hbpp'))
     """
     chosen = predictor.columns_for(targets)
-    first = tuple(name for name in predictor.targets if name == ALIGNMENT)
-    return tuple(dict.fromkeys((*first, *chosen)))
+    return (
+        chosen if targets is not None else tuple(sorted(chosen, key=lambda name: name != ALIGNMENT))
+    )
+
+
+def main_targets(predictor: Predictor) -> tuple[str, ...]:
+    """Return the targets that a person looks at first: a measure's mean stands for its models.
+
+    Example:
+        >>> main_targets(Predictor.from_pretrained("static"))
+        ('alignment', 'mean_hbpp', 'mean_p10', 'mean_rr')
+    """
+    names = ordered_targets(predictor, None)
+    averaged = {measure_of(name) for name in names if is_mean(name)}
+    return tuple(name for name in names if is_mean(name) or measure_of(name) not in averaged)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pqpp_datasets.target_columns import MEASURES, is_mean, measure_of, sort_targets
+from pqpp_datasets.target_columns import measure_of, sort_targets
 from pqpp_files.errors import PqppError
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
@@ -19,7 +19,7 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.explain.neighbours import judged_here, with_neighbours
 from pqpp_models.explain.page import coloured_words, scale_of
-from pqpp_models.predict import alignment_first, predicted_columns
+from pqpp_models.predict import main_targets, ordered_targets, predicted_columns
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import Z90, known_range
 
@@ -112,9 +112,7 @@ class Answerer:
         >>> Answerer(Predictor.from_pretrained("static")).explained()
         ['alignment', 'mean_hbpp', 'mean_p10', 'mean_rr']
         """
-        names = alignment_first(self.predictor, None)
-        some = [one for one in names if one == MEASURES["alignment"].name or is_mean(one)]
-        return some or list(names)
+        return list(main_targets(self.predictor))
 
     def columns(self, prompts: Sequence[str]) -> dict[str, Sequence[Any]]:
         """Return what `pqpp predict --uncertainty` gives for all targets.
@@ -122,7 +120,7 @@ class Answerer:
         >>> list(Answerer(Predictor.from_pretrained("n_words")).columns(["a red cat"]))
         ['prompt', 'score']
         """
-        targets = alignment_first(self.predictor, None)
+        targets = ordered_targets(self.predictor, None)
         is_sure = self.predictor.knows_uncertainty
         return predicted_columns(self.predictor, list(prompts), targets, is_sure)
 

@@ -17,7 +17,7 @@ PROMPTS = ["a man riding a wave on a surfboard", 'ein "Käfer",\nrot', "🦓 thr
 
 
 TARGETS = ("alignment", *NINE)
-"""Those of the default predictor; the first one is shown whatever is asked for."""
+"""Those of the default predictor, in the order of files."""
 FAR = "qwx zzyv 77"
 KNOWN = ["distance", "far", "ignored"]
 """What follows the targets in files, from a predictor that knows distances, as the default does."""
@@ -37,17 +37,40 @@ def test_one_prompt(tmp_path):
     done = run_pqpp("predict", PROMPTS[0], "--target", "mean_hbpp,mean_p10", cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == ""
     header, _, row = done.stdout.splitlines()
-    shown = ["alignment", "mean_hbpp", "mean_p10"]
+    shown = ["mean_hbpp", "mean_p10"]
     assert header.split() == ["prompt", *shown]
     expected = [f"{value:.3f}" for value in predicted(PROMPTS[:1], shown)[0]]
-    assert row.startswith(PROMPTS[0]) and row.split()[-3:] == expected
+    assert row.startswith(PROMPTS[0]) and row.split()[-2:] == expected
 
 
-@pytest.mark.parametrize("asked", ["alignment", "alignment,mean_rr", "mean_rr,alignment"])
-def test_alignment_comes_first_and_once(tmp_path, asked):
+@pytest.mark.parametrize(
+    "asked", ["alignment", "mean_hbpp", "alignment,mean_rr", "mean_rr,alignment"]
+)
+def test_what_was_asked_for_is_there_alone_and_in_its_order(tmp_path, asked):
     done = run_pqpp("predict", "a cat", "--target", asked, "--format", "csv", cwd=tmp_path)
-    expected = ["alignment", "mean_rr"] if "mean_rr" in asked else ["alignment"]
-    assert done.stdout.splitlines()[0].split(",") == ["prompt", *expected, *KNOWN]
+    assert done.stdout.splitlines()[0].split(",") == ["prompt", *asked.split(","), *KNOWN]
+
+
+@pytest.mark.parametrize("more", [(), ("--uncertainty",)])
+def test_the_table_has_alignment_and_the_means_in_100_columns(tmp_path, more):
+    prompts = [PROMPTS[0], "a very " * 20 + "long prompt", FAR][: 2 if more else 3]
+    lines = run_pqpp("predict", *prompts, *more, cwd=tmp_path).stdout.splitlines()
+    names = [name for name in TARGETS if not name.startswith(("glide", "sdxl", "clip", "blip2"))]
+    assert lines[0].replace("± sd", "").split() == ["prompt", *names]
+    assert max(map(len, lines[: 2 + len(prompts)])) == 100
+    assert "6 more targets, of single models, are in files, or by --target" in lines
+
+
+@pytest.mark.parametrize(
+    "command", [("predict",), ("rewrite", "--synonyms", "--target", "mean_rr")]
+)
+def test_forgotten_quotes_are_told_with_the_command_that_was_meant(tmp_path, command):
+    done = run_pqpp(*command, "a", "cat", "ON", "a", "mat", cwd=tmp_path)
+    assert done.returncode == 2 and done.stdout == ""
+    meant = f'pqpp {command[0]} "a cat ON a mat"'
+    assert f"5 prompts of one word each came; put a prompt in quotes: {meant};" in done.stderr
+    done = run_pqpp("predict", "cat", "dog", "a red cat", cwd=tmp_path)
+    assert done.returncode == 0  # words that may be prompts, or a prompt in quotes among them
 
 
 def test_json_has_every_target_in_its_own_units(tmp_path):
@@ -159,7 +182,7 @@ def test_prompts_that_are_far_are_marked(tmp_path):
     assert uncertain([near, far])[1].tolist() == [False, True]
     done = run_pqpp("predict", near, far, "--target", "mean_hbpp", cwd=tmp_path)
     header, _, first, second, blank, note = done.stdout.splitlines()
-    assert header.split() == ["prompt", "alignment", "mean_hbpp"] and blank == ""
+    assert header.split() == ["prompt", "mean_hbpp"] and blank == ""
     assert not first.endswith("far") and second.endswith("  far")
     assert note == f"far: {Predictor.from_pretrained('static').far_means}"
     other = run_pqpp("predict", far, "--predictor", "n_words", cwd=tmp_path)
@@ -170,7 +193,7 @@ def test_prompts_that_are_far_are_marked(tmp_path):
 def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
     import pandas as pd
 
-    prompts, targets = [PROMPTS[0], FAR], ["alignment", "mean_hbpp", "clip_rr"]
+    prompts, targets = [PROMPTS[0], FAR], ["mean_hbpp", "clip_rr"]
     arguments = (*prompts, "--target", "mean_hbpp,clip_rr", "--uncertainty", "--output", name)
     done = run_pqpp("predict", *arguments, cwd=tmp_path)
     assert done.returncode == 0 and done.stdout == "", done.stderr
@@ -214,7 +237,7 @@ def test_the_name_of_the_output_decides_unless_a_format_is_named(tmp_path):
 def test_no_prompts_give_a_table_without_rows(tmp_path):
     (tmp_path / "p.csv").write_text("prompt\n")
     done = run_pqpp("predict", "--file", "p.csv", "--target", "mean_rr", cwd=tmp_path)
-    header = ["prompt", "alignment", "mean_rr"]
+    header = ["prompt", "mean_rr"]
     assert done.returncode == 0 and done.stdout.splitlines()[0].split() == header
     done = run_pqpp("predict", "--file", "p.csv", "--format", "csv", cwd=tmp_path)
     assert done.stdout == ",".join(["prompt", *TARGETS, *KNOWN]) + "\n"
@@ -342,7 +365,7 @@ def test_all_columns_stay_and_predictions_are_added(tmp_path):
     with (tmp_path / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     given = ["id", "caption", "mean_rr", "note"]
-    assert list(rows[0]) == [*given, "alignment", "mean_hbpp", *KNOWN]
+    assert list(rows[0]) == [*given, "mean_hbpp", *KNOWN]
     assert [(row["id"], row["mean_rr"], row["note"]) for row in rows] == [
         ("007", ".5", "x"),
         ("08", "1", ""),
@@ -355,10 +378,11 @@ def test_all_columns_stay_and_predictions_are_added(tmp_path):
 
 
 def test_a_long_prompt_is_whole_in_markdown_and_shortened_in_a_terminal(tmp_path):
-    prompt = "a man with an umbrella walks along a row of cars that are parked in the rain"
+    prompt = "a man with an umbrella walks along a row of cars that are parked in the rain " * 2
+    prompt = prompt.strip()
     arguments = ("predict", prompt, "--target", "mean_rr")
     assert f"| {prompt} |" in run_pqpp(*arguments, "--format", "markdown", cwd=tmp_path).stdout
-    assert prompt[:47] + "…" in run_pqpp(*arguments, cwd=tmp_path).stdout
+    assert prompt[:88] + "…" in run_pqpp(*arguments, cwd=tmp_path).stdout
 
 
 def test_a_column_of_the_same_name_is_not_replaced(tmp_path):
