@@ -67,6 +67,6 @@ def __dir__() -> list[str]:
 if __name__ == "__main__":
     import sys
 
-    from pqpp_cli.main import main
+    from pqpp_cli.entry import main
 
     sys.exit(main())

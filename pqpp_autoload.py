@@ -33,7 +33,8 @@ _PLUGINS = (
 START_UP_FILES = {
     "pqpp_autoload.pth": (
         'import sys; exec("try:\\n    import pqpp_autoload\\n    pqpp_autoload.start()'
-        '\\nexcept Exception:\\n    pass")\n'
+        "\\nexcept Exception:\\n    pass"
+        '\\nexcept KeyboardInterrupt:\\n    import os; os._exit(130)")\n'
     ),
     "pqpp_autoload.start": "pqpp_autoload:start\n",
 }
@@ -48,6 +49,10 @@ def start() -> None:
     try:
         if is_disabled():
             return
+        if _is_the_command():
+            from pqpp_cli.interrupts import arm
+
+            arm()  # what Python does from here on to our first line is guarded, too
         for module_name, plugin in _PLUGINS:
             _arrange(module_name, plugin)
     except Exception as error:
@@ -64,6 +69,14 @@ def _arrange(module_name, plugin):
         when_imported(module_name, _patch_with(plugin))
     except Exception as error:
         _warn(error, plugin)
+
+
+def _is_the_command():
+    """Tell whether this process is `pqpp` or `python -m pqpp`."""
+    words = [*sys.orig_argv, "", ""]
+    module = words[words.index("-m") + 1] if sys.argv[0] == "-m" else ""
+    name = sys.argv[0].rpartition(os.sep)[2].removesuffix(".exe")
+    return name == "pqpp" or module in ("pqpp", "pqpp_cli.main")
 
 
 def is_disabled() -> bool:

@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from pqpp_cli.interrupts import LINE_OF_INTERRUPT, STATUS_OF_INTERRUPT, AtWork
+
 _MOVED = {
     "bench --dataset conqa": "bench conqa",
     "bench --dataset gimbrr": "bench gimbrr",
@@ -37,8 +39,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         >>> main(["predict", "a red cat", "--predictor", "n_words", "--target", "mean_hbpp",
         ...       "--format", "json"])  # doctest: +SKIP
     """
+    try:
+        with AtWork() as work:
+            return _status(arguments, work)
+    except KeyboardInterrupt:  # also one that comes while an error is told
+        (sys.stderr or _Closed(is_silent=True)).write(LINE_OF_INTERRUPT)
+        return STATUS_OF_INTERRUPT
+
+
+def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
+    """Run the command line, and return its status unless it is interrupted."""
     kind: type | None = None
-    try:  # which holds all imports of ours: an interrupt is one line from the first moment
+    try:  # which holds all imports of ours
         from pqpp_cli.commands import named
 
         sys.stdout, sys.stderr = sys.stdout or _Closed(), sys.stderr or _Closed(is_silent=True)
@@ -65,13 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except SystemExit as left:  # when terminated
         return int(left.code or 0)
-    except KeyboardInterrupt:
-        print("pqpp: interrupted", file=sys.stderr)
-        return 130
     except Exception as error:
-        if _was_interrupted(error):
-            print("pqpp: interrupted", file=sys.stderr)
-            return 130
+        if work.is_interrupted:  # numpy's import makes another error of it
+            raise KeyboardInterrupt from None
         if os.environ.get("PQPP_TRACEBACK"):
             raise
         from pqpp_files.visible import visible
@@ -80,15 +88,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _give_up_unwritten()
         return 2 if _is_for_the_user(error) else 1
     return 0
-
-
-def _was_interrupted(error: BaseException | None) -> bool:
-    """Tell whether an error came of Ctrl-C: numpy's import makes another one of it."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def _give_up_unwritten() -> None:

@@ -17,24 +17,50 @@ class Interrupt:
             sys.meta_path.remove(self)
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupt())
-from pqpp_cli.main import main
-sys.exit(main(["predict", "a cat"]))
+from pqpp_cli.entry import main
+status = main(["predict", "a cat"])
+{behind}
+sys.exit(status)
 """
+AT_THE_END = "os.kill(os.getpid(), signal.SIGINT)"
 
 
 @pytest.mark.parametrize(
     "module",
     [
-        *("pqpp_cli.commands", "argparse", "pqpp_cli.predict", "pqpp_cli.command", "numpy"),
+        *(
+            "pqpp_cli.main",
+            "pqpp_cli.commands",
+            "argparse",
+            "pqpp_cli.predict",
+            "pqpp_cli.command",
+            "numpy",
+        ),
         *("pqpp_cli.output", "pqpp_files.options.recipe", "pqpp_models.predictor"),
     ],
 )
 def test_an_interrupt_while_something_is_imported_is_one_line(module, tmp_path):
-    code = HANDED_OVER.format(module=module)
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = interrupted(tmp_path, HANDED_OVER.format(module=module, behind=""))
     assert (done.returncode, done.stderr) == (130, "pqpp: interrupted\n"), done.stderr
+
+
+def test_an_interrupt_behind_the_work_is_one_line(tmp_path):
+    done = interrupted(tmp_path, HANDED_OVER.format(module="none", behind=AT_THE_END))
+    assert (done.returncode, done.stderr) == (130, "pqpp: interrupted\n"), done.stderr
+    assert "a cat" in done.stdout
+
+
+@pytest.mark.parametrize("before", ["SIG_IGN", "SIG_DFL"])
+def test_a_signal_that_somebody_else_minds_is_left_to_them(before, tmp_path):
+    code = f"import signal; signal.signal(signal.SIGINT, signal.{before})\n"
+    code += "from pqpp_cli.entry import main; main(['--version'])\n"
+    code += "print(signal.getsignal(signal.SIGINT).name)"
+    assert interrupted(tmp_path, code).stdout.split()[-1] == before
+
+
+def interrupted(folder, code):
+    words = [sys.executable, "-c", code]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def test_an_interrupt_at_any_time_shows_no_line_of_ours(tmp_path):

@@ -49,6 +49,20 @@ def test_the_line_never_breaks_an_interpreter(tmp_path):
     assert (done.stdout.strip(), done.stderr) == ("alive", "")
 
 
+def test_an_interrupt_in_the_line_is_no_traceback(tmp_path):
+    (tmp_path / "pqpp_slow.py").write_text("raise KeyboardInterrupt")
+    line = guarded_line().replace("pqpp_autoload", "pqpp_slow")
+    done = run_python(f"{line}print('alive')", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize(("name", "is_guarded"), [("pqpp", True), ("another", False)])
+def test_the_command_alone_is_guarded_before_its_first_line(tmp_path, name, is_guarded):
+    (tmp_path / name).write_text("import signal; print(signal.getsignal(signal.SIGINT))")
+    done = run([sys.executable, name], tmp_path)
+    assert ("_leave" in done.stdout) == is_guarded, done.stdout
+
+
 def test_an_incompatible_library_gives_a_warning_not_a_failure(tmp_path):
     package = tmp_path / "datasets"
     package.mkdir()
@@ -187,7 +201,7 @@ def test_on_off_status_and_uninstall_of_an_editable_install(editable, tmp_path):
     python, pqpp = str(editable / "bin" / "python"), str(editable / "bin" / "pqpp")
 
     def autoload(action, **environment):
-        done = run([pqpp, "autoload", action], tmp_path, **environment)
+        done = run([pqpp, "models", "autoload", action], tmp_path, **environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

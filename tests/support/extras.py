@@ -1,6 +1,21 @@
-"""One command of each thing that an extra promises, and the small files and models for it."""
+"""One command of each thing that an extra promises, in an empty environment that holds it alone.
 
+`python -m support.extras [EXTRA ...]` in `tests` tries some, or all, one after another, and prints
+how many packages and megabytes each brings; `core` is pqpp without any.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+from support.recipes import ROOT, copy_of_everything
 
 TRIED = {
     "": [
@@ -120,3 +135,111 @@ def _save_bert(folder: Path) -> None:
     predictor = BertPredictor(model, load_tokenizer(encoder))
     predictor.save_pretrained(folder / "bert")
     OnnxBertPredictor.from_torch(predictor).save_pretrained(folder / "bert_onnx")
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What came of an extra in an environment of its own.
+
+    Attributes:
+        packages: How many pip brought, pqpp among them.
+        megabytes: What they take on the disk.
+        failed: The lines that failed, each with the end of what it said.
+    """
+
+    packages: int
+    megabytes: int
+    failed: list[tuple[Sequence[str], str]]
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build the wheel that all environments install."""
+    source = copy_of_everything(folder / "source")
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(source)]
+    subprocess.run(pip, check=True)
+    shutil.rmtree(source)
+    return next(folder.glob("pqpp-*.whl"))
+
+
+def try_alone(extra: str, wheel: Path, prepared: Path, folder: Path) -> Alone:
+    """Install an extra in an empty environment, run its lines there, and remove it.
+
+    Args:
+        extra: Its name; the core's is empty.
+        wheel: Of pqpp.
+        prepared: What `prepare` wrote.
+        folder: An empty folder for the environment.
+    """
+    work, venv = folder / "work", folder / "venv"
+    shutil.copytree(prepared, work)
+    try:
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        python = venv / "bin" / "python"
+        wanted = f"pqpp[{extra}] @ {wheel.as_uri()}" if extra else str(wheel)
+        pip = [python, "-m", "pip"]
+        subprocess.run([*pip, "install", "-q", "-c", ROOT / "constraints.txt", wanted], check=True)
+        failed = [
+            (line, said) for line in _lines(extra) if (said := _said_wrong(python, line, work))
+        ]
+        listed = subprocess.run([*pip, "list", "--format=json"], stdout=subprocess.PIPE, check=True)
+        packages = len({one["name"] for one in json.loads(listed.stdout)} - {"pip", "setuptools"})
+        return Alone(packages, _megabytes(venv), failed)
+    finally:
+        shutil.rmtree(venv, ignore_errors=True)
+
+
+def _lines(extra: str) -> list[list[str]]:
+    code = [["-c", CODE[extra]]] if extra in CODE else []
+    return [["-m", "pqpp", *words] for words in TRIED.get(extra, [])] + code
+
+
+def _said_wrong(python: Path, line: Sequence[str], work: Path) -> str:
+    """Run a line without a network; return the end of what it said where it failed."""
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(work / "hf")}
+    environment.pop("PYTHONPATH", None)
+    done = subprocess.run(
+        [python, *line], cwd=work, env=environment, capture_output=True, text=True, check=False
+    )
+    return f"{done.returncode}: {done.stderr[-500:]}" if done.returncode else ""
+
+
+def _megabytes(venv: Path) -> int:
+    """Return what packages take on the disk, pip and setuptools left out."""
+    (packages,) = (venv / "lib").glob("python*/site-packages")
+    paths = (path for path in packages.rglob("*") if path.is_file() and not path.is_symlink())
+    ours = (
+        path.stat().st_blocks * 512
+        for path in paths
+        if not path.relative_to(packages)
+        .parts[0]
+        .startswith(("pip", "setuptools", "pkg_resources"))
+    )
+    return round(sum(ours) / 1e6)
+
+
+def main(extras: Sequence[str]) -> int:
+    """Try extras, all if none is named; 1 if a line failed."""
+    is_wrong = False
+    with tempfile.TemporaryDirectory(prefix="pqpp-extras-") as beside:
+        room = Path(beside)
+        (room / "prepared").mkdir()
+        prepare(room / "prepared")
+        wheel = build_wheel(room)
+        for name in extras or sorted({*TRIED, *CODE}):
+            began = time.monotonic()
+            extra = "" if name == "core" else name
+            found = try_alone(extra, wheel, room / "prepared", room / f"of-{name}")
+            is_wrong |= bool(found.failed)
+            print(
+                f"{extra or 'core'}: {found.packages} packages, {found.megabytes} MB, "
+                f"{len(_lines(extra))} lines, {len(found.failed)} failed, "
+                f"{time.monotonic() - began:.0f} s",
+                flush=True,
+            )
+            for line, said in found.failed:
+                print(f"  {' '.join(line)}\n  {said}", flush=True)
+    return int(is_wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
