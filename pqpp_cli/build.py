@@ -240,7 +240,6 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
         from pqpp_datasets.own_benchmark.write import Keeping
         from pqpp_files.options.flags import in_flags
         from pqpp_files.visible import visible
-        from pqpp_files.write_beside import tidied_when_terminated
 
         keeping = Keeping(
             self.keep_images,
@@ -257,8 +256,7 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
         built = build_benchmark(
             self.judgments, runs, self.relevance, self._options(), self.preferences
         )
-        with tidied_when_terminated():
-            folder = write_benchmark(built, self.output, self.name, keeping)
+        folder = write_benchmark(built, self.output, self.name, keeping)
         for line in _lines(built, self.exclude):
             print(visible(in_flags(line, Build)))
         for warning in built.warnings:

@@ -68,9 +68,11 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
             return int(left.code or 0)
         from pqpp_cli.output import quiet_libraries
         from pqpp_files.options.recipe import read_recipe
+        from pqpp_files.write_beside import tidied_when_terminated
 
         quiet_libraries()
-        read_recipe(kind, flags).run()
+        with tidied_when_terminated():
+            read_recipe(kind, flags).run()
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` say, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -154,7 +154,7 @@ def whole_folder(
                 for path in new.rglob("*"):
                     if path.is_file():
                         _flush(path)
-            with _alone_in(place.parent):
+            with folder_to_itself(place.parent):
                 if is_anothers():
                     kept = _kept(new, place)
                     raise FileError(
@@ -219,8 +219,15 @@ def _noticed(place: Path) -> Iterator[Callable[[], bool]]:
 
 
 @contextlib.contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Let one process at a time be in a block, where the system can lock a folder."""
+def folder_to_itself(folder: Path) -> Iterator[None]:
+    """Let one process at a time be in a block, where the system can lock a folder.
+
+    A block may not hold another one of the same folder, nor `whole_folder` in it.
+
+    Example:
+        >>> with folder_to_itself(Path()):
+        ...     pass
+    """
     handle = None
     with contextlib.suppress(OSError, ImportError):
         import fcntl
@@ -293,6 +300,26 @@ def _name_beside(place: Path, suffix: str = "") -> Path:
 
 def _machine() -> str:
     return f"{zlib.crc32(socket.gethostname().encode()):08x}"
+
+
+def remove_behind(folder: Path, place: Path) -> None:
+    """Remove a folder in one step: where that is killed, the next who writes to `place` ends it.
+
+    Args:
+        folder: What is removed, on the same disk.
+        place: A file that was written by `write_beside`.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp()) / "parts"
+        >>> folder.mkdir()
+        >>> remove_behind(folder, folder.with_name("whole.txt"))
+        >>> folder.exists()
+        False
+    """
+    beside = _name_beside(place)
+    folder.rename(beside)
+    shutil.rmtree(beside, ignore_errors=True)
 
 
 def remove_litter(folder: Path, of_others: bool = False) -> None:

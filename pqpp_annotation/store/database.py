@@ -1,7 +1,9 @@
 """Making and opening a study's database: SQLite in a file, or PostgreSQL."""
 
 import contextlib
+import json
 import os
+import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +20,8 @@ from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.study.images import CheckedImage
 from pqpp_annotation.study.items import NewItem
 from pqpp_annotation.study.study import Study, study_of
+from pqpp_files.errors import FileError
+from pqpp_files.foreign.databases import open_sqlite
 
 _FIXED = ("name", "kind", "seed")
 
@@ -97,10 +101,26 @@ def create_store(study: Study, items: Sequence[NewItem], images: Sequence[Checke
         _fill(url, study, items, images)
         return
     path = Path(str(url.database))
-    if path.exists():
+    if path.exists() and not _is_abandoned(path, study):
         raise StoreError(f"{path} is there already; name another database, or add by --add")
     with write_beside(path, is_secret=True) as beside:
         _fill(sqlite_url(beside), study, items, images)
+
+
+def drop_store(study: Study) -> None:
+    """Remove the file of a database that `create_store` has just made."""
+    url = url_of(study.database, study.root)
+    if url.get_backend_name() == "sqlite":
+        Path(str(url.database)).unlink(missing_ok=True)
+
+
+def _is_abandoned(path: Path, study: Study) -> bool:
+    """Tell whether a run was killed before it wrote the study file: nobody knows this database."""
+    with contextlib.suppress(FileError, sqlite3.Error), open_sqlite(path) as database:
+        configs = [config for (config,) in database.execute("SELECT config FROM study")]
+        people = database.execute("SELECT id FROM person UNION ALL SELECT id FROM invitation")
+        return configs == [json.dumps(study.config())] and people.fetchone() is None
+    return False
 
 
 def _upgrade(url: URL, store: Store) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 from pqpp_annotation.study.strip import stripped
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import image_header, open_image
-from pqpp_files.full_disk import naming
+from pqpp_files.write_beside import write_whole
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -159,6 +158,8 @@ class Copies:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.new: list[Path] = []
+        self._writing, self._is_over = 0, False
+        self._changed = threading.Condition()
 
     def place(self, shown: str) -> Path:
         """Return where the copy with a hash lies."""
@@ -173,22 +174,30 @@ class Copies:
         return content if hashlib.sha256(content).hexdigest() == shown else None
 
     def write(self, shown: str, content: bytes) -> None:
-        """Keep a copy; one that is lost with the power is made again when it is asked for."""
+        """Keep a copy; after `take_back` none is kept."""
         place = self.place(shown)
         if place.exists() and self.read(shown) is not None:
             return
-        self.new.append(place)
-        beside = place.with_name(f".{shown}.{os.getpid()}.{threading.get_ident()}")
+        with self._changed:
+            if self._is_over:
+                return
+            self._writing += 1
+            self.new.append(place)
         try:
-            with naming(place, len(content)):
-                place.parent.mkdir(parents=True, exist_ok=True)
-                beside.write_bytes(content)
-                beside.replace(place)
+            write_whole(place, content)
         finally:
-            beside.unlink(missing_ok=True)
+            with self._changed:
+                self._writing -= 1
+                self._changed.notify_all()
 
     def take_back(self) -> None:
-        """Remove what was written since this was made, and folders that are empty then."""
+        """Remove what was written since this was made, and folders that are empty then.
+
+        A thread that was just started when a signal came may still write: it is waited for.
+        """
+        with self._changed:
+            self._is_over = True
+            self._changed.wait_for(lambda: not self._writing)
         for place in self.new:
             place.unlink(missing_ok=True)
         for folder in (*{place.parent for place in self.new}, self._folder):

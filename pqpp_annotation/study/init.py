@@ -5,13 +5,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import StoreError, StudyError
 from pqpp_annotation.kinds import task_kind
 from pqpp_annotation.study.images import seen_from
 from pqpp_annotation.study.items import draw_controls, read_items
 from pqpp_annotation.study.study import Study, read_study, study_of
 from pqpp_files.paths import expanded
-from pqpp_files.write_beside import write_beside
+from pqpp_files.write_beside import folder_to_itself, write_whole
 
 _COMMENTS = {
     "name": "The study, whole; every setting may be changed but name, kind and seed.",
@@ -71,27 +71,37 @@ def make_study(
         ('a cat', [(8, 6)])
         >>> store.close()
     """
-    from pqpp_annotation.store.database import create_store
+    from pqpp_annotation.store.database import create_store, drop_store
 
     task_kind(kind)
     place = expanded(path)
-    if place.exists():
-        raise StudyError(f"{path} is there already; add prompts to it by --add, or name another")
     if place.suffix not in (".yaml", ".yml"):
         raise StudyError(f"{path}: a study file is written; name it like study.yaml")
-    name = _name_of(place)
-    given = {"name": name, "kind": kind, "database": f"{name}.db"}
-    given["prompts"] = seen_from(place.parent, file)
-    if image_dir is not None:
-        given["image_dir"] = seen_from(place.parent, image_dir)
-    study = study_of(given | settings, place.parent)
-    with read_items(study, os.fspath(file)) as (items, images):
-        items = draw_controls(items, study.control.count, study.seed)
-        if not any(item.purpose == "work" for item in items):
-            raise StudyError(f"{file}: it holds control and training items only; add others")
-        with write_beside(place) as beside:  # which comes when the database is there
-            beside.write_text(_yaml_of(study), "utf-8")
-            create_store(study, items, images)
+    with folder_to_itself(
+        place.parent
+    ):  # a run that fails takes back copies, which are none of another's
+        if place.exists():
+            raise StudyError(
+                f"{path} is there already; add prompts to it by --add, or name another"
+            )
+        name = _name_of(place)
+        given = {"name": name, "kind": kind, "database": f"{name}.db"}
+        given["prompts"] = seen_from(place.parent, file)
+        if image_dir is not None:
+            given["image_dir"] = seen_from(place.parent, image_dir)
+        study = study_of(given | settings, place.parent)
+        with read_items(study, os.fspath(file)) as (items, images):
+            items = draw_controls(items, study.control.count, study.seed)
+            if not any(item.purpose == "work" for item in items):
+                raise StudyError(f"{file}: it holds control and training items only; add others")
+            try:
+                create_store(study, items, images)
+                write_whole(place, _yaml_of(study))
+            except StoreError:  # the database may be another's
+                raise
+            except BaseException:
+                drop_store(study)
+                raise
     return read_study(place)
 
 
@@ -118,7 +128,11 @@ def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
     from pqpp_annotation.store.database import open_store
     from pqpp_annotation.store.items import add_items
 
-    with read_items(study, os.fspath(file)) as (items, images), closing(open_store(study)) as store:
+    with (
+        folder_to_itself(study.root),
+        read_items(study, os.fspath(file)) as (items, images),
+        closing(open_store(study)) as store,
+    ):
         return add_items(store, items, images)
 
 

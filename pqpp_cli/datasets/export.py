@@ -42,10 +42,8 @@ class DatasetsExport(Command):
         """Export, and say how many rows went where."""
         from pqpp_datasets.export.export import export
         from pqpp_files.visible import visible
-        from pqpp_files.write_beside import tidied_when_terminated
 
-        with tidied_when_terminated():
-            rows = export(list(self.subset), self.output, self.data_dir, self.load_option or {})
+        rows = export(list(self.subset), self.output, self.data_dir, self.load_option or {})
         for (config, split), count in rows.items():
             print(f"{config} {split}: {count} rows")
         print(f"written: {visible(self.output)}")

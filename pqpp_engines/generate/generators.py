@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_backbones.pretrained import DTYPES, loading
 from pqpp_engines.errors import GenerateError, ImageRefusedError
+from pqpp_engines.generate.outside import run_outside
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
 from pqpp_files.foreign.images import open_image
@@ -256,7 +257,7 @@ class CommandGenerator(Generator):
                 for word in shlex.split(self.command)
             ]
             try:
-                done = subprocess.run(words, capture_output=True, timeout=self.seconds, check=False)
+                done = run_outside(words, self.seconds)
             except subprocess.TimeoutExpired:
                 raise ImageRefusedError(
                     f"--command: no image after {self.seconds:g} s; give it more time"

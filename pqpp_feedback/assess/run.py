@@ -7,7 +7,6 @@ the shards themselves are wanted: the images of some prompts, whatever else a fo
 """
 
 import os
-import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +28,7 @@ from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
 from pqpp_files.shards import ERROR, hold_shards, launched_share, run_shards
 from pqpp_files.shards.cells import all_utf_8, cell_texts, ids_of
+from pqpp_files.write_beside import remove_behind
 
 PART = 32
 """Images in a part: what a killed run loses at most."""
@@ -161,7 +161,7 @@ def _joined(files: Sequence[Path], place: Path) -> int:
     folder = files[0].parent
     try:
         count = write_verdicts(place, rows)
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_behind(folder, place)
         if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
             folder.parent.rmdir()
     except FileNotFoundError:  # another process ended at the same time, and has joined them

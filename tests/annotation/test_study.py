@@ -4,12 +4,14 @@ import pytest
 import yaml
 from support.studies import small_study, write_table
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import StoreError, StudyError
 from pqpp_annotation.kinds import TASK_KINDS
+from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.items import stored_image
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item, skip_item
 from pqpp_annotation.study import make_study, read_study
+from pqpp_annotation.study.copies import Copies
 from pqpp_annotation.study.study import study_of
 
 
@@ -148,3 +150,36 @@ def test_lines_are_counted_for_errors_alone(tmp_path, monkeypatch):
     with pytest.raises(StudyError, match=r"prompts\.csv, line 24: prompt is empty"):
         make_study(tmp_path / "study.yaml", table, tmp_path / "images")
     assert len(looks) == 1
+
+
+def test_a_run_that_was_killed_before_the_study_file_is_made_anew(tmp_path):
+    study = small_study(tmp_path)
+    (tmp_path / "study.yaml").unlink()  # which comes last
+    again = small_study(tmp_path)
+    assert again.config() == study.config()
+    store = open_store(again)
+    add_person(store, "ann")  # whose answers may follow
+    store.close()
+    (tmp_path / "study.yaml").unlink()
+    with pytest.raises(StoreError, match="is there already"):
+        small_study(tmp_path)
+
+
+def test_what_is_taken_back_takes_the_copies_of_late_threads_along(tmp_path):
+    copies = Copies(tmp_path / "shown")
+    copies.write("ab12", b"early")
+    copies.take_back()
+    copies.write("cd34", b"late")
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_a_failure_behind_the_database_leaves_nothing(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    table = write_table(tmp_path)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    monkeypatch.setattr("pqpp_annotation.study.init.write_whole", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        make_study(tmp_path / "study.yaml", table, tmp_path / "images", "rating")
+    assert sorted(path.name for path in tmp_path.iterdir()) == before

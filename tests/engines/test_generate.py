@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import pathlib
 import signal
 import struct
 import subprocess
@@ -191,6 +192,41 @@ def test_killed_at_any_time_and_run_again_it_ends_alike(tmp_path):
         process.wait()
     assert main([*words, str(cut)]) == 0
     assert contents(cut) == contents(tmp_path / "whole")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a killed process tells nobody")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_nothing_of_two_commands_lives_on_when_they_are_killed(number, tmp_path):
+    (tmp_path / "p.csv").write_text("prompt_id,prompt\n0,a\n")
+    slow = tmp_path / "slow.py"
+    slow.write_text("import os, sys, time; open(f'{os.getpid()}.pid', 'w'); time.sleep(600)")
+    words = ["generate", "--command", f"{sys.executable} {slow} {{prompt}} {{output}}", "--file",
+             "p.csv", "--images-per-prompt", "1", "--output", "made", "--model-name"]  # fmt: skip
+    line = [sys.executable, "-m", "pqpp_cli.main", *words]
+    started = [
+        subprocess.Popen([*line, name], cwd=tmp_path, stderr=subprocess.PIPE) for name in "ab"
+    ]
+    until = time.monotonic() + 300
+    while len(list(tmp_path.glob("*.pid"))) < 2 and time.monotonic() < until:
+        time.sleep(0.02)
+    for process in started:
+        process.send_signal(number)
+        process.wait(300)
+    numbers = [int(path.stem) for path in tmp_path.glob("*.pid")]
+    while any(map(lives, numbers)) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert len(numbers) == 2 and not any(map(lives, numbers))
+    assert all(process.stderr.read().count(b"\n") <= 1 for process in started)
+    assert not list((tmp_path / "made").rglob("*.png"))
+
+
+def lives(number):
+    """Tell whether a process is there and no zombie, which nobody here waits for."""
+    status = pathlib.Path(f"/proc/{number}/stat")
+    try:
+        return status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_the_command_takes_a_pipeline_and_shares_of_a_launcher(pipeline, tmp_path, monkeypatch):

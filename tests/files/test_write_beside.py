@@ -13,7 +13,13 @@ import pytest
 from pqpp_files import write_beside as module
 from pqpp_files.errors import FileError
 from pqpp_files.paths import check_output, check_output_folder
-from pqpp_files.write_beside import remove_litter, whole_folder, write_beside, write_whole
+from pqpp_files.write_beside import (
+    remove_behind,
+    remove_litter,
+    whole_folder,
+    write_beside,
+    write_whole,
+)
 
 FILES = ("config.json", "model-*.safetensors")
 
@@ -307,6 +313,30 @@ def test_the_next_run_removes_the_litter_of_the_killed_and_of_no_other(tmp_path,
         monkeypatch.setattr(module, "_TIDIED", set())
         write_whole(tmp_path / "a.txt", "new")
         assert not (tmp_path / litter).exists() and living.exists() and mine.exists()
+
+
+def test_a_folder_that_goes_is_whole_or_litter_wherever_a_run_is_killed(tmp_path, monkeypatch):
+    folder, place = tmp_path / "parts", tmp_path / "a.txt"
+    for name in ("a", "b"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(name)
+    killed = subprocess.run([sys.executable, "-c", GOING, folder, place], check=False)
+    assert killed.returncode == -signal.SIGKILL and not folder.exists()
+    assert len(names(tmp_path)) == 1  # hidden
+    monkeypatch.setattr(module, "_TIDIED", set())
+    write_whole(place, "new")
+    assert names(tmp_path) == ["a.txt"]
+    folder.mkdir()
+    remove_behind(folder, place)
+    assert names(tmp_path) == ["a.txt"]
+
+
+GOING = """
+import os, pathlib, signal, sys
+from pqpp_files import write_beside as module
+module.shutil.rmtree = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+module.remove_behind(*map(pathlib.Path, sys.argv[1:]))
+"""
 
 
 def test_an_output_is_no_input(tmp_path):

@@ -11,6 +11,7 @@ import itertools
 import os
 import shutil
 import signal
+import sqlite3
 import sys
 import tempfile
 import threading
@@ -22,26 +23,11 @@ from pathlib import Path
 import numpy as np
 
 from fuzz.forked import print_to, unprinted, waited_for
+from fuzz.kill_writers import WRITERS, Writer, sound, write_inputs
 
-_OLDER = Path(__file__).parents[1] / "models" / "older_checkpoints"
 # What a process asks of the system, as Python audits it.
 _EVENTS = ("os.", "open", "shutil.", "tempfile.", "ctypes.", "fcntl.")
 _SECONDS = 60
-_COLOURS = ("red", "blue", "green", "black", "white")
-_THINGS = ("cat", "dog", "bus", "bird", "clock", "wave", "tree", "boat")
-
-
-@dataclass(frozen=True)
-class Writer:
-    """A command that writes.
-
-    Attributes:
-        output: The name of what it writes.
-        run: Runs it, in the folder that holds its inputs; its argument is `old` or `new`.
-    """
-
-    output: str
-    run: Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -71,11 +57,12 @@ def fault_of(case: int) -> str | None:
     writer, known = WRITERS[name], _known(name)
     with tempfile.TemporaryDirectory(prefix="pqpp-kill-") as beside:
         room = Path(beside)
-        _inputs(room)
+        write_inputs(room)
+        writer.prepare(room)
         inputs = _held(room)
-        was_there = random.random() < 0.75
+        was_there = random.random() < 0.75 and writer.way == "whole"
         if was_there:
-            source = _sound() / name / "old" / writer.output
+            source = sound() / name / "old" / writer.output
             (room / writer.output).parent.mkdir(exist_ok=True)
             copy = shutil.copytree if source.is_dir() else shutil.copyfile
             copy(source, room / writer.output)
@@ -85,7 +72,7 @@ def fault_of(case: int) -> str | None:
             kill = _kill_of(random, known)
             said.append(kill.said)
             _in_a_fork(writer, room, kill.begin)
-            if _held(room, writer.output) not in allowed:
+            if not _is_allowed(_held(room, writer.output), writer, allowed, kill):
                 return f"lost file: neither the old nor the new is there [{', '.join(said)}]"
             if _held(room, *inputs) != inputs:
                 return f"lost file: an input was changed [{', '.join(said)}]"
@@ -95,7 +82,8 @@ def fault_of(case: int) -> str | None:
         (room.parent / f"{room.name}.printed").unlink()
         if "Traceback" in printed:
             return f"traceback: {printed.splitlines()[-1][:200]} {where}"
-        if status != 0:
+        is_done = writer.way == "new" and "is there already" in printed
+        if status != 0 and not is_done:
             return f"untyped error: the rerun ends in {status}: {printed[-200:]!r} {where}"
         if _held(room, writer.output) != known.whole["new"]:
             return f"lost file: the rerun did not write the new one {where}"
@@ -103,6 +91,15 @@ def fault_of(case: int) -> str | None:
         if litter:
             return f"lost file: {litter[0]} is left behind {where}"
     return None
+
+
+def _is_allowed(held: dict, writer: Writer, allowed: list[dict], kill: "_Kill") -> bool:
+    """Tell whether a killed command left what it may leave."""
+    if writer.way == "resumed":
+        return True
+    if writer.way == "new" and writer.last not in held:
+        return not held or kill.said.startswith("SIGKILL")
+    return held in allowed
 
 
 @dataclass(frozen=True)
@@ -179,122 +176,21 @@ def _held(room: Path, *names: str) -> dict[str, str]:
     tops = [room / name for name in names] if names else [room]
     paths = {path for top in tops for path in (top, *top.rglob("*")) if path.is_file()}
     return {
-        str(path.relative_to(room)): hashlib.sha256(path.read_bytes()).hexdigest()
+        str(path.relative_to(room)): _told_by(path, room)
         for path in sorted(paths)
+        if not path.name.endswith(("-wal", "-shm"))  # which come and go with each who reads
     }
 
 
-def _command(*arguments: str) -> Callable[[str], object]:
-    """Return what runs the command line, `{}` in it being the version."""
-
-    def run(version: str) -> int:
-        from pqpp_cli.main import main
-
-        return main([one.format(version) for one in arguments])
-
-    return run
-
-
-def _predicted(output: str) -> Writer:
-    return Writer(output, _command("predict", "--file", "prompts_{}.csv", "--output", output))
-
-
-def _saved(name: str) -> Writer:
-    def run(version: str) -> None:
-        from pqpp_models import Predictor
-
-        loaded = Predictor.from_pretrained(_OLDER / name)
-        loaded.details = {**loaded.details, "note": version}
-        loaded.save_pretrained("saved")
-
-    return Writer("saved", run)
-
-
-def _cards(version: str) -> None:
-    """Write what `push` would upload: a card from facts."""
-    from pqpp_files.write_beside import write_whole
-    from pqpp_models import Predictor
-
-    write_whole("cards/README.md", Predictor.from_pretrained("static").card() + version)
-
-
-_FOLDERS = ("--output", "written")
-_FIT = ("fit", "ratings_{}.csv", "--targets", "rating", "--overwrite")
-_BENCH = ("bench", "--dataset", "scores_{}.csv", "--targets", "mean_hbpp", "--predictors", "static")
-WRITERS = {
-    "predict csv": _predicted("predicted.csv"),
-    "predict jsonl": _predicted("predicted.jsonl"),
-    "predict parquet": _predicted("predicted.parquet"),
-    "predict text": _predicted("predicted.txt"),
-    "predict json": _predicted("predicted.json"),
-    "fit": Writer("written", _command(*_FIT, *_FOLDERS)),
-    "build": Writer("written", _command("build", "votes_{}.csv", "--name", "{}", *_FOLDERS)),
-    "export": Writer(
-        "written", _command("datasets", "export", "conqa", "--data-dir", "conqa_{}", *_FOLDERS)
-    ),
-    "select": Writer(
-        "chosen.txt",
-        _command(
-            *(
-                "datasets",
-                "select",
-                "captions_{}.txt",
-                "--count",
-                "3",
-                "--embeddings",
-                "vectors.npy",
-            ),
-            *("--output", "chosen.txt"),
-        ),
-    ),
-    "collection build": Writer(
-        "written",
-        _command(
-            *("models", "collection", "build", "captions_{}.txt"),
-            *("--predictor", str(_OLDER / "text_ensemble"), *_FOLDERS),
-        ),
-    ),
-    "save bert": _saved("bert"),
-    "save clip": _saved("clip_generation"),
-    "save text_ensemble": _saved("text_ensemble"),
-    "bench": Writer("table.md", _command(*_BENCH, "--output", "table.md")),
-    "bench report": Writer("page.html", _command(*_BENCH, "--report", "page.html")),
-    "card": Writer("cards/README.md", _cards),
-}
-
-
-def _inputs(room: Path) -> None:
-    """Write the inputs of all commands to a folder."""
-    from support.benchmark_folders import write_conqa
-
-    for seed, version in enumerate(("old", "new")):
-        random = np.random.default_rng(seed)
-        texts = [f"a {a} {b}" for a in _COLOURS for b in _THINGS]
-        random.shuffle(texts)
-        rows = "".join(f"{text},{random.random():.3f}\n" for text in texts)
-        (room / f"prompts_{version}.csv").write_text("prompt,number\n" + rows)
-        (room / f"ratings_{version}.csv").write_text("prompt,rating\n" + rows)
-        (room / f"scores_{version}.csv").write_text("prompt,mean_hbpp\n" + rows)
-        (room / f"captions_{version}.txt").write_text("\n".join(texts) + "\n")
-        votes = "".join(
-            f"{text},{n}.png,sdxl,ann,{n % 4 - 1},mscoco\n" for n, text in enumerate(texts)
-        )
-        (room / f"votes_{version}.csv").write_text(
-            "prompt,image,model,annotator,label,source\n" + votes
-        )
-        write_conqa(room / f"conqa_{version}")
-    np.save(room / "vectors.npy", np.random.default_rng(2).normal(size=(40, 4)))
-
-
-@functools.cache
-def _sound() -> Path:
-    """Return a folder for what whole runs have written; it goes with this process."""
-    kept = tempfile.TemporaryDirectory(prefix="pqpp-kill-")
-    _KEPT.append(kept)
-    return Path(kept.name)
-
-
-_KEPT: list[tempfile.TemporaryDirectory] = []
+def _told_by(path: Path, room: Path) -> str:
+    """Return the hash of a file; of a study's database, which tells times, how much is in it."""
+    if path.suffix != ".db" or path.name.startswith("."):
+        content = path.read_bytes().replace(os.fsencode(room.resolve()), b"")
+        return hashlib.sha256(content).hexdigest()
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        tables = ("asset", "item", "item_image", "person", "answer")
+        counts = [database.execute(f"SELECT COUNT(*) FROM {name}").fetchone() for name in tables]
+    return str(counts)
 
 
 @functools.cache
@@ -304,11 +200,12 @@ def _known(name: str) -> Known:
     Raises:
         AssertionError: It fails, or does not write the same twice.
     """
-    writer, whole, place = WRITERS[name], {}, _sound() / name
+    writer, whole, place = WRITERS[name], {}, sound() / name
     for version in ("warm", "old", "new", "again"):
         room = place / version
         room.mkdir(parents=True)
-        _inputs(room)
+        write_inputs(room)
+        writer.prepare(room)
         asked = version if version in ("old", "new") else "new"
         if version == "warm":
             with unprinted(), contextlib.chdir(room):

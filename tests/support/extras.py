@@ -177,13 +177,13 @@ def try_alone(extra: str, wheel: Path, prepared: Path, folder: Path) -> Alone:
         python = venv / "bin" / "python"
         wanted = f"pqpp[{extra}] @ {wheel.as_uri()}" if extra else str(wheel)
         pip = [python, "-m", "pip"]
-        subprocess.run([*pip, "install", "-q", "-c", ROOT / "constraints.txt", wanted], check=True)
-        failed = [
-            (line, said) for line in _lines(extra) if (said := _said_wrong(python, line, work))
-        ]
-        listed = subprocess.run([*pip, "list", "--format=json"], stdout=subprocess.PIPE, check=True)
-        packages = len({one["name"] for one in json.loads(listed.stdout)} - {"pip", "setuptools"})
-        return Alone(packages, _megabytes(venv), failed)
+        constraints = ["-c", str(ROOT / "constraints.txt")]
+        _ask(work, *pip, "install", "-q", *constraints, wanted).check_returncode()
+        packages = json.loads(_ask(work, *pip, "list", "--format=json").stdout)
+        count = len({package["name"] for package in packages} - {"pip", "setuptools"})
+        ended = [(line, _ask(work, python, *line)) for line in _lines(extra)]
+        failed = [(line, done.stderr[-500:]) for line, done in ended if done.returncode]
+        return Alone(count, _megabytes(venv), failed)
     finally:
         shutil.rmtree(venv, ignore_errors=True)
 
@@ -193,14 +193,14 @@ def _lines(extra: str) -> list[list[str]]:
     return [["-m", "pqpp", *words] for words in TRIED.get(extra, [])] + code
 
 
-def _said_wrong(python: Path, line: Sequence[str], work: Path) -> str:
-    """Run a line without a network; return the end of what it said where it failed."""
+def _ask(work: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    """Run a line in the environment, which sees no checkout and asks no hub."""
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(work / "hf")}
     environment.pop("PYTHONPATH", None)
-    done = subprocess.run(
-        [python, *line], cwd=work, env=environment, capture_output=True, text=True, check=False
+    line = [str(word) for word in words]
+    return subprocess.run(
+        line, cwd=work, env=environment, capture_output=True, text=True, check=False
     )
-    return f"{done.returncode}: {done.stderr[-500:]}" if done.returncode else ""
 
 
 def _megabytes(venv: Path) -> int:

@@ -1,0 +1,277 @@
+"""The commands that write, with what they read: what is killed in `fuzz_kills`."""
+
+import functools
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+_OLDER = Path(__file__).parents[1] / "models" / "older_checkpoints"
+_COLOURS = ("red", "blue", "green", "black", "white")
+_THINGS = ("cat", "dog", "bus", "bird", "clock", "wave", "tree", "boat")
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A command that writes.
+
+    Attributes:
+        output: The name of what it writes.
+        run: Runs it, in the folder that holds its inputs; its argument is `old` or `new`.
+        way: `whole`: the old one or the new one is there. `resumed`: what a killed run has done
+            stays, and the next one goes on. `new`: it refuses an older one, and its last file
+            is `last`.
+        last: See `way`.
+        prepare: Writes inputs that only it has.
+    """
+
+    output: str
+    run: Callable[[str], object]
+    way: str = "whole"
+    last: str = ""
+    prepare: Callable[[Path], object] = lambda room: None
+
+
+def _command(*arguments: str) -> Callable[[str], object]:
+    """Return what runs the command line, `{}` in it being the version."""
+
+    def run(version: str) -> int:
+        from pqpp_cli.main import main
+
+        return main([one.format(version) for one in arguments])
+
+    return run
+
+
+def _predicted(output: str) -> Writer:
+    return Writer(output, _command("predict", "--file", "prompts_{}.csv", "--output", output))
+
+
+def _saved(name: str) -> Writer:
+    def run(version: str) -> None:
+        from pqpp_models import Predictor
+
+        loaded = Predictor.from_pretrained(_OLDER / name)
+        loaded.details = {**loaded.details, "note": version}
+        loaded.save_pretrained("saved")
+
+    return Writer("saved", run)
+
+
+def _cards(version: str) -> None:
+    """Write what `push` would upload: a card from facts."""
+    from pqpp_files.write_beside import write_whole
+    from pqpp_models import Predictor
+
+    write_whole("cards/README.md", Predictor.from_pretrained("static").card() + version)
+
+
+def _generate(*words: str) -> Callable[[str], object]:
+    return _command(
+        *("generate", *words, "--model-name", "drawn", "--file", "asked_{}.csv"),
+        *("--images-per-prompt", "1", *_FOLDERS),
+    )
+
+
+def _retrieved(output: str) -> Writer:
+    words = ("search", "retrieve", "one", "--file", "queries_{}.csv", "--queries", "q.npy")
+    return Writer(output, _command(*words, "--output", output))
+
+
+def _assess(version: str) -> None:
+    """Judge images by an assessor of tests; the real ones load networks, which no fork can."""
+    from support.made_assessor import Redness
+
+    from pqpp_feedback.assess.pictures import find_pictures
+    from pqpp_feedback.assess.run import assess
+
+    pictures, _ = find_pictures(Path("judged"), _judged(version))
+    assess(pictures, [Redness()], Path("written") / "verdicts.parquet")
+
+
+def _judged(version: str) -> list[dict]:
+    return [{"prompt_id": n, "prompt": f"{version} {n}", "task": "colour"} for n in range(40)]
+
+
+_FOLDERS = ("--output", "written")
+_DRAW = "cp images/{{prompt}}.png {{output}}"
+_ROUTES = ("--targets", "glide_hbpp,sdxl_hbpp", "--cost", "1,4", "--share", ".5")
+_ROUTES += ("--calibration", "prompts_{}.csv")
+_FIT = ("fit", "ratings_{}.csv", "--targets", "rating", "--overwrite")
+_BENCH = ("bench", "--dataset", "scores_{}.csv", "--targets", "mean_hbpp", "--predictors", "static")
+WRITERS = {
+    "predict csv": _predicted("predicted.csv"),
+    "predict jsonl": _predicted("predicted.jsonl"),
+    "predict parquet": _predicted("predicted.parquet"),
+    "predict text": _predicted("predicted.txt"),
+    "predict json": _predicted("predicted.json"),
+    "fit": Writer("written", _command(*_FIT, *_FOLDERS)),
+    "build": Writer("written", _command("build", "votes_{}.csv", "--name", "{}", *_FOLDERS)),
+    "export": Writer(
+        "written", _command("datasets", "export", "conqa", "--data-dir", "conqa_{}", *_FOLDERS)
+    ),
+    "select": Writer(
+        "chosen.txt",
+        _command(
+            *(
+                "datasets",
+                "select",
+                "captions_{}.txt",
+                "--count",
+                "3",
+                "--embeddings",
+                "vectors.npy",
+            ),
+            *("--output", "chosen.txt"),
+        ),
+    ),
+    "collection build": Writer(
+        "written",
+        _command(
+            *("models", "collection", "build", "captions_{}.txt"),
+            *("--predictor", str(_OLDER / "text_ensemble"), *_FOLDERS),
+        ),
+    ),
+    "save bert": _saved("bert"),
+    "save clip": _saved("clip_generation"),
+    "save text_ensemble": _saved("text_ensemble"),
+    "bench": Writer("table.md", _command(*_BENCH, "--output", "table.md")),
+    "bench report": Writer("page.html", _command(*_BENCH, "--report", "page.html")),
+    "card": Writer("cards/README.md", _cards),
+    "predict shards": Writer(
+        "written",
+        _command("predict", "--file", "prompts_{}.csv", "--shard-size", "9", *_FOLDERS),
+        "resumed",
+    ),
+    "generate": Writer("written", _generate("--command", _DRAW), "resumed"),
+    "generate from images": Writer("written", _generate("--image-dir", "images"), "resumed"),
+    "search build": Writer("written", _command("search", "build", "e_{}.npy", *_FOLDERS)),
+    "search merge": Writer("written", _command("search", "merge", "one", "two_{}", *_FOLDERS)),
+    "search add": Writer("written", _command("search", "add", "one", "e_{}.npy", *_FOLDERS)),
+    "search labels": Writer(
+        "labels.csv",
+        _command(
+            *("search", "labels", "votes_{}.csv", "--caption-column", "prompt", "--words"),
+            *("--file", "prompts_{}.csv", "--output", "labels.csv"),
+        ),
+    ),
+    "search retrieve": _retrieved("run.trec"),
+    "search retrieve parquet": _retrieved("run.parquet"),
+    "route fit": Writer("written", _command("route", "fit", *_ROUTES, *_FOLDERS)),
+    "route predict": Writer(
+        "routed.csv",
+        _command(
+            *("route", "predict", "router", "--file", "prompts_{}.csv"), "--output", "routed.csv"
+        ),
+    ),
+    "rewrite": Writer(
+        "written/rewritten.csv",
+        _command(
+            *("rewrite", "--file", "prompts_{}.csv", "--target", "mean_p10", "--synonyms"),
+            *("--count", "1", "--output", "written/rewritten.csv"),
+        ),
+    ),
+    "rewrite keep": Writer(
+        "kept.jsonl",
+        _command(
+            *("rewrite", "a red cat", "a {} dog", "--target", "mean_p10", "--synonyms"),
+            *("--count", "1", "--keep", "kept.jsonl"),
+        ),
+    ),
+    "assess": Writer("written", _assess, "resumed"),
+    "annotate init": Writer(
+        "written",
+        _command(
+            *("annotate", "init", "written/study.yaml", "--file", "asked_{}.csv"),
+            *("--image-dir", "images", "--kind", "rating"),
+        ),
+        "new",
+        "written/study.yaml",
+        lambda room: (room / "written").mkdir(),
+    ),
+    "annotate export": Writer(
+        "written", _command("annotate", "export", "study_{}/study.yaml", *_FOLDERS)
+    ),
+    "annotate backup": Writer(
+        "backup.db", _command("annotate", "backup", "study_{}/study.yaml", "--output", "backup.db")
+    ),
+}
+
+
+def write_inputs(room: Path) -> None:
+    """Write the inputs of all commands to a folder."""
+    from support.benchmark_folders import write_conqa
+
+    for seed, version in enumerate(("old", "new")):
+        random = np.random.default_rng(seed)
+        texts = [f"a {a} {b}" for a in _COLOURS for b in _THINGS]
+        random.shuffle(texts)
+        rows = "".join(f"{text},{random.random():.3f}\n" for text in texts)
+        (room / f"prompts_{version}.csv").write_text("prompt,number\n" + rows)
+        (room / f"ratings_{version}.csv").write_text("prompt,rating\n" + rows)
+        (room / f"scores_{version}.csv").write_text("prompt,mean_hbpp\n" + rows)
+        (room / f"captions_{version}.txt").write_text("\n".join(texts) + "\n")
+        votes = "".join(
+            f"{text},{n}.png,sdxl,ann,{n % 4 - 1},mscoco\n" for n, text in enumerate(texts)
+        )
+        (room / f"votes_{version}.csv").write_text(
+            "prompt,image,model,annotator,label,source\n" + votes
+        )
+        write_conqa(room / f"conqa_{version}")
+        asked = "".join(f"{n},{n},{n}.png\n" for n in range(3 + seed))
+        (room / f"asked_{version}.csv").write_text("prompt_id,prompt,image\n" + asked)
+        queries = "".join(f"{version}-{n},{texts[n]}\n" for n in range(8))
+        (room / f"queries_{version}.csv").write_text("query_id,prompt\n" + queries)
+        np.save(room / f"e_{version}.npy", random.normal(size=(30, 8)).astype(np.float32))
+    shutil.copytree(_shelf(), room, dirs_exist_ok=True)
+    np.save(room / "vectors.npy", np.random.default_rng(2).normal(size=(40, 4)))
+
+
+@functools.cache
+def _shelf() -> Path:
+    """Return a folder of what takes long to make, that all rooms get a copy of."""
+    from PIL import Image
+    from support.made_assessor import write_images
+    from support.studies import do_all, small_study
+
+    from pqpp_annotation.store.database import open_store
+    from pqpp_annotation.store.people import add_person
+    from pqpp_engines.index import build_index
+    from pqpp_engines.route import Route, Router, Rule
+
+    shelf, random = sound() / "shelf", np.random.default_rng(3)
+    (shelf / "images").mkdir(parents=True)
+    for number in range(4):
+        Image.new("RGB", (8, 6), (number, 0, 0)).save(shelf / "images" / f"{number}.png")
+    write_images(shelf / "judged", 40, ("sdxl",))
+    for name in ("one", "two_old", "two_new"):
+        ids = [f"{name}-{n}" for n in range(20)]
+        build_index(random.normal(size=(20, 8)), ids, shelf / name)
+    np.save(shelf / "q.npy", random.normal(size=(8, 8)).astype(np.float32))
+    routes = [Route("glide", "glide_hbpp", 1), Route("sdxl", "sdxl_hbpp", 4)]
+    Router(routes, Rule(budget=2)).save_pretrained(shelf / "router")
+    for people, version in enumerate(("old", "new"), 1):
+        folder = shelf / f"study_{version}"
+        folder.mkdir()
+        store = open_store(small_study(folder, "rating", prompts=2))
+        for person in range(people):
+            do_all(store, add_person(store, f"p{person}").id)
+        store.close()
+    return shelf
+
+
+@functools.cache
+def sound() -> Path:
+    """Return a folder for what whole runs have written; it goes with this process."""
+    kept = tempfile.TemporaryDirectory(prefix="pqpp-kill-")
+    _KEPT.append(kept)
+    return Path(kept.name)
+
+
+_KEPT: list[tempfile.TemporaryDirectory] = []
+
+
+_KEPT: list[tempfile.TemporaryDirectory] = []
