@@ -29,9 +29,7 @@ def run_outside(words: Sequence[str], seconds: float) -> subprocess.CompletedPro
         >>> run_outside([sys.executable, "-c", "print('a cat')"], 60).stdout.split()
         [b'a', b'cat']
     """
-    begin, group = None, {}
-    if os.name == "posix":
-        group = {"process_group": 0}
+    begin = None
     if sys.platform == "linux":
         begin = partial(_end_with, os.getpid(), ctypes.CDLL(None).prctl)
     process = subprocess.Popen(
@@ -40,7 +38,7 @@ def run_outside(words: Sequence[str], seconds: float) -> subprocess.CompletedPro
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         preexec_fn=begin,
-        **group,
+        process_group=0 if os.name == "posix" else None,
     )
     with process:
         try:
