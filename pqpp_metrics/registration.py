@@ -31,6 +31,7 @@ _ALSO_CALLED = {
     "heatmap_mse": "mse",
     "hit_rate_at_k": "hit",
     "holm": "holmbonferroni",
+    "information_gain": "ig",
     "interpolated_precision": "ipreca",
     "kendall_qpp": "kendall kendalltau krcc tau",
     "kld": "kl kldiv",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # type checkers and editors do not run what finds the files b
     from pqpp_metrics.functional.correlation import *
     from pqpp_metrics.functional.evaluation import *
     from pqpp_metrics.functional.incomplete_judgments import *
+    from pqpp_metrics.functional.information_gain import *
     from pqpp_metrics.functional.keywords import *
     from pqpp_metrics.functional.match_rate import *
     from pqpp_metrics.functional.qpp_report import *
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # type checkers and editors do not run what finds the files b
     from pqpp_metrics.functional.resampling import *
     from pqpp_metrics.functional.routing import *
     from pqpp_metrics.functional.saliency import *
+    from pqpp_metrics.functional.set_measures import *
     from pqpp_metrics.functional.significance import *
     from pqpp_metrics.functional.vistar import *
 

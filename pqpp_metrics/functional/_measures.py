@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional import incomplete_judgments, ranking, ranking_graded
+from pqpp_metrics.functional import incomplete_judgments, ranking, ranking_graded, set_measures
 from pqpp_metrics.functional._containers import Array, Floats, Values
 from pqpp_metrics.functional._inputs import as_list, brief, to_numpy
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
@@ -30,6 +30,9 @@ _NAMES = {
     incomplete_judgments.inferred_average_precision: ("infap",),
     ranking.interpolated_precision: ("iprec", "iprec_at_recall"),
     incomplete_judgments.judged_at_k: ("judged",),
+    set_measures.set_precision: ("setp", "set_p"),
+    set_measures.set_recall: ("setr",),
+    set_measures.set_f: ("setf",),
 }
 FUNCTIONS = {
     name: function
@@ -64,7 +67,7 @@ class RankingMeasure:
 
 def tells_unjudged(function: Callable[..., Array]) -> bool:
     """Whether a metric takes documents without a judgment apart from irrelevant ones."""
-    return function.__module__ == incomplete_judgments.__name__
+    return function.__module__ in (incomplete_judgments.__name__, set_measures.__name__)
 
 
 def parsed_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:

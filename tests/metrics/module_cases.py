@@ -138,6 +138,19 @@ def mae(predictions, references):
     return mean_absolute_error(references, predictions)
 
 
+def by_sklearn(name, **options):
+    """The mean over queries of a score of sklearn, of sets of retrieved and relevant documents."""
+
+    def oracle(predictions, references):
+        import sklearn.metrics
+
+        function = getattr(sklearn.metrics, name)
+        truths = [[grade > 0 for grade in row] for row in references]
+        return np.mean([function(row, [True] * len(row), **options) for row in truths])
+
+    return oracle
+
+
 def cohen(predictions, references):
     from sklearn.metrics import cohen_kappa_score
 
@@ -280,6 +293,12 @@ CASES = {
     "inferred_average_precision": Case(
         "sampled rankings", SAMPLED, of_queries(oracles.inferred_average_precision)
     ),
+    # Of n pixels a uniform baseline gives each the chance 1 / n.
+    "information_gain": Case(
+        "maps",
+        MAPS,
+        of_maps(lambda p, q: np.average(np.log2(p / p.mean()), weights=q) if q.any() else math.nan),
+    ),
     "interpolated_precision": Case(
         "rankings",
         RANKINGS,
@@ -370,6 +389,14 @@ CASES = {
         "scenes",
         {"coverage": [0.2, 0.4, 0.3], "consistency": [0.9, 0.5, -0.1]},
         by_hand((math.sqrt(0.18) + math.sqrt(0.2) + 0) / 3),
+    ),
+    "set_f": Case("rankings", RANKINGS, by_sklearn("fbeta_score", beta=2.0), {"beta": 2.0}),
+    "set_precision": Case("rankings", RANKINGS, by_sklearn("precision_score")),
+    # All of the first query's, and none of the second's, which has none.
+    "set_recall": Case(
+        "rankings",
+        {"predictions": [[3, 2, 2], [5]], "references": [[1, 1, 0], [0]]},
+        by_hand({"set_recall": 0.5, "scores": [1, 0]}),
     ),
     "sim": Case(
         "maps",

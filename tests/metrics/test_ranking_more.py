@@ -244,3 +244,32 @@ def test_modules_take_queries_with_different_numbers_of_documents(name):
     assert load_metric(name).score(inputs)["scores"] == expected
     card = metric_path(name).with_name("README.md").read_text("utf-8")
     assert "may have different numbers" in card and "same number of documents" not in card
+
+
+def test_unranked_sets_with_documents_that_were_not_retrieved():
+    from sklearn.metrics import fbeta_score, precision_score, recall_score
+
+    rng = np.random.default_rng(5)
+    grades, missing = rng.integers(-1, 3, (20, 8)), rng.integers(0, 3, (20, 4))
+    scores = rng.random((20, 8))
+    shared = {"relevance_level": 2, "judged_only": True}
+    found = [
+        functional.set_precision(scores, grades, **shared),
+        functional.set_recall(scores, grades, unretrieved=missing, **shared),
+        functional.set_f(scores, grades, beta=0.5, unretrieved=missing, **shared),
+    ]
+    for row, (own, others) in enumerate(zip(grades, missing, strict=True)):
+        judged = own[own >= 0]
+        truth = np.concatenate([judged, others]) >= 2
+        taken = np.arange(len(truth)) < len(judged)
+        assert found[0][row] == pytest.approx(precision_score(truth, taken, zero_division=0))
+        assert found[1][row] == pytest.approx(recall_score(truth, taken, zero_division=0))
+        value = fbeta_score(truth, taken, beta=0.5, zero_division=0)
+        assert found[2][row] == pytest.approx(value)
+    # One call reads them all, whatever orders equals.
+    names = "setp(rel=2), setr(rel=2), setf(rel=2, beta=0.5), rr"
+    together = functional.evaluate_rankings(
+        scores, grades, names, unretrieved=missing, judged_only=True
+    )
+    for values, name in zip(found, list(together), strict=False):
+        assert together[name] == pytest.approx(values)

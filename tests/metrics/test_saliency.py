@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from metrics.pysaliency_values import TABLE
+from metrics.pysaliency_values import TABLE, density_of
 from metrics.pysaliency_values import some_maps as maps_of_the_table
 
 from pqpp_metrics import functional as F
@@ -470,3 +470,47 @@ def test_a_constant_map_shares_what_an_even_one_shares(value):
     truth = np.zeros((7, 7))
     truth[2, 1:4] = 5.0
     assert F.sim(np.full((7, 7), value), truth) == pytest.approx(3 / 49, rel=1e-12)
+
+
+class TestInformationGain:
+    def test_pysaliency(self):
+        table = json.loads(TABLE.read_text())["values"]
+        for kind, (predictions, truths, points) in maps_of_the_table().items():
+            for number, value in enumerate(table[kind]["IG"]):
+                p, q = density_of(predictions[number]), density_of(truths[number])
+                found = F.information_gain(p, F.fixation_map(points[number], *p.shape), q)
+                assert float(found) == pytest.approx(value, abs=1e-12)
+
+    def test_baselines_and_chances_of_0(self):
+        maps, counts = np.array([[[1.0, 3.0]], [[2.0, 2.0]]]), [[[0, 1]], [[2, 2]]]
+        # log2(3/4) - log2(1/2); log2(1/2) - log2(1/2).
+        assert F.information_gain(maps, counts).tolist() == pytest.approx([np.log2(1.5), 0])
+        one, each = [[1.0, 7.0]], [[[1.0, 1.0]], [[1.0, 3.0]]]
+        found = F.information_gain(maps, counts, one)
+        assert found.tolist() == pytest.approx([np.log2(6 / 7), (2 - np.log2(7) + 2) / 2 - 0.0])
+        found = F.information_gain(maps, counts, each)
+        assert found.tolist() == pytest.approx([np.log2(1.5), (1 + np.log2(2 / 3)) / 2])
+        nothing = F.information_gain([[[1.0, 0.0]]] * 3, [[[0, 1]], [[1, 0]], [[0, 0]]])
+        assert nothing[0] == -math.inf and nothing[1] == 1 and math.isnan(nothing[2])
+        assert F.information_gain([[1.0, 1.0]], [[0, 1]], [[1.0, 0.0]]) == math.inf
+
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            (([[0.0, 0.0]], [[0, 1]]), "`predictions` holds a map of zeros"),
+            (([[-1.0, 2.0]], [[0, 1]]), "`predictions` holds -1"),
+            (([[1.0, 2.0]], [[0, 1]], [[0.0, math.nan]]), "`baseline` holds 1 NaN"),
+            (([[1.0, 2.0]], [[0, 1]], [[1.0]]), "shapes differ"),
+        ],
+    )
+    def test_what_is_no_density(self, given, said):
+        with pytest.raises(MetricInputError, match=said):
+            F.information_gain(*given)
+
+    def test_tensors(self):
+        import torch
+
+        maps, counts = torch.rand(3, 4, 5), torch.randint(0, 3, (3, 4, 5))
+        found = F.information_gain(maps, counts)
+        assert torch.is_tensor(found)
+        assert found.numpy() == pytest.approx(F.information_gain(maps.numpy(), counts.numpy()))

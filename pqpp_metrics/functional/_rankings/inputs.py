@@ -62,6 +62,7 @@ class RankingInputs:
         sizes: How many documents each query has, where rows are filled up; else None.
         order: The grades by rank, if they were sorted already.
         is_shared: Whether several metrics are computed of these, which are sorted for all, or not.
+        judged_only: Whether documents without a judgment, NaN, are as if not retrieved.
     """
 
     xp: ModuleType
@@ -73,6 +74,7 @@ class RankingInputs:
     sizes: Integers | None = None
     order: PackedOrder | None = None
     is_shared: bool = False
+    judged_only: bool = False
 
     def rows(
         self, rows: slice | Integers, sort: bool = False, is_shared: bool = False
@@ -170,7 +172,8 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     ties = rules.ties
     if ties == "docno":
         scores, ties = by_document(xp, scores, rules.document_ids), "order"
-    return RankingInputs(xp, scores, relevance, missing, ties, relevant, sizes)
+    inputs = RankingInputs(xp, scores, relevance, missing, ties, relevant, sizes)
+    return replace(inputs, judged_only=bool(rules.judged_only))
 
 
 def _filled_up(scores, relevance, lengths, may_be_unjudged):
