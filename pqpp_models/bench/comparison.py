@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from pqpp_models.errors import PredictorError
 
 PERMUTATIONS = 2_000
 LEVEL = 0.05
+_TESTED = ("pearson", "kendall")
 COMPARISON_NOTE = (
     "↑ better and ↓ worse than {baseline} on the same prompts: paired permutation test, p < .05 "
     "after Holm's correction over the table"
@@ -47,9 +49,9 @@ def compare_with_baseline(
         progress: Show a progress bar on standard error.
 
     Returns:
-        The results with `baseline`, `pearson_baseline_p` and `kendall_baseline_p`; NaN in the
-        baseline's own row, where it has no such cell, where a side is undefined, and for predictors
-        that were fitted to the rows.
+        The results with `baseline`, `pearson_baseline_p`, the interval of the difference and the
+        warning, and those of Kendall; NaN and empty in the baseline's own row, where it has no such
+        cell, where a side is undefined, and for predictors that were fitted to the rows.
 
     Raises:
         PredictorError: If no predictor of the table has that name, or it was fitted to the rows.
@@ -68,30 +70,31 @@ def compare_with_baseline(
         )
     rows = tqdm(results, desc="comparing", unit="cell", disable=not progress)
     options = {"permutations": permutations, "seed": seed}
-    found = np.array(
-        [
-            _p_values(row, by_name[row.predictor], by_name[baseline], references, sources, options)
-            for row in rows
-        ]
-    ).reshape(-1, 2)
-    pearson, kendall = (holm(column)["adjusted"] for column in found.T)
+    tested = [
+        _tested(row, by_name[row.predictor], by_name[baseline], references, sources, options)
+        for row in rows
+    ]
+    figures: list[dict[str, Any]] = [{} for _ in results]
+    for name in _TESTED:
+        p_values = np.array([tests[name].get("p_value", math.nan) for tests in tested])
+        for own, tests, p in zip(figures, tested, holm(p_values)["adjusted"], strict=True):
+            kept = ("ci_low", "ci_high", "warning")
+            found = {"p": float(p)} | {key: tests[name][key] for key in kept if tests[name]}
+            own |= {f"{name}_baseline_{key}": value for key, value in found.items()}
     return [
-        replace(row, baseline=baseline, pearson_baseline_p=float(p), kendall_baseline_p=float(q))
-        for row, p, q in zip(results, pearson, kendall, strict=True)
+        replace(row, baseline=baseline, **own) for row, own in zip(results, figures, strict=True)
     ]
 
 
-def _p_values(row, one, other, references, sources, options) -> tuple[float, ...]:
+def _tested(row, one, other, references, sources, options) -> dict[str, dict[str, Any]]:
+    """The test of each coefficient, empty where there is none."""
     if not row.ranked or one is other or row.predicted not in other.targets or row.n < 4:
-        return math.nan, math.nan
+        return {name: {} for name in _TESTED}
     cell = Cell(row.label, row.predicted, row.target, row.source)
     true = references[row.target]
     mine, reference = cell_values(one, cell, true, sources)
     theirs, _ = cell_values(other, cell, true, sources)
-    return tuple(
-        paired_permutation(mine, theirs, reference, statistic, **options)["p_value"]
-        for statistic in ("pearson", "kendall")
-    )
+    return {name: paired_permutation(mine, theirs, reference, name, **options) for name in _TESTED}
 
 
 def arrow(value: float, baseline_value: float, p: float) -> str:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from pqpp_models.bench.comparison import COMPARISON_NOTE
+from pqpp_models.bench.differences import difference_notes
 from pqpp_models.bench.held_out import fitted_notes
 from pqpp_models.bench.protocol import MARKS_NOTE, Result, mean_over_targets
 from pqpp_models.bench.published import PublishedResult
@@ -32,6 +33,7 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
     lines.append(MARKS_NOTE)
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
+    lines += difference_notes(results)
     for key, group in published_groups(published).items():
         first = group[0]
         lines.append(

@@ -62,7 +62,14 @@ class Result:
         stands_for: The release for which this build was taken, which was fitted to the rows.
         baseline: The predictor that this one was tested against, if any.
         pearson_baseline_p: p of no difference from it in Pearson's r, corrected over the table.
+        pearson_baseline_ci_low: Lower bound of the 95 % interval of the difference in Pearson's r,
+            by the same test and not corrected.
+        pearson_baseline_ci_high: Upper bound.
+        pearson_baseline_warning: What speaks against the test, empty for nothing.
         kendall_baseline_p: The same in Kendall's tau-b.
+        kendall_baseline_ci_low: The same.
+        kendall_baseline_ci_high: The same.
+        kendall_baseline_warning: The same.
     """
 
     predictor: str
@@ -91,7 +98,13 @@ class Result:
     stands_in: str | None = None
     baseline: str | None = None
     pearson_baseline_p: float = math.nan
+    pearson_baseline_ci_low: float = math.nan
+    pearson_baseline_ci_high: float = math.nan
+    pearson_baseline_warning: str = ""
     kendall_baseline_p: float = math.nan
+    kendall_baseline_ci_low: float = math.nan
+    kendall_baseline_ci_high: float = math.nan
+    kendall_baseline_warning: str = ""
 
 
 @dataclass(frozen=True)

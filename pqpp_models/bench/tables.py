@@ -6,6 +6,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from pqpp_models.bench.differences import HEADINGS, differences
 from pqpp_models.bench.latex import latex_tables
 from pqpp_models.bench.notes import notes
 from pqpp_models.bench.protocol import Result
@@ -57,6 +58,10 @@ def _blocks(results, published, style: str, heading: str) -> str:
             tabulate(lines, ["predictor", *map(shown, labels)], style, preserve_whitespace=True),
             "",
         ]
+    if rows_of := differences(results):
+        told = [(shown(predictor), shown(label), *rest) for predictor, label, *rest in rows_of]
+        title = f"Difference from {shown(str(results[0].baseline))}, with the 95 % interval"
+        blocks += [heading.format(title), tabulate(told, HEADINGS, style), ""]
     return "\n".join([*blocks, *notes(results, published)])
 
 

@@ -428,6 +428,35 @@ def test_baseline_agrees_with_an_outside_test():
     assert "uparrow" in format_results("latex", [first, second, third])
 
 
+def test_the_difference_from_a_baseline_has_an_interval_and_a_warning():
+    from pqpp_metrics.functional import paired_permutation
+    from pqpp_models.bench.comparison import PERMUTATIONS, compare_with_baseline
+
+    generator = np.random.default_rng(8)
+    true = generator.normal(size=40)
+    true[0] = 12  # this prompt alone decides Pearson's r
+    values = true + generator.normal(size=40), np.where(true > 9, 0, true)
+    both = [
+        Predictions(name, ("mean_rr",), column[:, None])
+        for name, column in zip(("with", "without"), values, strict=True)
+    ]
+    rows = evaluate_predictions(both, {"mean_rr": list(true)}, SPLIT)
+    row, baseline = compare_with_baseline(rows, both, {"mean_rr": list(true)}, "without")
+    for name in ("pearson", "kendall"):
+        engine = paired_permutation(*values, true, name, PERMUTATIONS)
+        ends = [getattr(row, f"{name}_baseline_ci_{end}") for end in ("low", "high")]
+        assert ends == [engine["ci_low"], engine["ci_high"]]
+        assert getattr(row, f"{name}_baseline_warning") == engine["warning"]
+    assert row.pearson_baseline_warning and not baseline.pearson_baseline_warning
+    assert np.isnan(baseline.pearson_baseline_ci_low)
+    told = f"{row.pearson - baseline.pearson:+.3f} [{row.pearson_baseline_ci_low:+.3f}, "
+    for style in ("table", "markdown"):
+        text = format_results(style, [row, baseline])
+        assert told in text and "Difference from without" in text
+        assert f"! with less without on mean_rr, Pearson: {row.pearson_baseline_warning}" in text
+    assert "Difference" not in format_results("table", rows)
+
+
 def test_baseline_that_is_not_there(tmp_path, home):
     done = run_pqpp("bench", *SAMPLE, "--baseline", "n_words", cwd=tmp_path, **home)
     assert done.returncode == 2 and "'n_words' is not among the predictors static" in done.stderr

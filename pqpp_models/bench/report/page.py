@@ -7,6 +7,7 @@ from typing import Any
 
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
+from pqpp_models.bench.differences import HEADINGS, differences
 from pqpp_models.bench.held_out import marked, unranked
 from pqpp_models.bench.notes import notes
 from pqpp_models.bench.projection import TITLES, Projection
@@ -62,6 +63,14 @@ def render_report(
         summary=in_words(results, published, split.told),
         ranking={**ranked_rows(results, published, label), "title": titles.get(label, "")},
         measures=_measures(results, published, titles),
+        differences={
+            "baseline": visible(str(results[0].baseline)) if results else "",
+            "headings": HEADINGS,
+            "rows": [
+                (visible(name), titles.get(column, column), *rest)
+                for name, column, *rest in differences(results)
+            ],
+        },
         notes=[visible(line) for line in notes(results, published)],
         few=FEW,
         predictors=[

@@ -212,3 +212,19 @@ def test_headings_are_readable_and_nothing_at_all_makes_a_page():
     assert heading(results[1], told["glide_hbpp"]) == "HBPP of GLIDE 2 on mscoco"
     page = render_report(Run(split, {}, [], [], {}, Builds({}, {}, [])))
     assert "Nothing was compared" in page and '<ol class="rank">' not in page
+
+
+def test_the_differences_from_a_baseline_are_a_table():
+    first, true, rows = said(30, "first", noise=0.5)
+    other, _, others = said(30, "<other>", noise=3.0, seed=1)
+    rows = Dataset.from_dict({"prompt": [f"cat {i}" for i in range(30)], **true})
+    run = Run(Split(rows, "own", "test"), {}, others, [first, other], true, Builds({}, {}, []))
+    assert 'id="differences"' not in render_report(run)
+    both = evaluate_predictions([first, other], true, run.split)
+    tested = Run(run.split, {}, both, [first, other], true, run.builds).tested("<other>")
+    page = render_report(tested)
+    (table,) = re.findall(r'id="differences".*?</table>', page, re.DOTALL)
+    assert "Difference from &lt;other&gt;" in table and "<other>" not in table
+    row = tested.results[0]
+    low, high = row.pearson_baseline_ci_low, row.pearson_baseline_ci_high
+    assert f"[{low:+.3f}, {high:+.3f}]" in table and table.count("first") == 2

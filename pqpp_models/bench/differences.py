@@ -1,0 +1,42 @@
+"""How much better or worse than the baseline each predictor is, with intervals and warnings."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from pqpp_models.bench.protocol import Result
+from pqpp_models.bench.rows import COEFFICIENTS
+
+HEADINGS = ("predictor", "column", "Pearson", "Kendall")
+
+
+def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    """Return a row for each cell that was tested against the baseline's, as `HEADINGS` say.
+
+    The figures are the difference and its 95 % interval; a ! says that it hangs on one prompt.
+    """
+    baselines = {one.label: one for one in results if one.predictor == one.baseline}
+    return [
+        (row.predictor, row.label, *(_told(row, baselines[row.label], c) for c in COEFFICIENTS))
+        for row in results
+        if any(not math.isnan(getattr(row, f"{c}_baseline_p")) for c in COEFFICIENTS)
+    ]
+
+
+def _told(row: Result, baseline: Result, coefficient: str) -> str:
+    difference = getattr(row, coefficient) - getattr(baseline, coefficient)
+    ends = [getattr(row, f"{coefficient}_baseline_ci_{end}") for end in ("low", "high")]
+    if math.isnan(difference):
+        return "–"
+    told = f"{difference:+.3f}"
+    if not any(map(math.isnan, ends)):
+        told += " [{:+.3f}, {:+.3f}]".format(*ends)
+    return told + " !" * bool(getattr(row, f"{coefficient}_baseline_warning"))
+
+
+def difference_notes(results: Sequence[Result]) -> Iterator[str]:
+    """Yield a line on each difference that hangs on one prompt."""
+    for row in results:
+        for coefficient in COEFFICIENTS:
+            if warning := getattr(row, f"{coefficient}_baseline_warning"):
+                name = f"{row.predictor} less {row.baseline} on {row.label}"
+                yield f"! {name}, {coefficient.title()}: {warning}"
