@@ -1,7 +1,7 @@
 """Agreement of raters on 100,000 items: this project beside statsmodels and scikit-learn."""
 
 import numpy as np
-from metrics_timing import Row, best_of, with_version
+from metrics_timing import Row, best_of, floor_of, with_version
 
 from pqpp_metrics.functional import cohen_kappa, fleiss_kappa
 
@@ -23,6 +23,12 @@ def rows():
         ours,
         20,
     )
+    words = np.array(["good", "fair", "poor", "bad", "none"])
+    left, right = words[left].tolist(), words[right].tolist()
+    ours = best_of(lambda: cohen_kappa(left, right), repeats=15)
+    task = f"Cohen's kappa, {ITEMS:,} x 2, {CATEGORIES} categories, strings in lists"
+    floor = floor_of(16 * ITEMS)  # a pointer a label
+    yield Row(task, with_version("scikit-learn"), _cohen(left, right), ours, 8, floor)
 
 
 def _fleiss(ratings):

@@ -4,7 +4,7 @@ from collections import defaultdict
 from itertools import count
 
 import numpy as np
-from metrics_timing import Row, best_of, with_version
+from metrics_timing import Row, best_of, floor_of, with_version
 
 from pqpp_metrics.functional import hbpp
 
@@ -21,6 +21,52 @@ def rows():
         yield from _string_rows(name, labels, numbers[order], aim=5 if name == "adjacent" else 2)
     for name, order in orders.items():
         yield _integer_row(name, labels, numbers[order])
+    yield from _container_rows(labels, [f"mscoco-{number}" for number in numbers])
+
+
+def _container_rows(labels, ids):
+    """Compare what users hold ids in with the better of two ways of pandas, and with encoding."""
+    try:
+        import pandas as pd
+        import pyarrow
+    except ImportError:
+        return
+    series, arrow = pd.Series(ids, dtype="str"), pyarrow.array(ids)
+    array, category = np.array(ids, dtype=object), pd.Series(ids, dtype="str").astype("category")
+    held = {
+        "a list": (ids, series, lambda: pd.factorize(array)),
+        "a str Series": (series, series, lambda: pd.factorize(series)),
+        "an object Series": (series.astype(object), None, lambda: pd.factorize(array)),
+        "Arrow": (arrow, series, arrow.dictionary_encode),
+        "a category": (category, category, lambda: pd.factorize(category)),
+    }
+    long = best_of(_pandas(labels, ids), repeats=7)
+    for name, (column, known, encode) in held.items():
+        ours = best_of(lambda column=column: hbpp(labels, column), repeats=15)
+        wide = best_of(_wide(labels, column if known is None else known), repeats=7)
+        way = "wide" if wide < long else "long"
+        task, floor = f"HBPP, {labels.size:,} judgments, adjacent, ids as {name}", floor_of(labels)
+        yield Row(task, f"{with_version('pandas')}, {way}", min(wide, long), ours, 5, floor)
+        yield Row(task, "encoding the ids alone", best_of(encode, repeats=9), ours, 0.67, floor)
+
+
+def _wide(labels, ids):
+    """Pandas over one row an image, with numpy for what is within a row."""
+    import pandas as pd
+
+    frame = pd.DataFrame(labels, columns=["a", "b", "c"]).assign(prompt=ids)
+
+    def compute():
+        votes = frame[["a", "b", "c"]].to_numpy()
+        positive = votes >= 1
+        number, kept, total = positive.sum(1), (votes * positive).sum(1), votes.sum(1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            others = (total - kept) / (votes.shape[1] - number)
+            relevance = np.where(2 * number > votes.shape[1], kept / number, others)
+        prompts = pd.Series(relevance).groupby(frame["prompt"], sort=False, observed=True)
+        return prompts.mean()
+
+    return compute
 
 
 def _string_rows(name, labels, numbers, aim):

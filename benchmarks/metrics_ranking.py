@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from metrics_timing import Row, medians_of, with_version
+from metrics_timing import Row, floor_of, medians_of, with_version
 
 from pqpp_metrics import trec
 from pqpp_metrics.functional import (
@@ -30,15 +30,18 @@ def rows():
     """Compare at three shares of relevant documents, and from files."""
     rng = np.random.default_rng(0)
     scores = rng.standard_normal((QUERIES, DOCUMENTS))
-    run = _as_dicts(scores)
+    run = as_dicts(scores)
     for share in (0.02, 0.1, 0.5):
         relevance = (rng.random((QUERIES, DOCUMENTS)) < share).astype(np.int64)
-        judged = _as_dicts(relevance)
+        judged = as_dicts(relevance)
         data = share, scores, relevance, run, judged
         yield _from_memory("RR + P@10, one by one", TWO, 15, _one_by_one, *data)
-        yield _from_memory("RR, P@10, nDCG, R-prec, one by one", FOUR, 12, _one_by_one, *data)
-        yield _from_memory("RR, P@10, nDCG, R-prec in one call", FOUR, 20, _together, *data)
-    yield _from_files(scores, (rng.random((QUERIES, DOCUMENTS)) < 0.1).astype(np.int64))
+        yield _from_memory("RR, P@10, nDCG, R-prec, one by one", FOUR, 15, _one_by_one, *data)
+        yield _from_memory("RR, P@10, nDCG, R-prec in one call", FOUR, 25, _together, *data)
+    relevance = (rng.random((QUERIES, DOCUMENTS)) < 0.1).astype(np.int64)
+    yield _from_files(scores, relevance, "1,000,000 lines each, 100 documents", write_files)
+    task = "1,000,000 lines of a run, 100,000 of judgments, 1,000,000 documents"
+    yield _from_files(scores, relevance, task, write_sampled, 5)
 
 
 def _one_by_one(metrics, scores, relevance):
@@ -66,10 +69,11 @@ def _from_memory(name, metrics, aim, compute, share, scores, relevance, run, jud
             expected = [found[f"q{query}"][measure] for query in range(QUERIES)]
             assert np.abs(values - expected).max() < 1e-12
     task = f"{name}, {QUERIES:,} x {DOCUMENTS}, {share:.0%} relevant"
-    return Row(task, with_version(PEER), peer, seconds, aim)
+    peer_given = f"{with_version(PEER)}, dicts, evaluator built"
+    return Row(task, peer_given, peer, seconds, aim, floor_of(scores, relevance))
 
 
-def _as_dicts(values):
+def as_dicts(values):
     """The nested dicts that pytrec_eval takes."""
     names = [f"d{document}" for document in range(values.shape[1])]
     return {
@@ -77,21 +81,38 @@ def _as_dicts(values):
     }
 
 
-def _from_files(scores, relevance):
+def _from_files(scores, relevance, task, write, aim=3):
     """Parse and compute from a run and a relevance file."""
     with tempfile.TemporaryDirectory() as folder:
         run, qrels = Path(folder) / "run", Path(folder) / "qrels"
-        write_files(run, qrels, scores, relevance)
+        write(run, qrels, scores, relevance)
+        floor = floor_of(run.stat().st_size, qrels.stat().st_size)
         both = [lambda: _read_and_compute(run, qrels)]
         if pytrec_eval is not None:
             both.append(lambda: _parse_and_evaluate(run, qrels))
-            found, expected = (function() for function in both)
+            (queries, found), expected = (function() for function in both)
             for measure in FOUR:
-                theirs = [expected[f"q{query}"][measure] for query in range(QUERIES)]
+                theirs = [expected[query][measure] for query in queries]
                 assert np.abs(found[measure] - theirs).max() < 1e-12
         ours, peer = [*medians_of(both), None][:2]
-    task = f"TREC files to four metrics, {scores.size:,} lines each"
-    return Row(task, with_version(PEER), peer, ours, 3)
+    return Row(f"TREC files to four metrics, {task}", with_version(PEER), peer, ours, aim, floor)
+
+
+def write_sampled(run, qrels, scores, relevance):
+    """Write a run by rank of documents out of a million, and ten judgments a query, half found."""
+    rng = np.random.default_rng(1)
+    with run.open("w") as run_file, qrels.open("w") as qrels_file:
+        for query, row in enumerate(np.sort(scores, axis=1)[:, ::-1].tolist()):
+            names = [f"doc{n:07d}" for n in np.unique(rng.integers(0, 1_000_000, 2 * len(row)))]
+            names = rng.permutation(names).tolist()
+            run_file.writelines(
+                f"{query} Q0 {name} {rank} {score!r} tag\n"
+                for rank, (name, score) in enumerate(zip(names, row, strict=False), 1)
+            )
+            judged = names[: len(row) : len(row) // 5] + names[-5:]
+            grades = rng.integers(0, 3, len(judged)).tolist()
+            lines = zip(judged, grades, strict=True)
+            qrels_file.writelines(f"{query} 0 {name} {grade}\n" for name, grade in lines)
 
 
 def write_files(run, qrels, scores, relevance):
@@ -115,4 +136,5 @@ def _parse_and_evaluate(run, qrels):
 def _read_and_compute(run, qrels):
     found = trec.rankings(trec.read_run(run), trec.read_qrels(qrels))
     left = found.unretrieved
-    return evaluate_rankings(found.scores, found.relevance, list(FOUR), unretrieved=left)
+    values = evaluate_rankings(found.scores, found.relevance, list(FOUR), unretrieved=left)
+    return found.query_ids, values

@@ -14,12 +14,14 @@ import metrics_evaluate
 import metrics_hbpp
 import metrics_ranking
 import metrics_resampling
+import metrics_runs
 import metrics_saliency
 from metrics_timing import print_table
 
 PARTS = {
     "hbpp": metrics_hbpp,
     "ranking": metrics_ranking,
+    "runs": metrics_runs,
     "saliency": metrics_saliency,
     "agreement": metrics_agreement,
     "resampling": metrics_resampling,

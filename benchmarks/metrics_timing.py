@@ -1,10 +1,12 @@
 """Timing of one task by several programs in one run, and the table that shows it."""
 
+import functools
 import statistics
 import time
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+import numpy as np
 import speed_history
 
 
@@ -17,30 +19,47 @@ class Row:
     peer_seconds: float | None
     our_seconds: float
     aim: float | None = None
+    floor_seconds: float | None = None
 
 
-def best_of(function, repeats=5):
-    """Seconds of the fastest of several calls, after one that warms up."""
+def best_of(function, repeats=5, clock=time.process_time):
+    """Seconds of the fastest of several calls, after one that warms up.
+
+    CPU time of all threads, if no other clock is given: it grows less where others work.
+    """
     function()
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = clock()
         function()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return min(times)
 
 
+def floor_of(*read):
+    """Seconds to read some arrays, or numbers of bytes, as fast as this machine copies memory."""
+    sizes = (one if isinstance(one, int) else one.nbytes for one in read)
+    return sum(sizes) / _copied_in_a_second()
+
+
+@functools.cache
+def _copied_in_a_second():
+    source = np.ones(1 << 26, np.uint8)
+    target = np.empty_like(source)
+    return source.nbytes / best_of(lambda: np.copyto(target, source))
+
+
 def medians_of(functions, repeats=5):
-    """Median seconds of several functions that take turns, after a call of each that warms up.
+    """Median CPU seconds of several functions that take turns, after a call that warms up.
 
     Where the machine is busy for a while, it is busy for all of them.
     """
     times = {function: [] for function in functions}
     for repeat in range(repeats + 1):
         for function, own in times.items():
-            start = time.perf_counter()
+            start = time.process_time()
             function()
-            own.extend([time.perf_counter() - start] * (repeat > 0))
+            own.extend([time.process_time() - start] * (repeat > 0))
     return [statistics.median(own) for own in times.values()]
 
 
@@ -55,7 +74,7 @@ def with_version(package):
 def print_table(rows):
     """Print the comparisons as one aligned table, and keep them, see `speed_history`."""
     speed_history.keep(rows)
-    head = ("task", "peer", "peer ms", "pqpp ms", "peer / pqpp", "aim")
+    head = ("task", "peer", "peer ms", "pqpp ms", "peer / pqpp", "aim", "floor ms")
     cells = [head, *(_cells(row) for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(head))]
     for number, line in enumerate(cells):
@@ -71,7 +90,9 @@ def print_table(rows):
 def _cells(row):
     ours = f"{row.our_seconds * 1e3:.3g}"
     aim = "" if row.aim is None else f">= {row.aim:g}"
+    floor = "" if row.floor_seconds is None else f"{row.floor_seconds * 1e3:.3g}"
     if row.peer_seconds is None:
-        return row.task, row.peer, "-", ours, "-", aim
+        return row.task, row.peer, "-", ours, "-", aim, floor
     peer = f"{row.peer_seconds * 1e3:.3g}"
-    return row.task, row.peer, peer, ours, f"{row.peer_seconds / row.our_seconds:.2f}", aim
+    ratio = f"{row.peer_seconds / row.our_seconds:.2f}"
+    return row.task, row.peer, peer, ours, ratio, aim, floor

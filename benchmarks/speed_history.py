@@ -24,8 +24,9 @@ HEAD = """# Speed beside the peers
 What `make bench` measured, newest first. A ratio is the peer's time over ours, both on the same
 data in the same run: above 1 pqpp is faster; what has no peer shows its time alone. On a busy
 machine times are too long and ratios are off, those of short tasks most; the load says how busy it
-was. Every row stands in `benchmarks/speed_history.jsonl`; `make bench` adds a run and writes this
-page.
+was. Times of metrics are CPU times of all threads, from 2026-11-24 on; the floor is what reading
+the input takes, its bytes over the speed of copying memory. Every row stands in
+`benchmarks/speed_history.jsonl`; `make bench` adds a run and writes this page.
 """
 
 
@@ -81,7 +82,8 @@ def page(rows):
         parts.append(
             f"\n## {date}, {commit}\n\npqpp {own}, Python {python}, numpy {numpy}; {machine}, "
             f"load {' to '.join(loads)}.\n\n"
-            "| task | peer | peer, ms | pqpp, ms | ratio | aim |\n|---|---|---:|---:|---:|---:|\n"
+            "| task | peer | peer, ms | pqpp, ms | ratio | aim | floor, ms |\n"
+            "|---|---|---:|---:|---:|---:|---:|\n"
         )
         parts += [_line(row) for row in found.values()]
     return "".join(parts)
@@ -91,7 +93,10 @@ def _line(row):
     ours, theirs = row["our_seconds"], row["peer_seconds"]
     peer, ratio = ("-", "-") if theirs is None else (f"{theirs * 1e3:.3g}", f"{theirs / ours:.2f}")
     aim = "" if row["aim"] is None else f"{row['aim']:g}"
-    return f"| {row['task']} | {row['peer']} | {peer} | {ours * 1e3:.3g} | {ratio} | {aim} |\n"
+    floor = row.get("floor_seconds")
+    floor = "" if floor is None else f"{floor * 1e3:.2g}"
+    figures = f"{peer} | {ours * 1e3:.3g} | {ratio} | {aim} | {floor}"
+    return f"| {row['task']} | {row['peer']} | {figures} |\n"
 
 
 if __name__ == "__main__":

@@ -114,8 +114,12 @@ def _of_dicts(run, qrels, missing, keep_unjudged):
     None where they hold other things than text and finite numbers, or nothing.
     """
     run, qrels = ({q: of for q, of in side.items() if of} for side in (run, qrels))
-    sides = (*run.values(), *qrels.values())
-    if set(map(type, itertools.chain(run, qrels, *sides))) != {str} or not run or not qrels:
+    try:
+        for ids in (run, qrels, *run.values(), *qrels.values()):
+            "".join(ids)  # the quickest way to learn that all are text
+    except TypeError:
+        return None
+    if not run or not qrels:
         return None
     kept = kept_queries(run, qrels, missing)
     documents, judged = [run.get(query, {}) for query in kept], [qrels[query] for query in kept]

@@ -1,0 +1,66 @@
+"""Runs in dicts of dicts, and the provider for ir_measures, beside pytrec_eval."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+from metrics_ranking import FOUR, PEER, as_dicts
+from metrics_timing import Row, floor_of, medians_of, with_version
+
+from pqpp_metrics.runs import evaluate_run
+
+QUERIES, DOCUMENTS, JUDGED = 3_000, 100, 10
+PAGE = Path(__file__).parents[1] / "docs" / "ir_measures.md"
+MEASURES = ("RR", "P@10", "nDCG", "Rprec")
+
+try:
+    import ir_measures
+    import pytrec_eval
+except ImportError:
+    ir_measures = pytrec_eval = None
+
+
+def rows():
+    """Compare with all documents judged, and with ten a query."""
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((QUERIES, DOCUMENTS))
+    run = as_dicts(scores)
+    all_judged = as_dicts((rng.random(scores.shape) < 0.1).astype(np.int64))
+    some = {query: dict(list(of.items())[::JUDGED]) for query, of in all_judged.items()}
+    for judged, told in ((all_judged, "all judged"), (some, f"{JUDGED} judged")):
+        task = f"dicts of dicts, {QUERIES:,} x {DOCUMENTS}, {told}"
+        # A pointer to a name and one to a value, and what they point to.
+        floor = floor_of(sum(len(of) for side in (run, judged) for of in side.values()) * 40)
+        yield from _of_dicts(task, run, judged, floor)
+        yield from _as_provider(task, run, judged, floor)
+
+
+def _of_dicts(task, run, judged, floor):
+    def ours():
+        return evaluate_run(run, judged, list(FOUR), missing="drop")
+
+    task, peer = f"RR, P@10, nDCG, R-prec, {task}", with_version(PEER)
+    if pytrec_eval is None:
+        yield Row(task, peer, None, medians_of([ours])[0], 3, floor)
+        return
+    evaluator = pytrec_eval.RelevanceEvaluator(judged, set(FOUR))
+
+    def anew():
+        return pytrec_eval.RelevanceEvaluator(judged, set(FOUR)).evaluate(run)
+
+    own, built, unbuilt = medians_of([ours, lambda: evaluator.evaluate(run), anew])
+    yield Row(task, f"{peer}, evaluator built", built, own, 3, floor)
+    yield Row(task, f"{peer}, from both dicts", unbuilt, own, 3, floor)
+
+
+def _as_provider(task, run, judged, floor):
+    if ir_measures is None:
+        return
+    names = {}
+    exec(re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[0], names)
+    ours, theirs = names["provider"], ir_measures.providers.registry["pytrec_eval"]
+    measures = [ir_measures.parse_measure(name) for name in MEASURES]
+    built = [provider.evaluator(measures, judged) for provider in (ours, theirs)]
+    own, peer = medians_of([lambda one=one: one.calc_aggregate(run) for one in built])
+    name = f"pytrec_eval provider of {with_version('ir_measures')}, evaluator built"
+    yield Row(f"provider for ir_measures, {task}", name, peer, own, 1, floor)
