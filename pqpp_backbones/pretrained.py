@@ -6,6 +6,8 @@ go on with random ones for what a file lacks.
 
 import contextlib
 import os
+import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, check_version
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.foreign import building_within, check_foreign
-from pqpp_files.errors import PqppError, in_a_line
+from pqpp_files.errors import MissingExtraError, PqppError, in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.hashes import sha256_of, sha256_of_parts
 from pqpp_files.paths import expanded
@@ -27,6 +29,8 @@ TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
 WHOLE = (*TEXTS, WEIGHTS, "model-*.safetensors")
 """What models read of a repository."""
 _AGAIN = "save or download it again"
+_LACKS = re.compile(r"requires the (\w+) library but it was not found|classes: (torchvision):")
+"""What transformers says where a package is not there that it asks for by itself."""
 
 
 @contextlib.contextmanager
@@ -47,9 +51,12 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
     Raises:
         CheckpointError: Something went wrong, or a folder or repository names code of its own or
             describes what is larger than its weights.
+        MissingExtraError: What it says needs a package that is not installed, as processors for
+            video need torchvision.
     """
     try:
-        with cached_if_unreachable(*names):
+        with cached_if_unreachable(*names), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of a library that calls itself
             found = (_folder_of(name, files) for name in names)
             folders = [folder for folder in found if folder is not None]
             for folder in folders:
@@ -57,6 +64,11 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
             with building_within(*folders):
                 yield
     except Exception as error:
+        lacking = None if isinstance(error, PqppError) else _LACKS.search(str(error))
+        if lacking:
+            package = (lacking[1] or lacking[2]).lower()
+            line = f"{' or '.join(names)} needs {package}; run: pip install {package}"
+            raise MissingExtraError(line) from None
         reason = why_not_loaded(error, *names)
         raise CheckpointError(f"{what} ({reason}); {remedy}") from None
 
@@ -252,7 +264,30 @@ def load_model(
         if found["missing_keys"]:  # they would be random
             raise CheckpointError(f"its weights lack {min(found['missing_keys'])!r}")
     device = usual_device() if device is None else device
-    return Loaded(model.eval().to(device), processor, told, device, dtype)
+    return Loaded(put_on(model.eval(), device), processor, told, device, dtype)
+
+
+def put_on(model: Any, device: Any) -> Any:
+    """Move a model to a device, and return it.
+
+    Raises:
+        CheckpointError: There is no such device, or no room on it.
+
+    Example:
+        >>> import torch
+        >>> put_on(torch.nn.Linear(1, 1), "gpu")
+        Traceback (most recent call last):
+        ...
+        pqpp_backbones.errors.CheckpointError: `device` is 'gpu' (...); give cpu, cuda or ...
+    """
+    import torch
+
+    try:
+        return model.to(torch.device(device))
+    except (RuntimeError, TypeError, ValueError, AssertionError) as error:
+        reason = in_a_line(error, named=False).partition(". ")[0]
+        line = f"`device` is {device!r} ({reason:.100}); give cpu, cuda or cuda:NUMBER"
+        raise CheckpointError(line) from None
 
 
 def usual_device() -> str:

@@ -191,9 +191,10 @@ class ResultOptions(Group):
             style not in formats or (suffix not in _STYLES and suffix not in _PLAIN)
         ):
             known = [ending for ending, style in _STYLES.items() if style in formats]
+            known += _PLAIN[1:] if "table" in formats else []
             raise CommandError(
                 f"`output` {self.output}: {suffix} is no known format; use one of "
-                f"{', '.join(known)}, .txt, or `format`"
+                f"{', '.join(known)}, or `format`"
             )
         if style == "parquet" and self.output is None:
             raise CommandError(

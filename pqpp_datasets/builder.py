@@ -22,6 +22,7 @@ from pqpp_datasets.location import (
     missing_files,
 )
 from pqpp_datasets.sources import release
+from pqpp_files.errors import in_a_line
 
 logger = logging.getLogger(__name__)
 
@@ -152,19 +153,20 @@ class Pqpp(datasets.ArrowBasedBuilder):
             yield
         except BenchmarkError:
             raise
-        except (ValueError, KeyError):
+        except (ValueError, KeyError) as error:
             benchmark = self.config.benchmark
             folder = local_folder(benchmark, self.config.data_dir)
-            if folder is None:
-                raise
             for name in benchmark.splits:
-                if name in str(split) and (missing := missing_files(benchmark, folder, name)):
+                if folder is None or name not in str(split):
+                    continue
+                if missing := missing_files(benchmark, folder, name):
                     raise MissingFileError(
                         f"the split {name!r} of {benchmark.name} is not in this copy: "
                         f"{missing[0]} is missing; splits here: "
                         f"{', '.join(available_splits(benchmark, folder))}"
                     ) from None
-            raise
+            reason = in_a_line(error, named=False)
+            raise OptionError(f"`split` is {split!r} ({reason}); name one or several") from None
 
 
 def _nothing_here(benchmark: Benchmark, folder: Path) -> str:

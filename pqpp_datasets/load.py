@@ -10,6 +10,7 @@ from pqpp_datasets.errors import NoSuchDatasetError
 from pqpp_datasets.own_benchmark.images import add_kept_images, read_own
 from pqpp_datasets.registration import register
 from pqpp_files.names import did_you_mean
+from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_hub import is_repository_id
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import datasets
 
 
+@typed
 def load_benchmark(
     name: str = "pqpp", subset: str | None = None, split: str | None = None, **options: Any
 ) -> datasets.DatasetDict | datasets.Dataset:
@@ -32,7 +34,7 @@ def load_benchmark(
 
     Raises:
         NoSuchDatasetError: Nothing is called so.
-        ValueError: There is no such subset or split.
+        OptionError: There is no such split.
 
     Example:
         >>> load_benchmark("sample", split="test").column_names[:3]
@@ -51,8 +53,9 @@ def load_benchmark(
     if is_saved_to_disk(folder):
         return _saved(str(folder), split, {"subset": subset, **options})
     image_dir = options.pop("image_dir", None)
-    place = str(folder) if folder.is_dir() else name
-    rows = read_own(place, subset, split=split, **options)
+    if folder.is_dir():  # `.` has no name, which datasets calls a dataset by
+        name = str(folder if folder.name else folder.absolute())
+    rows = read_own(name, subset, split=split, **options)
     if image_dir is None:
         return rows
     if not isinstance(rows, dict):

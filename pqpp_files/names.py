@@ -82,11 +82,11 @@ def is_repository_id(name: str) -> bool:
     """Tell whether a name has the form `OWNER/REPOSITORY`.
 
     Args:
-        name: Any text.
+        name: Any text; what is none is no name.
 
     Example:
         >>> is_repository_id("someone/pqpp-static"), is_repository_id("static")
         (True, False)
     """
     part = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?"
-    return re.fullmatch(f"{part}/{part}", name) is not None
+    return isinstance(name, str) and re.fullmatch(f"{part}/{part}", name) is not None

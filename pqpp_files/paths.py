@@ -33,7 +33,8 @@ def expanded(path: str | os.PathLike[str]) -> Path:
     """Return a path with `~` and `~NAME` spelled out.
 
     Raises:
-        FileError: No user is called NAME, or the path has a character of value zero.
+        FileError: It is no path, no user is called NAME, or the path has a character of value zero
+            or one that no file's name can have.
 
     Example:
         >>> expanded("a/b").as_posix()
@@ -42,6 +43,12 @@ def expanded(path: str | os.PathLike[str]) -> Path:
         Traceback (most recent call last):
         pqpp_files.errors.FileError: ~nobody-here/a: no user is called so; write the folder in full
     """
+    try:
+        is_text = isinstance(os.fspath(path), str) and os.fsencode(path) is not None
+    except (TypeError, UnicodeEncodeError):
+        is_text = False
+    if not is_text:
+        raise FileError(f"{path!r:.80}: no path; give a text or a pathlib.Path that names a file")
     if "\0" in os.fspath(path):
         raise FileError(f"{path!s}: a path holds no character of value zero; check its name")
     try:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import PqppError
 from pqpp_files.hashes import content_id
-from pqpp_files.names import is_repository_id
+from pqpp_files.names import did_you_mean, is_repository_id
+from pqpp_files.options.arguments import typed
 from pqpp_hub.reasons import reason_of
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class PushReport:
         return [*new, *files, *(f"unchanged {file}" for file in self.unchanged), end]
 
 
+@typed
 def push_files(
     files: Mapping[str, Path],
     repo_id: str,
@@ -138,11 +140,13 @@ def push_files(
         What was done, or would be.
 
     Raises:
-        HubError: If the Hub cannot be reached or refuses. Nothing has changed then, unless it
-            names a commit that is live, or the answer to a commit was
-            lost; pushing again puts either right.
+        HubError: If the Hub cannot be reached or refuses, or `kind` is unknown. Nothing has changed
+            then, unless it names a commit that is live, or the answer to a commit was lost; pushing
+            again puts either right.
     """
     require_repository_id(repo_id)
+    if kind not in KINDS:
+        raise HubError(f"{kind!r} is no kind of repository; {did_you_mean(kind, KINDS)}")
     if revision is not None and not revision.strip():
         raise HubError(
             f"{revision!r} is no branch; name one, or leave the revision out for {_MAIN}"

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pqpp_datasets.target_columns import ALIGNMENT, is_mean, measure_of
+from pqpp_files.options.arguments import typed
 from pqpp_files.shards import ERROR, cell_texts
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@typed
 def predict(
     prompts: Any,
     targets: str | Iterable[str] | None = None,
@@ -59,7 +61,11 @@ def predict(
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
     rows = [prompts] if isinstance(prompts, str) else prompts
-    return pd.DataFrame(predicted_columns(predictor, rows, targets, uncertainty, progress))
+    columns = predicted_columns(predictor, rows, targets, uncertainty, progress)
+    try:
+        return pd.DataFrame(columns)
+    except UnicodeEncodeError:  # half a surrogate pair is no Arrow string
+        return pd.DataFrame(columns | {"prompt": pd.Series(columns["prompt"], dtype=object)})
 
 
 def predicted_columns(

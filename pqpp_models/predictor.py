@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.errors import CheckpointError
+from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError, UnknownPredictorError
 from pqpp_models.explain.explanation import Explanation, explain_prompts
@@ -108,6 +109,7 @@ class Predictor(Saved):
         sizes = [array.nbytes for array in self._state()[1].values()]
         return f"{sum(sizes) / 1e6:.1f} MB of weights" if sizes else "no weights"
 
+    @typed
     def require_columns(self, columns: Iterable[str], where: str) -> None:
         """Check that a dataset has the columns that this predictor needs.
 
@@ -131,18 +133,19 @@ class Predictor(Saved):
                     f"have; {remedy}"
                 )
 
+    @typed
     def columns_for(self, targets: str | Iterable[str] | None) -> tuple[str, ...]:
         """Return the names of the columns that ``predict`` answers with, one a target.
 
         >>> Predictor.from_pretrained("n_words").columns_for(None)
         ('score',)
         """
+        names = targets if targets is None or isinstance(targets, str) else tuple(targets)
         if not self.one_score:
-            return resolve_targets(targets, self.targets)
-        if targets in (None, SCORE, [SCORE], (SCORE,)):
-            return (SCORE,)
-        return resolve_targets(targets)
+            return resolve_targets(names, self.targets)
+        return (SCORE,) if names in (None, SCORE, (SCORE,)) else resolve_targets(names)
 
+    @typed
     def predict(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
     ) -> NDArray[np.float64]:
@@ -166,6 +169,7 @@ class Predictor(Saved):
         """
         return self.answer(self.read_rows(rows), targets, progress).values
 
+    @typed
     def predict_with_uncertainty(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
     ) -> Uncertain:
@@ -272,6 +276,7 @@ class Predictor(Saved):
         """Whether ``predict_with_uncertainty`` answers."""
         return type(self)._measure is not Predictor._measure
 
+    @typed
     def ignored_of(self, prompt: str) -> str:
         """Return what was not read of a prompt, by kind: syntax and tails; empty if all was.
 
@@ -289,6 +294,7 @@ class Predictor(Saved):
         """
         return FAR
 
+    @typed
     def explain(
         self, prompts: Any, target: str | None = None, permutations: int = 0, seed: int = 0
     ) -> list[Explanation]:
@@ -357,6 +363,7 @@ class Predictor(Saved):
         )
 
     @classmethod
+    @typed
     def from_pretrained(
         cls,
         name_or_path: str | os.PathLike[str],

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pqpp_datasets.prompt_text import normalise as normalise
+from pqpp_files.options.arguments import typed
 from pqpp_models.errors import PredictorError
 
 COLUMN, ID = "prompt", "prompt_id"
@@ -50,6 +51,7 @@ def read_prompts(rows: Any) -> list[str]:
     return [_prompt(value, index) for index, value in enumerate(values)]
 
 
+@typed
 def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:
     """Return rows that hold more than a prompt as a list of mappings.
 
@@ -64,7 +66,7 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
     >>> read_rows({"prompt": ["a cat"], "scores": [[0.5]]}, ["prompt", "scores"], "nqc")
     [{'prompt': 'a cat', 'scores': [0.5]}]
     """
-    if isinstance(rows, Mapping):
+    if isinstance(rows, Mapping) and all(map(is_iterable, rows.values())):
         if isinstance(rows.get(COLUMN), str):
             raise PredictorError("`rows` is one row, not a list of rows; write [row]")
         lists = {name: list(values) for name, values in rows.items()}
@@ -74,7 +76,7 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
         read = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     elif hasattr(rows, "to_dict") and hasattr(rows, "columns"):
         read = rows.to_dict("records")
-    elif isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
+    elif isinstance(rows, str | bytes | Mapping) or not is_iterable(rows):
         raise PredictorError(
             f"`rows` is a {type(rows).__name__}; give a list of rows with {', '.join(columns)}"
         )
@@ -89,6 +91,16 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
                 )
     read_prompts(read)
     return read
+
+
+def is_iterable(value: Any) -> bool:
+    """Tell whether something gives items, which an array of no dimension only seems to.
+
+    >>> import numpy as np
+    >>> is_iterable(np.array(["a"])), is_iterable(np.array("a"))
+    (True, False)
+    """
+    return isinstance(value, Iterable) and getattr(value, "shape", None) != ()
 
 
 def read_ids(rows: Any) -> list[str | None]:

@@ -10,6 +10,7 @@ from pqpp_backbones.checkpoint import CONFIG, FILES, read_config, read_tensors
 from pqpp_backbones.errors import CheckpointError
 from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.names import comma_separated, did_you_mean
+from pqpp_files.options.arguments import typed
 from pqpp_hub import is_repository_id
 from pqpp_models.errors import PredictorError, UnknownPredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
@@ -105,6 +106,7 @@ def list_predictors() -> list[str]:
     return sorted(shipped, key=lambda name: (name.split("-")[0] != default, name != default))
 
 
+@typed
 def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     """Replace names of groups by their members; drop repetitions, keep the order.
 

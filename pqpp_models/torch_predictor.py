@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pqpp_backbones.checkpoint import CONFIG, EXTRA_FILES, WEIGHTS, Tensors
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.foreign import building_within
+from pqpp_backbones.pretrained import put_on
 from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_tensors
@@ -67,7 +68,7 @@ class TorchPredictor(Predictor):
 
     def to(self, device: str | torch.device) -> Self:
         """Move the model to a device and return the predictor."""
-        self.model.to(device)
+        put_on(self.model, device)
         return self
 
     @property

@@ -17,6 +17,7 @@ from pqpp_datasets.own_benchmark.votes.scales import label_values, scale_of_vote
 from pqpp_datasets.own_benchmark.votes.votes import votes_of
 from pqpp_datasets.target_columns import Target, exact_mean, targets_for, with_targets
 from pqpp_files.names import how_many
+from pqpp_files.options.arguments import typed
 
 Files = list[tuple[str | None, Path]]
 
@@ -53,6 +54,7 @@ class Built:
     notes: tuple[str, ...] = ()
 
 
+@typed
 def build_benchmark(
     judgments: str | Path | Sequence[str | Path] | None = None,
     runs: str | Path | Sequence[str | Path] | Mapping[str, str | Path] | None = None,
@@ -95,7 +97,8 @@ def build_benchmark(
         "runs": runs,
         "relevance": relevance,
     }
-    files = {kind: _files(paths) for kind, paths in given.items() if paths is not None}
+    named = {kind: _files(paths) for kind, paths in given.items() if paths is not None}
+    files = {kind: paths for kind, paths in named.items() if paths}
     if not files or ("runs" in files) != ("relevance" in files):
         raise OptionError(
             "nothing to build from: give judgments, preferences, or runs together with relevance, "

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pyarrow as pa
 
-from pqpp_datasets.errors import MissingFileError, OptionError
+from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
 from pqpp_datasets.target_columns import model_slug
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded, inside_of
@@ -134,6 +134,9 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         subset: Its configuration.
         options: What `load_dataset` takes.
 
+    Raises:
+        DataFileError: The folder holds no data files.
+
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
@@ -146,8 +149,11 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
     folder = Path(place)
     if folder.is_dir():
         options.setdefault("cache_dir", _cache_of(folder))
-    with cached_if_unreachable(place):
-        return datasets.load_dataset(place, subset, **options)
+    try:
+        with cached_if_unreachable(place):
+            return datasets.load_dataset(place, subset, **options)
+    except datasets.exceptions.EmptyDatasetError:
+        raise DataFileError(f"{place} holds no data files; name the folder that has them") from None
 
 
 def _cache_of(folder: Path) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pqpp_datasets.errors import OptionError
+from pqpp_files.options.arguments import typed
 
 # `--column ROLE=COLUMN` says what a file calls it.
 ROLES = (
@@ -72,6 +73,7 @@ _CHOICES = {
 }
 
 
+@typed
 @dataclass(frozen=True)
 class BuildOptions:
     """How judgments become a benchmark.

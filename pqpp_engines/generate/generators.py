@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_backbones.pretrained import DTYPES, loading
+from pqpp_backbones.pretrained import DTYPES, loading, put_on
 from pqpp_engines.errors import GenerateError, ImageRefusedError
 from pqpp_engines.generate.outside import run_outside
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
 from pqpp_files.foreign.images import open_image
+from pqpp_files.options.arguments import typed
 from pqpp_hub import is_repository_id
 
 if TYPE_CHECKING:
@@ -208,11 +209,12 @@ class DiffusersGenerator(Generator):
         if self.vae_tiling:
             self.pipeline.vae.enable_tiling()
         if self.offload is None:
-            self.pipeline.to(self.device)
+            put_on(self.pipeline, self.device)
         else:
             getattr(self.pipeline, f"enable_{self.offload}_cpu_offload")(device=self.device)
 
 
+@typed
 @dataclass
 class CommandGenerator(Generator):
     """An outside command, for models that diffusers does not have, such as GLIDE.

@@ -14,6 +14,7 @@ from pqpp_engines.errors import GenerateError, ImageRefusedError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import is_folder_name
+from pqpp_files.options.arguments import typed
 from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import write_beside, write_whole
 
@@ -42,6 +43,7 @@ class Generated:
     last_refusal: str = ""
 
 
+@typed
 def seed_of(prompt_id: str, model: str, index: int) -> int:
     """Return the seed of an image: the first 63 bits of a hash of what it is.
 
@@ -55,6 +57,7 @@ def seed_of(prompt_id: str, model: str, index: int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
+@typed
 def generate(
     generator: Generator,
     prompts: Sequence[Mapping[str, str]],

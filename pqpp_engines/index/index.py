@@ -25,6 +25,7 @@ from pqpp_engines.index.vectors import (
 )
 from pqpp_files.foreign.arrays import load_faiss
 from pqpp_files.full_disk import require_room
+from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
 
@@ -51,6 +52,7 @@ class Index:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @typed
     def search(self, queries: Any, k: int = 10, exact: bool = False) -> tuple[NDArray, Floats]:
         """Return the best of the collection for each query.
 
@@ -75,7 +77,7 @@ class Index:
             )
         if k < 1:
             raise IndexingError(f"k {k}: give a number from 1")
-        k = min(k, len(self))
+        k = min(int(k), len(self))
         if exact:
             return nearest(self.embeddings, vectors, k)
         places = np.empty((len(vectors), k), dtype=np.int64)
@@ -94,6 +96,7 @@ class Index:
             places[row], cosines[row] = some[best], scores[best]
         return places, cosines
 
+    @typed
     def add(
         self, embeddings: Any, ids: Sequence[str], output: str | os.PathLike[str] | None = None
     ) -> Self:
@@ -105,7 +108,12 @@ class Index:
         Raises:
             IndexingError: They have another shape, or an id is there already.
         """
-        shape = np.shape(embeddings)
+        try:
+            shape = np.shape(embeddings)
+        except ValueError:
+            raise IndexingError(
+                "embeddings of unequal lengths; give as many numbers each"
+            ) from None
         if shape[1:] != self.embeddings.shape[1:]:
             raise IndexingError(
                 f"embeddings of shape {shape}; the index has items of "
@@ -113,6 +121,7 @@ class Index:
             )
         return self._grown(lambda: unit_parts(embeddings), checked_ids(ids, shape[0]), output)
 
+    @typed
     def merge(self, other: Index, output: str | os.PathLike[str]) -> Self:
         """Write an index with the vectors of two, which must come from one model and revision."""
         for name in ("model", "revision", "size", "vectors_per_id"):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.vectors import Floats
+from pqpp_files.options.arguments import typed
 from pqpp_models.text.reading.words import content_words, words_of
 
 _AT_ONCE = 64
@@ -38,6 +39,7 @@ class Candidates:
     score: Floats
 
 
+@typed
 def preliminary_relevance(
     queries: Sequence[str],
     images: Sequence[str],
@@ -143,8 +145,14 @@ def _cosines(
     """Give the cosine of each image's best caption, query by query."""
     order = np.argsort(places, kind="stable")
     _, starts = np.unique(places[order], return_index=True)
-    known = np.ascontiguousarray(embed(captions)[order])
-    asked = embed(queries)
+    embedded = [np.asarray(embed(texts)) for texts in (captions, queries)]
+    for texts, vectors in zip((captions, queries), embedded, strict=True):
+        if vectors.ndim != 2 or len(vectors) != len(texts) or vectors.dtype.kind not in "fiu":
+            raise IndexingError(
+                f"`embed` gave {vectors.dtype} of shape {vectors.shape} for {len(texts)} texts; "
+                "let it give a vector each"
+            )
+    known, asked = np.ascontiguousarray(embedded[0][order]), embedded[1]
     for start in range(0, len(queries), _AT_ONCE):
         cosines = asked[start : start + _AT_ONCE] @ known.T
         yield from np.maximum.reduceat(cosines, starts, axis=1)

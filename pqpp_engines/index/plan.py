@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.vectors import AT_ONCE
+from pqpp_files.options.arguments import typed
+from pqpp_files.options.option import shown
 
+_MOST = 10**15
 _FLAT_UP_TO = 50_000
 _SCALAR_UP_TO = 50_000_000
 _PQ_BYTES = 64
@@ -59,6 +62,7 @@ class Plan:
         )
 
 
+@typed
 def plan_for(vectors: int, size: int, factory: str | None = None) -> Plan:
     """Choose an index by the size of a collection.
 
@@ -72,7 +76,7 @@ def plan_for(vectors: int, size: int, factory: str | None = None) -> Plan:
         factory: Another choice, as `faiss.index_factory` reads it.
 
     Raises:
-        IndexingError: There are no vectors.
+        IndexingError: There are no vectors, or more than any machine holds.
 
     Example:
         >>> plan_for(1_000, 512).factory, plan_for(1_000_000, 512).factory
@@ -80,6 +84,9 @@ def plan_for(vectors: int, size: int, factory: str | None = None) -> Plan:
     """
     if vectors < 1 or size < 1:
         raise IndexingError(f"{vectors} vectors of {size} numbers: there is nothing to index")
+    if max(vectors, size) > _MOST:
+        raise IndexingError(f"{shown(vectors)} vectors of {shown(size)} numbers: {_MOST:,} at most")
+    vectors, size = int(vectors), int(size)  # numpy's may be too narrow for a product
     if factory is None:
         factory = _chosen(vectors)
     found = re.search(r"IVF(\d+)", factory)

@@ -39,7 +39,7 @@ def unit_vectors(values: Any, what: str, dimensions: Sequence[int] = (2,)) -> Fl
     try:
         with np.errstate(over="ignore"):  # what is too large is infinite, and refused below
             vectors = np.array(values, dtype=np.float32)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise IndexingError(f"{what}: give numbers of shape (vectors, size)") from None
     if vectors.ndim not in dimensions:
         shapes = "(vectors, size)" if 3 not in dimensions else SHAPES

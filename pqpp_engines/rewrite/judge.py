@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_engines.errors import RewriteError
 from pqpp_engines.rewrite.meaning import meaning_lost
 from pqpp_files.foreign.json_values import read_json
+from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.prompts import normalise
@@ -72,6 +73,7 @@ class Judge:
         (False, 'a word is lost: dog')
     """
 
+    @typed
     def __init__(
         self,
         target: str,
@@ -90,8 +92,11 @@ class Judge:
         self.predictor = Predictor.from_pretrained(predictor)
         if not self.predictor.knows_uncertainty:
             raise RewriteError(f"{predictor} does not know how sure it is; name one that does")
-        [self.target] = self.predictor.columns_for(target)
+        self.target, *others = self.predictor.columns_for(target)
+        if others:
+            raise RewriteError(f"`target` is {target!r}; name one")
 
+    @typed
     def __call__(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
         """Judge the candidates for one prompt, in their order."""
         from scipy.special import ndtri
@@ -111,6 +116,7 @@ class Judge:
             verdicts.append(RewriteVerdict(text, not reason, reason, *figures))
         return verdicts
 
+    @typed
     def check_writer(self, name: str) -> None:
         """Refuse the judge itself as the writer: it would praise its own words.
 
@@ -130,6 +136,7 @@ class Judge:
         if is_same or name == self.predictor_name:
             raise RewriteError(f"{name} judges and cannot write as well; name another")
 
+    @typed
     def best(self, original: str, candidates: Sequence[str]) -> str:
         """Return the accepted candidate with the highest lower bound, or the original.
 
@@ -171,6 +178,7 @@ class Judge:
         return points @ points[0] / (lengths * lengths[0])
 
 
+@typed
 def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
     """Return the correlation of the errors of two predictions, by how alike the prompts are.
 
@@ -187,7 +195,10 @@ def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.
         >>> shared_error("static", "mean_p10", [0.5, 1.0]).round(2).tolist()
         [0.0, 0.2]
     """
-    cosines = np.asarray(cosines, dtype=np.float64)
+    try:
+        cosines = np.asarray(cosines, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise RewriteError("`cosines` holds no numbers; give those of two prompts each") from None
     space = _figures()["spaces"].get(predictor, {})
     if target not in space.get("correlations", {}):
         return np.zeros_like(cosines)

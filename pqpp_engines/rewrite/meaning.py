@@ -10,6 +10,7 @@ from collections import Counter
 from functools import cache, lru_cache
 
 from pqpp_engines.rewrite.roles import turned_round
+from pqpp_files.options.arguments import typed
 from pqpp_models.measures.nltk_resources import stopwords, wordnet
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
@@ -43,6 +44,7 @@ _PLACE_OF = {word: line.split()[0] for line in _PLACES for word in line.split()}
 _STEPS_UP = 3
 
 
+@typed
 def meaning_lost(original: str, rewrite: str) -> str:
     """Say what of the original a rewrite has lost; empty where nothing was found missing.
 

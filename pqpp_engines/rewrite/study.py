@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_engines.errors import RewriteError
+from pqpp_files.options.arguments import typed
 from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import write_whole
 from pqpp_files.write_table import table_text
@@ -14,6 +15,7 @@ PROMPTS, PAIRS = "prompts.csv", "pairs.csv"
 ORIGINAL, REWRITTEN = "original", "rewritten"
 
 
+@typed
 def write_study(
     folder: str | os.PathLike[str],
     prompt_ids: Sequence[str],
@@ -41,7 +43,8 @@ def write_study(
         How many prompts are in the study.
 
     Raises:
-        RewriteError: No prompt was rewritten, two have one id, or there are no images.
+        RewriteError: There are not as many ids, prompts and rewrites, no prompt was rewritten, two
+            have one id, or there are no images.
 
     Example:
         >>> import tempfile
@@ -55,6 +58,11 @@ def write_study(
     """
     if images_per_prompt < 1:
         raise RewriteError(f"images per prompt {images_per_prompt}: give a number from 1")
+    if not len(prompt_ids) == len(originals) == len(rewrites):
+        raise RewriteError(
+            f"{len(prompt_ids)} prompt ids, {len(originals)} originals and {len(rewrites)} "
+            "rewrites; give as many of each"
+        )
     if len(set(prompt_ids)) < len(prompt_ids):
         raise RewriteError("two prompts have one prompt_id; give each one of its own")
     place = expanded(folder)

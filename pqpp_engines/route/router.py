@@ -24,6 +24,7 @@ from pqpp_engines.route.routes import (
 )
 from pqpp_files.errors import in_a_line
 from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
 from pqpp_hub import is_repository_id
@@ -89,6 +90,7 @@ class Router:
         revision: Of the predictor on the Hub.
     """
 
+    @typed
     def __init__(
         self,
         routes: Sequence[Route],
@@ -186,6 +188,7 @@ class Router:
             for at, row, is_far in zip(chosen, worth, far, strict=True)
         ]
 
+    @typed
     def route(
         self,
         prompts: Any,
@@ -212,8 +215,7 @@ class Router:
             >>> answers[0].result in ("A DOG", "A Dog")
             True
         """
-        known = functions if isinstance(functions, Mapping) else {}
-        missing = [route.name for route in self.routes if not callable(known.get(route.name))]
+        missing = [route.name for route in self.routes if route.name not in functions]
         if missing:
             raise RouteError(f"route {missing[0]} has no function; give one for each route")
         texts = read_prompts(prompts)

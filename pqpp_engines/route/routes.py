@@ -19,6 +19,7 @@ from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import RouteError
 from pqpp_files.errors import in_a_line
 from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.options.arguments import typed
 
 Floats = NDArray[np.float64]
 KIND = "pqpp_router"
@@ -79,6 +80,7 @@ class Route:
     utility: float = 1.0
 
 
+@typed
 @dataclass(frozen=True)
 class Rule:
     """By what is chosen; one of the three is given.
@@ -108,7 +110,7 @@ class Rule:
         if not 0.5 <= self.confidence < 1:
             raise RouteError(f"confidence {self.confidence}: give a number from .5 to below 1")
         value = getattr(self, given[0])
-        if not math.isfinite(value):
+        if not -math.inf < value < math.inf:
             raise RouteError(f"{given[0]} {value}: give a number")
         if self.share is not None and not 0 <= self.share <= 1:
             raise RouteError(f"share {self.share}: give a number from 0 to 1")
@@ -120,6 +122,7 @@ class Rule:
         return values - float(ndtri(self.confidence)) * deviations
 
 
+@typed
 def check_routes(routes: Sequence[Route], rule: Rule) -> None:
     """Refuse routes among which the rule cannot choose.
 

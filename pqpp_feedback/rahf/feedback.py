@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from pqpp_backbones.checkpoint import CARD
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.hub import model_folder, push_model
+from pqpp_backbones.pretrained import put_on
 from pqpp_feedback.checks import check_count, check_pairs, check_share
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, prompt_words
 from pqpp_files.extras import needing
+from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
 from pqpp_hub import PushReport, is_repository_id
@@ -81,6 +83,7 @@ class FeedbackModel:
         threshold: From which probability on a word counts as misaligned.
     """
 
+    @typed
     def __init__(
         self,
         model: RahfForRichFeedback,
@@ -89,10 +92,11 @@ class FeedbackModel:
         threshold: float = 0.5,
     ) -> None:
         check_share("threshold", threshold)
-        self.model = model.eval() if device is None else model.eval().to(device)
+        self.model = model.eval() if device is None else put_on(model.eval(), device)
         self.processor, self.threshold = processor, threshold
 
     @classmethod
+    @typed
     def from_pretrained(
         cls,
         name_or_path: str | os.PathLike[str],
@@ -138,6 +142,7 @@ class FeedbackModel:
             cls(model, processor).judge([np.zeros((8, 8, 3), np.uint8)], ["a cat"])
         return cls(model, processor, device or usual_device(), threshold)
 
+    @typed
     def save_pretrained(self, folder: str | os.PathLike[str], card: str | None = None) -> Path:
         """Write model, processor and card to a folder, which is replaced whole or not at all.
 
@@ -158,6 +163,7 @@ class FeedbackModel:
                 shutil.copyfile(folder / CARD, beside / CARD)
         return folder
 
+    @typed
     def judge(
         self, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 16
     ) -> list[Feedback]:
@@ -179,6 +185,7 @@ class FeedbackModel:
                 judged.append(Feedback(prompt, *parts, self.threshold))
         return judged
 
+    @typed
     def rewrite(
         self, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 16
     ) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from pqpp_files.errors import FileError
+from pqpp_files.options.arguments import typed
 from pqpp_files.shards.files import FileShape, files_of, rows_of, shape_of
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class HeldShard:
         return {"name": self.name, "rows": self.rows}
 
 
+@typed
 def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = ()) -> list[Shard]:
     """Cut an input into shards; the same input gives the same shards wherever it is asked.
 
@@ -142,14 +144,20 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
     return [Shard(name, *cut) for name, cut in zip(names_of_parts(len(cuts)), cuts, strict=True)]
 
 
+@typed
 def hold_shards(table: pa.Table, size: int) -> list[HeldShard]:
     """Cut rows that are in memory into shards.
+
+    Raises:
+        FileError: `size` is below 1.
 
     Example:
         >>> import pyarrow as pa
         >>> [shard.rows for shard in hold_shards(pa.table({"n": [1, 2, 3]}), 2)]
         [2, 1]
     """
+    if size < 1:
+        raise FileError(f"{size} rows a shard; give 1 or more")
     parts = [table.slice(start, size) for start in range(0, len(table), size)]
     return list(map(HeldShard, names_of_parts(len(parts)), parts))
 
@@ -168,6 +176,7 @@ def names_of_parts(count: int) -> list[str]:
 AnyShard = TypeVar("AnyShard", Shard, HeldShard)
 
 
+@typed
 def share_of(shards: Sequence[AnyShard], share: str | None) -> list[AnyShard]:
     """Return the shards of one worker of several.
 
@@ -187,6 +196,7 @@ def share_of(shards: Sequence[AnyShard], share: str | None) -> list[AnyShard]:
     return list(shards[first::step])
 
 
+@typed
 def parts_of_share(share: str | None) -> tuple[int, int]:
     """Return I and N of a share `I/N`; of no share 0 and 1, which is all.
 
@@ -205,6 +215,7 @@ def parts_of_share(share: str | None) -> tuple[int, int]:
     return int(parts[1]), int(parts[2])
 
 
+@typed
 def launched_share(environment: Mapping[str, str]) -> str | None:
     """Return the share of this process where `accelerate launch` has started several.
 

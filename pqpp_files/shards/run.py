@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.foreign.json_values import parse_json, read_json
+from pqpp_files.options.arguments import typed
 from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.shards.cells import all_utf_8
 from pqpp_files.shards.cut import AnyShard, Shard, share_of
@@ -58,6 +59,7 @@ class ShardsDone:
     errors: int = 0
 
 
+@typed
 def run_shards(
     job: Job,
     shards: Sequence[AnyShard],

@@ -20,6 +20,7 @@ from pqpp_backbones.checkpoint import CONFIG
 from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, content, normalise
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.prompt.reader import read_prompt
+from pqpp_files.options.arguments import typed
 from pqpp_hub.card import render_card
 from pqpp_models.errors import UnknownTargetError
 from pqpp_models.predictor import Predictor, Uncertain
@@ -185,10 +186,12 @@ class CalibratedPredictor(Predictor):
             prompts: what `texts_of` gave of them.
         """
 
+    @typed
     def texts_of(self, prompts: Sequence[str]) -> list[str]:
         """Return what this predictor reads of prompts as they were typed."""
         return [NORMALISERS[self.normaliser](prompt) for prompt in prompts]
 
+    @typed
     def ignored_of(self, prompt: str) -> str:
         """Return what was not read of a prompt, as its reader tells it."""
         return read_prompt(prompt).told if NORMALISERS[self.normaliser] is content else ""

@@ -11,6 +11,7 @@ from pqpp_cli.main import main
 from pqpp_engines.errors import RouteError
 from pqpp_engines.route import Route, Router, Rule
 from pqpp_engines.route.routes import _prices, check_routes, choose, price_for
+from pqpp_files.errors import PqppError
 
 ROUTES = [Route("glide", "glide_hbpp", 1.0), Route("sdxl", "sdxl_hbpp", 4.0)]
 NOUNS = ("dog", "cat", "bear", "bench", "clock", "kite", "train", "horse", "boat", "pizza")
@@ -196,11 +197,11 @@ def test_a_route_that_fails_is_replaced_and_the_log_tells_it(tmp_path):
     assert json.loads(log.read_text().splitlines()[-1])["prompt"] == "a dog"
     with pytest.raises(RouteError, match="every route has failed for a prompt"):
         router.route(["a dog"], {"glide": fails, "sdxl": fails})
-    for functions in ({"glide": str.upper}, {"glide": str.upper, "sdxl": "no function"}):
-        with pytest.raises(RouteError, match="sdxl has no function"):
-            router.route(["a dog"], functions)
-    for functions in (3, None, ["glide", "sdxl"], "glide sdxl"):
-        with pytest.raises(RouteError, match="glide has no function"):
+    with pytest.raises(RouteError, match="sdxl has no function"):
+        router.route(["a dog"], {"glide": str.upper})
+    others = {"glide": str.upper, "sdxl": "no function"}
+    for functions in (others, 3, None, ["glide", "sdxl"], "glide sdxl"):
+        with pytest.raises(PqppError, match=r"`functions` is .*; give Mapping"):
             router.route(["a dog"], functions)
 
 

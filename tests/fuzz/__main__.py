@@ -12,7 +12,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 
-PARTS = {"functions": 100_000, "command_lines": 10_000, "kills": 200, "checkpoints": 100}
+PARTS = {
+    "functions": 100_000,
+    "calls": 100_000,
+    "command_lines": 10_000,
+    "kills": 200,
+    "checkpoints": 100,
+}
 """The module `fuzz_<name>` of each part, and how many cases a long run has."""
 KINDS = ("traceback", "untyped error", "lost file", "execution", "token")
 """What is counted even where there is none; a part may find other kinds too."""

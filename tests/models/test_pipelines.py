@@ -9,10 +9,10 @@ pytest.importorskip("transformers", reason="pipelines need transformers")
 from support.processes import run_python  # noqa: E402
 from support.tiny_models import REPOSITORY, save_clip, save_text_encoder  # noqa: E402
 
+from pqpp_files.errors import PqppError  # noqa: E402
 from pqpp_models import (  # noqa: E402
     Predictor,
     PredictorError,
-    UnknownTargetError,
     registration,
 )
 
@@ -61,7 +61,7 @@ def test_options_that_are_not_known_are_refused(text_folder, make_pipeline):
 @pytest.mark.parametrize("targets", [5, 0, True, 2.5])
 def test_targets_that_are_no_names_are_refused(text_folder, make_pipeline, targets):
     for predict in (Predictor.from_pretrained("n_words").predict, make_pipeline(text_folder)):
-        with pytest.raises(UnknownTargetError, match=f"`targets` is {targets} "):
+        with pytest.raises(PqppError, match=f"`(targets|names)` is {targets}[; ]"):
             predict(["a cat"], targets)
 
 

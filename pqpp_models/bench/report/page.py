@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pqpp_files.options.arguments import typed
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
 from pqpp_models.bench.differences import HEADINGS, differences
@@ -33,6 +34,7 @@ from pqpp_models.explain.explanation import NOTE
 from pqpp_models.explain.page import STYLE
 
 
+@typed
 def render_report(
     run: Run,
     published: Sequence[PublishedResult] = (),

@@ -23,6 +23,8 @@ from pqpp_backbones.checkpoint import (
     write_checkpoint,
 )
 from pqpp_backbones.errors import CheckpointError, ModelError
+from pqpp_files.options.arguments import typed
+from pqpp_files.options.option import shown
 from pqpp_files.paths import expanded
 from pqpp_models.errors import MissingResourceError, PredictorError
 
@@ -78,6 +80,7 @@ class CaptionStatistics:
     [2]
     """
 
+    @typed
     def __init__(
         self,
         terms: Sequence[str],
@@ -92,11 +95,12 @@ class CaptionStatistics:
         self.collection_frequency = collection_frequency
         self.log_deviation = log_deviation
         self.n_documents = n_documents
-        self.n_tokens = int(collection_frequency.sum())
         self._postings = postings
         _check(self, postings)
+        self.n_tokens = int(collection_frequency.sum())
 
     @classmethod
+    @typed
     def from_texts(
         cls, texts: Iterable[str], stopwords: Iterable[str] = (), postings: bool = False
     ) -> Self:
@@ -111,8 +115,6 @@ class CaptionStatistics:
         Raises:
             PredictorError: a caption is not a string, or no caption has a term.
         """
-        if isinstance(texts, str):
-            raise PredictorError(f"`texts` is one string, not captions; write [{texts[:20]!r}]")
         counts = _Counts(frozenset(stopwords), postings)
         for number, text in enumerate(texts):
             if not isinstance(text, str):
@@ -131,16 +133,19 @@ class CaptionStatistics:
     def _index(self) -> dict[str, int]:
         return {term: index for index, term in enumerate(self.terms)}
 
+    @typed
     def find(self, terms: Iterable[str]) -> NDArray[np.int64]:
         """Return the places of the known ones of some terms, in the order given."""
         known = (self._index[term] for term in terms if term in self._index)
         return np.fromiter(known, dtype=np.int64)
 
+    @typed
     def documents(self, place: int) -> NDArray[np.int64]:
         """Return the numbers of the captions that hold the term at a place, ascending.
 
         Raises:
             MissingResourceError: the postings were not kept.
+            PredictorError: there is no such place.
         """
         if self._postings is None:
             raise MissingResourceError(
@@ -148,6 +153,9 @@ class CaptionStatistics:
                 "CaptionStatistics.from_texts(..., postings=True)"
             )
         starts, documents = self._postings
+        if not 0 <= place < len(self.terms):
+            raise PredictorError(f"place {shown(place)} of {len(self.terms)} terms; count from 0")
+        place = int(place)  # True is the second
         return documents[starts[place] : starts[place + 1]]
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
@@ -290,6 +298,7 @@ def _check(
         raise PredictorError("the captions hold no term; give captions with words")
     fits = (
         document.shape == collection.shape == statistics.log_deviation.shape == (n,)
+        and all(counts.dtype.kind in "iu" for counts in (document, collection))
         and document.min() >= 1
         and document.max() <= statistics.n_documents
         and (collection >= document).all()

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_backbones.encoder.normaliser import content
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.names import how_many
+from pqpp_files.options.arguments import typed
 from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -111,6 +112,7 @@ _SEED = 0
 _CHUNK = 1024
 
 
+@typed
 def fit(
     prompts: Sequence[str],
     scores: ArrayLike,
@@ -156,6 +158,8 @@ def fit(
     """
     names = check_names([targets] if isinstance(targets, str) else list(targets))
     prompts = read_prompts(prompts)
+    if ids is not None and len(ids) != len(prompts):
+        raise PredictorError(f"{len(ids)} ids of {len(prompts)} prompts; give one each")
     texts, values = _one_row_a_prompt(prompts, scores, names)
     known_limits = limits or {}
     columns = zip(names, values.T, strict=True)
@@ -182,7 +186,8 @@ def fit(
     )
     # The head stands on a network that knows them.
     fitted.record = TrainingRecord(rows=network.record.rows)
-    fitted.was_fitted_to({COLUMN: prompts, ID: ids or [None] * len(prompts)}, scores)
+    known_ids = [None] * len(prompts) if ids is None else ids
+    fitted.was_fitted_to({COLUMN: prompts, ID: known_ids}, scores)
     return fitted
 
 

@@ -156,7 +156,12 @@ class Case:
             for one in found
             if _is_link(self.work / one)
         ]
+        if self.command == "search add" and "--output" not in " ".join(self.words):
+            found += [name for name in self.before if name.startswith(self._place_of_index())]
         return [one for one in found if one]
+
+    def _place_of_index(self) -> str:
+        return os.path.normpath("/".join(self.words[2:3])) + "/"
 
     def _ended(self, status: int) -> str | None:
         if "Traceback (most recent call last)" in self.err:
@@ -169,6 +174,8 @@ class Case:
             status not in (0, 2) and not self._is_told_to_end()
         ):
             return f"untyped error: status {status}: {self.err.strip()[-400:]}"
+        elif self.stream == "error closed" and self._is_told_to_end() and status == 1:
+            return None  # as above: of a start that was interrupted nothing can be seen
         elif self._is_told_to_end() and status not in (0, 2, 130, 143, -2, -15):
             return f"untyped error: told to end, status {status}: {self.err.strip()[-400:]}"
         return None
@@ -225,6 +232,9 @@ class Case:
         status = 70
         try:
             os.setsid()  # a signal is for all that it starts
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it behind &
+            for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+                signal.signal(one, signal.SIG_DFL)
             os.chdir(self.work)
             os.umask(self.umask)
             self._limit()

@@ -81,11 +81,14 @@ def fill(shelf: Path) -> None:
     small_study(shelf / "study")
     (shelf / "study" / "answers.csv").write_text("prompt_id,image,label\nq0,0-sdxl.png,2\n")
     (shelf / "images").mkdir()
+    (shelf / "more").mkdir()
     for n in range(3):
         pixels = random.integers(0, 256, (20, 24, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(shelf / "images" / f"{n}.png")
+        Image.fromarray(255 - pixels).save(shelf / "more" / f"{n + 3}.png")
     shutil.copytree(shelf / "models" / "clip", shelf / "search" / "clip")
     np.save(shelf / "e.npy", random.random((6, 8), dtype=np.float32))
+    np.save(shelf / "more.npy", random.random((12, 8), dtype=np.float32))  # as many as `ids`
     (shelf / "ids.txt").write_text("".join(f"other-{n}\n" for n in range(6)))
     (shelf / "asked.csv").write_text(_ASKED)
     (shelf / "images" / "metadata.csv").write_text(_ASKED)

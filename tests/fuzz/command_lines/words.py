@@ -61,8 +61,8 @@ _WAYS = {
     "image_dir only=hwpq chat_url chat_model most_calls questionnaires",
     "generate": "image_dir=<pictures> pattern model_name|images_url images_model model_name|"
     "command model_name|model steps=1 height=16 width=16",
-    "search add": "index=<search>/index model=<search>/clip source=<images>|"
-    "index=<search>/vectors source=<vectors> ids",
+    "search add": "index=<search>/index model=<search>/clip source=<more>|"
+    "index=<search>/vectors source=<more_vectors> ids",
     "search build": "model=<clip> source=<images>|source=<vectors>|source=<vectors> ids",
     "search merge": "index=<search>/vectors other=<search>/other|",
     "search labels": "encoder|words|",
@@ -173,6 +173,7 @@ _COPIES = {
     },
     **{"ensemble": "models/text_ensemble", "chat_model": "models/chat", "sight": "models/sight"},
     **{"root": "data", "richhf": "data/richhf", "exported": "exported", "router": "router"},
+    **{"more": "more", "more_vectors": "more.npy"},
     **{"study": "study", "search": "search", "pictures": "images", "asked": "asked.csv"},
     **{f"{name}_verdicts": f"{name}.parquet" for name in ("rahf", "gimbrr", "vistar")},
 }

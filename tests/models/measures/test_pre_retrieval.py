@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from support.processes import run_python
 
 from pqpp_backbones.checkpoint import write_checkpoint
+from pqpp_files.errors import PqppError
 from pqpp_models import CheckpointError, Predictor, PredictorError, UnknownPredictorError
 from pqpp_models.measures.pre_retrieval import CaptionStatistics
 from pqpp_models.measures.pre_retrieval.measures import MEASURES, POSTINGS
@@ -90,14 +91,15 @@ class TestStatistics:
     @pytest.mark.parametrize(
         ("texts", "said"),
         [
-            ("a cat", "one string"),
+            ("a cat", "`texts` is 'a cat'; give Iterable"),
             ([], "no term"),
             (["", "..."], "no term"),
-            (["a", None], "index 1 is a NoneType"),
+            (["a", None], "`texts` is list of NoneType, str; give Iterable"),
+            (iter(["a", None]), "index 1 is a NoneType"),
         ],
     )
     def test_bad_texts_are_refused(self, texts, said):
-        with pytest.raises(PredictorError, match=said):
+        with pytest.raises(PqppError, match=said):
             CaptionStatistics.from_texts(texts)
 
     def test_bad_files_are_refused(self, tmp_path, collection):
