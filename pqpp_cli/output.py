@@ -10,6 +10,7 @@ from pqpp_files.visible import visible
 _QUIET = {
     "TRANSFORMERS_VERBOSITY": "error",
     "DATASETS_VERBOSITY": "critical",
+    "DIFFUSERS_VERBOSITY": "error",
     "HF_HUB_VERBOSITY": "error",
 }
 _BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
@@ -30,6 +31,8 @@ def quiet_libraries() -> None:
         datasets.logging.set_verbosity(datasets.logging.CRITICAL)
         if not is_watched:
             datasets.disable_progress_bars()
+    if diffusers := sys.modules.get("diffusers"):
+        diffusers.utils.logging.set_verbosity_error()
     if transformers := sys.modules.get("transformers"):
         transformers.logging.set_verbosity_error()
         if not is_watched:

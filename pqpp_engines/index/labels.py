@@ -76,7 +76,7 @@ def preliminary_relevance(
         >>> list(zip(found.image, found.score.tolist()))
         [('a', 1.0), ('d', 1.0), ('c', 0.5)]
     """
-    if not queries or not captions:
+    if not len(queries) or not len(captions):
         raise IndexingError("no queries or no captions came; give a line for each")
     if len(images) != len(captions):
         raise IndexingError(f"{len(images)} images for {len(captions)} captions; give one each")

@@ -247,6 +247,7 @@ class Router:
         return place
 
     @classmethod
+    @typed
     def from_pretrained(
         cls, name_or_path: str | os.PathLike[str], revision: str | None = None
     ) -> Self:

@@ -117,6 +117,8 @@ def _classes_of(hint: Any) -> frozenset[type]:
 def _check_of(hint: Any) -> Check:
     """Return what tells whether a value is what an annotation says."""
     kind, parts = typing.get_origin(hint) or hint, typing.get_args(hint)
+    if isinstance(hint, TypeVar):
+        kind, parts = typing.Union, hint.__constraints__ or (hint.__bound__ or Any,)
     if kind in (types.UnionType, typing.Union):
         options = [_check_of(part) for part in parts]
         return lambda value: any(option(value) for option in options)

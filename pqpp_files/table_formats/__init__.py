@@ -73,7 +73,7 @@ def source_of(
     Raises:
         FileError: There is no such file, it is a folder, or its name says another format.
     """
-    kinds = kinds or tuple(FORMATS)
+    kinds = tuple(FORMATS if kinds is None else kinds) or tuple(FORMATS)
     source = source if isinstance(source, Input) else Input(source, check=False)
     suffix = source.suffix
     if source.is_standard and not suffix and suffix not in kinds:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -40,6 +40,8 @@ HINTS: dict[str, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {
     "function": (Callable[[str], bool], (len, str), ("len", 1)),
     "one of": (str | Sequence[str] | None, ("a", ["a"], None), (1, [1], {"a": 1})),
     "nested": (Sequence[Sequence[int]], ([[1], []],), ([1], ["12"], [["1"]])),
+    "one kind": (TypeVar("Kind", int, str), (1, "a"), (0.5, None)),
+    "bound": (Sequence[TypeVar("Bound", bound=int)], ([1],), (["a"],)),
     "whatever": (Any, (1, None, object()), ()),
 }
 

@@ -225,7 +225,10 @@ def _one_row_a_prompt(
     prompts: list[str], scores: ArrayLike, targets: Sequence[str]
 ) -> tuple[list[str], Floats]:
     """Return the distinct prompts that have a score, normalised, and the means of their scores."""
-    values = np.array(scores, dtype=np.float64)
+    try:
+        values = np.array(scores, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise PredictorError("`scores` holds no numbers; give one a prompt and target") from None
     if values.ndim == 1 and len(targets) == 1:
         values = values[:, None]
     if values.shape != (len(prompts), len(targets)):

@@ -205,7 +205,9 @@ class Case:
         left = self.place / "left"  # what a disk of its own held
         new += left.read_text(errors="replace").split("\n")[:-1] if left.exists() else []
         hidden = [n for n in new if any(p.startswith(".") and "pqpp" in p for p in Path(n).parts)]
-        hidden = [name for name in hidden if not name.endswith((".pqpp-export", ".pqpp-build"))]
+        hidden = [
+            name for name in hidden if not name.endswith((".pqpp-export", ".pqpp-build", ".secret"))
+        ]
         is_killed = self.manner == "SIGTERM" or status < 0  # the next run tidies up
         if hidden and not is_killed:
             return f"litter: {hidden[:3]}"
