@@ -152,7 +152,7 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
     try:
         with cached_if_unreachable(place):
             return datasets.load_dataset(place, subset, **options)
-    except datasets.exceptions.EmptyDatasetError:
+    except datasets.data_files.EmptyDatasetError:
         raise DataFileError(f"{place} holds no data files; name the folder that has them") from None
 
 

@@ -26,6 +26,9 @@ class ArgumentError(PqppError, TypeError):
     """An argument is not of the type that its function says."""
 
 
+_UNCHECKED: tuple[frozenset[type], Check | None] = (frozenset(), None)
+
+
 def typed(function: Typed) -> Typed:
     """Let a function, or what makes an object of a class, refuse arguments of another type.
 
@@ -56,7 +59,6 @@ def typed(function: Typed) -> Typed:
     names = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, _USUAL)]
     named_only = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
     checks: dict[str, tuple[frozenset[type], Check]] = {}
-    unchecked: tuple[frozenset[type], Check] = (frozenset(), _is_any)
 
     @functools.wraps(function)
     def checked(*given: Any, **named: Any) -> Any:
@@ -65,8 +67,8 @@ def typed(function: Typed) -> Typed:
             for name in filter(hints.get, (*names, *named_only)):
                 checks[name] = _classes_of(hints[name]), _check_of(hints[name])
         for name, value in (*zip(names, given), *named.items()):  # noqa: B905
-            exact, check = checks.get(name, unchecked)
-            if type(value) not in exact and not check(value):
+            exact, check = checks.get(name, _UNCHECKED)
+            if check and type(value) not in exact and not check(value):
                 raise ArgumentError(_refusal(function, name, value))
         return function(*given, **named)
 

@@ -11,7 +11,6 @@ add up to the prediction in each case.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.options.option import shown
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.shapley import Design, design
 from pqpp_models.explain.words import Span, without_others, word_spans
@@ -135,9 +135,8 @@ def explain_prompts(
     chosen = predictor.columns_for(target)
     if target is not None and len(chosen) > 1:
         raise PredictorError(f"{len(chosen)} targets came, one is explained at a time; name one")
-    for name, number in (("permutations", permutations), ("seed", seed)):
-        if not isinstance(number, numbers.Integral) or (name == "seed" and number < 0):
-            raise PredictorError(f"{name} is {number!r:.40}; give a whole number of 0 or more")
+    if seed < 0:
+        raise PredictorError(f"seed is {shown(seed)}; give a whole number of 0 or more")
     if permutations and (permutations < 4 or permutations % 2):
         raise PredictorError(
             f"permutations is {permutations}; they come in pairs: give an even number from 4, or 0 "

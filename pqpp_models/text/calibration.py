@@ -186,7 +186,6 @@ class CalibratedPredictor(Predictor):
             prompts: what `texts_of` gave of them.
         """
 
-    @typed
     def texts_of(self, prompts: Sequence[str]) -> list[str]:
         """Return what this predictor reads of prompts as they were typed."""
         return [NORMALISERS[self.normaliser](prompt) for prompt in prompts]

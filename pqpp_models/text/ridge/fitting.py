@@ -116,7 +116,7 @@ _CHUNK = 1024
 def fit(
     prompts: Sequence[str],
     scores: ArrayLike,
-    targets: Sequence[str],
+    targets: str | Sequence[str],
     data: str = "not named",
     folds: int = 5,
     progress: bool = False,

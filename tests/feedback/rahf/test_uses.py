@@ -17,7 +17,7 @@ from pqpp_feedback.assess.pictures import read_folder  # noqa: E402
 from pqpp_feedback.errors import AssessError, FeedbackError  # noqa: E402
 from pqpp_feedback.rahf.overlays import overlay  # noqa: E402
 from pqpp_feedback.rahf.uses.repair import heatmap_to_mask  # noqa: E402
-from pqpp_files.errors import FileError  # noqa: E402
+from pqpp_files.errors import FileError, PqppError  # noqa: E402
 from pqpp_files.options.option import RecipeError  # noqa: E402
 
 
@@ -105,7 +105,7 @@ def test_the_pipelines_options_are_checked_and_kept(feedback, tmp_path):
         *(("threshold", wrong) for wrong in (5, float("nan"), "x")),
         *(("batch_size", wrong) for wrong in (0, -1, "x")),
     ):
-        with pytest.raises(FeedbackError, match=f"`{name}` is "):
+        with pytest.raises(PqppError, match=f"`{name}` is "):
             pipe(row, **{name: value})
         with pytest.raises(FeedbackError, match=f"`{name}` is "):
             pipeline("rich-human-feedback", model=saved, **{name: value})

@@ -33,7 +33,7 @@ REFUSED += ("FeedbackModel", "render_card", "render_report")
 REFUSED += ("embed", "explain", "predict_with_uncertainty")
 """What needs the Hub, ray, a whole study, or a predictor of another kind, so may never answer."""
 HOOKS = ("answer", "from_checkpoint", "from_shipped", "from_state", "load_processor", "model_class")
-HOOKS += ("raw_scores", "represent", "state", "to", "was_fitted_to")
+HOOKS += ("raw_scores", "represent", "state", "texts_of", "to", "was_fitted_to")
 """Methods between a base and its families, which hand each other what they have checked."""
 
 

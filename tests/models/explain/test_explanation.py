@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from models.made_up import made_up
 
+from pqpp_files.errors import PqppError
 from pqpp_models import Predictor, PredictorError, UnknownTargetError
 from pqpp_models.explain.explanation import SINGLE_WORDS
 from pqpp_models.explain.words import MOST_WORDS, word_spans
@@ -244,11 +245,11 @@ def test_long_prompts_become_phrases():
     ("options", "said"),
     [
         ({"seed": -1}, "seed is -1; give a whole number"),
-        ({"seed": 1.5}, "seed is 1.5; give a whole number"),
-        ({"permutations": "5"}, "permutations is '5'; give a whole number"),
-        ({"permutations": float("nan")}, "permutations is nan; give a whole number"),
+        ({"seed": 1.5}, "`seed` is 1.5; give int"),
+        ({"permutations": "5"}, "`permutations` is '5'; give int"),
+        ({"permutations": float("nan")}, "`permutations` is nan; give int"),
     ],
 )
 def test_numbers_that_are_none_are_told(options, said):
-    with pytest.raises(PredictorError, match=said):
+    with pytest.raises(PqppError, match=said):
         Predictor.from_pretrained("static").explain(["a cat"], **options)
