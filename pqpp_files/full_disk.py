@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
+from pqpp_files.errors import FileError
 from pqpp_files.paths import expanded
 
 _NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -21,7 +22,7 @@ _WORDS = (
 
 @contextlib.contextmanager
 def naming(path: str | os.PathLike[str], wanted: int | None = None) -> Iterator[None]:
-    """Name what a block was writing when the disk was full; other errors pass.
+    """Name what a block was writing when the disk was full, or a text was none; others pass.
 
     Args:
         path: What was to be written, a file or folder.
@@ -29,6 +30,7 @@ def naming(path: str | os.PathLike[str], wanted: int | None = None) -> Iterator[
 
     Raises:
         OSError: The disk was full, with a path that is not that of a temporary file.
+        FileError: A text holds half of a surrogate pair, which no file holds.
 
     Example:
         >>> with naming("a.csv", 12):
@@ -39,6 +41,10 @@ def naming(path: str | os.PathLike[str], wanted: int | None = None) -> Iterator[
     """
     try:
         yield
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        line = f"{path}: {half} is half a character, which no file holds; take it out of the text"
+        raise FileError(line) from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)
         if is_named or not is_full(error):

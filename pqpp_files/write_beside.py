@@ -88,9 +88,10 @@ def write_whole(
         >>> path.read_text()
         'a cat'
     """
-    content = content.encode() if isinstance(content, str) else content
-    with write_beside(path, is_secret) as beside, naming(path, len(content)):
-        beside.write_bytes(content)
+    with write_beside(path, is_secret) as beside:
+        content = content.encode() if isinstance(content, str) else content
+        with naming(path, len(content)):
+            beside.write_bytes(content)
 
 
 def _mode_of(place: Path) -> int | None:

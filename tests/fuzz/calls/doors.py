@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 
 from fuzz.calls.values import OLDER
+from pqpp_metrics import functional
+
+METRICS = functional.__name__
+"""What metric functions are called by; their arguments are arrays of any kind."""
 
 _PACKAGES = ("annotation", "backbones", "datasets", "engines", "feedback", "files", "hub", "models")
 LEFT_OUT = {
@@ -48,6 +52,8 @@ def doors() -> dict[str, Callable[..., Any]]:
             if name in LEFT_OUT or not callable(thing) or _is_plain(thing):
                 continue
             found.setdefault(f"{thing.__module__}.{name}", thing)
+    for name in functional.__all__:
+        found[f"{METRICS}.{name}"] = getattr(functional, name)
     for name, subject in subjects().items():
         for method in _methods(subject):
             if method not in HOOKS:

@@ -1,15 +1,10 @@
-"""Calls of `pqpp_metrics.functional` with whatever comes: a result, or one typed line.
-
-A case is a whole number: the same number makes the same call on every machine.
-"""
+"""What a metric function may be given: arrays of any shape and type, lists, texts and objects."""
 
 import inspect
-import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-
-from pqpp_files.errors import PqppError
-from pqpp_metrics import functional
 
 _DTYPES = [
     "bool",
@@ -32,57 +27,33 @@ _WORDS += ("nominal", "ordinal", "interval", "quadratic", "optimistic", "a | b",
 _WORDS += ("two-sided",)
 _OBJECTS = (None, {}, [], (), [None], [[]], [[], [1]], {"a": 1}, {"a": [1, 2]}, object, b"ab")
 _OBJECTS += (1j, slice(3), range(4), {1, 2}, [["a", "b"], ["b", "a"]], ["a", None], [1, [2]])
-# How a defect is told apart from an answer; what a mapping or an object holds is not looked into.
-_ALLOWED = (PqppError,)
 
 
-def call_of(case: int) -> tuple[str, dict]:
-    """Return the function's name and the arguments of a case."""
-    random = np.random.default_rng(case)
-    name = str(random.choice(functional.__all__))
-    parameters = inspect.signature(getattr(functional, name)).parameters.values()
+def arguments(function: Callable[..., Any], seed: int) -> dict[str, Any]:
+    """Return arguments for a metric function: arrays mostly, of one shape mostly."""
+    random = np.random.default_rng(seed)
     shape = _SHAPES[random.integers(len(_SHAPES))]
     named = {}
-    for parameter in parameters:
+    for parameter in inspect.signature(function).parameters.values():
         is_needed = parameter.default is inspect.Parameter.empty
         if is_needed or random.random() < 0.2:
             named[parameter.name] = _value(random, shape, is_needed)
-    return name, named
+    return named
 
 
-def fault_of(case: int) -> str | None:
-    """Make the call of a case, and say in one line what is wrong with how it went, if anything."""
-    name, named = call_of(case)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            function = getattr(functional, name)
-            found = function(**named)
-            wide = {key: _wide(value) for key, value in named.items()}
-            if not _is_same(found, function(**wide)):
-                return f"wrong number: {name}: another result for the same numbers in 64 bits"
-    except _ALLOWED as error:
-        said = str(error)
-        if "\n" in said or not said.strip():
-            return f"untyped error: {name}: {len(said.splitlines())} lines: {said[:80]!r}"
-    except Exception as error:  # a warning is one too
-        said = " ".join(str(error).split())[:120]
-        return f"untyped error: {name}: {type(error).__name__}: {said}"
-    return None
-
-
-def _wide(value):
+def wide(value: Any) -> Any:
     """Return an array of whole numbers in 64 bits, in which sums and products don't wrap around."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.dtype != np.uint64:
         return value.astype(np.int64)
     return value
 
 
-def _is_same(one, other) -> bool:
+def is_same(one: Any, other: Any) -> bool:
+    """Tell whether two results are the same, whatever holds them."""
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
     if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(_is_same, one, other))
+        return len(one) == len(other) and all(map(is_same, one, other))
     if isinstance(one, np.ndarray | np.generic | float):
         one, other = np.asarray(one), np.asarray(other)
         if one.dtype.kind == "f":
