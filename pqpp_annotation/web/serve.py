@@ -27,6 +27,8 @@ nginx), or give --certificate and --key. Until then nobody but this machine can 
 """
 
 _WORKER = "PQPP_ANNOTATION_WORKER"
+_EVERYWHERE = ("0.0.0.0", "::")
+# To listen at, but nowhere that a link could lead to.
 ALLOWED = "Sessions go unencrypted over the network, as --allow-http says.\n"
 
 
@@ -47,7 +49,8 @@ def serve(
     Args:
         path: The study file.
         host: The address to listen at; this machine's own by default.
-        url: Where people reach it; kept for the links that are made.
+        url: Where people reach it; kept for the links that are made. If left out, this machine's
+            name where the host is all addresses, else the host.
         root_path: What stands before every path, where a proxy serves it below a prefix; the path
             of `url` if left out.
         workers: Processes that serve; more than one needs PostgreSQL.
@@ -105,11 +108,12 @@ def serve(
             lifespan="off",
         )
         title = study.title or study.name
-        place = f"[{host}]" if ":" in host else host
+        here = socket.gethostname()
+        place = here if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
         port = listener.getsockname()[1]
         address = f"{scheme}://{place}:{port}{root}"
         known = urlsplit(kept_url(store) or "").hostname
-        if url or known in (None, "0.0.0.0", "::") or is_loopback(known):
+        if url or known in (None, here.lower(), *_EVERYWHERE) or is_loopback(known):
             keep_url(store, url or address)
         sys.stderr.write(f"{title}\n{url or address}/ - stop it with Ctrl-C\n")
         if workers == 1:

@@ -88,7 +88,9 @@ def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port):
         return run.stdout.partition("/join/")[0]
 
     assert link() == "http://127.0.0.1:8000"
-    with running(tmp_path, port):
+    with running(tmp_path, port, "--host", "0.0.0.0", "--allow-http"):
+        assert link() == f"http://{socket.gethostname()}:{port}"
+    with running(tmp_path, port):  # neither was told as the place where people reach it
         assert link() == f"http://127.0.0.1:{port}"
     url = "https://lab.example.org:8443/colours"
     with running(tmp_path, port, "--url", url, answers="/colours/health") as process:
