@@ -47,9 +47,11 @@ from pqpp_metrics.functional._studentised import (
     mean_interval,
     rate_interval,
     spread_of,
+    two_tails,
 )
 from pqpp_metrics.functional._swapped import ComparedPredictors, prepared, share_as_small
 from pqpp_metrics.functional.qpp_report import QPP_MEASURES
+from pqpp_metrics.functional.seeds import _of_draws, _of_seeds, _together
 
 RUNS, LEVEL = 4_000, 0.05
 KINDS = ("normal", "lognormal", "tied", "heteroscedastic", "t3", "PQPP")
@@ -121,7 +123,7 @@ def main() -> None:
     parser.add_argument("--data-dir", required=True, help="folder with PQPP v1.0")
     parser.add_argument("--runs", type=int, default=RUNS)
     parts = {"intervals": print_intervals, "means": print_means, "tests": print_tests}
-    parts |= {"power": print_power, "others": print_others}
+    parts |= {"power": print_power, "others": print_others, "seeds": print_seeds}
     parser.add_argument("--parts", nargs="+", choices=parts, default=list(parts))
     parser.add_argument("--kinds", nargs="+", default=[*KINDS, *UNLIKE], help="of data: all")
     options = parser.parse_args()
@@ -475,6 +477,61 @@ def _other_p_value(three, name, test):
     if test:
         return dependent_correlations(*three, test=test, correlation=name)["p_value"]
     return paired_bootstrap(*three, name, RESAMPLES)["p_value"]
+
+
+SEEDS = {
+    "seeds alike": (1.0, 0.5, 0.0),
+    "queries by seeds": (0.3, 1.0, 0.0),
+    "seeds differ a little": (1.0, 0.5, 0.1),
+    "seeds differ": (0.5, 0.5, 0.3),
+}
+"""A way's noise: its own and each seed's, and how much the amounts of seeds differ, in logs."""
+
+
+def told_apart_by_seeds(
+    kind: str, name: str, n: int, seeds: int, runs: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether equally good ways are told apart over queries and seeds, and over queries alone."""
+    own, of_seed, differ = SEEDS[kind]
+    random, found = np.random.default_rng(n), []
+    for _ in range(runs):
+        y, sides = random.standard_normal(n), []
+        for _ in range(2):
+            noise = own * random.standard_normal((n, 1)) + of_seed * random.standard_normal(
+                (n, seeds)
+            )
+            sides.append(y[:, None] + np.exp(differ * random.standard_normal(seeds)) * noise)
+        measured = [_of_seeds(name, side.T, y, 0.0) for side in sides]
+        (values, influences), (others, theirs) = measured
+        queries = spread_of(influences.mean(axis=0) - theirs.mean(axis=0))
+        whole, _ = _together(queries, [_of_draws(*side) for side in measured])
+        difference = values.mean() - others.mean()
+        found.append([two_tails(difference, of, weight=0) <= LEVEL for of in (whole, queries)])
+    both, over_queries = np.array(found).T
+    return both, over_queries
+
+
+def print_seeds(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> None:
+    """Print how often `paired_seeds` tells equally good ways to train apart."""
+    runs = max(1, runs // 4)
+    print(f"## False positives of `paired_seeds` at the level of 5 %, in %, {runs:,} runs\n")
+    print(
+        "After the stroke those of the same test over queries alone, which takes the seeds for all "
+        f"there\nare. Aimed at no more than {100 * LIKE_ERRORS[1]:.1f}.\n"
+    )
+    _print_head("seeds", "n", *(f"{name}, {seeds} seeds" for name, seeds in SEED_CELLS))
+    for kind in SEEDS:
+        for n in TEST_SIZES[1:]:
+            cells = []
+            for name, seeds in SEED_CELLS:
+                both, queries = told_apart_by_seeds(kind, name, n, seeds, runs)
+                told = cell(both, (0.0, LIKE_ERRORS[1]))
+                cells.append(f"{told} / {100 * queries.mean():.1f}")
+            print(f"| {kind} | {n} | " + " | ".join(cells) + " |", flush=True)
+    print()
+
+
+SEED_CELLS = (("pearson", 3), ("pearson", 5), ("pearson", 10), ("kendall", 5))
 
 
 if __name__ == "__main__":

@@ -71,6 +71,7 @@ VECTORS = RANKINGS
 TEXT_PAIRS = ({"predictions": _TEXT, "references": _TEXT},)
 PREFERENCES = ({"predictions": _NUMBERS, "references": _NUMBER},)
 TWO_PREDICTORS = ({"predictions": _NUMBER, "other_predictions": _NUMBER, "references": _NUMBER},)
+SEEDS = ({"predictions": _NUMBERS, "other_predictions": _NUMBERS, "references": _NUMBER},)
 TWO_GROUPS = ({"x": _NUMBERS, "y": _NUMBERS},)
 P_VALUES = ({"p_values": _NUMBER},)
 VOTES = ({"votes": _NUMBERS},)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # type checkers and editors do not run what finds the files b
     from pqpp_metrics.functional.resampling import *
     from pqpp_metrics.functional.routing import *
     from pqpp_metrics.functional.saliency import *
+    from pqpp_metrics.functional.seeds import *
     from pqpp_metrics.functional.set_measures import *
     from pqpp_metrics.functional.significance import *
     from pqpp_metrics.functional.vistar import *

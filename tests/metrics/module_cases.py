@@ -54,6 +54,8 @@ VOTES = {
 }
 TWO = {"predictions": numbers(25), "other_predictions": numbers(25), "references": numbers(25)}
 TWO = {name: 2 * column for name, column in TWO.items()}  # enough for a bootstrap
+SEEDS = {"predictions": numbers(20, 3), "other_predictions": numbers(20, 2)}
+SEEDS |= {"references": numbers(20)}
 PREFERENCES = {"predictions": whole(0, 4, 20, 2), "references": whole(-1, 2, 20)}
 VECTORS = {"predictions": numbers(7, 3), "references": numbers(7, 3)}
 GROUPS = {"x": [numbers(5), numbers(8)], "y": [numbers(6), numbers(4)]}
@@ -99,6 +101,17 @@ def difference(function):
     def oracle(predictions, other_predictions, references):
         one, other = function(predictions, references), function(other_predictions, references)
         return one - other
+
+    return oracle
+
+
+def over_seeds(function):
+    """The difference of two predictors in the mean over seeds of a measure of pairs."""
+
+    def oracle(predictions, other_predictions, references):
+        sides = (zip(*rows, strict=True) for rows in (predictions, other_predictions))
+        means = [np.mean([function(seed, references) for seed in side]) for side in sides]
+        return means[0] - means[1]
 
     return oracle
 
@@ -337,6 +350,7 @@ CASES = {
         difference(oracles.smare),
         {"permutations": 200, "statistic": "smare"},
     ),
+    "paired_seeds": Case("seeds", SEEDS, over_seeds(kendall)),
     "pairwise_accuracy": Case("preferences", PREFERENCES, preferred, {"score_ties": "half"}),
     "pearson_qpp": Case("pairs", PAIRS, by_scipy(scipy.stats.pearsonr, "pearson_qpp")),
     # Image 1: C is .5 / (1 + e) and .25 / (2 + e), e = 1e-6, confidences 1 * .5 and .9 * .9: the

@@ -1,0 +1,142 @@
+"""Whether a way to train predictors is better than another, over queries and over seeds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import _influence, _inputs, _pairs
+from pqpp_metrics.functional._containers import Floats, Values
+from pqpp_metrics.functional._influence import LEAST_PAIRS
+from pqpp_metrics.functional._pairs import TIE_TOLERANCE, PairOrder, merge_ties
+from pqpp_metrics.functional._studentised import Spread, ends, spread_of, two_tails, warning_of
+from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
+
+
+def paired_seeds(
+    predictions: Values,
+    other_predictions: Values,
+    references: Values,
+    statistic: str = "kendall",
+    confidence: float = 0.95,
+    tie_tolerance: float = TIE_TOLERANCE,
+) -> dict[str, Any]:
+    """Compare two predictors, each trained with several seeds, on the same queries.
+
+    What is compared is the mean of the statistic over the seeds. Queries and seeds are both taken
+    for draws, as readers and cases are by Dorfman, Berbaum and Metz, "Receiver Operating
+    Characteristic Rating Analysis: Generalization to the Population of Readers and Patients with
+    the Jackknife Method", Investigative Radiology 27, 1992: the variance of the difference is that
+    over queries, from their influences on the mean, and that over each side's seeds beyond what the
+    queries explain. The test is Student's t with Satterthwaite's degrees of freedom. A test over
+    queries alone takes the seeds that were drawn for all there are: benchmarks/calibration.md has
+    how often both tell equally good ways apart.
+
+    Args:
+        predictions: Of the first, shape (n, seeds): a column for each seed.
+        other_predictions: Of the second, shape (n, any number of seeds). A single column is taken
+            for a predictor without randomness; one of both needs two seeds or more.
+        references: True performance, shape (n,), at least 4.
+        statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
+        confidence: Level of the interval, between 0 and 1.
+        tie_tolerance: As for `kendall_qpp`; not used by "pearson" and "rmse".
+
+    Returns:
+        dict: "paired_seeds", the difference of the means (first minus second); "ci_low", "ci_high",
+        its interval, which leaves 0 out where p is below 1 - confidence; "p_value", two-sided;
+        "value", "other_value", the means over seeds; "seed_share", the share of the seeds in the
+        variance of the difference; "n"; "largest_share", the largest share of one query in the
+        variance over queries; "warning", what speaks against the p-value, "" for nothing. NaN where
+        a correlation is undefined.
+
+    Raises:
+        MetricInputError: shapes that do not fit, fewer than 4 queries or than two seeds, NaN or
+            infinite values.
+
+    Example:
+        >>> truth = [1, 2, 3, 4, 5, 6]
+        >>> good = [[1, 1], [2, 3], [3, 2], [4, 4], [6, 5], [5, 6]]
+        >>> poor = [[2, 5], [1, 1], [6, 3], [3, 6], [5, 2], [4, 4]]
+        >>> result = paired_seeds(good, poor, truth)
+        >>> round(result["paired_seeds"], 3), result["p_value"] < 0.05
+        (0.667, True)
+    """
+    _inputs.require_choice("statistic", statistic, tuple(QPP_MEASURES))
+    confidence = _inputs.require_between("confidence", confidence, 0, 1)
+    tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
+    y = _inputs.as_floats("references", references, ndim=1)
+    given = {"predictions": predictions, "other_predictions": other_predictions}
+    sides = [_inputs.as_floats(name, values, ndim=2) for name, values in given.items()]
+    for name, side in zip(given, sides, strict=True):
+        _inputs.require_as_many("a row for each query", **{name: side, "references": y})
+    if len(y) < LEAST_PAIRS:
+        raise _inputs.wrong_shape("references", y, f"give at least {LEAST_PAIRS} queries")
+    if max(side.shape[1] for side in sides) < 2:
+        raise MetricInputError("each side has one seed; give several, or use paired_permutation")
+    (values, influences), (others, theirs) = (
+        _of_seeds(statistic, side.T, y, tolerance) for side in sides
+    )
+    queries = spread_of(influences.mean(axis=0) - theirs.mean(axis=0))
+    means = float(values.mean()), float(others.mean())
+    seeds = [_of_draws(values, influences), _of_draws(others, theirs)]
+    whole, seed_share = _together(queries, seeds)
+    difference = means[0] - means[1]
+    below, above = (float(by) for by in ends(1 - confidence, whole, weight=0))
+    p = float(two_tails(np.float64(difference), whole, weight=0))
+    share = float(queries.largest_share)
+    if math.isnan(difference):
+        p = below = above = seed_share = share = math.nan
+    tested = {"ci_low": difference - below, "ci_high": difference + above, "p_value": p}
+    shares = {"seed_share": seed_share, "n": len(y), "largest_share": share}
+    figures = {"value": means[0], "other_value": means[1]} | shares
+    return {"paired_seeds": difference} | tested | figures | {"warning": warning_of(share)}
+
+
+def _of_seeds(statistic, columns, y, tolerance) -> tuple[Floats, Floats]:
+    """The statistic of each seed, and the influences of the queries on it, (seeds, n)."""
+    if statistic == "rmse":
+        return _influence.of_rmse(columns - y)
+    found = [_correlation(statistic, x, y, tolerance) for x in columns]
+    values, influences = map(np.stack, zip(*found, strict=True))
+    if statistic == "smare":
+        return values, influences
+    values = np.tanh(values)  # from Fisher's z, and so the influences
+    return values, influences * (1 - values * values)[:, None]
+
+
+def _correlation(statistic, x, y, tolerance):
+    if _pairs.is_constant(x) or _pairs.is_constant(y):
+        return np.float64(math.nan), np.full(len(y), math.nan)
+    if statistic not in OF_RANKS:
+        return _influence.of_pearson(x, y)
+    orders = [PairOrder(merge_ties(side, tolerance)) for side in (x, y)]
+    if statistic == "kendall":
+        return _influence.of_kendall(_influence.order_agreements(*orders), *orders)
+    return {"spearman": _influence.of_spearman, "smare": _influence.of_smare}[statistic](*orders)
+
+
+def _of_draws(values, influences):
+    """The variance of a mean over seeds beyond what the queries explain, and how many seeds."""
+    seeds, n = influences.shape
+    if seeds < 2:
+        return 0.0, seeds
+    apart = influences - influences.mean(axis=0)
+    apart -= apart.mean(axis=1, keepdims=True)  # what leaving out changes is 0 on the mean, almost
+    by_queries = float((apart * apart).sum()) / ((seeds - 1) * (n - 1) * n)
+    return max(float(values.var(ddof=1)) - by_queries, 0.0) / seeds, seeds
+
+
+def _together(queries, seeds):
+    """The spread over queries and seeds, and the share of the seeds in its variance."""
+    by_queries = float(queries.error) ** 2
+    variance = by_queries + sum(one for one, _ in seeds)
+    if not 0 < variance < math.inf:
+        return queries, 0.0
+    parts = by_queries**2 / float(queries.freedom)
+    parts += sum(one**2 / (count - 1) for one, count in seeds if count > 1)
+    error, freedom = np.float64(math.sqrt(variance)), np.float64(variance**2 / parts)
+    whole = Spread(error, freedom, queries.skewness, queries.largest_share, queries.n)
+    return whole, 1 - by_queries / variance

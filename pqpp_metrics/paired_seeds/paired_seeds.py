@@ -1,0 +1,7 @@
+"""Evaluate module `pqpp/paired_seeds`: two predictors trained with several seeds each."""
+
+from pqpp_metrics import forms, modules
+
+
+class PairedSeeds(modules.base(), inputs=forms.SEEDS):
+    """Difference of two predictors over queries and seeds, with p-value and interval."""

@@ -1,0 +1,107 @@
+"""Comparison over seeds: by jackknifed values, and how often equally good ways are told apart."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import paired_permutation, paired_seeds, rmse_qpp
+from pqpp_metrics.functional.qpp_report import QPP_MEASURES
+
+
+def jackknifed(columns, y):
+    """The RMSE of each seed, and the values that leaving out each query gives, by the function."""
+    whole = np.array([rmse_qpp(x, y)["rmse_qpp"] for x in columns.T])
+    n = len(y)
+    left = [
+        [rmse_qpp(np.delete(x, i), np.delete(y, i))["rmse_qpp"] for i in range(n)]
+        for x in columns.T
+    ]
+    return whole, n * whole[:, None] - (n - 1) * np.array(left)
+
+
+def test_an_analysis_of_jackknifed_values():
+    rng = np.random.default_rng(4)
+    y = rng.standard_normal(25)
+    sides = [
+        y[:, None] + scale * rng.standard_normal((25, seeds)) * (1 + rng.random(seeds))
+        for scale, seeds in ((0.4, 4), (0.6, 3))
+    ]
+    values = [jackknifed(side, y) for side in sides]
+    contrast = values[0][1].mean(axis=0) - values[1][1].mean(axis=0)
+    variances, freedoms = [contrast.var(ddof=1) / 25], []
+    for whole, table in values:
+        apart = table - table.mean(axis=0) - (table.mean(axis=1) - table.mean())[:, None]
+        rest = (apart**2).sum() / ((len(whole) - 1) * 24)
+        variances.append(max(whole.var(ddof=1) - rest / 25, 0) / len(whole))
+        freedoms.append(len(whole) - 1)
+    fourth = ((contrast - contrast.mean()) ** 4).mean() / contrast.var() ** 2
+    freedoms = [min(24, 2 * 25 / (fourth - 1)), *freedoms]
+    error = np.sqrt(sum(variances))
+    freedom = error**4 / sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
+    found = paired_seeds(*sides, y, "rmse")
+    difference = values[0][0].mean() - values[1][0].mean()
+    assert found["paired_seeds"] == pytest.approx(difference)
+    assert found["seed_share"] == pytest.approx(1 - variances[0] / error**2) and variances[2] > 0
+    assert found["p_value"] == pytest.approx(2 * stats.t.sf(abs(difference) / error, freedom))
+    reach = stats.t.ppf(0.975, freedom) * error
+    assert [found["ci_low"], found["ci_high"]] == pytest.approx(
+        [difference - reach, difference + reach]
+    )
+
+
+@pytest.mark.parametrize("statistic", QPP_MEASURES)
+def test_seeds_that_are_all_alike_are_one(statistic):
+    rng = np.random.default_rng(6)
+    x, other, y = rng.standard_normal((3, 60))
+    x, other = y + x, y + 2 * other
+    found = paired_seeds(np.stack([x] * 3, 1), other[:, None], y, statistic)
+    alone = paired_permutation(x, other, y, statistic)
+    assert found["paired_seeds"] == pytest.approx(alone["paired_permutation"])
+    assert found["value"] == pytest.approx(alone["value"]) and found["seed_share"] == 0
+    assert found["p_value"] == pytest.approx(alone["p_value"], abs=0.03)
+    turned = paired_seeds(other[:, None], np.stack([x] * 3, 1), y, statistic)
+    assert turned["ci_low"] == pytest.approx(-found["ci_high"])
+
+
+def test_seeds_that_differ_widen_the_interval():
+    rng = np.random.default_rng(7)
+    y, own = rng.standard_normal((2, 200))
+    alike = y[:, None] + own[:, None] + 0.1 * rng.standard_normal((200, 3))
+    unlike = y[:, None] + own[:, None] * np.array([0.2, 1.0, 3.0])
+    other = (y + rng.standard_normal(200))[:, None]
+    narrow, wide = (paired_seeds(side, other, y, "pearson") for side in (alike, unlike))
+    assert narrow["seed_share"] < 0.1 and wide["seed_share"] > 0.9
+    lengths = [one["ci_high"] - one["ci_low"] for one in (narrow, wide)]
+    assert lengths[1] > 5 * lengths[0]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "said"),
+    [
+        (((9, 1), (9, 1), 9), "one seed"),
+        (((9, 2), (8, 2), 9), "a row for each query"),
+        (((3, 2), (3, 2), 3), "at least 4"),
+        (((9,), (9, 2), 9), "dimension"),
+    ],
+)
+def test_what_cannot_be_compared(shapes, said):
+    rng = np.random.default_rng(0)
+    with pytest.raises(MetricInputError, match=said):
+        paired_seeds(*(rng.random(shape) for shape in shapes))
+
+
+def test_no_correlation_no_comparison():
+    found = paired_seeds(np.ones((9, 2)), np.arange(18.0).reshape(9, 2), np.arange(9.0))
+    assert np.isnan([found["paired_seeds"], found["p_value"], found["ci_low"]]).all()
+
+
+@pytest.mark.slow
+def test_equally_good_ways_are_told_apart_as_often_as_said():
+    from support.tiny_models import load_script
+
+    script = load_script("calibration", "benchmarks")
+    for kind in script.SEEDS:
+        both, queries = script.told_apart_by_seeds(kind, "pearson", 100, 4, 500)
+        assert both.mean() <= 0.08
+    assert queries.mean() > 0.2  # seeds that differ much, taken for all that there are
