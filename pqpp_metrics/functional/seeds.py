@@ -85,7 +85,7 @@ def paired_seeds(
     whole, seed_share = _together(queries, seeds)
     difference = means[0] - means[1]
     below, above = (float(by) for by in ends(1 - confidence, whole, weight=0))
-    p = float(two_tails(np.float64(difference), whole, weight=0))
+    p = float(two_tails(np.asarray(difference), whole, weight=0))
     share = float(queries.largest_share)
     if math.isnan(difference):
         p = below = above = seed_share = share = math.nan
