@@ -24,10 +24,11 @@ import numpy as np
 
 from fuzz.forked import print_to, unprinted, waited_for
 from fuzz.kill_writers import WRITERS, Writer, sound, write_inputs
+from pqpp_files.errors import PqppError
 
 # What a process asks of the system, as Python audits it.
 _EVENTS = ("os.", "open", "shutil.", "tempfile.", "ctypes.", "fcntl.")
-_SECONDS = 60
+SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,12 @@ def fault_of(case: int) -> str | None:
     """Kill the command of a case, and say in one line what it left wrong, if anything."""
     random = np.random.default_rng(case)
     name = writer_of(case)
-    writer, known = WRITERS[name], _known(name)
+    writer, known = WRITERS[name], known_of(name)
     with tempfile.TemporaryDirectory(prefix="pqpp-kill-") as beside:
         room = Path(beside)
         write_inputs(room)
         writer.prepare(room)
-        inputs = _held(room)
+        inputs = held_in(room)
         was_there = random.random() < 0.75 and writer.way == "whole"
         if was_there:
             source = sound() / name / "old" / writer.output
@@ -72,9 +73,9 @@ def fault_of(case: int) -> str | None:
             kill = _kill_of(random, known)
             said.append(kill.said)
             _in_a_fork(writer, room, kill.begin)
-            if not _is_allowed(_held(room, writer.output), writer, allowed, kill):
+            if not _is_allowed(held_in(room, writer.output), writer, allowed, said):
                 return f"lost file: neither the old nor the new is there [{', '.join(said)}]"
-            if _held(room, *inputs) != inputs:
+            if held_in(room, *inputs) != inputs:
                 return f"lost file: an input was changed [{', '.join(said)}]"
         status = _in_a_fork(writer, room)
         where = f"[{', '.join(said)}]"
@@ -85,20 +86,20 @@ def fault_of(case: int) -> str | None:
         is_done = writer.way == "new" and "is there already" in printed
         if status != 0 and not is_done:
             return f"untyped error: the rerun ends in {status}: {printed[-200:]!r} {where}"
-        if _held(room, writer.output) != known.whole["new"]:
+        if held_in(room, writer.output) != known.whole["new"]:
             return f"lost file: the rerun did not write the new one {where}"
-        litter = sorted(set(_held(room)) - set(inputs) - set(known.whole["new"]))
+        litter = sorted(set(held_in(room)) - set(inputs) - set(known.whole["new"]))
         if litter:
             return f"lost file: {litter[0]} is left behind {where}"
     return None
 
 
-def _is_allowed(held: dict, writer: Writer, allowed: list[dict], kill: "_Kill") -> bool:
+def _is_allowed(held: dict, writer: Writer, allowed: list[dict], said: list[str]) -> bool:
     """Tell whether a killed command left what it may leave."""
     if writer.way == "resumed":
         return True
     if writer.way == "new" and writer.last not in held:
-        return not held or kill.said.startswith("SIGKILL")
+        return not held or any(kill.startswith("SIGKILL") for kill in said)
     return held in allowed
 
 
@@ -145,11 +146,22 @@ def _in_a_fork(
     writer: Writer, room: Path, begin: Callable[[], object] = lambda: None, version: str = "new"
 ) -> int | None:
     """Run a command in a fork of this process, in a folder, and return its status."""
+    return waited_for(forked(writer, room, begin, version), SECONDS)
+
+
+def forked(
+    writer: Writer,
+    room: Path,
+    begin: Callable[[], object] = lambda: None,
+    version: str = "new",
+    printed: str = "printed",
+) -> int:
+    """Start a command in a fork of this process, in a folder, and return the process."""
     process = os.fork()
     if process == 0:
         status = 3
         try:
-            print_to(room.parent / f"{room.name}.printed")
+            print_to(room.parent / f"{room.name}.{printed}")
             os.chdir(room)
             from pqpp_files import write_beside
 
@@ -164,14 +176,17 @@ def _in_a_fork(
             status = ended.code if isinstance(ended.code, int) else 3
         except KeyboardInterrupt:
             status = 130
+        except PqppError as error:  # of a function that no command line calls
+            status = 2
+            print(f"pqpp: error: {error}", flush=True)
         except BaseException as error:
             print(f"Traceback: {type(error).__name__}: {error}", flush=True)
         finally:
             os._exit(status)
-    return waited_for(process, _SECONDS)
+    return process
 
 
-def _held(room: Path, *names: str) -> dict[str, str]:
+def held_in(room: Path, *names: str) -> dict[str, str]:
     """Return the hash of each file below a folder, or below some names in it."""
     tops = [room / name for name in names] if names else [room]
     paths = {path for top in tops for path in (top, *top.rglob("*")) if path.is_file()}
@@ -194,7 +209,7 @@ def _told_by(path: Path, room: Path) -> str:
 
 
 @functools.cache
-def _known(name: str) -> Known:
+def known_of(name: str) -> Known:
     """Run a writer to its end: once here, so that forks import nothing, then in forks.
 
     Raises:
@@ -215,7 +230,7 @@ def _known(name: str) -> Known:
         status = _in_a_fork(writer, room, functools.partial(_count, place / "events"), asked)
         seconds = time.monotonic() - began
         assert status == 0, (name, (place / f"{version}.printed").read_text()[-500:])
-        whole[version] = _held(room, writer.output)
+        whole[version] = held_in(room, writer.output)
     assert whole["new"] and whole.pop("again") == whole["new"], name
     return Known(whole, int((place / "events").read_text()), seconds)
 

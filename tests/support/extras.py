@@ -39,6 +39,7 @@ TRIED = {
          "--report", "report.html"],
     ],
     "models": [
+        ["predict", "a cat", "--predictor", "./older/text_ensemble"],
         ["predict", "a cat", "--predictor", "./bert"],
         ["bench", "--dataset", "sample", "--split", "validation", "--predictors", "./bert"],
     ],
@@ -54,15 +55,28 @@ TRIED = {
         ["search", "build", "e.npy", "--output", "index"],
         ["search", "retrieve", "index", "--file", "queries.csv", "--queries", "q.npy",
          "--output", "run.trec"],
+        *(["search", "build", "images/p0", "--model", name, "--output", f"index_{name[2:]}"]
+          for name in ("./clip", "./siglip", "./blip2")),
+        ["search", "retrieve", "index_blip2", "--file", "queries.csv", "--image-dir", "images/p0",
+         "--output", "blip2.trec"],
+        ["search", "embed", "--model", "./clip", "--file", "queries.csv", "--output", "embedded"],
+        ["generate", "--model", "pipe_xl", "--file", "prompts.csv", "--images-per-prompt", "1",
+         "--output", "made", "--device", "cpu", "--steps", "2"],
         ["generate", "--model", "pipe", "--file", "prompts.csv", "--images-per-prompt", "1",
          "--output", "made", "--device", "cpu", "--steps", "2"],
         ["rewrite", "a red cat", "--target", "mean_hbpp", "--candidates", "candidates.csv"],
+        ["rewrite", "a red cat", "--target", "mean_hbpp", "--chat-model", "chat_text",
+         "--most-calls", "50"],
+        ["route", "fit", "--targets", "glide_hbpp,sdxl_hbpp", "--cost", "1,4", "--share", ".5",
+         "--calibration", "scores.csv", "--output", "router"],
     ],
     "assess": [
         ["assess", "vistar", "--image-dir", "images", "--file", "prompts.csv", "--only",
          "text_rendering"],
-        ["assess", "gimbrr", "--image-dir", "images", "--file", "prompts.csv", "--detector",
-         "detector", "--clip", "clip", "--output", "gimbrr.parquet", "--device", "cpu"],
+        *(["assess", "gimbrr", "--image-dir", "images", "--file", "prompts.csv", "--detector",
+           f"detectors/{kind}", "--clip", "clip", "--output", f"{kind}.parquet", "--device", "cpu"]
+          for kind in ("detr", "rt_detr", "owlv2", "grounding_dino")),
+        ["assess", "gallery", "detr.parquet", "--image-dir", "images", "--output", "page.html"],
         ["assess", "rahf", "--image-dir", "images", "--file", "prompts.csv", "--model", "rahf",
          "--output", "rahf.parquet", "--device", "cpu"],
     ],
@@ -87,6 +101,22 @@ CODE = {
     ),
     "trackers": "import tensorboard",
     "postgresql": "import psycopg",
+    "models": (
+        "from pqpp_models import Predictor\n"
+        "for name in ('clip_generation', 'clip_retrieval', 'correlation_cnn'):\n"
+        "    print(Predictor.from_pretrained(f'older/{name}').card()[:40])"
+    ),
+    "assess": (
+        "from PIL import Image\n"
+        "from pqpp_backbones.chat.chat import Request\n"
+        "from pqpp_backbones.chat.in_process import open_in_process\n"
+        "from pqpp_feedback.vistar.sight import ROLES, Sight\n"
+        "sight = Sight({role: f'sight/{role}' for role in ROLES}, device='cpu')\n"
+        "image = Image.open('images/p0/sdxl_0.png').convert('RGB')\n"
+        "print([sight.model(role) for role in ROLES], sight.similarity([image], ['a cat']))\n"
+        "asked = Request('a cat?', image=image, most_tokens=4)\n"
+        "print(open_in_process('chat', device='cpu', sees=True).ask(asked))"
+    ),
 }
 """What is run of an extra that adds to another, or has no command."""
 
@@ -96,9 +126,11 @@ def prepare(folder: Path) -> None:
     import numpy as np
 
     from support.drawn_texts import draw_text
-    from support.tiny_eyes import save_detector
-    from support.tiny_models import save_clip, save_text_encoder
-    from support.tiny_rahf import diffusion, tiny_feedback
+    from support.tiny_chat import save_chat, save_text_chat
+    from support.tiny_eyes import KINDS, save_detector
+    from support.tiny_models import save_blip2, save_clip, save_siglip, save_text_encoder
+    from support.tiny_rahf import diffusion, diffusion_xl, tiny_feedback
+    from support.tiny_sight import save_sight
 
     random = np.random.default_rng(0)
     (folder / "images" / "p0").mkdir(parents=True)
@@ -118,9 +150,18 @@ def prepare(folder: Path) -> None:
     (folder / "votes.csv").write_text("\n".join(["prompt,image,model,annotator,label", *votes]))
     save_text_encoder(folder / "encoder")
     save_clip(folder / "clip")
-    save_detector(folder / "detector")
+    save_siglip(folder / "siglip")
+    save_blip2(folder / "blip2")
+    save_text_chat(folder / "chat_text")
+    save_chat(folder / "chat")
+    for kind in KINDS:
+        save_detector(folder / "detectors" / kind, kind)
+    save_sight(folder / "sight")
+    save_detector(folder / "sight" / "detector", "grounding_dino")  # as the usual one is
     tiny_feedback().save_pretrained(folder / "rahf")
     diffusion().save_pretrained(folder / "pipe")
+    diffusion_xl().save_pretrained(folder / "pipe_xl")
+    shutil.copytree(ROOT / "tests" / "models" / "older_checkpoints", folder / "older")
     _save_bert(folder)
 
 

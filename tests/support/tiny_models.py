@@ -75,6 +75,25 @@ def save_clip(folder: Path, size: int = 16) -> Path:
     return folder
 
 
+def save_siglip(folder: Path) -> Path:
+    """Save a random SigLIP for images of 16 x 16 with a tokenizer of characters."""
+    import torch
+    from transformers import SiglipConfig, SiglipImageProcessor, SiglipModel, SiglipProcessor
+
+    torch.manual_seed(0)
+    tokenizer = _character_tokenizer()
+    layers = {"hidden_size": 16, "intermediate_size": 32}
+    layers |= {"num_hidden_layers": 1, "num_attention_heads": 2}
+    text = {"vocab_size": len(tokenizer), "max_position_embeddings": 48, **layers}
+    config = SiglipConfig(
+        text_config=text, vision_config={"image_size": 16, "patch_size": 8, **layers}
+    )
+    SiglipModel(config).save_pretrained(folder)
+    images = SiglipImageProcessor(size={"height": 16, "width": 16})
+    SiglipProcessor(images, tokenizer).save_pretrained(folder)
+    return folder
+
+
 def _character_tokenizer(pad_id=0):
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
