@@ -15,7 +15,8 @@ from concurrent.futures import ProcessPoolExecutor
 PARTS = {
     "calls": 100_000,
     "command_lines": 10_000,
-    "kills": 200,
+    "kills": 300,
+    "pairs": 100,
     "checkpoints": 100,
 }
 """The module `fuzz_<name>` of each part, and how many cases a long run has."""

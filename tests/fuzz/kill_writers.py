@@ -76,9 +76,16 @@ def _generate(*words: str) -> Callable[[str], object]:
     )
 
 
+def _take_from_shelf(room: Path) -> None:
+    shutil.copytree(_shelf(), room, dirs_exist_ok=True)
+
+
+_shelved = functools.partial(Writer, prepare=_take_from_shelf)
+
+
 def _retrieved(output: str) -> Writer:
     words = ("search", "retrieve", "one", "--file", "queries_{}.csv", "--queries", "q.npy")
-    return Writer(output, _command(*words, "--output", output))
+    return _shelved(output, _command(*words, "--output", output))
 
 
 def _assess(version: str) -> None:
@@ -146,12 +153,12 @@ WRITERS = {
         _command("predict", "--file", "prompts_{}.csv", "--shard-size", "9", *_FOLDERS),
         "resumed",
     ),
-    "generate": Writer("written", _generate("--command", _DRAW), "resumed"),
-    "generate from images": Writer("written", _generate("--image-dir", "images"), "resumed"),
-    "search build": Writer("written", _command("search", "build", "e_{}.npy", *_FOLDERS)),
-    "search merge": Writer("written", _command("search", "merge", "one", "two_{}", *_FOLDERS)),
-    "search add": Writer("written", _command("search", "add", "one", "e_{}.npy", *_FOLDERS)),
-    "search labels": Writer(
+    "generate": _shelved("written", _generate("--command", _DRAW), "resumed"),
+    "generate from images": _shelved("written", _generate("--image-dir", "images"), "resumed"),
+    "search build": _shelved("written", _command("search", "build", "e_{}.npy", *_FOLDERS)),
+    "search merge": _shelved("written", _command("search", "merge", "one", "two_{}", *_FOLDERS)),
+    "search add": _shelved("written", _command("search", "add", "one", "e_{}.npy", *_FOLDERS)),
+    "search labels": _shelved(
         "labels.csv",
         _command(
             *("search", "labels", "votes_{}.csv", "--caption-column", "prompt", "--words"),
@@ -160,28 +167,28 @@ WRITERS = {
     ),
     "search retrieve": _retrieved("run.trec"),
     "search retrieve parquet": _retrieved("run.parquet"),
-    "route fit": Writer("written", _command("route", "fit", *_ROUTES, *_FOLDERS)),
-    "route predict": Writer(
+    "route fit": _shelved("written", _command("route", "fit", *_ROUTES, *_FOLDERS)),
+    "route predict": _shelved(
         "routed.csv",
         _command(
             *("route", "predict", "router", "--file", "prompts_{}.csv"), "--output", "routed.csv"
         ),
     ),
-    "rewrite": Writer(
+    "rewrite": _shelved(
         "written/rewritten.csv",
         _command(
             *("rewrite", "--file", "prompts_{}.csv", "--target", "mean_p10", "--synonyms"),
             *("--count", "1", "--output", "written/rewritten.csv"),
         ),
     ),
-    "rewrite keep": Writer(
+    "rewrite keep": _shelved(
         "kept.jsonl",
         _command(
             *("rewrite", "a red cat", "a {} dog", "--target", "mean_p10", "--synonyms"),
             *("--count", "1", "--keep", "kept.jsonl"),
         ),
     ),
-    "assess": Writer("written", _assess, "resumed"),
+    "assess": _shelved("written", _assess, "resumed"),
     "annotate init": Writer(
         "written",
         _command(
@@ -190,12 +197,12 @@ WRITERS = {
         ),
         "new",
         "written/study.yaml",
-        lambda room: (room / "written").mkdir(),
+        lambda room: (_take_from_shelf(room), (room / "written").mkdir()),
     ),
-    "annotate export": Writer(
+    "annotate export": _shelved(
         "written", _command("annotate", "export", "study_{}/study.yaml", *_FOLDERS)
     ),
-    "annotate backup": Writer(
+    "annotate backup": _shelved(
         "backup.db", _command("annotate", "backup", "study_{}/study.yaml", "--output", "backup.db")
     ),
 }
@@ -226,7 +233,6 @@ def write_inputs(room: Path) -> None:
         queries = "".join(f"{version}-{n},{texts[n]}\n" for n in range(8))
         (room / f"queries_{version}.csv").write_text("query_id,prompt\n" + queries)
         np.save(room / f"e_{version}.npy", random.normal(size=(30, 8)).astype(np.float32))
-    shutil.copytree(_shelf(), room, dirs_exist_ok=True)
     np.save(room / "vectors.npy", np.random.default_rng(2).normal(size=(40, 4)))
 
 

@@ -2,17 +2,13 @@
 
 import ast
 import configparser
-import os
 import re
-import shutil
-import subprocess
 import sys
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from support.extras import CODE, TRIED, prepare
-from support.recipes import copy_of_everything
+from support.extras import CODE, TRIED, build_wheel, prepare, try_alone
 
 from pqpp_files.extras import extra_of
 
@@ -95,29 +91,12 @@ def test_every_extra_is_tried():
 def prepared(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prepared")
     prepare(folder)
-    return folder
+    return folder, build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("extra", sorted({*TRIED, *CODE}))
 def test_an_extra_alone_does_what_it_promises(extra, prepared, tmp_path):
-    """In an empty environment: a minute or more each, for what pip brings."""
-    work, python = tmp_path / "work", tmp_path / "venv" / "bin" / "python"
-    shutil.copytree(prepared, work)
-    source = copy_of_everything(tmp_path / "source")
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-    wanted = f"{source}[{extra}]" if extra else str(source)
-    pip = [python, "-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt"]
-    subprocess.run([*pip, wanted], check=True)
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(tmp_path / "hf")}
-    environment.pop("PYTHONPATH", None)
-    lines = [["-m", "pqpp", *words] for words in TRIED.get(extra, [])]
-    lines += [["-c", CODE[extra]]] if extra in CODE else []
-    failed = []
-    for line in lines:
-        done = subprocess.run(
-            [python, *line], cwd=work, env=environment, capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            failed.append((line, done.stderr[-500:]))
-    assert failed == []
+    """In an empty environment: some minutes each, for what pip brings."""
+    folder, wheel = prepared
+    assert try_alone(extra, wheel, folder, tmp_path).failed == []
