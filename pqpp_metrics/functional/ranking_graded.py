@@ -25,8 +25,7 @@ from pqpp_metrics.functional._inputs import (
 )
 from pqpp_metrics.functional._rankings import order
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
-from pqpp_metrics.functional._rankings.order import mean_gains
-from pqpp_metrics.functional._rankings.ranked import of_ranks
+from pqpp_metrics.functional._rankings.ranked import mean_gains, of_ranks, ranked_gains
 
 _GAINS = ("linear", "exponential")
 _LARGEST_EXPONENT = 1000
@@ -82,7 +81,7 @@ def ndcg(
         _refuse_huge_grades(xp, given.relevance, given.missing)
 
     def gain(grades):
-        return 2.0**grades - 1.0 if exponential else grades
+        return 2.0 ** xp.astype(grades, xp.float64) - 1.0 if exponential else grades
 
     ranks = _ranks(given, given.scores.shape[1] + given.missing.shape[1])
     discount = xp.where(ranks <= min(k or 2**53, 2**53), 1.0 / xp.log2(ranks + 1.0), 0.0)
@@ -121,17 +120,13 @@ def _refuse_huge_grades(xp, *grades):
 
 def _ndcg(given, discount, gain):
     xp, missing = given.xp, given.missing
+    ranked = mean_gains(given, gain)
+    found = order.weighted(xp, ranked, discount[: ranked.shape[1]])
     if given.order is not None and order.are_small(missing):
-        ranked = gain(given.order.grades.astype(np.float64))
-        found = np.einsum("ij,j->i", ranked, discount[: ranked.shape[1]])
-        return order.share(np, found, _best_of_small(given.order.grades, missing, discount, gain))
-    value = gain(xp.astype(given.relevance, xp.float64))
-    ranked = order.mean_gains(xp, given.scores, value, given.ties)
-    if missing.shape[1]:
-        value = xp.concat([value, gain(xp.astype(missing, xp.float64))], axis=1)
-    ideal = xp.flip(xp.sort(value, axis=1, stable=False), axis=1)
-    found = xp.vecdot(ranked, discount[None, : ranked.shape[1]])
-    return order.share(xp, found, xp.vecdot(ideal, discount[None, :]))
+        return order.share(xp, found, _best_of_small(given.order.grades, missing, discount, gain))
+    grades = xp.concat([xp.astype(part, xp.float64) for part in (given.relevance, missing)], axis=1)
+    ideal = xp.flip(xp.sort(gain(grades), axis=1, stable=False), axis=1)
+    return order.share(xp, found, order.weighted(xp, ideal, discount))
 
 
 def _best_of_small(grades, missing, discount, gain):
@@ -141,7 +136,7 @@ def _best_of_small(grades, missing, discount, gain):
     for grade in range(1, max(int(part.max()) for part in (grades, missing) if part.size) + 1):
         # The ideal ranking has this many documents of at least the grade at its top.
         number = order.count(np, grades >= grade) + order.count(np, missing >= grade)
-        upper = gain(float(grade))
+        upper = float(gain(np.asarray(grade)))
         best += (upper - lower) * reached[number]
         lower = upper
     return best
@@ -194,7 +189,7 @@ def average_precision(
     weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)
 
     def mean(block, precisions):
-        return order.share(xp, xp.vecdot(precisions, weight[None, :]), block.number_relevant)
+        return order.share(xp, order.weighted(xp, precisions, weight), block.number_relevant)
 
     precisions = functools.partial(_precisions, ranks=ranks)
     return xp.clip(given.by_blocks(precisions, sort=True, reduced=mean), 0.0, 1.0)
@@ -206,12 +201,8 @@ def _precisions(given, ranks):
     In a tie of n documents, r of them relevant, a place holds a relevant one with probability
     r / n; the other r - 1 are then spread evenly over the other n - 1 places.
     """
-    xp, tied = given.xp, None
-    if given.order is not None:
-        ranked = given.relevant(given.order.grades).astype(np.float64)
-    else:
-        relevant = xp.astype(given.relevant(given.relevance), xp.float64)
-        ranked, tied = order.ranked_gains(xp, given.scores, relevant, given.ties)
+    xp = given.xp
+    ranked, tied = ranked_gains(given, given.relevant)
     found = ranked * xp.cumulative_sum(ranked, axis=1)
     if tied is not None:
         size = xp.astype(tied.size, xp.float64)
@@ -346,9 +337,6 @@ def rank_biased_precision(
         weight = xp.where(places < min(k, 2**53), weight, 0.0)
 
     def of_block(block):
-        if block.order is not None:
-            return block.relevant(block.order.grades).astype(np.float64) @ weight
-        relevant = xp.astype(block.relevant(block.relevance), xp.float64)
-        return xp.vecdot(mean_gains(xp, block.scores, relevant, block.ties), weight[None, :])
+        return order.weighted(xp, mean_gains(block, block.relevant), weight)
 
     return given.by_blocks(of_block, sort=True)

@@ -3,6 +3,7 @@
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,6 +34,13 @@ def share(xp: ModuleType, part: Array, whole: Array) -> Array:
     return xp.where(whole > 0, part / xp.where(whole > 0, whole, 1.0), 0.0)
 
 
+def weighted(xp: ModuleType, rows: Array, weights: Array) -> Array:
+    """The sum of each row times weights, float64 (queries,), whatever rows stand beside it."""
+    if array_api_compat.is_numpy_namespace(xp):
+        return np.einsum("ij,j->i", rows, weights)
+    return xp.vecdot(rows, weights[None, :])
+
+
 def document_order(
     xp: ModuleType, scores: Array, priority: Array, ties: str, stable: bool
 ) -> Array:
@@ -45,65 +53,6 @@ def document_order(
         scores = xp.take_along_axis(scores, first, axis=1)
         return xp.take_along_axis(first, xp.argsort(-scores, axis=1, stable=True), axis=1)
     return xp.argsort(-scores, axis=1, stable=stable)
-
-
-class TieGroups(NamedTuple):
-    """For each rank of some queries, the group of equal scores that its document belongs to.
-
-    Attributes:
-        rows: The indices of these queries; all else is (queries, documents).
-        size: Documents in the group.
-        start: The number of documents ranked before it.
-        gain: Its total grade.
-        gain_before: That of all before it.
-    """
-
-    rows: Array
-    size: Array
-    start: Array
-    gain: Array
-    gain_before: Array
-
-
-def ranked_gains(
-    xp: ModuleType, scores: Array, gains: Array, ties: str
-) -> tuple[Array, TieGroups | None]:
-    """Gains by rank, float64 (queries, documents), and what is tied where ties="expected"."""
-    order = document_order(xp, scores, gains, ties, stable=ties == "order")
-    ranked = xp.take_along_axis(gains, order, axis=1)
-    if ties != "expected":
-        return ranked, None
-    scores = xp.take_along_axis(scores, order, axis=1)
-    rows = xp.nonzero(xp.any(scores[:, 1:] == scores[:, :-1], axis=1))[0]
-    if not rows.shape[0]:
-        return ranked, None
-    tied = (xp.take(part, rows, axis=0) for part in (scores, ranked))
-    return ranked, _tie_groups(xp, rows, *tied)
-
-
-def _tie_groups(xp, rows, scores, gains):
-    """The groups in scores in falling order; the gains are in the same order."""
-    queries, documents = scores.shape
-    begins = scores[:, 1:] != scores[:, :-1]
-    begins = xp.reshape(xp.concat([xp.ones_like(begins[:, :1]), begins], axis=1), (-1,))
-    starts = xp.nonzero(begins)[0]
-    end = xp.full_like(starts[:1], queries * documents)
-    number = xp.cumulative_sum(xp.astype(begins, starts.dtype)) - 1
-    first = xp.take(starts, number)
-    last = xp.take(xp.concat([starts[1:], end]), number) - 1
-    # Sums along one query only: over all queries they would lose digits.
-    total = xp.reshape(xp.cumulative_sum(gains, axis=1), (-1,))
-    before = xp.take(total, first) - xp.take(xp.reshape(gains, (-1,)), first)
-    parts = last - first + 1, first % documents, xp.take(total, last) - before, before
-    return TieGroups(rows, *(xp.reshape(part, (queries, documents)) for part in parts))
-
-
-def mean_gains(xp: ModuleType, scores: Array, gains: Array, ties: str) -> Array:
-    """Gains by rank, where with "expected" every document of a tie has the tie's mean gain."""
-    ranked, tied = ranked_gains(xp, scores, gains, ties)
-    if tied is not None:
-        ranked[tied.rows, :] = tied.gain / xp.astype(tied.size, xp.float64)
-    return ranked
 
 
 class PackedOrder(NamedTuple):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from types import ModuleType
+from typing import NamedTuple
 
 import array_api_compat
 import numpy as np
@@ -86,6 +87,73 @@ def _kth_largest(xp, scores, k):
     if isinstance(k, int):
         return ordered[:, documents - k]
     return xp.take_along_axis(ordered, (documents - k)[:, None], axis=1)[:, 0]
+
+
+class TieGroups(NamedTuple):
+    """For each rank of some queries, the group of equal scores that its document belongs to.
+
+    Attributes:
+        rows: The indices of these queries; all else is (queries, documents).
+        size: Documents in the group.
+        start: The number of documents ranked before it.
+        gain: Its total grade.
+        gain_before: That of all before it.
+    """
+
+    rows: Array
+    size: Array
+    start: Array
+    gain: Array
+    gain_before: Array
+
+
+def ranked_gains(
+    given: RankingInputs, gain: Callable[[Array], Array]
+) -> tuple[Array, TieGroups | None]:
+    """Gains of grades by rank, float64 (queries, documents), and what is tied if that matters.
+
+    `gain` is applied to grades of any type. Where ties are "expected", every document of a tie has
+    the tie's mean gain to tell, see `mean_gains`.
+    """
+    xp = given.xp
+    if given.order is not None:
+        return xp.astype(gain(given.order.grades), xp.float64), None
+    gains = xp.astype(gain(given.relevance), xp.float64)
+    order = document_order(xp, given.scores, gains, given.ties, stable=given.ties == "order")
+    ranked = xp.take_along_axis(gains, order, axis=1)
+    if given.ties != "expected":
+        return ranked, None
+    scores = xp.take_along_axis(given.scores, order, axis=1)
+    rows = xp.nonzero(xp.any(scores[:, 1:] == scores[:, :-1], axis=1))[0]
+    if not rows.shape[0]:
+        return ranked, None
+    tied = (xp.take(part, rows, axis=0) for part in (scores, ranked))
+    return ranked, _tie_groups(xp, rows, *tied)
+
+
+def _tie_groups(xp, rows, scores, gains):
+    """The groups in scores in falling order; the gains are in the same order."""
+    queries, documents = scores.shape
+    begins = scores[:, 1:] != scores[:, :-1]
+    begins = xp.reshape(xp.concat([xp.ones_like(begins[:, :1]), begins], axis=1), (-1,))
+    starts = xp.nonzero(begins)[0]
+    end = xp.full_like(starts[:1], queries * documents)
+    number = xp.cumulative_sum(xp.astype(begins, starts.dtype)) - 1
+    first = xp.take(starts, number)
+    last = xp.take(xp.concat([starts[1:], end]), number) - 1
+    # Sums along one query only: over all queries they would lose digits.
+    total = xp.reshape(xp.cumulative_sum(gains, axis=1), (-1,))
+    before = xp.take(total, first) - xp.take(xp.reshape(gains, (-1,)), first)
+    parts = last - first + 1, first % documents, xp.take(total, last) - before, before
+    return TieGroups(rows, *(xp.reshape(part, (queries, documents)) for part in parts))
+
+
+def mean_gains(given: RankingInputs, gain: Callable[[Array], Array]) -> Array:
+    """Gains by rank, where with "expected" every document of a tie has the tie's mean gain."""
+    ranked, tied = ranked_gains(given, gain)
+    if tied is not None:
+        ranked[tied.rows, :] = tied.gain / given.xp.astype(tied.size, given.xp.float64)
+    return ranked
 
 
 def of_ranks(
