@@ -9,6 +9,7 @@ from pqpp_files.names import comma_separated
 from pqpp_files.read_table import Table
 from pqpp_metrics.errors import InputFormError, MetricFileError, MetricInputError
 from pqpp_metrics.files import named_files
+from pqpp_metrics.files.held_table import held_apart
 from pqpp_metrics.files.joined_rows import KEYS, joined
 from pqpp_metrics.files.named_files import Reading, lacks_value, split_columns
 from pqpp_metrics.files.rankings import is_long, read_rankings
@@ -40,13 +41,15 @@ class Inputs:
 
 
 def compute_files(
-    name: str, files: Mapping[str, str], options: Mapping[str, Any], reading: Reading | None = None
+    name: str, files: Mapping[str, Any], options: Mapping[str, Any], reading: Reading | None = None
 ) -> tuple[dict[str, Any], str]:
-    r"""Compute a metric from files whose rows are joined by their ids.
+    r"""Compute a metric from files or tables whose rows are joined by their ids.
 
     Args:
         name: The metric, as in `list_metrics`.
-        files: Input to `FILE`, `FILE:COLUMN` or `FILE:COLUMN,COLUMN,...`.
+        files: Input to `FILE`, `FILE:COLUMN` or `FILE:COLUMN,COLUMN,...`; or to a table of pandas,
+            polars, Arrow or datasets or a dict of columns, alone or with its column or columns,
+            `(table, "score")`.
         options: Of the metric.
         reading: How the files are read.
 
@@ -66,6 +69,11 @@ def compute_files(
         >>> files = {"predictions": f"{path}:predicted", "references": f"{path}:true"}
         >>> round(compute_files("kendall_qpp", files, {})[0]["kendall_qpp"], 3)
         0.333
+        >>> predicted = {"prompt_id": ["b", "a", "c"], "score": [0.7, 0.5, 0.6]}
+        >>> true = {"prompt_id": ["a", "b", "c"], "hbpp": [1, 2, 3]}
+        >>> found = compute_files("kendall_qpp", {"predictions": predicted, "references": true}, {})
+        >>> round(found[0]["kendall_qpp"], 3), found[1]
+        (0.333, 'joined on prompt_id, 3 rows')
     """
     from pqpp_metrics.forms import RANKINGS
     from pqpp_metrics.load import load_metric
@@ -106,7 +114,7 @@ def _scored(name: str, metric: Any, inputs: Inputs, options: dict[str, Any]) -> 
 def read_inputs(
     metric: str,
     names: Sequence[str],
-    files: Mapping[str, str],
+    files: Mapping[str, Any],
     how: Reading,
     groups: bool = False,
     ranked: bool = False,
@@ -118,7 +126,7 @@ def read_inputs(
     Args:
         metric: The metric's name, for messages.
         names: The inputs that it takes.
-        files: Input to `FILE`, `FILE:COLUMN` or `FILE:COLUMN,COLUMN,...`.
+        files: As of `compute_files`.
         how: See there.
         groups: Whether a column of plain values is one entry, and goes with no other by row.
         ranked: Whether the inputs are the scores and the relevance of each query's documents, which
@@ -133,13 +141,16 @@ def read_inputs(
     if unknown or lacking:
         what = f"{unknown[0]} is no input" if unknown else f"{lacking[0]} is missing"
         raise MetricFileError(f"{metric}: {what}; give {' '.join(map(spelled, names))}")
+    files, held = held_apart(files)
     paths = {name: split_columns(files[name])[0] for name in names}
     trec = [path for path in paths.values() if named_files.has_suffix(path, named_files.TREC)]
     are_pairs = set(names) == {"predictions", "references"}
     rows_of = dict.fromkeys(path for path in paths.values() if path not in trec)
     if trec and are_pairs:
         rows_of.pop("-", None)
-    tables = {path: named_files.named_table(path, how) for path in rows_of}
+    tables = {
+        path: held[path] if path in held else named_files.named_table(path, how) for path in rows_of
+    }
     is_run = are_pairs and all(is_long(table, how) for table in tables.values())
     if is_run and (trec or ranked):
         return _rankings(files["predictions"], files["references"], how, tables)
