@@ -46,7 +46,9 @@ def _container_rows(labels, ids):
         wide = best_of(_wide(labels, column if known is None else known), repeats=7)
         way = "wide" if wide < long else "long"
         task, floor = f"HBPP, {labels.size:,} judgments, adjacent, ids as {name}", floor_of(labels)
-        yield Row(task, f"{with_version('pandas')}, {way}", min(wide, long), ours, 5, floor)
+        yield Row(
+            task, f"{with_version('pandas')}, {way}, frame built", min(wide, long), ours, 5, floor
+        )
         yield Row(task, "encoding the ids alone", best_of(encode, repeats=9), ours, 0.67, floor)
 
 
