@@ -80,24 +80,15 @@ _AT_ONCE = 40_000
 FORMER = """\
 ## Recorded once
 
-False positives of `paired_permutation` as above, 4,000 runs each:
-
-| data | n | pearson | spearman | kendall | smare | rmse |
-|---|---|---|---|---|---|---|
-| normal | 20 | 5.6 | 5.2 | 5.2 | 5.6 | 4.8 |
-| normal | 50 | 4.9 | 4.7 | 4.6 | 4.4 | 4.9 |
-| normal | 200 | 5.3 | 5.2 | 5.0 | 5.0 | 4.8 |
-| lognormal | 20 | 4.9 | 5.5 | 5.5 | 5.7 | 5.1 |
-| lognormal | 50 | 5.3 | 4.9 | 5.0 | 4.9 | 5.0 |
-| lognormal noise | 20 | (9.6) | (6.2) | (5.2) | (6.2) | (24.9) |
-| lognormal noise | 50 | 5.9 | 4.9 | 4.6 | 5.0 | (15.1) |
-| lognormal noise | 200 | 3.0 | 5.0 | 5.0 | 4.8 | (3.9) |
-| t3 noise | 20 | (6.9) | (5.4) | (5.2) | (5.6) | (10.8) |
-| t3 noise | 50 | 6.8 | 5.3 | 5.3 | 5.7 | (10.5) |
-
 Before the difference was put over its standard error, `paired_permutation` told unlike predictors
 apart as often as this (800 runs, level 5 %, noise of 1.5 and as much of the other kind; in %):
 Pearson 11.8, 14.8 and 15.6 with lognormal noise at n = 20, 50, 200; RMSE 19.9, 25.7 and 24.3.
+
+Of the skewed predictors at n = 200 no other form of the test for Pearson's r errs in 8 % or less
+(2,000 runs, in %, by Student's t of the difference over its error unless said): without the
+skewness of the influences 11.0, with it as it is 9.8, taken 2.5 times (this test) 10.0, 4 times
+11.0; less the jackknife's bias 10.5; by random signs of the influences 12.0; by the bootstrap-t of
+them 9.6. At n = 2,000 this test errs in 7.6 %.
 
 Other intervals of a mean, 4,000 runs with 999 resamples: of BCa, Student's t and the bootstrap-t in
 %.
