@@ -135,7 +135,7 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         options: What `load_dataset` takes.
 
     Raises:
-        DataFileError: The folder holds no data files.
+        DataFileError: The folder holds no data files, or some of different columns.
 
     Example:
         >>> import tempfile
@@ -154,6 +154,9 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
             return datasets.load_dataset(place, subset, **options)
     except datasets.data_files.EmptyDatasetError:
         raise DataFileError(f"{place} holds no data files; name the folder that has them") from None
+    except datasets.exceptions.DatasetGenerationCastError:
+        line = f"{place} holds files of different columns; name one subset, or keep one sort there"
+        raise DataFileError(line) from None
 
 
 def _cache_of(folder: Path) -> str:

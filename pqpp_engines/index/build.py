@@ -18,6 +18,7 @@ from pqpp_engines.index.vectors import (
     checked_ids,
     nearest,
     overlap,
+    shape_of,
     stored_parts,
     strangers,
     unit_parts,
@@ -77,7 +78,7 @@ def build_index(
     with needing("pqpp search", "engines"):
         import faiss
 
-    shape = np.shape(embeddings)
+    shape = shape_of(embeddings)
     if len(shape) not in (2, 3):
         raise IndexingError(f"embeddings of shape {shape}: give {SHAPES}")
     names = checked_ids(ids, shape[0])

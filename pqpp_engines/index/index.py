@@ -18,6 +18,7 @@ from pqpp_engines.index.vectors import (
     checked_ids,
     nearest,
     refuse_twice,
+    shape_of,
     stored_parts,
     unit_parts,
     unit_vectors,
@@ -108,12 +109,7 @@ class Index:
         Raises:
             IndexingError: They have another shape, or an id is there already.
         """
-        try:
-            shape = np.shape(embeddings)
-        except ValueError:
-            raise IndexingError(
-                "embeddings of unequal lengths; give as many numbers each"
-            ) from None
+        shape = shape_of(embeddings)
         if shape[1:] != self.embeddings.shape[1:]:
             raise IndexingError(
                 f"embeddings of shape {shape}; the index has items of "

@@ -52,6 +52,18 @@ def unit_vectors(values: Any, what: str, dimensions: Sequence[int] = (2,)) -> Fl
     return np.ascontiguousarray(vectors / lengths[..., None])
 
 
+def shape_of(embeddings: Any) -> tuple[int, ...]:
+    """Return the shape of embeddings.
+
+    Raises:
+        IndexingError: Some have more numbers than others.
+    """
+    try:
+        return np.shape(embeddings)
+    except ValueError:
+        raise IndexingError("embeddings of unequal lengths; give as many numbers each") from None
+
+
 def unit_parts(embeddings: Any) -> Iterator[Floats]:
     """Give embeddings part by part, of unit length; a memory-mapped array is read in parts."""
     return (unit_vectors(part, "embeddings", (2, 3)) for part in stored_parts(embeddings))

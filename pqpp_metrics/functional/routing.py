@@ -8,7 +8,6 @@ model and the rest to the weak one. Queries of equal score count as in a random 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -44,7 +43,7 @@ def routing_gain(
     scores: Values,
     weak: Values,
     strong: Values,
-    shares: Sequence[float] = (0.25, 0.5),
+    shares: Values = (0.25, 0.5),
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -72,6 +71,8 @@ def routing_gain(
         (0.2188, 1.0, [1.25, 1.5])
     """
     scores, weak, strong = _sides(scores, weak, strong)
+    shares = _inputs.as_floats("shares", shares, 1)
+    _inputs.require_each("shares", shares, (shares >= 0) & (shares <= 1), "each is from 0 to 1")
     gain, whole = strong - weak, np.ones((1, len(weak)))
     _, low, high = _with_interval(
         lambda counts: _areas(counts, scores, gain), len(gain), resamples, confidence, seed
@@ -84,7 +85,7 @@ def routing_gain(
         "ci_high": high,
         "oracle": oracle,
         "oracle_share": area / oracle if oracle > 0 else math.nan,
-        "qualities": [float(weak.mean() + np.interp(share, x, y)) for share in shares],
+        "qualities": (weak.mean() + np.interp(shares, x, y)).tolist(),
         "share_for_80": _first_share(x, y, 0.8),
         "n": len(gain),
     }

@@ -7,6 +7,8 @@ never judged, are left out.
 
 from __future__ import annotations
 
+import numpy as np
+
 from pqpp_metrics.functional._containers import Array, Values
 from pqpp_metrics.functional._inputs import require_between
 from pqpp_metrics.functional._rankings.inputs import RankingInputs, Rules, ranking_inputs
@@ -98,7 +100,7 @@ def _given(scores, relevance, relevance_level, judged_only, unretrieved=None) ->
         relevance_level=relevance_level,
         judged_only=judged_only,
         unretrieved=unretrieved,
-        unjudged="keep" if judged_only else "refuse",
+        unjudged="keep" if np.array_equal(judged_only, True) else "refuse",
     )
     return ranking_inputs(scores, relevance, rules)
 

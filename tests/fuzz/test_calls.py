@@ -8,7 +8,7 @@ for needed in ("torch", "transformers", "faiss", "PIL", "pyarrow"):
 
 from fuzz.__main__ import faults_of  # noqa: E402
 from fuzz.calls.doors import doors  # noqa: E402
-from fuzz.calls.values import GOOD  # noqa: E402
+from fuzz.calls.values import GOOD, needed_files  # noqa: E402
 from fuzz.fuzz_calls import fault_of, is_of_metrics  # noqa: E402
 from pqpp_files.errors import PqppError  # noqa: E402
 
@@ -66,6 +66,26 @@ FOUND = {
         {"embeddings": [[], [1]], "ids": ["a", "b"]},
         "embeddings of unequal lengths",
     ),
+    "an index of unequal lengths": (
+        "pqpp_engines.index.build.build_index",
+        {"embeddings": [1, [2]], "ids": ["a", "b"], "output": "x"},
+        "embeddings of unequal lengths",
+    ),
+    "a switch of a metric that is an array": (
+        "pqpp_metrics.functional.set_recall",
+        {"scores": [[1]], "relevance": [[1]], "judged_only": np.array([1, 2])},
+        "`judged_only` is .*; it is True or False",
+    ),
+    "shares that are one number": (
+        "pqpp_metrics.functional.routing_gain",
+        {"scores": [1, 2], "weak": [0, 1], "strong": [1, 1], "shares": np.inf},
+        "`shares`",
+    ),
+    "files of different columns": (
+        "pqpp_datasets.load.load_benchmark",
+        {"name": "."},
+        "holds files of different columns; name one subset",
+    ),
     "a place that is not there": ("statistics.documents", {"place": -1}, "place -1 of 7 terms"),
     "an encoder that counts": (
         "pqpp_engines.index.labels.preliminary_relevance",
@@ -97,6 +117,8 @@ def test_what_was_found_once_is_a_typed_line(name, given, line, tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     if given.get("name_or_path") == "saved":
         doors()["feedback.save_pretrained"]("saved")
+    if name.endswith("load_benchmark"):
+        needed_files(tmp_path)
     with pytest.raises(PqppError, match=line) as raised:
         doors()[name](**given)
     assert "\n" not in str(raised.value)
