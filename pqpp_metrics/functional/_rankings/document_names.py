@@ -59,8 +59,8 @@ def are_same(names: Any, lines: Integers, others: Any, their_lines: Integers) ->
     if (length != their_length[their_lines]).any():
         return False
     for at in range(0, int(length.max(initial=0)), 8):
-        goes_on = length > at
-        start, length, their_start = start[goes_on], length[goes_on], their_start[goes_on]
+        if not (goes_on := length > at).all():
+            start, length, their_start = start[goes_on], length[goes_on], their_start[goes_on]
         own = _word(start, length, words, at)
         if (own != _word(their_start, length, their_words, at)).any():
             return False
