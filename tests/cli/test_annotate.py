@@ -3,6 +3,7 @@
 import csv
 import json
 import sqlite3
+import threading
 
 import pytest
 from PIL import Image
@@ -375,3 +376,29 @@ def test_an_address_that_does_not_answer_leaves_nothing_and_tells_no_password(fo
     said = capsys.readouterr().err
     assert "http://127.0.0.1:1/a.png" in said and "secret" not in said
     assert sorted(folder.iterdir()) == before
+
+
+def test_what_is_exported_while_people_work_is_whole(folder, capsys):
+    assert init("--people-per-item", "6") == 0
+    store = open_store(read_study("study.yaml"))
+    people = [add_person(store, f"p{number}").id for number in range(6)]
+    halves = [people[:3], people[3:]]
+    workers = [
+        threading.Thread(target=lambda half: [do_all(store, one) for one in half], args=[half])
+        for half in halves
+    ]
+    for worker in workers:
+        worker.start()
+    counts, is_last = [], False
+    while not is_last:
+        is_last = not any(worker.is_alive() for worker in workers)
+        assert main(["annotate", "export", "study.yaml", "--output", "votes"]) == 0
+        facts = json.loads((folder / "votes" / "export.json").read_text())
+        with (folder / "votes" / "judgments.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file)) if facts["votes"] else []
+        assert len(rows) == facts["votes"] == facts["files"].get("judgments.csv", 0)
+        counts.append(len(rows))
+    store.close()
+    assert counts == sorted(counts) and counts[-1] == 6 * 12, counts
+    assert capsys.readouterr().err == ""
+    assert not [path for path in folder.iterdir() if path.name.startswith(".votes")]

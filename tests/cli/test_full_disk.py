@@ -64,6 +64,19 @@ CASES = {
         (4096,),
         "@/l.csv",
     ),
+    "route-fit": (
+        (
+            *("route", "fit", "--targets", "glide_hbpp,sdxl_hbpp", "--cost", "1,4"),
+            *("--share", ".5", "--calibration", "p.csv", "--output", "@/r"),
+        ),
+        (4096,),
+        "@/r",
+    ),
+    "route-predict": (
+        ("route", "predict", "router", "--file", "p.csv", "--output", "@/o.csv"),
+        (4096, 40_960),
+        "@/o.csv",
+    ),
     "annotate-export": (
         ("annotate", "export", "study.yaml", "--output", "@/v"),
         (4096, 12_288),
@@ -117,6 +130,7 @@ def ended(tmp_path_factory):
     write_conqa(folder / "conqa")
     write_indices(folder)
     write_study(folder)
+    write_router(folder)
     cases = []
     for name, (words, sizes, _) in CASES.items():
         subset = ("--subset", "sample") if name.startswith("bench-") else ()
@@ -144,6 +158,13 @@ def write_study(folder):
     for number in range(30):
         do_all(store, add_person(store, f"p{number}").id)
     store.close()
+
+
+def write_router(folder):
+    from pqpp_engines.route import Route, Router, Rule
+
+    routes = [Route("glide", "glide_hbpp", 1), Route("sdxl", "sdxl_hbpp", 4)]
+    Router(routes, Rule(budget=2)).save_pretrained(folder / "router")
 
 
 def write_indices(folder):
