@@ -75,8 +75,15 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
     return store
 
 
-def create_store(study: Study, items: Sequence[NewItem], images: Sequence[CheckedImage]) -> None:
+def create_store(
+    study: Study, items: Sequence[NewItem], images: Sequence[CheckedImage], is_first: bool = False
+) -> None:
     r"""Make the database of a new study with its items; whole, or not at all.
+
+    Args:
+        study: The study; `items` and `images` are what it shows.
+        is_first: Whether it has no study file, so that a database of it which nobody has used was
+            left by a killed run, and is replaced.
 
     Raises:
         StoreError: There is one already.
@@ -101,7 +108,7 @@ def create_store(study: Study, items: Sequence[NewItem], images: Sequence[Checke
         _fill(url, study, items, images)
         return
     path = Path(str(url.database))
-    if path.exists() and not _is_abandoned(path, study):
+    if path.exists() and not (is_first and _is_abandoned(path, study)):
         raise StoreError(f"{path} is there already; name another database, or add by --add")
     with write_beside(path, is_secret=True) as beside:
         _fill(sqlite_url(beside), study, items, images)

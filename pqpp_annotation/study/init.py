@@ -97,7 +97,7 @@ def make_study(
             if not any(item.purpose == "work" for item in items):
                 raise StudyError(f"{file}: it holds control and training items only; add others")
             try:
-                create_store(study, items, images)
+                create_store(study, items, images, is_first=True)
                 write_whole(place, _yaml_of(study))
             except StoreError:  # the database may be another's
                 raise
