@@ -204,7 +204,10 @@ def check_job(generator: Generator, images: int, batch_size: int) -> None:
 
 def _check_ids(prompts: Sequence[Mapping[str, str]]) -> None:
     seen = set()
-    for prompt_id in (row["prompt_id"] for row in prompts):
+    for row in prompts:
+        if lacking := {"prompt_id", "prompt"} - set(row):
+            raise GenerateError(f"a prompt has no `{min(lacking)}`; give `prompt` and `prompt_id`")
+        prompt_id = row["prompt_id"]
         if not is_folder_name(prompt_id):
             raise GenerateError(
                 f"prompt_id {prompt_id!r:.80} cannot be a folder's name; give another"

@@ -158,7 +158,8 @@ def hold_shards(table: pa.Table, size: int) -> list[HeldShard]:
     """
     if size < 1:
         raise FileError(f"{size} rows a shard; give 1 or more")
-    parts = [table.slice(start, size) for start in range(0, len(table), size)]
+    step = min(size, max(1, len(table)))
+    parts = [table.slice(start, step) for start in range(0, len(table), step)]
     return list(map(HeldShard, names_of_parts(len(parts)), parts))
 
 

@@ -106,7 +106,8 @@ def ends(tail: Floats | float, of: Spread, weight: float) -> tuple[Floats, Float
         line = (target - (_SLOPE**3 - 1) / (3 * some)) / _SLOPE**2 + (_SLOPE - 1) / some
         on_line = is_bent & (3 * some * target < _SLOPE**3 - 1)
         reached.append(np.maximum(sign * np.where(on_line, line, cubic), 0.0))
-    with np.errstate(invalid="ignore"):  # none times infinity: no spread, whatever the tail
+    # None times infinity: no spread, whatever the tail; beyond the largest number is infinity.
+    with np.errstate(invalid="ignore", over="ignore"):
         below, above = (np.where(of.error == 0, 0.0, by * of.error) for by in reached)
     return below, above
 

@@ -57,7 +57,7 @@ def _slices(values: Floats) -> Iterator[tuple[int, Floats]]:
     """Whole numbers of few digits, and how far they are shifted, which add up to some values."""
     while largest := float(np.abs(values).max()):
         power = math.frexp(largest)[1] - _DIGITS
-        whole = np.rint(_shifted(values, -power))
+        whole = np.trunc(_shifted(values, -power))  # never above, where no float may be
         yield power + _PLACES, whole
         values = values - _shifted(whole, power)
 

@@ -86,6 +86,11 @@ FOUND = {
         {"name": "."},
         "holds files of different columns; name one subset",
     ),
+    "a prompt without an id": (
+        "pqpp_engines.generate.run.generate",
+        {"generator": GOOD["generator"], "prompts": [{}], "output": "made"},
+        "a prompt has no `prompt`; give `prompt` and `prompt_id`",
+    ),
     "a place that is not there": ("statistics.documents", {"place": -1}, "place -1 of 7 terms"),
     "an encoder that counts": (
         "pqpp_engines.index.labels.preliminary_relevance",
@@ -117,8 +122,9 @@ def test_what_was_found_once_is_a_typed_line(name, given, line, tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     if given.get("name_or_path") == "saved":
         doors()["feedback.save_pretrained"]("saved")
-    if name.endswith("load_benchmark"):
-        needed_files(tmp_path)
+    needed_files(tmp_path)
+    if "generator" in given:
+        given = given | {"generator": given["generator"]()}
     with pytest.raises(PqppError, match=line) as raised:
         doors()[name](**given)
     assert "\n" not in str(raised.value)
@@ -127,6 +133,17 @@ def test_what_was_found_once_is_a_typed_line(name, given, line, tmp_path, monkey
 def test_half_a_character_is_predicted_and_stands_in_the_table():
     table = doors()["pqpp_models.predict.predict"](["\ud800 cat"], "mean_hbpp")
     assert table["prompt"].tolist() == ["\ud800 cat"] and table["mean_hbpp"].notna().all()
+
+
+def test_the_largest_numbers_have_a_mean_error():
+    error = doors()["pqpp_metrics.functional.mae_qpp"]([1.0, -np.finfo(float).max], [1.0, 1.0])
+    assert error["mae_qpp"] == np.finfo(float).max / 2
+
+
+def test_shards_may_be_larger_than_any_table():
+    table = GOOD["table"]()
+    (shard,) = doors()["pqpp_files.shards.cut.hold_shards"](table, 2**70)
+    assert shard.rows == len(table)
 
 
 def test_a_narrow_whole_number_plans_as_the_same_wide_one():

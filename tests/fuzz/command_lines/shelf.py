@@ -120,4 +120,6 @@ def warm(kind: str) -> dict:
         names += [one.name for one in pkgutil.walk_packages(root.__path__, f"{root.__name__}.")]
     for name in names:
         importlib.import_module(name)
+    with contextlib.suppress(LookupError):  # where it is not there, nothing can be read ahead
+        importlib.import_module("nltk.corpus").wordnet.ensure_loaded()
     return {name: load_script(name) for name in TRAINERS} if kind == "torch" else {}
