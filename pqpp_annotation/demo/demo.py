@@ -16,8 +16,9 @@ from pqpp_annotation.store.database import Store, open_store
 from pqpp_annotation.store.invitations import make_links
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.tables import ItemImage
-from pqpp_annotation.study import Study, make_study
+from pqpp_annotation.study import Study, make_study, read_study
 from pqpp_files.paths import expanded
+from pqpp_files.write_beside import whole_folder
 
 WORK, CONTROLS, TRAINING = 24, 8, 2
 MODELS = {"painter-2": (2, 2, 2, 1, 1), "painter-1": (2, 1, 0, 0, -1)}
@@ -55,11 +56,18 @@ def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     folder = expanded(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StudyError(f"{folder} is not empty; name a new folder by --output")
-    (folder / "images").mkdir(parents=True, exist_ok=True)
-    labels = _write_pictures(folder, seed)
+    with whole_folder(folder, ()) as beside:
+        _make_study(beside, seed)
     path = folder / "study.yaml"
+    return path, open_store(read_study(path))
+
+
+def _make_study(folder: Path, seed: int) -> None:
+    """Make the study, and let the people made up do their part."""
+    (folder / "images").mkdir()
+    labels = _write_pictures(folder, seed)
     study = make_study(
-        path,
+        folder / "study.yaml",
         folder / "prompts.csv",
         folder / "images",
         "relevance",
@@ -77,7 +85,7 @@ def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     simulate(store, CONTROL, truth, seed=seed)
     simulate(store, PEOPLE, truth, items=24, seed=seed)
     add_person(store, "owner", "owner")
-    return path, store
+    store.close()
 
 
 def demo(
@@ -91,7 +99,6 @@ def demo(
         opens: Whether the owner's page is opened in a browser.
         seed: As of `make_demo`.
     """
-    from pqpp_annotation.study.study import read_study
     from pqpp_annotation.web.serve import serve
 
     path = expanded(folder) / "study.yaml"

@@ -79,15 +79,14 @@ def serve(
         from pqpp_annotation.web.app import create_app
         from pqpp_annotation.web.sessions import read_secret
     study, root = read_study(path), _checked_root(url, root_path)
-    secret = read_secret(Path(path).resolve().parent, study.name)
-    with (
-        _ending_quietly(),
-        contextlib.closing(open_store(study)) as store,
-        store.serving(),
-        _listening(host, port) as listener,
-    ):
+    with contextlib.ExitStack() as held:
+        held.enter_context(_ending_quietly())
+        store = held.enter_context(contextlib.closing(open_store(study)))
         if workers > 1 and store.is_sqlite:
             raise StudyError("--workers: an SQLite file has one process; use PostgreSQL, or one")
+        held.enter_context(store.serving())
+        listener = held.enter_context(_listening(host, port))
+        secret = read_secret(Path(path).resolve().parent, study.name)
         about: dict[str, Any] = {"allows_http": allows_http, "root_path": root}
         scheme = "http" if certificate is None else "https"
         if not is_loopback(host) and certificate is None:

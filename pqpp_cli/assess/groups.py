@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -153,7 +154,12 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         from pqpp_feedback.assess.verdicts import read_verdicts, recompute, write_verdicts
 
         rows = recompute(read_verdicts(self.evidence or ""), assessors)
-        note(f"{write_verdicts(self.output, rows)} rows scored again: {self.output}")
+        first = next(rows, None)
+        if first is None:
+            names = " or ".join(assessor.name for assessor in assessors)
+            raise CommandError(f"`evidence`: {self.evidence} holds no verdict of {names}")
+        count = write_verdicts(self.output, itertools.chain([first], rows))
+        note(f"{count} rows scored again: {self.output}")
 
     def _pictures(self) -> list[Picture]:
         """Find the images, and say which cannot be assessed."""

@@ -13,6 +13,7 @@ from typing import Any
 from pqpp_engines.errors import GenerateError, ImageRefusedError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.foreign.json_values import read_json
+from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.names import is_folder_name
 from pqpp_files.options.arguments import typed
 from pqpp_files.paths import check_output_folder, expanded
@@ -54,7 +55,7 @@ def seed_of(prompt_id: str, model: str, index: int) -> int:
         False
     """
     text = json.dumps([prompt_id, model, index], ensure_ascii=False)
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+    return int(sha256_of_parts([text])[:16], 16) >> 1
 
 
 @typed

@@ -29,6 +29,8 @@ from pqpp_hub.push import require_repository_id
 if TYPE_CHECKING:
     import os
 
+    import torch
+
     from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, RahfOutput
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor
 
@@ -88,7 +90,7 @@ class FeedbackModel:
         self,
         model: RahfForRichFeedback,
         processor: RahfProcessor,
-        device: Any = None,
+        device: str | int | torch.device | None = None,
         threshold: float = 0.5,
     ) -> None:
         check_share("threshold", threshold)
@@ -100,7 +102,7 @@ class FeedbackModel:
     def from_pretrained(
         cls,
         name_or_path: str | os.PathLike[str],
-        device: Any = None,
+        device: str | int | torch.device | None = None,
         threshold: float = 0.5,
         revision: str | None = None,
         cache_dir: str | None = None,

@@ -160,7 +160,8 @@ class _Given(argparse.Action):
     def __call__(self, parser, namespace, values, option_string=None):
         before = getattr(namespace, self.dest, None)
         words = values if isinstance(values, list) else [values]
-        if option_string and "" in words:
+        is_empty = not words or "" in words  # argparse takes the value away from `--flag=--`
+        if option_string and self.nargs != 0 and is_empty:
             raise RecipeError(f"`{self.dest}`: it is empty; give it a value")
         if self.shape:
             parts = [part for word in words for part in items_of(word, self.field, self.shape)]

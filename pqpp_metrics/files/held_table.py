@@ -43,7 +43,9 @@ def held_apart(files: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Tabl
     Args:
         files: Input to file or table, or to a pair of a table and its column or columns.
     """
-    texts, tables, labels = {}, {}, {}
+    texts: dict[str, str] = {}
+    tables: dict[str, Table] = {}
+    labels: dict[int, str] = {}
     for name, given in files.items():
         held, column = given if isinstance(given, tuple) else (given, None)
         if isinstance(held, str):

@@ -136,7 +136,8 @@ def of_rmse(errors: Floats) -> tuple[Floats, Floats]:
     total = squares.sum(axis=-1, keepdims=True)
     left = np.sqrt(np.maximum(total - squares, 0.0) / (n - 1))
     value = np.sqrt(total / n)
-    return (largest * value)[..., 0], largest * (n - 1) * (value - left)
+    with np.errstate(over="ignore"):  # beyond the largest number is infinity
+        return (largest * value)[..., 0], largest * ((n - 1) * (value - left))
 
 
 def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:

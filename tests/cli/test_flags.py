@@ -74,6 +74,12 @@ def test_a_list_given_twice_grows_and_anything_else_is_refused(capsys):
         assert "came twice, 'a' and 'b'; give it once" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("flag", ["--file=--", "--targets=--", "--file="])
+def test_a_flag_without_its_value_is_told(flag, capsys):
+    assert main(["predict", flag]) == 2
+    assert f"{flag.partition('=')[0]}: it is empty; give it a value" in capsys.readouterr().err
+
+
 def test_both_spellings_and_no_prefix(capsys):
     assert named(["predict", "--image_dir", "x"])[1] == named(["predict", "--image-dir=x"])[1]
     assert main(["predict", "--imag", "x"]) == 2

@@ -102,6 +102,11 @@ FOUND = {
         {"name_or_path": "saved", "device": "gpu"},
         r"`device` is 'gpu' \(.*\); give cpu, cuda or cuda:NUMBER",
     ),
+    "a device that is an array": (
+        "FeedbackModel.from_pretrained",
+        {"name_or_path": "saved", "device": np.array([1, 2])},
+        "`device` is ndarray; give str",
+    ),
     "a split": (
         "pqpp_datasets.load.load_benchmark",
         {"name": "sample", "split": "./no"},

@@ -167,6 +167,8 @@ def test_a_wrong_tolerance_is_refused(tolerance):
             pair = [1.0, 2.0], [2.0, 1.0]
         elif function in three:
             pair = ([1.0, 2.0, 3.0],) * 3
+        elif function is F.paired_seeds:
+            pair = ([[1.0, 2.0, 3.0]] * 2,) * 2 + ([1.0, 2.0, 3.0],)
         elif function is F.pairwise_accuracy:
             pair = [[1.0, 2.0]], [1]
         elif function is F.evaluate_rankings:

@@ -113,6 +113,7 @@ def test_what_cannot_be_served_is_told(tmp_path, port, options, said):
     small_study(tmp_path)
     with pytest.raises(StudyError, match=said):
         serve(tmp_path / "study.yaml", port=port, **options)
+    assert not (tmp_path / ".study.secret").exists()
 
 
 def test_several_processes_serve_one_study(tmp_path, port, new_postgresql, monkeypatch):

@@ -162,6 +162,9 @@ def test_the_command_assesses_and_scores_again_without_models(study, eyes, capsy
         *({"clip"}, {"clip"}, {"detector"}, {"detector"}, set())
     ]
     again = ["assess", "gimbrr", "--evidence", str(table), "--output", str(study / "w.parquet")]
+    assert main(["assess", "vistar", *again[2:]]) == 2  # which saw none of it
+    assert "holds no verdict of vistar" in capsys.readouterr().err
+    assert not (study / "w.parquet").exists()
     assert main(again) == 0
     assert (study / "w.parquet").read_bytes() == table.read_bytes()
     assert main([*again, "--seed", "7"]) == 0
