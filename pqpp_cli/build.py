@@ -65,7 +65,7 @@ class ReadingOptions(Group):
     scale: str | None = option(
         None,
         "what the labels mean (default: guessed where only one is possible, and said)",
-        metavar="pqpp|yes-no|likert5|0-10|LOW..HIGH",
+        metavar="pqpp|yes-no|likert5|0-10|LOW..HIGH|share|index|place|sign",
     )
     labels: str | None = option(
         None,
@@ -108,7 +108,9 @@ class RuleOptions(Group):
     cutoff: int = option(10, "of the precision", metavar="K")
     min_relevant_votes: int = option(1, "votes that make an image relevant", metavar="N")
     prior_wins: float = option(
-        0.0, "of preferences: wins given to each model over each other one", metavar="W"
+        0.0,
+        "of preferences and rankings: wins given to each model over each other one",
+        metavar="W",
     )
     seed: int = option(0, "of the split", metavar="N")
     fractions: dict[str, float] = option(
@@ -175,7 +177,9 @@ Files are CSV, TSV, JSON, JSONL or Parquet, named by what they are, with the col
              or an object of model to votes. `score` (and deviation) in place of label is a ready
              score of an image
   preferences: prompt, model_a, model_b, choice (a, b, tie or the model's name); annotator,
-             image_a and image_b, seconds
+             image_a and image_b, seconds. Numbers are told by --scale: share (1, .5, 0, as in
+             Pick-a-Pic's label_0), index (0, 1), place (1, 2, 0 for a tie), sign (1, -1, 0)
+  rankings:  prompt, model, rank (1 is the best, equals tie); annotator, image, seconds
   runs:      prompt, model, image, score (higher is better)
   relevance: prompt, image, label (relevant or irrelevant); annotator
 and in each, if wanted, source, prompt_id and category. A row without a source takes the only one
@@ -206,6 +210,13 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
     preferences: tuple[str, ...] | None = option(
         None,
         "which of two models' images is preferred",
+        metavar="FILE",
+        path="file",
+        several=True,
+    )
+    rankings: tuple[str, ...] | None = option(
+        None,
+        "how people ranked the models' images, 1 for the best",
         metavar="FILE",
         path="file",
         several=True,
@@ -254,7 +265,12 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
         )
         runs = _named_runs(self.runs)
         built = build_benchmark(
-            self.judgments, runs, self.relevance, self._options(), self.preferences
+            self.judgments,
+            runs,
+            self.relevance,
+            self._options(),
+            self.preferences,
+            self.rankings,
         )
         folder = write_benchmark(built, self.output, self.name, keeping)
         for line in _lines(built, self.exclude):

@@ -13,6 +13,7 @@ from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import Prompts, number_prompts, split_rule
 from pqpp_datasets.own_benchmark.votes.preferences import Preferences, score_preferences
+from pqpp_datasets.own_benchmark.votes.rankings import as_preferences
 from pqpp_datasets.own_benchmark.votes.scales import label_values, scale_of_votes
 from pqpp_datasets.own_benchmark.votes.votes import votes_of
 from pqpp_datasets.target_columns import Target, exact_mean, targets_for, with_targets
@@ -61,6 +62,7 @@ def build_benchmark(
     relevance: str | Path | Sequence[str | Path] | None = None,
     options: BuildOptions | None = None,
     preferences: str | Path | Sequence[str | Path] | None = None,
+    rankings: str | Path | Sequence[str | Path] | None = None,
 ) -> Built:
     r"""Build a benchmark from votes on generated images, preferences, retrieval runs, or all three.
 
@@ -77,6 +79,8 @@ def build_benchmark(
         options: How.
         preferences: Which of two models' images of a prompt is better: a, b or tie, other words for
             them, or the chosen model's name.
+        rankings: The rank of each model's image of a prompt, 1 for the best; read as the
+            preferences between all pairs.
 
     Raises:
         BenchmarkError: If nothing to build from came, a file is not as it must be, or no target
@@ -94,6 +98,7 @@ def build_benchmark(
     given = {
         "judgments": judgments,
         "preferences": preferences,
+        "rankings": rankings,
         "runs": runs,
         "relevance": relevance,
     }
@@ -101,8 +106,12 @@ def build_benchmark(
     files = {kind: paths for kind, paths in named.items() if paths}
     if not files or ("runs" in files) != ("relevance" in files):
         raise OptionError(
-            "nothing to build from: give judgments, preferences, or runs together with relevance, "
-            "or all of them"
+            "nothing to build from: give judgments, preferences, rankings, or runs together with "
+            "relevance, or all of them"
+        )
+    if {"preferences", "rankings"} <= files.keys():
+        raise OptionError(
+            "preferences and rankings both give targets called rate; build one of each"
         )
     prompts, generation, retrieval, preferred = _scored(files, options)
     identities = prompts.identities()
@@ -154,6 +163,8 @@ def _scored(
 ) -> tuple[Prompts, Generation | None, Retrieval | None, Preferences | None]:
     """Read files, number their prompts, and score these by each kind of file."""
     tables = {kind: read_long(kind, paths, options) for kind, paths in files.items()}
+    if "rankings" in tables:
+        tables["preferences"] = as_preferences(tables.pop("rankings"), options)
     order = filter(tables.get, ("judgments", "runs", "relevance", "preferences"))
     prompts = number_prompts([tables[kind] for kind in order], options.same_text == "keep")
     generation = retrieval = preferred = None

@@ -19,6 +19,7 @@ from pqpp_files.table_formats.table_format import KEY, PLACE, ROW
 
 FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
 _NUMBERS = ("seconds", "deviation", "score")
+_RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json")
 
 
@@ -86,14 +87,17 @@ def _read_file(kind: str, path: Path, model: str | None, options: BuildOptions) 
     which = "prompt_id" if options.prompts else "prompt"
     needed = [which, *FILE_KINDS[kind].needed[1:]]
     if kind == "judgments":
+        _refuse_ranks(path, options)
         model = options.model
         needed[0] = "image" if options.images else which
         if options.annotators or options.models:
-            table = _read_side_by_side(path, needed[0], options)
+            table = _read_side_by_side(kind, path, needed[0], options)
         else:
             table = _read_table(path, kind, needed, options, nested="label")
             if KEY in table.rows:
                 _name_entries(table, options)
+    elif kind == "rankings" and options.models:
+        table = _read_side_by_side(kind, path, which, options)
     elif kind in ("runs", "relevance") and not _is_tabular(path):
         table = _read_trec(path, kind == "runs", options)
         model = model or path.name.removesuffix(".gz").rsplit(".", 1)[0]
@@ -107,6 +111,17 @@ def _read_file(kind: str, path: Path, model: str | None, options: BuildOptions) 
     if kind == "judgments" and options.model_pattern is not None:
         table.rows["model"] = _models_by_name(table, options)
     return table
+
+
+def _refuse_ranks(path: Path, options: BuildOptions) -> None:
+    """Refuse ranks as votes, of which a higher one is better."""
+    column = options.called("judgments").get("label", "")
+    if column.lower() in _RANKS:
+        raise OptionError(
+            f"{path}: whether 1 is the best or the worst of {column} is not plain; name the file "
+            "by `rankings` FILE where it is the best, or give the column another name, like "
+            "rating, where it is the worst"
+        )
 
 
 def _is_tabular(path: Path) -> bool:
@@ -180,6 +195,8 @@ def _no_column(path: Path | str, missing: Sequence[str], names: Sequence[str]) -
         remedy += ", `models` COL,COL for a column a model"
         if {"model_a", "model_b"} <= set(names):
             remedy = "preferences between two models are named by `preferences` FILE"
+        elif "rank" in names:
+            remedy = "ranks, 1 for the best, are named by `rankings` FILE"
     return DataFileError(
         f"{path}: no column {', '.join(missing)} among {', '.join(names)[:200] or 'none'}; {remedy}"
     )
@@ -236,25 +253,26 @@ def _models_by_name(table: LongTable, options: BuildOptions) -> Any:
     return texts_of(images.codes, models)
 
 
-def _read_side_by_side(path: Path, key: str, options: BuildOptions) -> LongTable:
+def _read_side_by_side(kind: str, path: Path, key: str, options: BuildOptions) -> LongTable:
     """Read a file with a column an annotator, or a model; each becomes rows of its own."""
-    role = "annotator" if options.annotators else "model"
+    value = FILE_KINDS[kind].blank
+    role = "annotator" if options.annotators and kind == "judgments" else "model"
     columns = list(options.annotators or options.models)
-    if {role, "label", "score"} & options.called("judgments").keys():
+    if {role, value, "score"} & options.called(kind).keys():
         raise OptionError(
             f"`{role}s` names the columns that hold the votes; leave `columns` {role}=..., "
-            "label=... and score=... out"
+            f"{value}=... and score=... out"
         )
     if len(set(columns)) < len(columns):
         raise OptionError(f"`{role}s` {','.join(columns)}: a column stands twice")
-    needed, without = [key, *columns], (role, "label")
-    table = _read_table(path, "judgments", needed, options, columns, without)
+    needed, without = [key, *columns], (role, value)
+    table = _read_table(path, kind, needed, options, columns, without)
     votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])
     each = np.repeat(np.arange(len(table.rows)), len(columns))
     table.rows = table.rows.iloc[each].reset_index(drop=True)
     # Side by side as they stood, row by row.
     codes = votes.codes.reshape(len(columns), -1).T.ravel()
-    table.rows["label"] = pd.Categorical.from_codes(codes, dtype=votes.dtype)
+    table.rows[value] = pd.Categorical.from_codes(codes, dtype=votes.dtype)
     table.rows[COLUMN] = texts_of(
         np.tile(np.arange(len(columns)), len(each) // len(columns)), columns
     )

@@ -56,7 +56,7 @@ class LongTable:
 
     def said(self, role: str, row: int = 0) -> str:
         """Return what the file calls a role, in a row where there are several columns of it."""
-        if role == "label" and COLUMN in self.rows:
+        if role in ("label", "rank") and COLUMN in self.rows:
             return str(self.rows[COLUMN].iloc[row])
         return self.named.get(role, role)
 

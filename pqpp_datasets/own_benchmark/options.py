@@ -11,7 +11,7 @@ from pqpp_files.options.arguments import typed
 ROLES = (
     *("prompt", "prompt_id", "source", "category"),
     *("image", "model", "annotator", "label", "control", "seconds", "score", "deviation"),
-    *("model_a", "model_b", "image_a", "image_b", "choice"),
+    *("model_a", "model_b", "image_a", "image_b", "choice", "rank"),
 )
 _WHICH_PROMPT = ("source", "prompt_id", "category")
 
@@ -46,6 +46,12 @@ FILE_KINDS = {
         ("image_a", "image_b", "annotator", "seconds", *_WHICH_PROMPT),
         "choice",
         ("annotator", "image_a", "image_b"),
+    ),
+    "rankings": FileKind(
+        ("prompt", "model", "rank"),
+        ("image", "annotator", "seconds", *_WHICH_PROMPT),
+        "rank",
+        ("annotator", "image"),
     ),
     "runs": FileKind(("prompt", "model", "image", "score"), _WHICH_PROMPT),
     "relevance": FileKind(("prompt", "image", "label"), ("annotator", *_WHICH_PROMPT)),
@@ -90,8 +96,10 @@ class BuildOptions:
         exclude: "flagged": leave out the votes of annotators who are flagged, see
             `pqpp_datasets.own_benchmark.trust.annotators`; None: only say who they are.
         fractions: Split to its share of each source's prompts.
-        scale: What the labels mean: `pqpp`, `yes-no`, `likert5`, `0-10` or `LOW..HIGH`. None: it is
-            guessed where only one of them is possible, and said in `Built.notes`.
+        scale: What the labels mean: `pqpp`, `yes-no`, `likert5`, `0-10` or `LOW..HIGH`, and of
+            numbers that choose between two models `share`, `index`, `place` or `sign`, see
+            `pqpp_datasets.own_benchmark.votes.preferences.NUMBER_FORMS`. None: it is guessed where
+            only one of them is possible, and said in `Built.notes`.
         labels: A YAML file that maps labels to values, in place of `scale`; see `scale_of_map`.
         aggregate: What an image's votes become, of `AGGREGATES`; None: what the scale has. See
             `pqpp_datasets.own_benchmark.votes.aggregate`.
@@ -111,7 +119,8 @@ class BuildOptions:
             wanted, `source`, `category`, which is joined to the others by the id, and holds.
         images: A file of the images, with `image` and any of `prompt`, `prompt_id`, `model`,
             `source`, `category`, which is joined to the votes by the image, and holds.
-        prior_wins: Of preferences: wins that each model is given over each other one beforehand.
+        prior_wins: Of preferences and rankings: wins that each model is given over each other one
+            beforehand.
         progress: Whether bars on standard error count the rows that are read.
         same_text: What prompts of one text with ids of their own do: "refuse", or "keep", which
             keeps each, all of a text in one split.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pqpp_files.errors import FileError
 from pqpp_files.options.arguments import typed
-from pqpp_files.shards.files import FileShape, files_of, rows_of, shape_of
+from pqpp_files.shards.files import FileShape, files_of, look_at, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -128,7 +128,7 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
     size = SIZE if size is None else size
     if size < 1:
         raise FileError(f"shard size {size}: give a number from 1")
-    shapes = {path: shape_of(path, size) for path in files_of(source)}
+    shapes = {path: look_at(path, size) for path in files_of(source)}
     common = _common_types(shapes)
     cuts, first = [], 0
     for path, shape in shapes.items():

@@ -73,7 +73,7 @@ def files_of(source: str) -> list[str]:
     return [file_system.unstrip_protocol(path) for path in sorted(paths)]
 
 
-def shape_of(path: str, size: int) -> FileShape:
+def look_at(path: str, size: int) -> FileShape:
     r"""Look at a file that shall be cut.
 
     Args:
@@ -87,7 +87,7 @@ def shape_of(path: str, size: int) -> FileShape:
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp(), "n.csv")
         >>> _ = path.write_text("n\n1\n2\n3\n")
-        >>> shape = shape_of(str(path), 2)
+        >>> shape = look_at(str(path), 2)
         >>> [(start, rows) for start, rows, _ in shape.cuts]
         [(0, 2), (2, 1)]
         >>> rows_of(str(path), *shape.cuts[1])["n"].to_pylist()

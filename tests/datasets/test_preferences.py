@@ -283,3 +283,43 @@ def test_one_image_column_alone_is_refused(tmp_path):
     path = write(tmp_path / "v.csv", "A,m,n,x,a", header="prompt,model_a,model_b,image_a,choice")
     with pytest.raises(DataFileError, match="only one of the columns image_a and image_b"):
         build(preferences=path)
+
+
+NUMBERS = [
+    # Pick-a-Pic writes the share of the first image, the others count places.
+    ("share", "label_0", ["1", "0", "0.5", "1.0"]),
+    (None, "label_0", ["1", "0", "0.5", "1.0"]),
+    (None, "label_0", ["1", "0", "1", "1"]),
+    (None, "label_1", ["0", "1", "0", "0.0"]),
+    (None, "choice", ["1", "0", ".5", "1.0"]),
+    ("index", "choice", ["0", "1", "tie", "0.0"]),
+    (None, "choice", ["1", "2", "0", "1"]),
+    (None, "choice", ["1", "-1", "0", "1"]),
+    ("place", "choice", ["1", "2", "0", "1"]),
+    ("sign", "choice", ["1", "-1", "0", "1"]),
+]
+
+
+@pytest.mark.parametrize(("scale", "column", "numbers"), NUMBERS)
+def test_numbers_say_who_won_as_the_file_or_the_user_has_them(tmp_path, scale, column, numbers):
+    header = f"prompt,model_a,model_b,{column},annotator"
+    rows = [f"P{n},m,n,{number},x" for n, number in enumerate(numbers)]
+    path = write(tmp_path / "v.csv", *rows, header=header)
+    built = build(preferences=path, scale=scale, columns={"choice": column}, prior_wins=0.5)
+    tied = 1.0 if {"0.5", ".5", "tie"}.isdisjoint(numbers) and "2" not in numbers else 0.5
+    tied = 0.5 if "-1" in numbers else tied
+    assert scores(built, "m_rate") == {"P0": 1.0, "P1": 0.0, "P2": tied, "P3": 1.0}
+    assert any("1 for the first model" in n or "0 for the first" in n for n in built.notes)
+
+
+@pytest.mark.parametrize("numbers", ["01", "1", "0", ["1", "0", "tie"], ["2", "-1"], ["0.5", "2"]])
+def test_numbers_that_do_not_tell_who_won_are_refused(tmp_path, numbers):
+    path = write(tmp_path / "v.csv", *(f"P,m,n,{n},a{n}" for n in numbers), header=HEADER)
+    with pytest.raises(DataFileError, match=r"do not tell who won; say by `scale` share .* index"):
+        build(preferences=path)
+
+
+def test_a_number_of_another_form_is_refused(tmp_path):
+    path = write(tmp_path / "v.csv", "P,m,n,2,x", "Q,m,n,0,x", header=HEADER)
+    with pytest.raises(DataFileError, match=r"row 1: choice is '2', one of a"):
+        build(preferences=path, scale="share")

@@ -9,9 +9,10 @@ def write(path, *lines, header="prompt,image,model,annotator,label"):
     return path
 
 
-def build(judgments=None, runs=None, relevance=None, preferences=None, **options):
+def build(judgments=None, runs=None, relevance=None, preferences=None, rankings=None, **options):
     """Build a benchmark, every further name being an option."""
-    return build_benchmark(judgments, runs, relevance, BuildOptions(**options), preferences)
+    own = BuildOptions(**options)
+    return build_benchmark(judgments, runs, relevance, own, preferences, rankings)
 
 
 def scores(built, column):

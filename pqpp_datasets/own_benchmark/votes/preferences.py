@@ -21,10 +21,19 @@ from pqpp_datasets.own_benchmark.trust.reliability import alpha
 from pqpp_datasets.own_benchmark.votes.scales import Scale, key_of, label_values, scale_of_map
 from pqpp_datasets.own_benchmark.votes.votes import number_items, once
 
-_A = dict.fromkeys(("a", "model_a", "left", "1", "first"), 1.0)
-_B = dict.fromkeys(("b", "model_b", "right", "2", "second"), -1.0)
-_TIE = dict.fromkeys(("tie", "equal", "same", "both", "neither", "draw", "none", "0"), 0.0)
-CHOICES = Scale("A, B or tie", -1, 1, "nominal", words={**_A, **_B, **_TIE})
+_A = dict.fromkeys(("a", "model_a", "left", "first"), 1.0)
+_B = dict.fromkeys(("b", "model_b", "right", "second"), -1.0)
+_TIE = dict.fromkeys(("tie", "equal", "same", "both", "neither", "draw", "none"), 0.0)
+NUMBER_FORMS = {
+    "share": {"1": 1.0, "0.5": 0.0, ".5": 0.0, "0": -1.0},
+    "index": {"0": 1.0, "1": -1.0},
+    "place": {"1": 1.0, "2": -1.0, "0": 0.0},
+    "sign": {"1": 1.0, "-1": -1.0, "0": 0.0},
+}
+"""What numbers may say: the share of the win that is the first one's, as in Pick-a-Pic's `label_0`;
+which is better, counted from 0; its place, from 1, with 0 for a tie; or the sign of the first."""
+_SHARES = {"label_0": 1.0, "label_1": -1.0}
+"""Columns of Pick-a-Pic that hold shares: of the first, and of the second."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +184,7 @@ def _choices_of(
     names, first, second = sides["model"]
     if (same := first == second).any():
         table.refuse("model_b", int(same.argmax()), "as model_a; two models are compared")
-    scale = _scale_of_choices(options)
+    scale = _scale_of_choices(table, options)
     table.rows["choice"] = _without_names(table.rows, scale)
     value = label_values(table, "choice", scale, options.blank)
     turned = first > second
@@ -231,16 +240,44 @@ def _sides(rows: Any, role: str) -> tuple[Any, np.ndarray, np.ndarray]:
     return both.categories, *both.codes.astype(np.int64).reshape(2, -1)
 
 
-def _scale_of_choices(options: BuildOptions) -> Scale:
-    """Return what stands for which choice."""
-    scale = scale_of_map(options.labels) if options.labels else CHOICES
-    unknown = set(scale.words.values()) - {-1.0, 0.0, 1.0}
-    if unknown:
-        raise OptionError(
-            f"`labels` {options.labels}: the value {unknown.pop():g} came; of choices 1 is the "
-            "first model, -1 the second and 0 a tie"
-        )
-    return replace(scale, missing=scale.missing | frozenset(map(key_of, options.missing)))
+def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
+    """Return what stands for which choice; what its numbers say is noted."""
+    missing = frozenset(map(key_of, options.missing))
+    if options.labels:
+        scale = scale_of_map(options.labels)
+        if unknown := set(scale.words.values()) - {-1.0, 0.0, 1.0}:
+            raise OptionError(
+                f"`labels` {options.labels}: the value {unknown.pop():g} came; of choices 1 is the "
+                "first model, -1 the second and 0 a tie"
+            )
+        return replace(scale, missing=scale.missing | missing)
+    words = {**_A, **_B, **_TIE}
+    came = {key_of(text) for text in table.rows["choice"].cat.categories} - missing
+    numbers = came & {number for values in NUMBER_FORMS.values() for number in values}
+    if numbers:
+        form, sign = _form_of_numbers(table, numbers, options), 1.0
+        if form == "share":
+            sign = _SHARES.get(table.said("choice"), 1.0)
+        words |= {number: sign * value for number, value in NUMBER_FORMS[form].items()}
+        first = [number for number, value in words.items() if value == 1][-1]
+        table.notes.append(f"choices: numbers read as {form}, {first} for the first model")
+    return Scale("A, B or tie", -1, 1, "nominal", words=words, missing=missing)
+
+
+def _form_of_numbers(table: LongTable, numbers: set[str], options: BuildOptions) -> str:
+    """Return which of `NUMBER_FORMS` the numbers are: as told, or where only one has them all."""
+    if options.scale in NUMBER_FORMS:
+        return options.scale
+    if table.said("choice") in _SHARES:
+        return "share"
+    fitting = [form for form, values in NUMBER_FORMS.items() if numbers <= set(values)]
+    if len(fitting) == 1:
+        return fitting[0]
+    raise DataFileError(
+        f"{table.name}: {table.said('choice')} holds the numbers {', '.join(sorted(numbers))}, "
+        "which do not tell who won; say by `scale` share (1: the first, 0: the second, .5: a tie), "
+        "index (0: the first, 1: the second), place (1, 2, 0: a tie) or sign (1, -1, 0: a tie)"
+    )
 
 
 def _without_names(rows: Any, scale: Scale) -> Any:

@@ -221,6 +221,7 @@ GOOD: dict[str, Any] = {
     "predictor": "static",
     "predictors": "n_words",
     "preferences": None,
+    "rankings": None,
     "price": 0.0,
     "prompt_id": "p0",
     "prompt_ids": {"": ["p0"], "FolderGenerator": {"p0"}},

@@ -34,6 +34,7 @@ _ODD_TEXTS += ("\ufeff", "\ud800", "é" * 300, "x" * 5000, "{{ 1/0 }}", "<b>", "
 _LABELS = ("2", "1", "0", "-1", "high relevance", "low relevance", "no relevance", "unrealistic")
 _TABLES = (".csv", ".csv", ".csv", ".tsv", ".json", ".jsonl", ".parquet", ".csv.gz", ".jsonl.gz")
 SHAPES = {
+    "rankings": "prompt=p# model=one|two rank=1|2|3 annotator=a#",
     "preferences": "prompt=p# model_a=one|three model_b=two choice=a|b|tie annotator=a1|a2",
     "people": "image=#.png matched=yes|no|1|0",
     "choices": "image_a=#.png image_b=0.png choice=a|b|tie",

@@ -49,7 +49,7 @@ _WAYS = {
     "fit": "dataset=<table> targets|dataset=<table> targets folds=2|"
     "dataset=pqpp subset=sample targets=<target> overwrite",
     "build": "judgments min_kappa=-1 min_reference_share=0|judgments|runs relevance|preferences|"
-    "judgments runs relevance",
+    "rankings|judgments runs relevance",
     "annotate init": "file image_dir|file image_dir|dataset|file add study=<study>/study.yaml",
     "annotate import": "",
     "assess gallery": "",
@@ -136,6 +136,7 @@ password_file: <password>;  pattern: {prompt_id}.png|{prompt_id}|../*.png|{x;  p
 pickapic_dir: <images>;  port: <port>;  predictions: <scores>;  predictor: <quick>|<predictor>;
 predictors: <quick>|<predictor>;  predictors metric: x=sdxl_hbpp|sdxl_hpsv2=sdxl_hbpp|x=x;
 predictors metrics: <table>;  preferences: <preferences>;  prices: 1|2;  prompts: <prompt>;
+rankings: <rankings>;
 qrels: <qrels>;  queries: <vectors>;  questionnaires: <pictures>;  rahf evidence: <rahf_verdicts>;
 rahf model: <rahf>;  reference_model: reference|one;  references: <scores>;  report_to: none|x;
 repository: owner/name|owner|a/b/c;  retrieve model: <search>/clip;  retrieve name: mine|x y;

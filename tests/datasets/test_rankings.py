@@ -1,0 +1,91 @@
+"""Rankings: read as preferences, 1 the best, and never as votes."""
+
+import itertools
+import random
+
+import pytest
+from support.votes import build, scores, write
+
+from pqpp_cli.main import main
+from pqpp_datasets.errors import DataFileError, OptionError
+
+HEADER = "prompt,model,annotator,rank"
+
+
+def ranked(seed, models="mnop", prompts=12, people=("x", "y")):
+    """Rows of rankings with ties and left-out models, and the choices that they say."""
+    rng = random.Random(seed)
+    rows, choices = [], []
+    for prompt, person in itertools.product(range(prompts), people):
+        ranks = {model: rng.choice((1, 2, 3, 4)) for model in models if rng.random() < 0.8}
+        rows += [f"P{prompt},{model},{person},{rank}" for model, rank in ranks.items()]
+        for a, b in itertools.combinations(ranks, 2):
+            word = "a" if ranks[a] < ranks[b] else "b" if ranks[a] > ranks[b] else "tie"
+            choices.append(f"P{prompt},{a},{b},{word},{person}")
+    rng.shuffle(rows)
+    return rows, choices
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_ranking_is_all_its_preferences(tmp_path, seed):
+    rows, choices = ranked(seed)
+    ranks = build(rankings=write(tmp_path / "r.csv", *rows, header=HEADER))
+    header = "prompt,model_a,model_b,choice,annotator"
+    pairs = build(preferences=write(tmp_path / "p.csv", *choices, header=header))
+    for model in "mnop":
+        name = f"{model}_rate"
+        expected = {p: s for p, s in scores(pairs, name).items() if s is not None}
+        assert {p: s for p, s in scores(ranks, name).items() if s is not None} == expected
+    by_model = [
+        dict(zip(b.preferences.models, b.preferences.strength.tolist(), strict=True))
+        for b in (ranks, pairs)
+    ]
+    assert by_model[0] == pytest.approx(by_model[1], abs=1e-9)
+    assert ranks.preferences.rows == pairs.preferences.rows == len(choices)
+    assert any("read as" in note and "preferences" in note for note in ranks.notes)
+
+
+def test_the_best_is_first_and_a_model_may_have_a_column(tmp_path):
+    long = write(tmp_path / "r.csv", "A,m,x,1", "A,n,x,2", "A,o,x,2", "A,p,x,9", header=HEADER)
+    expected = {"m_rate": 1.0, "n_rate": 0.5, "o_rate": 0.5, "p_rate": 0.0}
+    wide = write(tmp_path / "w.csv", "A,x,1,2,2,9", header="prompt,annotator,m,n,o,p")
+    for built in (
+        build(rankings=long, prior_wins=0.5),
+        build(rankings=wide, prior_wins=0.5, models=("m", "n", "o", "p")),
+    ):
+        assert {name: scores(built, name)["A"] for name in expected} == expected
+
+
+def test_what_is_refused(tmp_path):
+    for rows, options, expected in (
+        (["A,m,x,first"], {}, r"row 1: rank is 'first', a number from 0 on is allowed"),
+        (["A,m,x,-1"], {}, r"row 1: rank is '-1', a number from 0 on"),
+        (["A,m,x,inf"], {}, r"row 1: rank is 'inf'"),
+        (["A,m,x,"], {}, r"row 1: rank is empty; fill it, or `blank` drop"),
+        (["A,m,x,1", "A,m,x,2"], {}, r"row 2: this rank .* row 1; .* column annotator"),
+    ):
+        path = write(tmp_path / "r.csv", *rows, header=HEADER)
+        with pytest.raises(DataFileError, match=expected):
+            build(rankings=path, **options)
+    path = write(tmp_path / "r.csv", "A,m,x,1", "A,n,x,2", "A,o,x,", header=HEADER)
+    assert scores(build(rankings=path, blank="drop", prior_wins=1), "m_rate") == {"A": 1.0}
+    with pytest.raises(OptionError, match="both give targets called rate"):
+        build(rankings=path, preferences=path)
+
+
+@pytest.mark.parametrize("column", ["rank", "Ranking", "place"])
+def test_a_rank_is_no_vote(tmp_path, capsys, column):
+    path = write(tmp_path / "r.csv", "A,1.png,m,x,1", "A,2.png,n,x,4", "B,3.png,m,x,2")
+    path.write_text(path.read_text().replace("label", column))
+    words = ["--columns", f"label={column}", "--scale", "1..4", "--output", str(tmp_path / "out")]
+    assert main(["build", str(path), *words]) == 2
+    said = capsys.readouterr().err
+    assert f"1 is the best or the worst of {column} is not plain" in said and "--rankings" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_builds_from_rankings(tmp_path, capsys):
+    rows, _ = ranked(7)
+    path = write(tmp_path / "r.csv", *rows, header=HEADER)
+    assert main(["build", "--rankings", str(path), "--output", str(tmp_path / "mine")]) == 0
+    assert "m: strength" in capsys.readouterr().out
