@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -150,6 +151,18 @@ def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
         return order.index(kind) if kind else len(order), is_mean(name)
 
     return tuple(sorted(names, key=place))
+
+
+def distinct_targets(names: Iterable[str]) -> tuple[str, ...]:
+    """Return targets as tables show them, without the mean over a single model: it is that model's.
+
+    Example:
+        >>> distinct_targets(["mean_rating", "flux_rating", "mean_rr", "clip_rr", "blip2_rr"])
+        ('flux_rating', 'clip_rr', 'blip2_rr', 'mean_rr')
+    """
+    targets = sort_targets(names)
+    models = Counter(name.rpartition("_")[2] for name in targets if not is_mean(name))
+    return tuple(t for t in targets if not (is_mean(t) and models[t.rpartition("_")[2]] == 1))
 
 
 def exact_mean(parts: Sequence[Any]) -> Any:

@@ -12,6 +12,7 @@ from pqpp_backbones.hub import model_folder, push_model
 from pqpp_hub import PushReport
 from pqpp_hub.push import require_repository_id
 from pqpp_models import registry
+from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 
 
@@ -23,6 +24,7 @@ def push_to_hub(
     dry_run: bool = False,
     token: str | None = None,
     commit_message: str | None = None,
+    anyway: bool = False,
 ) -> PushReport:
     """Publish a predictor on the Hub, in one commit.
 
@@ -38,31 +40,38 @@ def push_to_hub(
         dry_run: only say what would change; nothing is written.
         token: an access token with write permission; the stored one if left out. It is never
             shown, logged or kept.
+        commit_message: of the commit; left out, one that says what was pushed.
+        anyway: push a predictor that has learned none of its targets, too.
 
     Returns:
         What was done, or would be.
 
     Raises:
         CheckpointError: the folder holds no usable predictor.
+        PredictorError: it has learned none of its targets.
         HubError: the Hub cannot be reached or refuses; one line says why and what to do.
     """
     require_repository_id(repo_id)
     options = dict(private=private, revision=revision, dry_run=dry_run, token=token)
-    with _checkpoint_folder(predictor) as folder:
+    with _checkpoint_folder(predictor, anyway) as folder:
         return push_model(folder, FILES, repo_id, commit_message, **options)
 
 
 @contextmanager
-def _checkpoint_folder(predictor: Any) -> Iterator[Path]:
+def _checkpoint_folder(predictor: Any, anyway: bool) -> Iterator[Path]:
     """Give the folder of what has been loaded from it, to be sure that it can be."""
     if isinstance(predictor, str) and predictor in {**registry.PREDICTORS, **registry.RETIRED}:
         predictor = Predictor.from_pretrained(predictor)
-    if not isinstance(predictor, Predictor):
-        folder = model_folder(predictor)
-        Predictor.from_pretrained(folder)
-        yield folder
-        return
     with tempfile.TemporaryDirectory() as beside:
-        folder = predictor.save_pretrained(Path(beside) / "checkpoint")
-        Predictor.from_pretrained(folder)
+        if isinstance(predictor, Predictor):
+            folder = predictor.save_pretrained(Path(beside) / "checkpoint")
+        else:
+            folder = model_folder(predictor)
+        loaded = Predictor.from_pretrained(folder)
+        if not anyway and set(loaded.unlearned) == set(loaded.targets):
+            raise PredictorError(
+                f"this {loaded.called} has learned none of {', '.join(loaded.targets)} (it was no "
+                "better than chance on prompts left out of its fit); fit it to more prompts, or "
+                "push it all the same by `anyway`"
+            )
         yield folder

@@ -1,5 +1,6 @@
 """The interface of every predictor: rows with prompts in, predicted performance out."""
 
+import logging
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,8 @@ from pqpp_models.record.means import from_parts, means_in, parts_of_mean
 from pqpp_models.record.rows import FittedRows
 from pqpp_models.record.saved import Saved
 from pqpp_models.targets import TARGETS, resolve_targets
+
+_log = logging.getLogger(__name__)
 
 SCORE = "score"
 """The column of a predictor that knows no target's units."""
@@ -210,6 +213,13 @@ class Predictor(Saved):
         values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(read)))
         found = Uncertain(values, deviations, distance, np.zeros(len(read), dtype=bool))
         asked = self._with_parts(chosen)
+        if unlearned := [target for target in chosen if target in self.unlearned]:
+            _log.warning(
+                "%s: this %s has not learned it (it was no better than chance on prompts left out "
+                "of its fit); its predictions mean nothing",
+                ", ".join(unlearned),
+                self.called,
+            )
         for places, part in self._parts(read, progress):
             measured = self._measure(part, asked) if uncertainty else None
             scores = self._score(part, asked) if measured is None else measured.values

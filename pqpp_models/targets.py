@@ -32,7 +32,6 @@ from pqpp_datasets.target_columns import (
     is_target,
     measure_of,
 )
-from pqpp_datasets.target_columns import sort_targets as sort_targets
 from pqpp_files.names import comma_separated, did_you_mean
 from pqpp_files.options.arguments import typed
 from pqpp_models.errors import UnknownTargetError

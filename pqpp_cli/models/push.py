@@ -33,6 +33,10 @@ class ModelsPush(Push, Command):
         metavar="OWNER/NAME",
     )
 
+    anyway: bool = option(
+        False, "push a predictor that was no better than chance on prompts left out of its fit, too"
+    )
+
     def run(self) -> None:
         """Push what was named, and print what was done."""
         from pqpp_models import DEFAULT_PREDICTOR
@@ -47,19 +51,18 @@ class ModelsPush(Push, Command):
             return self.push(push_space, name, self.space)
         if self.space is not None:
             shown_predictor(name)  # refused before anything is pushed
-        self.push(_push_of(name), name, self.repository)
+        self.push(self._push_of(name), name, self.repository)
         if self.space is not None:
             self.push(partial(push_space, folder=name), self.repository, self.space)
 
+    def _push_of(self, name: str) -> Callable:
+        """Return what publishes a model of the kind that a folder holds."""
+        from pqpp_backbones.hub import model_type_of
 
-def _push_of(name: str) -> Callable:
-    """Return what publishes a model of the kind that a folder holds."""
-    from pqpp_backbones.hub import model_type_of
+        if model_type_of(name) == "rahf":
+            from pqpp_feedback.rahf.feedback import push_feedback_model
 
-    if model_type_of(name) == "rahf":
-        from pqpp_feedback.rahf.feedback import push_feedback_model
+            return push_feedback_model
+        from pqpp_models.hub import push_to_hub
 
-        return push_feedback_model
-    from pqpp_models.hub import push_to_hub
-
-    return push_to_hub
+        return partial(push_to_hub, anyway=self.anyway)

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
-from pqpp_datasets.target_columns import Target, is_number, sort_targets, targets_of
+from pqpp_datasets.target_columns import (
+    Target,
+    distinct_targets,
+    is_number,
+    sort_targets,
+    targets_of,
+)
 from pqpp_models.errors import PredictorError
 from pqpp_models.targets import TARGETS, resolve_targets
 
@@ -86,7 +92,8 @@ class Split:
 
         Args:
             names: Columns that hold numbers, with commas; if left out all targets that the rows
-                have, else those of the predictors.
+                have, a mean over a single model only where it alone is predicted; else those of
+                the predictors.
             predicted: What the predictors predict, for rows that tell of no target.
 
         Raises:
@@ -99,6 +106,9 @@ class Split:
                 f"{self.config} has no column that is predicted here; name columns of scores by "
                 "`targets`"
             )
+        distinct = distinct_targets(known)
+        if set(distinct) & set(predicted) or not set(known) & set(predicted):
+            known = list(distinct)
         return resolve_targets(names, [*known, *(n for n in numbers if n not in known)])[
             : None if names else len(known)
         ]

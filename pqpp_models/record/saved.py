@@ -66,6 +66,26 @@ class Saved(ABC):
         split = match[1] if match else recipe.get("train_split")
         return re.sub(r" *\+ *", " + ", split) if isinstance(split, str) else None
 
+    @property
+    def unlearned(self) -> tuple[str, ...]:
+        """The targets that it predicts no better than by chance, as its fit measured them.
+
+        Those whose Spearman's coefficient on prompts left out of the fit is 0 or less.
+
+        >>> from pqpp_models import Predictor
+        >>> Predictor.from_pretrained("static").unlearned
+        ()
+        """
+        training = self.details.get("training")
+        figures = training.get("cross_validation") if isinstance(training, Mapping) else None
+        known = figures.items() if isinstance(figures, Mapping) else ()
+        ranks = {name: one.get("spearman") for name, one in known if isinstance(one, Mapping)}
+        return tuple(
+            name
+            for name in self.targets
+            if isinstance(rank := ranks.get(name), int | float) and rank <= 0
+        )
+
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         """Return the configuration and the weights to save; none of either here."""
         return {}, {}

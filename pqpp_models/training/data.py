@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.training.reading import reading
-from pqpp_datasets.target_columns import measure_of, targets_of
+from pqpp_datasets.target_columns import distinct_targets, measure_of, targets_of
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.options.option import RecipeError
 from pqpp_models.prompts import COLUMN, ID
 from pqpp_models.record.means import from_parts, means_in
-from pqpp_models.targets import Limits, sort_targets, target_limits, unscale_targets
+from pqpp_models.targets import Limits, target_limits, unscale_targets
 from pqpp_models.training.recipe import PredictorRecipe
 
 
@@ -82,7 +82,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     if split == recipe.train_split and recipe.max_train_rows is not None:
         table = table.select(range(min(len(table), recipe.max_train_rows)))
     known = targets_of(table.features)
-    recipe.targets = recipe.targets or list(sort_targets(known))
+    recipe.targets = recipe.targets or list(distinct_targets(known))
     if not recipe.targets:
         raise RecipeError(
             f"{recipe.dataset} tells of no target, and has no column called like one; name its "

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from pqpp_backbones.training.options import DataOptions, HubOptions, OptimisationOptions
-from pqpp_datasets.target_columns import targets_of
+from pqpp_datasets.target_columns import distinct_targets, targets_of
 from pqpp_files.options.option import Options, option
-from pqpp_models.targets import resolve_targets, sort_targets
+from pqpp_models.targets import resolve_targets
 
 
 @dataclass(kw_only=True)
@@ -28,7 +28,7 @@ class TargetOptions(Options):
         dataset = getattr(self, "dataset", "pqpp")
         listed = BENCHMARKS.get(getattr(self, "subset", None) or dataset)
         if listed is not None and (dataset == "pqpp" or dataset in BENCHMARKS):
-            self.targets = list(sort_targets(targets_of(listed.features({}))))
+            self.targets = list(distinct_targets(targets_of(listed.features({}))))
 
 
 @dataclass(kw_only=True)

@@ -12,7 +12,9 @@ from pqpp_datasets.errors import OptionError
 from pqpp_datasets.export.parquet_folder import write_split
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
 from pqpp_datasets.target_columns import (
+    PQPP_TARGETS,
     Target,
+    distinct_targets,
     target_called,
     targets_for,
     targets_of,
@@ -111,3 +113,9 @@ def test_equal_means_over_the_models_of_a_build_are_one_number(tmp_path, cache):
     splits = build_benchmark(tmp_path / "votes.csv", options=options).splits.values()
     means = [value for one in splits for value in one["mean_rating"].to_pylist()]
     assert len(means) == 3 and len(set(means)) == 1 and means[0] == pytest.approx(8 / 3, abs=1e-11)
+
+
+def test_a_mean_over_one_model_is_shown_once():
+    assert distinct_targets(["sdxl_rating", "mean_rating"]) == ("sdxl_rating",)
+    assert distinct_targets(["mean_rating"]) == ("mean_rating",)
+    assert distinct_targets(PQPP_TARGETS) == PQPP_TARGETS

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pqpp_datasets.target_columns import sort_targets, targets_of
+from pqpp_datasets.target_columns import distinct_targets, targets_of
 from pqpp_files.open_input import names_input
 from pqpp_files.read_table import read_table
 from pqpp_models.errors import PredictorError
@@ -76,7 +76,7 @@ def read_score_table(
         return ScoreTable(prompts, table.columns.get(ID), columns, place.name)
     rows, named = dataset_rows(dataset, subset, split, data_dir, column=column, usual_split="train")
     told = targets_of(rows.features)
-    names = _chosen(dataset, targets, rows.column_names, sort_targets(told))
+    names = _chosen(dataset, targets, rows.column_names, distinct_targets(told))
     columns = {name: _numbers(dataset, name, rows[name]) for name in names}
     known = {name: told[name].limits for name in names if name in told}
     limits = {name: ends for name, ends in known.items() if ends}

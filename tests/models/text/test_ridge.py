@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 
 from pqpp_backbones.checkpoint import read_tensors
 from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_cli.main import main
+from pqpp_hub import PushReport
 from pqpp_models import Predictor
 from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.hub import push_to_hub
 from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.text.ridge.fitting import RIDGE_STRENGTHS, cross_validate, fit, solve
 from pqpp_models.text.ridge.predictor import RidgePredictor, Standardisation, hashed_words
@@ -395,3 +398,40 @@ def test_a_head_of_an_older_release_reads_prompts_as_it_was_fitted(ridge, tmp_pa
     older = Predictor.from_pretrained(config.parent)
     assert len(set(older.predict(typed)[:, 0])) == 2 and older.ignored_of(typed[0]) == ""
     assert older.predict(PROMPTS).tolist() == ridge.predict(PROMPTS).tolist()
+
+
+@pytest.fixture(scope="module")
+def unlearned() -> RidgePredictor:
+    """A predictor of noise, which prompts tell nothing of; by this seed it is worse than chance."""
+    noise = np.random.default_rng(1).random((len(PROMPTS), 1))
+    fitted = fit(PROMPTS, noise, ["match_rate"])
+    assert fitted.details["training"]["cross_validation"]["match_rate"]["spearman"] <= 0
+    return fitted
+
+
+def test_what_learned_nothing_says_so_and_is_pushed_by_will_alone(
+    ridge, unlearned, tmp_path, capsys, caplog, monkeypatch
+):
+    assert (unlearned.unlearned, ridge.unlearned) == (("match_rate",), ())
+    again = Predictor.from_pretrained(unlearned.save_pretrained(tmp_path / "p"))
+    again.predict(["a red cat"])
+    assert "match_rate: this ridge has not learned it" in caplog.text
+    caplog.clear()
+    ridge.predict(["a red cat"])
+    assert not caplog.text
+    pushed = []
+
+    def push(folder, *others, **options):
+        pushed.append(folder)
+        return PushReport("a/b", "main", "", False, False, (), (), (), (), None, False)
+
+    monkeypatch.setattr("pqpp_models.hub.push_model", push)
+    folder = str(tmp_path / "p")
+    with pytest.raises(PredictorError, match=r"has learned none of match_rate .* by `anyway`"):
+        push_to_hub(folder, "a/b")
+    assert main(["models", "push", folder, "a/b"]) == 2
+    assert "--anyway" in capsys.readouterr().err and not pushed
+    push_to_hub(folder, "a/b", anyway=True)
+    assert main(["models", "push", folder, "a/b", "--anyway"]) == 0
+    push_to_hub(ridge, "a/b")
+    assert len(pushed) == 3
