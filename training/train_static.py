@@ -4,8 +4,8 @@ One teacher learns PQPP's targets from the train split and a file of captions of
 Another, an encoder tuned on the same and then on the studies of `alignment`, learns what people say
 of whether images show what prompts say. PartiPrompts have no scores and only widen what the student
 reads. The validation split, and the studies that are left out by --without, are scored at the end;
-with --leave_one_out each study is left out in turn and scored. Deterministic for a number of
-threads.
+with --leave_one_out each study is left out in turn and scored. With --no_alignment nothing of the
+studies is learned. Deterministic for a number of threads.
 """
 
 import json
@@ -39,6 +39,8 @@ EXAMPLES = """\
   python training/train_static.py --config training/recipes/static.yaml \\
       --captions captions.txt --without gimbrr --output_dir runs/without_gimbrr
   python training/train_static.py --config training/recipes/static.yaml \\
+      --captions captions.txt --no_alignment --spread_seeds 1,2
+  python training/train_static.py --config training/recipes/static.yaml \\
       --captions captions.txt --leave_one_out table.json --builds_dir runs/builds"""
 
 
@@ -48,15 +50,17 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     table = None if recipe.card_table is None else read_studies(recipe.card_table)
     data = StaticData(recipe, BertForPerformancePrediction.from_backbone)
     print(data, flush=True)
-    left_out = {name: data.sources[name] for name in recipe.without}
+    scored = data.sources if not recipe.alignment else recipe.without
+    left_out = {name: data.sources[name] for name in scored}
+    target = "alignment" if recipe.alignment else "mean_hbpp"
     predictor = StaticBuilds(recipe, data, recipe.seed).build(recipe.without)
     # What is scored is what is saved, rounded; a folder of the user's never has it unscored.
     with tempfile.TemporaryDirectory() as folder:
         saved = Predictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))
-        scores = data.evaluate(saved, left_out)
+        scores = data.evaluate(saved, left_out, target)
     for seed in recipe.spread_seeds:
         other = StaticBuilds(recipe, data, seed).build(recipe.without)
-        scores.setdefault("seeds", {})[str(seed)] = data.evaluate(other, left_out)
+        scores.setdefault("seeds", {})[str(seed)] = data.evaluate(other, left_out, target)
     if table is not None:
         scores["studies"] = table
     predictor.details["evaluation"] = scores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 _UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -13,8 +14,18 @@ _SMALL = {word: number for number, word in enumerate(_UNITS.split())}
 _SMALL |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
 _LARGE = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
 _FEW = {"pair": 2, "couple": 2, "trio": 3}
+NUMBER_WORDS = frozenset({*_SMALL, *_LARGE})
+"""The words that numbers of things are made of."""
 _TOKEN = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d,])|[^\W_]+(?:[:.]\d+)*")
 _MOST_DIGITS = 30
+
+
+class Number(NamedTuple):
+    """A number in a text: its value, and where it begins and ends there."""
+
+    value: int
+    start: int
+    end: int
 
 
 def numbers_in(text: str) -> tuple[int, ...]:
@@ -26,13 +37,25 @@ def numbers_in(text: str) -> tuple[int, ...]:
     >>> numbers_in("one hundred and one dogs, 1,000 cats, a dozen eggs and a pair of shoes")
     (101, 1000, 12, 2)
     """
-    tokens = _TOKEN.findall(text.lower())
-    numbers: list[int] = []
+    return tuple(number.value for number in places_of_numbers(text))
+
+
+def places_of_numbers(text: str) -> tuple[Number, ...]:
+    """Return the same with their places; an article before "dozen" or "hundred" belongs to it.
+
+    >>> places_of_numbers("a hundred dogs and 3 cats")
+    (Number(value=100, start=0, end=9), Number(value=3, start=19, end=20))
+    """
+    matches = list(_TOKEN.finditer(text.lower()))
+    tokens = [match[0] for match in matches]
+    numbers: list[Number] = []
     at = 0
     while at < len(tokens):
         number, used = _number_at(tokens, at)
         if number is not None:
-            numbers.append(number)
+            has_article = at and tokens[at] in {*_LARGE, *_FEW} and tokens[at - 1] in ("a", "the")
+            first = matches[at - 1] if has_article else matches[at]
+            numbers.append(Number(number, first.start(), matches[at + used - 1].end()))
         at += used
     return tuple(numbers)
 

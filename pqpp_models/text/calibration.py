@@ -207,7 +207,12 @@ class CalibratedPredictor(Predictor):
         if self.record.fitted_on_train is not None:
             facts["fitted_on_train"] = self.record.fitted_on_train
         facts[KEY] = self.normaliser
+        facts |= self._further_facts()
         return render_card(f"predictors/{self.name}", targets=self.targets, **facts)
+
+    def _further_facts(self) -> dict[str, Any]:
+        """Return what the card of a subclass tells beside."""
+        return {}
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> Floats:
         return self._measure(rows, targets).values

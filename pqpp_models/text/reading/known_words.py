@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_backbones.prompt.numbers import NUMBER_WORDS
 
 FAR_BELOW, PLAIN_FROM = 0.4, 0.5
 """How English a prompt must be for its prediction to count at all, and to count in full."""
@@ -111,7 +112,8 @@ class KnownWords:
     def shares(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how well the words of each prompt are known, on average: about 0 to 1.
 
-        A short word weighs less than a long one, a residue of code more; numbers don't count. A
+        A short word weighs less than a long one, a residue of code more; numbers don't count, in
+        digits and in words. A
         prompt without a word is 0.
         """
         return np.array([self._share(prompt) for prompt in prompts], dtype=np.float64)
@@ -123,6 +125,8 @@ class KnownWords:
             if is_code:
                 size = np.clip(len(token), _WHOLE_WEIGHT, 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
                 value = _ODD_VALUE
+            elif token in NUMBER_WORDS:
+                continue
             elif token[0].isalpha():
                 size = min(len(token), _WHOLE_WEIGHT) / _WHOLE_WEIGHT
                 value = self._value(token)

@@ -16,6 +16,7 @@ from pqpp_backbones.checkpoint import CONFIG, Tensors, check_tensors
 from pqpp_backbones.encoder.normaliser import CURRENT, read_normaliser
 from pqpp_backbones.encoder.normaliser import KEY as NORMALISER
 from pqpp_backbones.errors import CheckpointError
+from pqpp_files.options.option import shown
 from pqpp_models import registry
 from pqpp_models.targets import TARGETS
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unprefixed
@@ -27,10 +28,12 @@ from pqpp_models.text.calibration import (
     read_calibrated,
     read_targets,
 )
+from pqpp_models.text.reading.fewer_things import with_fewer_things
 from pqpp_models.text.reading.words import WordTables
 from pqpp_models.text.static.network import UNKNOWN_PIECE, StaticNetwork, WordPieces
 
 _REMEDY = "save or download the predictor again"
+_FEWER = "no_easier_with_more"
 
 
 @dataclass(eq=False, repr=False)
@@ -46,6 +49,8 @@ class StaticPredictor(CalibratedPredictor):
         references: int8 points of the training prompts, for the distance.
         tables: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
+        no_easier_with_more: targets that more things in a prompt never raise: their scores are the
+            lowest of those of the same prompt with fewer things (`with_fewer_things`).
 
     >>> predictor = StaticPredictor.from_shipped("static")
     >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
@@ -58,6 +63,7 @@ class StaticPredictor(CalibratedPredictor):
     tables: WordTables = field(kw_only=True)
     targets: tuple[str, ...] = TARGETS
     normaliser: str = field(default=CURRENT, kw_only=True)
+    no_easier_with_more: tuple[str, ...] = field(default=(), kw_only=True)
 
     name = "static"
     chunk_size = 1024
@@ -89,7 +95,25 @@ class StaticPredictor(CalibratedPredictor):
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the standardised scores of all targets, and the distances."""
         scores, points = self.network(self._encode(prompts))
-        return scores.astype(np.float64), distance_to_nearest(points, self._points)
+        lowest = self._lowest_of_fewer(prompts, scores.astype(np.float64))
+        return lowest, distance_to_nearest(points, self._points)
+
+    def _lowest_of_fewer(self, prompts: Sequence[str], scores: Floats) -> Floats:
+        columns = [self.targets.index(target) for target in self.no_easier_with_more]
+        fewer: dict[int, list[str]] = {}
+        for at, prompt in enumerate(prompts if columns else ()):
+            texts = with_fewer_things(prompt)
+            if texts != [prompt]:
+                fewer[at] = texts
+        if fewer:
+            found = self.network(self._encode([text for some in fewer.values() for text in some]))
+            starts = np.cumsum([0, *map(len, fewer.values())])[:-1]
+            lowest = np.minimum.reduceat(found[0][:, columns], starts)
+            scores[np.ix_(list(fewer), columns)] = lowest
+        return scores
+
+    def _further_facts(self) -> dict[str, Any]:
+        return {_FEWER: self.no_easier_with_more}
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.tokens.encode(text) for text in texts]
@@ -108,7 +132,8 @@ class StaticPredictor(CalibratedPredictor):
             **self._calibration_tensors(),
         }
         numbers = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
-        return {**numbers, NORMALISER: self.normaliser, **self.details}, tensors
+        rules = {_FEWER: list(self.no_easier_with_more)} if self.no_easier_with_more else {}
+        return {**numbers, NORMALISER: self.normaliser, **rules, **self.details}, tensors
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
@@ -131,9 +156,10 @@ class StaticPredictor(CalibratedPredictor):
             tensors["references"],
             targets,
             normaliser=read_normaliser(folder, config),
+            no_easier_with_more=_read_rule(folder, config, targets),
             tables=WordTables(tensors["word_counts"], tensors["word_pairs"], captions),
             instruction_model=InstructionModel(tensors) if "gate.weight" in tensors else None,
-            **read_calibrated(config, tensors, "max_pieces", "captions"),
+            **read_calibrated(config, tensors, "max_pieces", "captions", _FEWER),
         )
 
 
@@ -143,6 +169,14 @@ def _number(folder: Path, config: Mapping[str, Any], key: str) -> int:
         path = folder / CONFIG
         raise CheckpointError(f"{path}: {key!r} is {number!r}, not a whole number; {_REMEDY}")
     return number
+
+
+def _read_rule(folder: Path, config: Mapping[str, Any], targets: Sequence[str]) -> tuple[str, ...]:
+    names = config.get(_FEWER, [])
+    if not isinstance(names, list) or not all(name in targets for name in names):
+        path = folder / CONFIG
+        raise CheckpointError(f"{path}: {_FEWER!r} is {shown(names)}, no targets; {_REMEDY}")
+    return tuple(names)
 
 
 def _read_vocabulary(folder: Path, tensors: Tensors) -> list[str]:

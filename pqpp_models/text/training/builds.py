@@ -16,6 +16,7 @@ from scipy.special import expit
 from pqpp_backbones.encoder.normaliser import CURRENT, content
 from pqpp_backbones.encoder.pretrained import allowed_length, word_pieces_of
 from pqpp_backbones.training.number_format import number_format
+from pqpp_datasets.target_columns import measure_of
 from pqpp_files.full_disk import require_room
 from pqpp_files.options.option import RecipeError
 from pqpp_models.scored_prompts import ScoredPrompts
@@ -119,7 +120,7 @@ class StaticData(TextData):
     """What the static predictor is trained on.
 
     Attributes:
-        judged: the prompts of the studies.
+        judged: the prompts of the studies, where these are learned.
         others: prompts without any score, which only widen what the student reads.
         texts: training prompts and captions, which are the collection; judged; others.
         size: of the collection.
@@ -129,7 +130,7 @@ class StaticData(TextData):
     recipe: StaticRecipe
 
     def __init__(self, recipe: StaticRecipe, head: Callable[..., Any]) -> None:
-        super().__init__(recipe, StaticPredictor.name, head, learns_studies=True)
+        super().__init__(recipe, StaticPredictor.name, head, learns_studies=recipe.alignment)
         if recipe.spread_seeds and self.held_out.fitted:
             raise RecipeError(
                 f"`spread_seeds` is {recipe.spread_seeds}, but {recipe.train_split} holds what "
@@ -143,7 +144,7 @@ class StaticData(TextData):
         if recipe.made_up:
             unscored += made_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
         self.others = [content(text) for text in unscored]
-        self.judged = judged_in(self.sources)
+        self.judged = judged_in(self.sources) if recipe.alignment else []
         self.texts = [*self.train.prompts, *self.captions, *self.judged, *self.others]
         self.size = len(self.train) + len(self.captions)
 
@@ -210,19 +211,29 @@ class StaticBuilds:
         return self._distil(kept, np.full(len(self.data.texts), np.nan), self.recipe.student)
 
     def build(self, without: Sequence[str]) -> StaticPredictor:
-        """Train a predictor that has not read some studies."""
-        sources = read_sources(self.recipe.sources_dir, without)
-        held = set(judged_in({name: self.data.sources[name] for name in without}))
-        student = self.student_of_alignment(self.alignment(sources), held)
-        predictor = self.assemble(student.to_static(1 + len(self.recipe.targets)), sources)
-        groups = ("teacher", "tuned_on_targets", "tuned_on_sources", "student")
-        facts = self.recipe.describe(self.data.train, len(self.data.captions), *groups)
-        facts["training"] |= {
-            "seed": self.seed,
-            "judged_prompts": {name: len(self.data.sources[name].prompts) for name in sources},
-            "unscored_prompts": len(self.data.others),
-        }
-        predictor.details = {**facts, "alignment_sources": list(sources)}
+        """Train a predictor that has not read some studies, or none where it is not to."""
+        recipe, sources = self.recipe, {}
+        end = 1 + len(recipe.targets)
+        if recipe.alignment:
+            sources = read_sources(recipe.sources_dir, without)
+            held = set(judged_in({name: self.data.sources[name] for name in without}))
+            student = self.student_of_alignment(self.alignment(sources), held)
+            predictor = self.assemble(student.to_static(slice(end)), sources)
+            groups = ["teacher", "tuned_on_targets", "tuned_on_sources", "student"]
+        else:
+            predictor = self.assemble(self.student.to_static(slice(1, end)), sources)
+            groups = ["teacher", "student"]
+        facts = recipe.describe(self.data.train, len(self.data.captions), *groups)
+        facts["training"] |= {"seed": self.seed, "unscored_prompts": len(self.data.others)}
+        if sources:
+            judged = {name: len(self.data.sources[name].prompts) for name in sources}
+            facts |= {"alignment_sources": list(sources)}
+            facts["training"]["judged_prompts"] = judged
+        else:
+            student = facts["training"]["student"]
+            kept = {name: student[name] for name in student if not name.startswith("alignment_")}
+            facts["training"]["student"] = kept
+        predictor.details = facts
         return predictor
 
     def alignment(self, sources: Studies) -> Floats:
@@ -278,16 +289,17 @@ class StaticBuilds:
         columns = references.astype(np.float32).T / INT8_SCALE
         distance = distance_to_nearest(points, columns, own=True)
         left_out = self.teacher.left_out[:, : len(targets)]
-        calibration = join_calibrations(
-            self.calibrate_alignment(network, sources),
-            calibrate_targets(left_out, data.train.targets, prompts, distance),
-        )
+        calibration = calibrate_targets(left_out, data.train.targets, prompts, distance)
+        if sources:
+            calibration = join_calibrations(self.calibrate_alignment(network, sources), calibration)
         known = KnownWords.fit([*data.texts[: data.size], *judged_in(sources)], tokens.vocabulary)
+        names = (*(("alignment",) if sources else ()), *targets)
         predictor = StaticPredictor(
-            *(tokens, network, references, ("alignment", *targets)),
+            *(tokens, network, references, names),
             tables=self.teacher.model.collection.tables,
             calibration=calibration,
             known_words=known,
+            no_easier_with_more=tuple(filter(_is_of_images, names)),
         )
         self.recipe.record(predictor, data.train)
         for study in sources.values():
@@ -319,6 +331,12 @@ class StaticBuilds:
             np.concatenate(list(level.values())),
             own.astype(np.float64),
         )
+
+
+def _is_of_images(target: str) -> bool:
+    """Tell whether a target is of images that are made, and higher for easier prompts."""
+    measure = measure_of(target)
+    return measure is not None and (measure.task, measure.higher) == ("generation", "easier")
 
 
 def judged_in(sources: Studies) -> list[str]:

@@ -85,8 +85,8 @@ class StaticModule(nn.Module):
         hidden = self.dropout(torch.relu(self.hidden(self.dropout(pooled))))
         return self.scores(hidden), self.point(hidden)
 
-    def to_static(self, targets: int) -> StaticNetwork:
-        """Return the network, its vectors rounded, with the first targets' scores only."""
+    def to_static(self, kept: slice) -> StaticNetwork:
+        """Return the network, its vectors rounded, with some of its scores only."""
         codes, scales = quantise(self.pieces.weight.detach().numpy())
         weights: dict[str, NDArray[np.float16]] = {}
         for name in LINEAR:
@@ -94,9 +94,9 @@ class StaticModule(nn.Module):
             weight = layer.weight.detach().numpy()
             if weight.ndim == 3:
                 weight = weight.transpose(0, 2, 1).reshape(len(weight), -1)
-            kept = slice(targets if name == "scores" else None)
-            weights[f"{name}.weight"] = weight[kept].astype(np.float16)
-            weights[f"{name}.bias"] = layer.bias.detach().numpy()[kept].astype(np.float16)
+            rows = kept if name == "scores" else slice(None)
+            weights[f"{name}.weight"] = weight[rows].astype(np.float16)
+            weights[f"{name}.bias"] = layer.bias.detach().numpy()[rows].astype(np.float16)
         return StaticNetwork(codes, scales, weights)
 
 

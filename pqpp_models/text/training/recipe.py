@@ -105,6 +105,11 @@ class StaticRecipe(TextRecipe):
 
     output_dir: str = option("runs/static", "folder to write the predictor to")
     parti: str | None = option(None, "PartiPrompts.tsv, for the student to read", path="file")
+    alignment: bool = option(
+        True,
+        "learn `alignment`, from its studies; without it they are neither needed nor read, and "
+        "those in a sources_dir are scored at the end by mean_hbpp",
+    )
     made_up: int = option(12000, "prompts to make up of words and pieces of captions", least=0)
     labelled_captions: int = option(
         8000, "captions that the teacher of `alignment` labels, beside the other texts", least=0
@@ -152,6 +157,11 @@ class StaticRecipe(TextRecipe):
             settings = getattr(self, name)
             if settings.mixed_precision == FORMATS[0]:
                 setattr(self, name, replace(settings, mixed_precision=self.mixed_precision))
+        if not self.alignment and (self.without or self.leave_one_out or self.card_table):
+            raise RecipeError(
+                "`alignment` is not learned, so no study can be left out; take `without`, "
+                "`leave_one_out` and `card_table` away"
+            )
 
 
 @dataclass(kw_only=True)

@@ -44,7 +44,7 @@ def test_the_network_is_the_module():
     torch.manual_seed(0)
     encoded = made_up(40)[0]
     module = StaticModule(first_pieces(), 2, SMALL).eval()
-    network = module.to_static(2)
+    network = module.to_static(slice(2))
     exact = torch.from_numpy(network.pieces * network.scales[:, None])
     module.pieces.weight.data.copy_(exact)
     from pqpp_backbones.encoder.encoding import as_batch
@@ -63,7 +63,7 @@ def test_distilling_learns_and_repeats():
     for one, other in zip(first.parameters(), second.parameters(), strict=True):
         assert torch.equal(one, other)
     new, true, _ = made_up(seed=9)
-    scores = first.to_static(2)(new)[0]
+    scores = first.to_static(slice(2))(new)[0]
     assert np.corrcoef(scores[:, 0], true[:, 0])[0, 1] > 0.5
 
 
@@ -83,7 +83,7 @@ def test_goals_that_are_not_known_count_for_nothing():
     settings = replace(SMALL, first_weight=4.0)
     first = distil(encoded, some, points, first_pieces(), settings, 3)
     new, true, _ = made_up(seed=9)
-    scores = first.to_static(2)(new)[0]
+    scores = first.to_static(slice(2))(new)[0]
     assert np.corrcoef(scores[:, 0], true[:, 0])[0, 1] > 0.5
     # Half of the goals as 0 would halve what is predicted.
     assert scores[:, 0].mean() == pytest.approx(goals[:, 0].mean(), abs=0.25 * goals[:, 0].mean())

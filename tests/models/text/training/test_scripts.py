@@ -89,6 +89,41 @@ def test_a_study_is_left_out_and_scored(files):
     assert record.among(["agiqa a cat", "gimbrr a cat"]).tolist() == [True, False]
 
 
+def test_without_alignment_no_study_is_needed_or_read(files):
+    (files / "studies").rename(files / "elsewhere")
+    recipe = STATIC.replace("sources_dir: studies\n", "")
+    load_script("train_static").main([*flags(files, recipe), "--no_alignment"])
+    made = Predictor.from_pretrained("made")
+    assert made.targets == TARGETS and made.predict(["a cat"]).shape == (1, len(TARGETS))
+    assert len(made.record.rows) == 39
+    told = made.details
+    assert "alignment_sources" not in told and "tuned_on_sources" not in told["training"]
+    card = (files / "made" / "README.md").read_text("utf-8")
+    assert "alignment" not in card and "studies" not in card
+
+
+@pytest.mark.slow
+def test_without_alignment_studies_are_scored_by_another_target_and_change_nothing(files):
+    recipe = STATIC.replace("sources_dir: studies\n", "")
+    for name, words in (("made", ["--sources_dir", "studies"]), ("other", [])):
+        arguments = [*flags(files, recipe), "--no_alignment", "--output", name, *words]
+        load_script("train_static").main(arguments)
+    weights = [(files / name / "model.safetensors").read_bytes() for name in ("made", "other")]
+    assert weights[0] == weights[1]
+    scored = Predictor.from_pretrained("made").details["evaluation"]["studies"]
+    assert set(scored) == set(SOURCES)
+    card = (files / "made" / "README.md").read_text("utf-8")
+    assert "`mean_hbpp`" in card and "learned none of" in card
+
+
+@pytest.mark.parametrize("word", ["--without", "--leave_one_out", "--card_table"])
+def test_without_alignment_no_study_can_be_left_out(files, word):
+    with pytest.raises(RecipeError, match="`alignment` is not learned, so no study can be left"):
+        (files / "t2v").write_text("{}")
+        words = ["--no_alignment", word, "t2v"]
+        load_script("train_static").main([*flags(files, STATIC), *words])
+
+
 def test_rows_of_validation_that_a_study_has_are_told(files):
     path = files / "data" / "validation.csv"
     lines = path.read_text("utf-8").splitlines()
