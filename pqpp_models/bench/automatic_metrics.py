@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pqpp_datasets.target_columns import measure_of
 from pqpp_files.read_table import read_table
 from pqpp_models.bench.experiments import Cell
 from pqpp_models.bench.held_out import held_out_builds
@@ -30,25 +31,30 @@ NOTE = (
 )
 
 
-def target_of(column: str) -> str | None:
+def target_of(column: str, targets: Sequence[str] = TARGETS) -> str | None:
     """Return the target that a metric's name speaks of, None if it names none.
 
     Args:
-        column: A target's name, or the model and then the metric, like `sdxl_hpsv2`.
+        column: A target's name, or the model and then the metric, like `sdxl_hpsv2`. One without a
+            word on retrieval (`p10`, `rr`) speaks of the judged images of its model.
+        targets: The benchmark's.
 
     Example:
         >>> target_of("glide_hpsv2"), target_of("blip2_clip_p10"), target_of("clip_rr_automatic")
         ('glide_hbpp', 'blip2_p10', 'clip_rr')
-        >>> target_of("seed") is None
-        True
+        >>> target_of("flux_hpsv2", ["flux_rating", "flux_p10"]), target_of("seed")
+        ('flux_rating', None)
     """
-    if column in TARGETS:
+    if column in targets:
         return column
-    model, _, rest = column.lower().partition("_")
-    words = rest.replace("@", "").split("_")
-    measure = next((one for one in ("p10", "rr") if one in words), "hbpp")
-    target = f"{model}_{measure}"
-    return target if rest and target in TARGETS else None
+    name = column.lower()
+    of_model = [t for t in targets if name.startswith(t.rpartition("_")[0].lower() + "_")]
+    endings = {target.rpartition("_")[2]: target for target in of_model}
+    words = name.replace("@", "").split("_")
+    told = [target for ending, target in endings.items() if ending in words]
+    judged = [t for t in endings.values() if (m := measure_of(t)) and m.task == "generation"]
+    fitting = told or judged
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def automatic_cells(
@@ -74,8 +80,9 @@ def automatic_cells(
                 f"the file of metrics has no column of numbers called {column!r}; it has "
                 f"{', '.join(columns) or 'none'}"
             )
-    pairs = {column: target_of(column) for column in columns}
-    pairs |= {column: resolve_targets(target)[0] for column, target in named.items()}
+    pairs = {column: target_of(column, targets) for column in columns}
+    known = [*targets, *(target for target in TARGETS if target not in targets)]
+    pairs |= {column: resolve_targets(target, known)[0] for column, target in named.items()}
     cells = [
         Cell(f"{column} [{target}]", target, column)
         for column, target in pairs.items()
@@ -192,7 +199,8 @@ def run_automatic_metrics(
     metrics = values_by_prompt(columns, keys, [cell.reference for cell in cells])
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
     builds = held_out_builds(predictors, split.rows)
-    predictions = predict_all(builds.predictors, split.rows, asked, progress)
+    nearest = not split.is_pqpp  # as of the main table of a benchmark of one's own
+    predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
     results = evaluate_predictions(predictions, metrics, split, cells, builds.stands_for)
     run = Run(split, builds.predictors, results, predictions, metrics, builds)
     if baseline:

@@ -6,6 +6,7 @@ the figures that are reported.
 """
 
 import json
+import logging
 import platform
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -34,6 +35,8 @@ from pqpp_models.text.ridge.predictor import (
     hashed_words,
     measure,
 )
+
+_log = logging.getLogger(__name__)
 
 RIDGE_STRENGTHS = tuple(10.0 ** (step / 4) for step in range(-12, 13))
 """The strengths that are tried: .001 to 1000, four a decade."""
@@ -132,9 +135,10 @@ def fit(
             left out.
         scores: shape ``(prompts, targets)``, or ``(prompts,)`` for one target; NaN where a prompt
             has no value, which leaves it out for that target only.
-        targets: any names. HBPP (``..._hbpp``) must be in -1 .. 2, P@10, RR and rates
-            (``..._p10``, ``..._rr``, ``..._rate``) in 0 .. 1; predictions stay within. Others may
-            leave the observed range by a tenth of it.
+        targets: any names; of several, those with fewer than 20 prompts or one value alone are
+            left out, with a warning of the log. HBPP (``..._hbpp``) must be in -1 .. 2, P@10, RR
+            and rates (``..._p10``, ``..._rr``, ``..._rate``) in 0 .. 1; predictions stay within.
+            Others may leave the observed range by a tenth of it.
         data: what the data is, for the configuration and the card.
         folds: parts of the cross-validation.
         progress: show bars on standard error.
@@ -149,7 +153,7 @@ def fit(
 
     Raises:
         PredictorError: shapes don't fit, a score is outside its measure's range, or there are too
-            few or too many prompts.
+            few prompts, or one value alone, for every target, or too many prompts.
 
     >>> prompts = [f"{n} {x} cats" for x in ("red", "tan") for n in range(10)]
     >>> predictor = fit(prompts, [n / 20 for n in range(20)], ["my_rate"])
@@ -160,10 +164,12 @@ def fit(
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
         raise PredictorError(f"{len(ids)} ids of {len(prompts)} prompts; give one each")
-    texts, values = _one_row_a_prompt(prompts, scores, names)
-    known_limits = limits or {}
-    columns = zip(names, values.T, strict=True)
-    ranges = {name: _limits(name, column, known_limits.get(name)) for name, column in columns}
+    columns = _columns(prompts, scores, names)
+    _, values = _one_row_a_prompt(prompts, columns)
+    ranges = _learnable(names, values, limits or {})
+    columns = columns[:, [names.index(name) for name in ranges]]
+    names = list(ranges)
+    texts, values = _one_row_a_prompt(prompts, columns)
     if not 2 <= folds <= FEWEST_PROMPTS:
         raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST_PROMPTS}")
     network = Predictor.from_pretrained(encoder)
@@ -187,7 +193,7 @@ def fit(
     # The head stands on a network that knows them.
     fitted.record = TrainingRecord(rows=network.record.rows)
     known_ids = [None] * len(prompts) if ids is None else ids
-    fitted.was_fitted_to({COLUMN: prompts, ID: known_ids}, scores)
+    fitted.was_fitted_to({COLUMN: prompts, ID: known_ids}, columns)
     return fitted
 
 
@@ -221,10 +227,8 @@ def _fit_head(
     return head
 
 
-def _one_row_a_prompt(
-    prompts: list[str], scores: ArrayLike, targets: Sequence[str]
-) -> tuple[list[str], Floats]:
-    """Return the distinct prompts that have a score, normalised, and the means of their scores."""
+def _columns(prompts: list[str], scores: ArrayLike, targets: Sequence[str]) -> Floats:
+    """Return scores as numbers, a column a target."""
     try:
         values = np.array(scores, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -238,6 +242,11 @@ def _one_row_a_prompt(
         )
     if np.isinf(values).any():
         raise PredictorError("`scores` holds infinite values; leave such rows out")
+    return values
+
+
+def _one_row_a_prompt(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
+    """Return the distinct prompts that have a score, normalised, and the means of their scores."""
     texts = [content(prompt) for prompt in prompts]
     scored = np.asarray((~np.isnan(values)).any(axis=1))
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
@@ -247,23 +256,44 @@ def _one_row_a_prompt(
             f"{len(places)} prompts are too many to fit to; draw {MOST_PROMPTS} of them"
         )
     at = [places[texts[row]] for row in rows]
-    total, count = np.zeros((2, len(places), len(targets)))
+    total, count = np.zeros((2, len(places), values.shape[1]))
     np.add.at(total, at, np.nan_to_num(values[rows]))
     np.add.at(count, at, ~np.isnan(values[rows]))
     return list(places), np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+class _NothingToLearnError(PredictorError):
+    """A target has too few scores, or one value alone."""
+
+
+def _learnable(
+    targets: Sequence[str], values: Floats, told: Mapping[str, tuple[float, float]]
+) -> dict[str, tuple[float, float]]:
+    """Return what predictions of each target are kept within; those not to be learned are told."""
+    ranges, left_out = {}, []
+    for target, column in zip(targets, values.T, strict=True):
+        try:
+            ranges[target] = _limits(target, column, told.get(target))
+        except _NothingToLearnError as error:
+            left_out.append(error)
+    if not ranges:
+        raise left_out[0]
+    for error in left_out:
+        _log.warning("%s; it is left out", error)
+    return ranges
 
 
 def _limits(target: str, values: Floats, told: tuple[float, float] | None) -> tuple[float, float]:
     """Check a target's scores, and return what its predictions are kept within."""
     known = values[~np.isnan(values)]
     if len(known) < FEWEST_PROMPTS:
-        raise PredictorError(
+        raise _NothingToLearnError(
             f"target {target!r} has scores for {how_many(len(known), 'prompt')}; a fit needs "
             f"{FEWEST_PROMPTS} or more"
         )
     low, high = float(known.min()), float(known.max())
     if low == high:
-        raise PredictorError(
+        raise _NothingToLearnError(
             f"target {target!r} is {low:g} for every prompt; nothing can be learned"
         )
     limits = told or known_range(target)

@@ -435,3 +435,25 @@ def test_what_learned_nothing_says_so_and_is_pushed_by_will_alone(
     assert main(["models", "push", folder, "a/b", "--anyway"]) == 0
     push_to_hub(ridge, "a/b")
     assert len(pushed) == 3
+
+
+def test_a_target_that_cannot_be_learned_does_not_stop_the_others(ridge, caplog):
+    sparse = np.where(np.arange(len(PROMPTS)) < 7, 0.5, np.nan)
+    sparse[:3] = 0.1
+    scores = np.column_stack([np.ones(len(PROMPTS)), RATES[:, 0], sparse])
+    fitted = fit(PROMPTS, scores, ["flat_rate", "match_rate", "rare_rate"])
+    assert fitted.targets == ("match_rate",)
+    assert fitted.predict(["a red cat"]) == pytest.approx(ridge.predict(["a red cat"]), abs=1e-6)
+    assert "'flat_rate' is 1 for every prompt; nothing can be learned; it is" in caplog.text
+    assert "'rare_rate' has scores for 7 prompts; a fit needs 20 or more; it is" in caplog.text
+    with pytest.raises(PredictorError, match="'flat_rate' is 1 for every prompt"):
+        fit(PROMPTS, scores[:, [0, 2]], ["flat_rate", "rare_rate"])
+
+
+def test_prompts_of_a_left_out_target_alone_are_no_training_prompts(ridge):
+    more = [*PROMPTS, "seven oranges", "an old man"]
+    rates = np.append(RATES[:, 0], [np.nan, np.nan])
+    rare = np.append(np.full(len(PROMPTS), np.nan), [0.1, 0.9])
+    fitted = fit(more, np.column_stack([rates, rare]), ["match_rate", "rare_rate"])
+    np.testing.assert_array_equal(fitted.references, ridge.references)
+    np.testing.assert_allclose(fitted.weights, ridge.weights, atol=1e-6)
