@@ -1,6 +1,7 @@
 """Training scripts end with one line, not a traceback, when something is wrong."""
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,8 +28,32 @@ def run_script(main: Callable[[], None]) -> None:
     """Run a script that Accelerate may have started; bad input ends it as in `or_exit`."""
     from accelerate import PartialState
 
+    _join_processes_without_gpus()
     or_exit(main)
     PartialState().destroy_process_group()
+
+
+def _join_processes_without_gpus() -> None:
+    """Bring several processes together on a machine without GPUs, which Accelerate takes for given.
+
+    Without this each of them would train alone. `accelerate launch --cpu --num_processes N` starts
+    one process however many it is told to; by its environment that can be seen, and it is said.
+    """
+    import torch
+    from accelerate import PartialState
+
+    if torch.accelerator.is_available():
+        return
+    is_launched = os.environ.get("ACCELERATE_USE_CPU", "").lower() == "true"
+    if "LOCAL_RANK" in os.environ:
+        os.environ["ACCELERATE_USE_CPU"] = "true"
+        PartialState(cpu=True)
+    elif is_launched and "MASTER_PORT" in os.environ:
+        print(  # noqa: T201
+            "note: accelerate launch has started one process, as it does on CPUs; several are "
+            "started by torchrun --nproc_per_node N SCRIPT",
+            file=sys.stderr,
+        )
 
 
 def or_exit(main: Callable[[], Any]) -> None:

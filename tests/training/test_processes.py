@@ -38,7 +38,7 @@ FSDP = {
 
 def train(tmp_path, name, processes, *flags, begin=(), **more):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY), **more}
-    environment["ACCELERATE_USE_CPU"] = "true"
+    environment.pop("ACCELERATE_USE_CPU", None)  # a machine without GPUs needs no word of it
     launcher = [sys.executable]
     if processes > 1:
         launcher += ["-m", "torch.distributed.run", "--nproc_per_node", str(processes)]
@@ -114,3 +114,23 @@ def test_a_sharded_model_is_whole_when_it_is_saved_and_resumed(tmp_path, cache):
     resumed = load_file(model / "model.safetensors")
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
     assert Predictor.from_pretrained(model).predict(["a cat"]).shape == (1, 2)
+
+
+def test_one_process_of_several_is_told(tmp_path, cache):
+    save_text_encoder(tmp_path / "encoder")
+    launcher = [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", "--cpu"]
+    for count in ("1", "2"):
+        done = subprocess.run(
+            [
+                *(*launcher, "--num_processes", count),
+                str(REPOSITORY / "training" / "train_bert.py"),
+                *("--subset", "sample", "--epochs", "1", "--targets", "mean_rr"),
+                *("--model", str(tmp_path / "encoder"), "--output_dir", str(tmp_path / count)),
+            ],
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY)},
+            capture_output=True,
+            text=True,
+            timeout=900,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert ("several are started by torchrun" in done.stderr) == (count == "2")

@@ -160,7 +160,7 @@ def fit(
     >>> predictor.predict(["9 tan cats", "1 red cat"]).shape
     (2, 1)
     """
-    names = check_names([targets] if isinstance(targets, str) else list(targets))
+    names = list(check_names([targets] if isinstance(targets, str) else list(targets)))
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
         raise PredictorError(f"{len(ids)} ids of {len(prompts)} prompts; give one each")
@@ -270,7 +270,8 @@ def _learnable(
     targets: Sequence[str], values: Floats, told: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
     """Return what predictions of each target are kept within; those not to be learned are told."""
-    ranges, left_out = {}, []
+    ranges: dict[str, tuple[float, float]] = {}
+    left_out: list[PredictorError] = []
     for target, column in zip(targets, values.T, strict=True):
         try:
             ranges[target] = _limits(target, column, told.get(target))
@@ -278,8 +279,8 @@ def _learnable(
             left_out.append(error)
     if not ranges:
         raise left_out[0]
-    for error in left_out:
-        _log.warning("%s; it is left out", error)
+    for reason in left_out:
+        _log.warning("%s; it is left out", reason)
     return ranges
 
 
