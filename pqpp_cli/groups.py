@@ -62,8 +62,8 @@ class Predictors(Group):
 
     predictors: tuple[str, ...] | None = option(
         None,
-        "names, folders or Hub repositories (default: static, which comes with the package, and "
-        "linguistic)",
+        "names, folders, Hub repositories, or predictions of yours in a table by prompt_id or "
+        "prompt, FILE:COLUMN (default: static, which comes with the package, and linguistic)",
         metavar="NAME_OR_PATH[,...]",
         also=("predictor",),
         known=_predictors,

@@ -83,6 +83,7 @@ class BenchPredictors(Compared):
   pqpp bench --predictors static,n_words --baseline n_words
   pqpp bench --predictors runs/clip/model --image-dir pqpp_images
   pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
+  pqpp bench --predictors static,my_predictions.csv:score --baseline static
   pqpp bench --table generalisation --dataset theirs --split test
 
 tables of the PQPP paper:

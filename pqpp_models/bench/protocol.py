@@ -143,6 +143,8 @@ def predict_all(
 ) -> list[Predictions]:
     """Ask every predictor for all targets that it has among those wanted.
 
+    Of prompts that a table of predictions lacks, nobody's predictions count.
+
     Args:
         predictors: Name to predictor.
         rows: As they take them.
@@ -155,7 +157,8 @@ def predict_all(
     """
     from tqdm.auto import tqdm
 
-    found = []
+    found: list[Predictions] = []
+    lacking = np.zeros(len(rows), dtype=bool)
     bar = tqdm(predictors.items(), desc="predicting", unit="predictor", disable=not progress)
     for name, predictor in bar:
         inner = progress and len(rows) > predictor.chunk_size
@@ -180,7 +183,11 @@ def predict_all(
         told = (predictor.higher, predictor.trained_on, predictor.fitted_on)
         fitted = fitted_among(predictor, rows)
         found.append(Predictions(name, mine, values, *told, fitted, fitted is not None, own))
-    return found
+        if predictor.inputs == "table":
+            lacking |= np.isnan(values).any(axis=1)
+    if not lacking.any():
+        return found
+    return [replace(one, values=np.where(lacking[:, None], math.nan, one.values)) for one in found]
 
 
 def evaluate_predictions(

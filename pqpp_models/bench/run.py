@@ -13,6 +13,7 @@ from pqpp_datasets.errors import OptionError
 from pqpp_files.errors import MissingExtraError
 from pqpp_models.bench.comparison import compare_with_baseline
 from pqpp_models.bench.experiments import experiment_cells
+from pqpp_models.bench.given import named_predictors, prediction_table
 from pqpp_models.bench.held_out import Builds, fitted_among, held_out_builds
 from pqpp_models.bench.projection import Projection, project
 from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
@@ -202,12 +203,13 @@ def require_scores(name: str) -> None:
 
 
 def load_predictors(
-    names: Sequence[str] | None, split: Split | None = None
+    names: str | Sequence[str] | Mapping[str, Any] | None, split: Split | None = None
 ) -> tuple[dict[str, Predictor], list[str]]:
     """Load the predictors that were named, or the default ones that can run here.
 
     Args:
-        names: Names, groups, folders or repositories; None for the default ones.
+        names: Names, groups, folders, repositories or `FILE:COLUMN`; or names to what
+            `named_predictors` takes; None for the default ones.
         split: The rows, if they are known; none is asked for what it was fitted to as a whole.
 
     Returns:
@@ -216,11 +218,14 @@ def load_predictors(
     Raises:
         PredictorError: One that was named cannot be used.
     """
-    loaded: dict[str, Predictor] = {}
+    given = names if isinstance(names, Mapping) else None
+    loaded = {} if given is None else named_predictors(given)
     left_out: dict[str, list[str]] = {}
-    for name in expand_predictors(names or [DEFAULT_PREDICTOR, "linguistic"]):
+    asked = loaded or expand_predictors(names or [DEFAULT_PREDICTOR, "linguistic"])
+    for name in list(asked):
         try:
-            predictor = Predictor.from_pretrained(name)
+            predictor = loaded.get(name) or prediction_table(name)
+            predictor = predictor or Predictor.from_pretrained(name)
             if predictor.inputs == "text":
                 predictor.predict(["a red cat"])  # resources are looked up at first use
             if split is not None and predictor.supervised:
@@ -254,7 +259,7 @@ def _refuse_its_own(name: str, predictor: Predictor, split: Split) -> None:
 
 
 def bench(
-    predictors: str | Sequence[str] | None = None,
+    predictors: str | Sequence[str] | Mapping[str, Any] | None = None,
     targets: str | None = None,
     rows: Any = None,
     split: str = "validation",
@@ -263,8 +268,10 @@ def bench(
     """Compare predictors on a benchmark by the paper's protocol: Pearson and Kendall.
 
     Args:
-        predictors: Names, groups, folders or repositories; the default one and the linguistic
-            features if left out.
+        predictors: Names, groups, folders, repositories or `FILE:COLUMN` (predictions that stand in
+            a table by `prompt_id` or `prompt`); or names of your own to such, to predictors or to
+            functions that take a list of prompts and return a number each. The default one and
+            the linguistic features if left out.
         targets: Names, with commas; all that the rows have if left out.
         rows: A dataset with the columns `prompt` and the targets; a split of PQPP v1.0, to whose
             train split the default predictor was fitted, if left out.
@@ -283,6 +290,9 @@ def bench(
         >>> table = bench("mean_word_length", "mean_rr", load_benchmark("sample", split="test"))
         >>> table["n"].tolist(), table["config"].tolist()
         ([80], ['sample'])
+        >>> mine = {"mine": lambda prompts: [len(prompt) for prompt in prompts]}
+        >>> bench(mine, "mean_rr", load_benchmark("sample", split="test"))["predictor"].tolist()
+        ['mine']
     """
     import pandas as pd
 
@@ -297,15 +307,14 @@ def bench(
             f"`rows` is a {type(rows).__name__}; give one split of a dataset, a datasets.Dataset"
         )
     data = Split.of(rows)
-    names = expand_predictors(predictors) if predictors else None
-    loaded, left_out = load_predictors(names, data)
+    loaded, left_out = load_predictors(predictors or None, data)
     for line in left_out:
         warnings.warn(line, stacklevel=2)
     for predictor in loaded.values():
         predictor.require_columns(rows.column_names, data.config)
     predicted = [target for one in loaded.values() for target in one.targets]
     wanted = data.targets(targets, predicted)
-    if names is None:
+    if not predictors:
         loaded, _ = with_some_of(loaded, wanted, _by_nearest(data, "main"))
     found = run_table(data, loaded, wanted)
     for line in found.builds.notes:

@@ -13,8 +13,8 @@ from pqpp_models.bench.automatic_metrics import (
     automatic_cells,
     human_results,
     target_of,
-    values_by_prompt,
 )
+from pqpp_models.bench.by_prompt import values_by_prompt
 from pqpp_models.bench.experiments import EXPERIMENTS, Cell, experiment_cells
 from pqpp_models.bench.split import Split
 

@@ -1,0 +1,148 @@
+"""Predictors that are no checkpoints: predictions that stand in a table, and functions."""
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pqpp_backbones.checkpoint import Tensors
+from pqpp_files.read_table import read_table
+from pqpp_models.bench.by_prompt import KEYS, values_by_prompt
+from pqpp_models.errors import PredictorError
+from pqpp_models.predictor import Predictor
+from pqpp_models.prompts import COLUMN, read_rows
+from pqpp_models.text.ridge.scores import TABLES
+
+_log = logging.getLogger(__name__)
+
+
+class _Given(Predictor):
+    """What both have in common: one score a prompt, whatever target it is compared with."""
+
+    one_score: ClassVar[bool] = True
+    higher = "unknown"
+
+    @classmethod
+    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
+        """Refuse: there is nothing to load."""
+        raise PredictorError(f"a {cls.name} is no checkpoint; give the table or the function")
+
+
+class PredictionTable(_Given):
+    r"""Predictions in a column of a table, by `prompt_id` or `prompt`; repeated ones are averaged.
+
+    Args:
+        path: CSV, TSV, JSON, JSONL or Parquet.
+        column: Where the predictions stand.
+
+    Raises:
+        FileError: The table cannot be read, or a prediction is no number.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "mine.csv")
+        >>> _ = path.write_text("prompt,score\na cat,0.5\na dog,0.25\n")
+        >>> PredictionTable(path, "score").predict([{"prompt": "a dog"}, {"prompt": "a cat"}])
+        array([[0.25],
+               [0.5 ]])
+    """
+
+    name = "prediction_table"
+    inputs = "table"
+    chunk_size = 1 << 40  # a part of the rows alone may have none of its prompts
+
+    def __init__(self, path: str | Path, column: str) -> None:
+        table = read_table(path, remedy="name it like FILE:COLUMN")
+        self.where = f"{path}:{column}"
+        keys = [name for name in KEYS if name in table.columns]
+        self.columns = {name: table.texts(name) for name in keys}
+        self.columns["predicted"] = table.numbers(column)
+        self.read_rows = lambda rows: read_rows(rows, [COLUMN], self.where)
+
+    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
+        there = {name: [row[name] for row in rows] for name in KEYS if name in rows[0]}
+        found = values_by_prompt(self.columns, there, ["predicted"], self.where)["predicted"]
+        if missing := found.count(None):
+            lacks = "%s has no prediction of %d of %d prompts; all are compared on the others"
+            _log.warning(lacks, self.where, missing, len(rows))
+        return np.array(found, dtype=np.float64)[:, None]
+
+
+class PredictingFunction(_Given):
+    """A function of prompts.
+
+    Args:
+        function: Takes a list of prompts, and returns a number for each.
+        called: What messages and tables call it.
+
+    Raises:
+        PredictorError: When it is asked, and answers with other than one number a prompt.
+
+    Example:
+        >>> PredictingFunction(lambda prompts: [len(p) for p in prompts], "length").predict(["cat"])
+        array([[3.]])
+    """
+
+    name = "function"
+
+    def __init__(self, function: Callable[[list[str]], ArrayLike], called: str) -> None:
+        self.function, self.shipped_as = function, called
+
+    def _score(self, rows: list[str], targets: tuple[str, ...]) -> NDArray[np.float64]:
+        answer = self.function(list(rows))
+        try:
+            values = np.asarray(answer, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.empty(0)
+        if values.size != len(rows):
+            raise PredictorError(
+                f"{self.called} answered with {type(answer).__name__} of shape "
+                f"{np.shape(answer) if np.ndim(answer) else ()} for {len(rows)} prompts; return "
+                "one number each"
+            )
+        return values.reshape(-1, 1)
+
+
+def prediction_table(name: str) -> PredictionTable | None:
+    """Return the predictions that `FILE:COLUMN` names, None where a name is no such.
+
+    Example:
+        >>> prediction_table("static") is prediction_table("owner/name") is None
+        True
+    """
+    path, _, column = name.rpartition(":")
+    is_table = path.lower().removesuffix(".gz").endswith(TABLES)
+    return PredictionTable(path, column) if column and is_table else None
+
+
+def named_predictors(given: Mapping[str, Any]) -> dict[str, Predictor]:
+    """Return what somebody compares by names of their own.
+
+    Args:
+        given: Name to a predictor, a function of a list of prompts, or what
+            `Predictor.from_pretrained` or `FILE:COLUMN` names.
+
+    Raises:
+        PredictorError: One is none of these.
+
+    Example:
+        >>> list(named_predictors({"mine": len, "words": "n_words"}))
+        ['mine', 'words']
+    """
+    found: dict[str, Predictor] = {}
+    for name, one in given.items():
+        if isinstance(one, str):
+            found[name] = prediction_table(one) or Predictor.from_pretrained(one)
+        elif isinstance(one, Predictor):
+            found[name] = one
+        elif callable(one):
+            found[name] = PredictingFunction(one, name)
+        else:
+            raise PredictorError(
+                f"`predictors` {name} is a {type(one).__name__}; give a predictor, its name, a "
+                "function of a list of prompts, or FILE:COLUMN"
+            )
+    return found
