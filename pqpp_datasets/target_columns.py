@@ -158,7 +158,7 @@ def distinct_targets(names: Iterable[str]) -> tuple[str, ...]:
 
     Example:
         >>> distinct_targets(["mean_rating", "flux_rating", "mean_rr", "clip_rr", "blip2_rr"])
-        ('flux_rating', 'clip_rr', 'blip2_rr', 'mean_rr')
+        ('clip_rr', 'blip2_rr', 'mean_rr', 'flux_rating')
     """
     targets = sort_targets(names)
     models = Counter(name.rpartition("_")[2] for name in targets if not is_mean(name))

@@ -58,7 +58,7 @@ class PredictionTable(_Given):
         table = read_table(path, remedy="name it like FILE:COLUMN")
         self.where = f"{path}:{column}"
         keys = [name for name in KEYS if name in table.columns]
-        self.columns = {name: table.texts(name) for name in keys}
+        self.columns: dict[str, Sequence] = {name: table.texts(name) for name in keys}
         self.columns["predicted"] = table.numbers(column)
         self.read_rows = lambda rows: read_rows(rows, [COLUMN], self.where)
 
