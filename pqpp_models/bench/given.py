@@ -1,7 +1,7 @@
 """Predictors that are no checkpoints: predictions that stand in a table, and functions."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
