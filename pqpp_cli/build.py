@@ -85,7 +85,7 @@ class ReadingOptions(Group):
     aggregate: str | None = option(
         None,
         "what an image's votes become (default: majority for pqpp, positive for yes-no, else mean)",
-        ("majority", "mean", "median", "mos", "positive"),
+        ("majority", "mean", "median", "mos", "positive", "robust"),
     )
 
 
@@ -187,7 +187,8 @@ that its prompt has in any of the files. Rows whose model is `reference` are the
 Scales: pqpp (2, 1, 0, -1, or high relevance, low relevance, no relevance, unrealistic), yes-no
 (also true and false, 1 and 0), likert5 (1 to 5), 0-10, and any range such as 1..7.
 Rules: majority (PQPP's two levels), mean, median, mos (mean of z-scores for each annotator),
-positive (the share of positive votes); a prompt's score is the mean over its images.
+positive (the share of positive votes), robust (a mean in which those whom the others bear out
+weigh more); a prompt's score is the mean over its images.
 The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
 """
     RETIRED: ClassVar[dict[str, str]] = {

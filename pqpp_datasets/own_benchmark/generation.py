@@ -13,6 +13,9 @@ median     rating  the median of the votes; of an even number the mean of the mi
 mos        score   the mean opinion score after z-scores for each annotator, see
                    `z_scores`; 0 is the mean of the annotators' votes
 positive   rate    the share of votes that the scale calls positive
+robust     rating  the mean of the votes, each weighed by how far its annotator agrees with
+                   the others, see `pqpp_datasets.own_benchmark.trust.weights`; of votes
+                   without an order it is the rate, of the positive ones
 ========== ======= ===================================================================
 
 The value of a prompt with a model is the mean over its images that have votes.
@@ -38,6 +41,7 @@ from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, agreements_of
 from pqpp_datasets.own_benchmark.trust.reliability import Trust, trust_in
+from pqpp_datasets.own_benchmark.trust.weights import weighted_means
 from pqpp_datasets.own_benchmark.votes.scales import Scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, require_once
 
@@ -93,9 +97,15 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     rule, scale, values = aggregate_of(votes, options), votes.scale, votes.value[counted]
     scored = z_scores(values, votes.annotator[counted]) if rule == "mos" else values
     matrix = vote_matrix(votes, counted, scored)
-    of_images = image_scores(rule, matrix, scale, options.vote_ties)
-    measure = AGGREGATES[scale.aggregate if votes.is_ready else rule]
     notes = []
+    if rule == "robust":
+        of_images, said = _robust(votes, counted)
+        notes.append(said)
+    else:
+        of_images = image_scores(rule, matrix, scale, options.vote_ties)
+    measure = AGGREGATES[scale.aggregate if votes.is_ready else rule]
+    if rule == "robust" and scale.level == "nominal":
+        measure = "rate"
     if left := int(np.isnan(scored).sum()):
         notes.append(f"{left} votes of annotators who always voted alike left out of the mos")
     judged = np.unique(votes.prompt[~votes.reference])
@@ -119,6 +129,22 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     )
 
 
+def _robust(votes: Votes, counted: np.ndarray) -> tuple[np.ndarray, str]:
+    """Return the weighted mean of each image's votes that count, and what is to be said of it."""
+    value, annotator = votes.value[counted], votes.annotator[counted]
+    if votes.scale.level == "nominal":
+        value = votes.scale.is_positive(value).astype(np.float64)
+    items, people = len(votes.first), len(votes.annotator_names)
+    of = (annotator, votes.item[counted], votes.prompt[counted], value)
+    means, weight = weighted_means(*of, people, items)
+    there = weight[np.unique(annotator)]
+    little = int((there < 0.5 * np.median(there)).sum())
+    return means, (
+        f"robust: weights of {len(there)} annotators from {there.min():.2f} to {there.max():.2f}, "
+        f"{little} under half of the usual"
+    )
+
+
 def aggregate_of(votes: Votes, options: BuildOptions) -> str:
     """Return the rule by which votes are put together: that of the options, or of the scale.
 
@@ -137,13 +163,14 @@ def aggregate_of(votes: Votes, options: BuildOptions) -> str:
         why = "means of repeated votes" if averaged else f"the scale {scale.name}"
         raise OptionError(
             f"`aggregate` majority: {why} came; PQPP's two levels have the labels 2, 1, 0 and -1; "
-            "choose `aggregate` mean, median, mos or positive"
+            "choose `aggregate` mean, median, mos, positive or robust"
             + (", or `repeats` first or last" if averaged else "")
         )
-    if rule == "mos" and not votes.has_annotators:
+    if rule in ("mos", "robust") and not votes.has_annotators:
+        what = "own means it takes off" if rule == "mos" else "agreement it weighs by"
         raise OptionError(
-            "`aggregate` mos: no annotators came, whose own means it takes off; name their column "
-            "by `columns` annotator=COLUMN, or choose mean or median"
+            f"`aggregate` {rule}: no annotators came, whose {what}; name their column by `columns` "
+            "annotator=COLUMN, or choose mean or median"
         )
     return rule
 

@@ -68,6 +68,7 @@ AGGREGATES = {
     "median": "rating",
     "mos": "score",
     "positive": "rate",
+    "robust": "rating",
 }
 """What an image's votes become, to the measure of the targets."""
 _CHOICES = {

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from pqpp_datasets.own_benchmark.trust.shared import Shared
+from pqpp_datasets.own_benchmark.trust.weights import trusted_agreement
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 
 _LEAST_SHARED = 20  # fewer votes beside others' have no say in what is usual
 _MANY_LABELS = 25  # a scale with more is compared by correlation
 _ONE_LABEL = 0.95  # a share of one label that is told as the reason
-_CELLS = 2_000_000
 _ONE_SIDE = 0.95
 _LEAST_DECIDED = 20
 _CHANCE = 0.01  # of flagging anybody for the side, over all voters
@@ -118,21 +119,19 @@ def agreements(
     label, share = _commonest(annotator, code, len(values), annotators)
     votes = np.bincount(annotator, minlength=annotators)
     times = None if seconds is None else _medians(annotator, seconds, annotators)
-    others = np.bincount(item) - 1
-    kept = others[item] > 0
-    if not kept.all():
-        annotator, item, prompt, code = (x[kept] for x in (annotator, item, prompt, code))
-    overlap = _Shared(annotator, item, prompt % _clusters(annotators), others[item], annotators)
+    overlap, kept = Shared.of(annotator, item, prompt, annotators)
+    code = code[kept]
     if level == "interval" or len(values) > _MANY_LABELS:
         measure = "correlation"
-        agreement, error = _correlations(overlap, values[code])
+        value = values[code]
+        agreement, error = overlap.correlations(value, overlap.of_others(value))
     elif level == "ordinal":
         measure = "weighted kappa"
         agreement, error = _weighted_kappas(overlap, code)
     else:
         measure = "kappa"
         agreement, error = _kappas(overlap, code, len(values))
-    shared = np.bincount(annotator, minlength=annotators)
+    shared = np.bincount(overlap.annotator, minlength=annotators)
     seen = np.isfinite(agreement) & (shared >= _LEAST_SHARED)
     usual = float(np.median(agreement[seen])) if seen.any() else np.nan
     # Always one label, where most others gave another: no chance of few votes.
@@ -140,10 +139,14 @@ def agreements(
     with np.errstate(invalid="ignore"):
         decided = (error <= usual / 4) | (stubborn & (usual > 0))
         low = decided & (agreement < usual / 2)
+    trusted = trusted_agreement(overlap, values[code])
     reasons = [""] * annotators
-    for place in np.flatnonzero(low):
-        given = values[label[place]]
-        reasons[place] = _reason(agreement[place], usual, measure, given, share[place])
+    for place in np.flatnonzero(low | trusted.low):
+        told = (agreement[place], usual, measure)
+        if not low[place]:
+            told = (trusted.agreement[place], trusted.usual, "correlation with those who agree")
+        reasons[place] = _reason(*told, values[label[place]], share[place])
+    decided |= trusted.low
     label = np.where(votes > 0, values[label], np.nan)
     return Agreements(
         measure, votes, shared, agreement, error, label, share, times, usual, ~decided, reasons
@@ -156,48 +159,7 @@ def _reason(agreement: float, usual: float, measure: str, label: float, share: f
     return f"gave {label:g} in {share:.0%} of the votes; {text}" if share >= _ONE_LABEL else text
 
 
-def _clusters(annotators: int) -> int:
-    """Into how many groups prompts are put for the standard errors: a cell each and annotator."""
-    return max(16, _CELLS // annotators)
-
-
-@dataclass(frozen=True)
-class _Shared:
-    """The votes on images that others judged too; `others` is how many of them."""
-
-    annotator: np.ndarray
-    item: np.ndarray
-    group: np.ndarray
-    others: np.ndarray
-    annotators: int
-
-    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Sum something over each annotator's votes."""
-        return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
-
-    def of_others(self, weights: np.ndarray) -> np.ndarray:
-        """Return, for each vote, the mean of something over the others' votes on the image."""
-        total = np.bincount(self.item, weights)
-        return (total[self.item] - weights) / self.others
-
-    def errors(self, rests: np.ndarray) -> np.ndarray:
-        """Return the standard error of the mean of an annotator's rests, which have mean 0.
-
-        Those of one group of prompts are summed first; of fewer than three groups nothing is
-        known, and it is infinite.
-        """
-        groups = int(self.group.max(initial=0)) + 1
-        cell = self.annotator * np.int64(groups) + self.group
-        shape = (self.annotators, groups)
-        summed = np.bincount(cell, rests, self.annotators * groups).reshape(shape)
-        number = np.bincount(cell, minlength=self.annotators * groups).reshape(shape)
-        number = np.count_nonzero(number, axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            spread = (summed * summed).sum(axis=1) * number / (number - 1)
-            return np.where(number > 2, np.sqrt(spread) / self.sums(), np.inf)
-
-
-def _kappas(votes: _Shared, code: np.ndarray, labels: int):
+def _kappas(votes: Shared, code: np.ndarray, labels: int):
     """Return Cohen's kappa of each annotator with the others, and its standard error.
 
     The error is that of the observed disagreement, at the expected one: it does not vanish for
@@ -215,7 +177,7 @@ def _kappas(votes: _Shared, code: np.ndarray, labels: int):
     return _beyond_chance(votes, 1 - alike, expected)
 
 
-def _weighted_kappas(votes: _Shared, code: np.ndarray):
+def _weighted_kappas(votes: Shared, code: np.ndarray):
     """Return kappa with quadratic weights and its standard error, as `_kappas`."""
     place = code.astype(np.float64)
     theirs, squares = votes.of_others(place), votes.of_others(place * place)
@@ -226,35 +188,14 @@ def _weighted_kappas(votes: _Shared, code: np.ndarray):
     return _beyond_chance(votes, place * place - 2 * place * theirs + squares, expected)
 
 
-def _beyond_chance(votes: _Shared, apart: np.ndarray, expected: np.ndarray):
+def _beyond_chance(votes: Shared, apart: np.ndarray, expected: np.ndarray):
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = votes.sums(apart) / votes.sums()
         expected = np.where(expected > 1e-12, expected, np.nan)
         return 1 - mean / expected, votes.errors(apart - mean[votes.annotator]) / expected
 
 
-def _correlations(votes: _Shared, value: np.ndarray):
-    """Return the correlation of each annotator with the mean of the others, and its error."""
-    x, y = value, votes.of_others(value)
-    # Equal votes leave a rest of rounding; nothing that varies is so small.
-    least = 1e-9 * float(np.abs(value).max(initial=0.0))
-    number = votes.sums()
-    with np.errstate(invalid="ignore", divide="ignore"):
-        x, y = (z - (votes.sums(z) / number)[votes.annotator] for z in (x, y))
-        x, y = (
-            z - (votes.sums(z) / number)[votes.annotator] for z in (x, y)
-        )  # the rounding's rest
-        spread = [np.sqrt(votes.sums(z * z) / number) for z in (x, y)]
-        x, y = (z / d[votes.annotator] for z, d in zip((x, y), spread, strict=True))
-        r = votes.sums(x * y) / number
-        rests = x * y - r[votes.annotator] * (x * x + y * y) / 2
-        error = votes.errors(np.where(np.isfinite(rests), rests, 0.0))
-        constant = (spread[0] <= least) & (spread[1] > least)
-        r = np.where(np.minimum(*spread) > least, r, np.where(constant, 0.0, np.nan))
-        return r, np.where(constant, 1 / np.sqrt(number), error)
-
-
-def _against(votes: _Shared, code: np.ndarray, label: np.ndarray) -> np.ndarray:
+def _against(votes: Shared, code: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Count the votes where under half of the others gave the annotator's commonest label."""
     theirs = np.empty(len(code))
     for place in np.unique(label):

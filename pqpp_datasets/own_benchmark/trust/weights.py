@@ -1,0 +1,129 @@
+"""Whom the others bear out: weights of annotators, found together with what they agree on.
+
+Where many answer at random, the plain mean of the others is half noise, and good annotators agree
+with it little more than bad ones. So what the others say is averaged by weights, which start equal
+and then are each annotator's correlation with it (0 where that is negative), round after round.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pqpp_datasets.own_benchmark.trust.shared import Shared
+
+_ROUNDS = 10
+_LEAST = 0.01
+"""The least weight, of the greatest: an image that nobody trusted judged keeps its votes' mean."""
+_LEAST_SHARED = 20  # fewer votes beside others' tell of nobody, who then has the usual weight
+_Z99 = 2.33  # of honest ones no more than one in a hundred is below half of the usual
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """How each annotator agrees with what the trusted ones say, a place in each array one.
+
+    Attributes:
+        weight: float64, `_LEAST` to 1; 1 for all where nobody agrees with anybody.
+        agreement: float64, the correlation with the others' weighted mean; NaN where unknown.
+        error: float64, its standard error, over prompts.
+        usual: The median agreement, each annotator counted by weight; NaN where unknown.
+    """
+
+    weight: np.ndarray
+    agreement: np.ndarray
+    error: np.ndarray
+    usual: float
+
+    @property
+    def low(self) -> np.ndarray:
+        """Who agrees by less than half of the usual, where the votes are enough to tell."""
+        with np.errstate(invalid="ignore"):
+            decided = self.error <= self.usual / (2 * _Z99)
+            return decided & (self.agreement < self.usual / 2)
+
+
+def trusted_agreement(votes: Shared, value: np.ndarray) -> Trusted:
+    """Weigh annotators by how they agree with the others, these weighed likewise.
+
+    Args:
+        votes: Whose they are, and of which images.
+        value: float64 (votes,).
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> truth, noise = np.tile(np.arange(200.0) % 5, 4), rng.integers(0, 5, 800)
+        >>> value = np.where(np.arange(800) < 400, truth, noise)  # two of four at random
+        >>> who, item = np.repeat(np.arange(4), 200), np.tile(np.arange(200), 4)
+        >>> found = trusted_agreement(Shared(who, item, item, np.full(800, 3), 4), value)
+        >>> found.low.tolist(), found.weight.round(1).tolist()
+        ([False, False, True, True], [1.0, 1.0, 0.0, 0.0])
+    """
+    weight = np.ones(votes.annotators)
+    agreement = error = np.full(votes.annotators, np.nan)
+    enough = votes.sums() >= _LEAST_SHARED
+    for _ in range(_ROUNDS):
+        agreement, error = votes.correlations(value, _of_others(votes, value, weight))
+        seen = enough & np.isfinite(agreement)
+        positive = np.maximum(np.nan_to_num(agreement), 0.0)
+        positive[~seen] = np.median(positive[seen]) if seen.any() else 1.0
+        greatest = positive.max(initial=0.0)
+        if not greatest > 0:
+            return Trusted(np.ones(votes.annotators), agreement, error, np.nan)
+        weight = np.maximum(positive / greatest, _LEAST)
+    seen = enough & np.isfinite(agreement)
+    return Trusted(weight, agreement, error, _weighted_median(agreement[seen], weight[seen]))
+
+
+def weighted_means(
+    annotator: np.ndarray,
+    item: np.ndarray,
+    prompt: np.ndarray,
+    value: np.ndarray,
+    annotators: int,
+    items: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of each image's votes, weighed by whom the others bear out, and the weights.
+
+    Args:
+        annotator: Whole numbers from 0 (votes,).
+        item: The image of each vote, likewise.
+        prompt: The prompt of each vote, likewise.
+        value: float64 (votes,).
+        annotators: How many there are.
+        items: How many images there are.
+
+    Returns:
+        float64 (items,), NaN where there is no vote, and float64 (annotators,).
+
+    Example:
+        >>> who, item, value = np.array([0, 1, 0]), np.array([0, 0, 1]), np.array([1.0, 2.0, 5.0])
+        >>> weighted_means(who, item, item, value, 2, 3)[0].tolist()
+        [1.5, 5.0, nan]
+    """
+    shared, kept = Shared.of(annotator, item, prompt, annotators)
+    weight = trusted_agreement(shared, value[kept]).weight
+    own = weight[annotator]
+    with np.errstate(invalid="ignore"):
+        total = np.bincount(item, own * value, items)
+        return total / np.bincount(item, own, items), weight
+
+
+def _of_others(votes: Shared, value: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return, for each vote, the weighted mean of the others' votes on the image."""
+    own = weight[votes.annotator]
+    total, weights = (np.bincount(votes.item, x)[votes.item] - x for x in (own * value, own))
+    return total / weights
+
+
+def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+    """Return the value up to which half of the weight lies; NaN of none.
+
+    Example:
+        >>> _weighted_median(np.array([3.0, 1.0, 2.0]), np.array([9.0, 1.0, 1.0]))
+        3.0
+    """
+    if not len(values):
+        return np.nan
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(reached, reached[-1] / 2)])
