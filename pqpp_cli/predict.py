@@ -58,9 +58,10 @@ A training-free one gives its own score, and says whether a higher one means eas
 prompts: only the order means something. A blank prompt keeps its row and gets no prediction.
 
 A prompt that is not plain English as the predictor was trained on is marked `far`: its prediction
-is the average of all prompts. In files the column `far` says so, and `distance` how near it is to
-the training prompts. Weights, flags, networks, quotes around a prompt and tails like "4k" are not
-read; in files the column `ignored` tells them, and --explain does.
+is the average of all prompts, lower where words are garbled. In files the column `far` says so,
+and `distance` how near it is to the training prompts. Weights, flags, networks, quotes around a
+prompt and tails like "4k" are not read; in files the column `ignored` tells them, and --explain
+does.
 
 --explain says what each word adds to the prediction of the first target. It is exact for up to 8
 words and sampled, with standard errors, beyond. Without any word stands the mean that the predictor

@@ -126,6 +126,17 @@ def is_target(name: str) -> bool:
     return measure_of(name) is not None and (name == ALIGNMENT or name.find("_") > 0)
 
 
+def is_of_images(name: str) -> bool:
+    """Tell whether a target is of images that are made, and higher for easier prompts.
+
+    Example:
+        >>> [is_of_images(name) for name in ("alignment", "flux_hbpp", "mean_p10", "n_words")]
+        [True, True, False, False]
+    """
+    measure = measure_of(name)
+    return measure is not None and (measure.task, measure.higher) == ("generation", "easier")
+
+
 def is_mean(name: str) -> bool:
     """Tell whether a target is the mean over the models of its measure.
 

@@ -25,7 +25,10 @@ _log = logging.getLogger(__name__)
 
 SCORE = "score"
 """The column of a predictor that knows no target's units."""
-FAR = "not plain English as it was trained on: the prediction is the average of all prompts"
+FAR = (
+    "not plain English as it was trained on: another language or code is predicted as the average "
+    "of all prompts, garbled words lower; the column `ignored` of files tells which"
+)
 """What `Uncertain.far` means, if its predictor says nothing else."""
 
 
@@ -37,8 +40,8 @@ class Uncertain(NamedTuple):
         deviations: of the same shape; about 90 % of true values are within 1.645 of them.
         distance: one a row, from 0 (a training prompt) to 1 and a little more (nothing like one).
         far: one a row, whether the predictor cannot read the prompt: it is in no plain English, so
-            that the prediction is the average of all prompts and the deviation theirs. A
-            predictor's `far_means` says it.
+            that the prediction is the average of all prompts and the deviation theirs, or a
+            deviation lower for what is garbled. A predictor's `far_means` says it.
     """
 
     values: NDArray[np.float64]
@@ -300,7 +303,7 @@ class Predictor(Saved):
         """What ``far`` means, in words.
 
         >>> Predictor.from_pretrained("n_words").far_means
-        'not plain English as it was trained on: the prediction is the average of all prompts'
+        'not plain English as it was trained on: ...'
         """
         return FAR
 

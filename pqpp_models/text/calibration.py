@@ -20,13 +20,14 @@ from pqpp_backbones.checkpoint import CONFIG
 from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, content, normalise
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.prompt.reader import read_prompt
+from pqpp_datasets.target_columns import is_of_images
 from pqpp_files.options.arguments import typed
 from pqpp_hub.card import render_card
 from pqpp_models.errors import UnknownTargetError
 from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.targets import resolve_targets, target_limits
 from pqpp_models.text.arrays import Arrays, Floats, Singles, prefixed
-from pqpp_models.text.reading.known_words import KnownWords
+from pqpp_models.text.reading.known_words import KnownWords, repeats
 from pqpp_models.text.reading.words import (
     DIFFICULTY_FEATURES,
     WordTables,
@@ -193,7 +194,13 @@ class CalibratedPredictor(Predictor):
     @typed
     def ignored_of(self, prompt: str) -> str:
         """Return what was not read of a prompt, as its reader tells it."""
-        return read_prompt(prompt).told if NORMALISERS[self.normaliser] is content else ""
+        reads_content = NORMALISERS[self.normaliser] is content
+        read = read_prompt(prompt).told if reads_content else ""
+        return "; ".join(filter(None, (read, self._unread(self.texts_of([prompt])[0]))))
+
+    def _unread(self, text: str) -> str:
+        """Return what is not understood of what is read of a prompt, in words."""
+        return self.known_words.told(text) if self.known_words is not None else ""
 
     @property
     def far_means(self) -> str:
@@ -207,6 +214,7 @@ class CalibratedPredictor(Predictor):
         if self.record.fitted_on_train is not None:
             facts["fitted_on_train"] = self.record.fitted_on_train
         facts[KEY] = self.normaliser
+        facts["has_lexicon"] = self.known_words is not None and self.known_words.lexicon is not None
         facts |= self._further_facts()
         return render_card(f"predictors/{self.name}", targets=self.targets, **facts)
 
@@ -238,9 +246,24 @@ class CalibratedPredictor(Predictor):
             known = np.ones(len(texts))
             if self.known_words is not None:
                 known = self.known_words.weights(texts)
+                garbled = self._garbled(prompts, texts)
+                known = np.minimum(known, 1 - garbled)
+                # What stands for a garbled text is worse than the average of all prompts.
+                lower = fitted["prior_deviation"] * np.array([*map(is_of_images, targets)], float)
+                fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
             mixed = mixed_with_prior(values, deviations, known, fitted)
             uncertain = Uncertain(*mixed, distance, known == 0)
         return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
+
+    def _garbled(self, prompts: list[str], texts: list[str]) -> Floats:
+        """Return how garbled prompts are, 0 to 1, by what is read and by what was repeated."""
+        assert self.known_words is not None
+        garbled = self.known_words.garbled(texts)
+        if self.known_words.lexicon is not None:
+            for at, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
+                if len(text) < len(prompt) / 2 and repeats(normalise(prompt).split()):
+                    garbled[at] = 1.0
+        return garbled
 
     def _measure_as_before(
         self, prompts: list[str], scores: Floats, distance: Floats, columns: list[int]

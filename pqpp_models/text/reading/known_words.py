@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.encoder.normaliser import normalise
 from pqpp_backbones.prompt.numbers import NUMBER_WORDS
+from pqpp_backbones.prompt.quoted import QUOTED
+from pqpp_models.text.reading.language import language_of
+from pqpp_models.text.reading.lexicon import LEXICON_SHAPE, is_in_lexicon
+from pqpp_models.text.reading.words import FUNCTION_WORDS
 
 FAR_BELOW, PLAIN_FROM = 0.4, 0.5
 """How English a prompt must be for its prediction to count at all, and to count in full."""
@@ -30,7 +34,13 @@ KNOWN_WORDS_TENSORS = {
     "known.letters": ("uint8", (_SIZE, _SIZE, _SIZE)),
 }
 """Names, types and shapes of the arrays that a checkpoint holds of a `KnownWords`."""
+_LEXICON = "known.lexicon"
+_IN_LEXICON, _SHORTEST_IN_LEXICON = 0.8, 4
+_GARBLED_ABOVE, _GARBLED_FROM = 0.35, 0.5
+_MOST_REPEATED, _FEWEST_REPEATED = 1 / 3, 4
+_MOST_TOLD = 8
 
+_MOSTLY_ENGLISH = 0.6
 _USUAL = 64
 """A word that stands in so many texts is known in full; a rarer one by the log of its count."""
 _IN_VOCABULARY = 0.45
@@ -68,22 +78,35 @@ class KnownWords:
     Args:
         words: how well known a word is, four bits at each of its three hashes.
         letters: how unusual a letter is after two others, as a share of ten nepers.
+        lexicon: the words of a dictionary, as `lexicon_of` gives them. With it rare words are
+            known, and garbled words and other languages are told; an older checkpoint has none.
     """
 
-    def __init__(self, words: NDArray[np.uint8], letters: NDArray[np.uint8]) -> None:
-        self.words, self.letters = words, letters
+    def __init__(
+        self,
+        words: NDArray[np.uint8],
+        letters: NDArray[np.uint8],
+        lexicon: NDArray[np.uint8] | None = None,
+    ) -> None:
+        self.words, self.letters, self.lexicon = words, letters, lexicon
         self._levels = np.stack([words & 15, words >> 4], axis=1).ravel()
         self._usual = letters.astype(np.float64) * (-_NEPERS / 255)
         self._values: dict[str, float] = {}
 
     @classmethod
-    def fit(cls, texts: Iterable[str], vocabulary: Iterable[str] = ()) -> KnownWords:
+    def fit(
+        cls,
+        texts: Iterable[str],
+        vocabulary: Iterable[str] = (),
+        lexicon: NDArray[np.uint8] | None = None,
+    ) -> KnownWords:
         """Learn from English texts, and from further English words.
 
         Args:
             texts: captions of the collection and prompts that are trained on; each counts once.
             vocabulary: a tokenizer's pieces; those that are whole words of three letters or more
                 are known too, but less than a word of the texts.
+            lexicon: the words of a dictionary, as bits.
 
         >>> known = KnownWords.fit(["A red cat on a mat.", "two cats and a red hat"] * 40)
         >>> known.weights(["A RED CAT", "un gato rojo", "wq xzv", "42"]).tolist()
@@ -99,15 +122,80 @@ class KnownWords:
             level = np.uint8(round(min(value, 1.0) * _LEVELS))
             np.maximum.at(levels, _places(word), level)
         low, high = levels.reshape(-1, 2).T
-        return cls(low | high << np.uint8(4), _letters_of(counts))
+        return cls(low | high << np.uint8(4), _letters_of(counts), lexicon)
 
     def weights(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how much of each prediction counts: 0 for what is not English, 1 for what is.
 
         Between `FAR_BELOW` and `PLAIN_FROM` it rises in a line.
         """
-        share = (self.shares(prompts) - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW)
-        return np.clip(share, 0.0, 1.0)
+        share = self.shares(prompts)
+        weight = np.clip((share - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
+        if self.lexicon is None:
+            return weight
+        others = [self.language_of(prompt) is not None for prompt in prompts]
+        return np.where(others, 0.0, np.minimum(weight, 1 - self.garbled(prompts)))
+
+    def language_of(self, prompt: str) -> str | None:
+        """Return the other language that a prompt is in, None for English and what is unknown."""
+        if self.lexicon is None:
+            return None
+        return language_of(prompt, is_english=self._share(prompt) >= _MOSTLY_ENGLISH)
+
+    def garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
+        """Return how garbled prompts are, 0 to 1: by the letters of the words that nobody knows.
+
+        Only of texts in English letters that are in no other language and hold no code. A prompt
+        without a word that names anything is garbled, and so is one that repeats a word.
+        """
+        if self.lexicon is None:
+            return np.zeros(len(prompts))
+        share = np.array([self._unknown(prompt)[0] for prompt in prompts])
+        steep = _GARBLED_FROM - _GARBLED_ABOVE
+        return np.clip((share - _GARBLED_ABOVE) / steep, 0.0, 1.0)
+
+    def told(self, prompt: str) -> str:
+        """Return what is said of a prompt that is not read as English; empty if it is.
+
+        >>> from pqpp_models.text.reading.lexicon import lexicon_of
+        >>> known = KnownWords.fit(["a red cat"] * 40, lexicon=lexicon_of(["capybara"]))
+        >>> [known.told(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
+        ['', 'language: German (write the prompt in English)', 'garbled: rde, ctaa']
+        """
+        language = self.language_of(prompt)
+        if language is not None:
+            return f"language: {language} (write the prompt in English)"
+        share, words = self._unknown(prompt)
+        if self.lexicon is None or share <= _GARBLED_ABOVE:
+            return ""
+        more = ", ..." if len(words) > _MOST_TOLD else ""
+        return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
+
+    def _unknown(self, prompt: str) -> tuple[float, list[str]]:
+        """Return the share of letters in words that are not known, and these words."""
+        tokens = list(_tokens(QUOTED.sub(" ", prompt)))
+        words = [token for token, is_code in tokens if token[0].isalpha() and not is_code]
+        is_other = any(is_code or not token.isascii() for token, is_code in tokens)
+        if not words or is_other or self.language_of(prompt) is not None:
+            return 0.0, []
+        if repeats(words):
+            return 1.0, []
+        named = [word for word in words if word not in FUNCTION_WORDS and word not in NUMBER_WORDS]
+        if not named:
+            return float(not set(words) & set(NUMBER_WORDS)), []
+        unknown = [word for word in named if len(word) > 2 and not self._is_known(word)]
+        return sum(map(len, unknown)) / sum(map(len, named)), list(dict.fromkeys(unknown))
+
+    def _is_known(self, word: str) -> bool:
+        """Tell whether texts hold a word more than once, or the lexicon does, in some form."""
+        return any(
+            self._is_in_lexicon(stem) or self._levels[_places(stem)].min() > _ONE_TEXT
+            for stem in _stems(word)
+        )
+
+    def _is_in_lexicon(self, word: str) -> bool:
+        is_long = len(word) >= _SHORTEST_IN_LEXICON
+        return self.lexicon is not None and is_long and is_in_lexicon(word, self.lexicon)
 
     def shares(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how well the words of each prompt are known, on average: about 0 to 1.
@@ -148,19 +236,20 @@ class KnownWords:
         usual = np.mean([self._usual[three] for three in _triples(word)])
         by_letters = (usual - _LEAST_USUAL) / (_USUAL_ENOUGH - _LEAST_USUAL) * _MOST_BY_LETTERS
         value = float(np.clip(by_letters, 0.0, _MOST_BY_LETTERS))
-        for ending in ("", *_ENDINGS):
-            stem = word.removesuffix(ending)
-            if not ending or (stem != word and len(stem) > 2):
-                level = self._levels[_places(stem)].min()
-                # A stem that stands in a single text may be any slip of the pen, and what looks
-                # like a word of the vocabulary but for its letters is a hash of others.
-                if level > (_ONE_TEXT if ending else 0 if value else _VOCABULARY_LEVEL):
-                    return max(value, float(level) / _LEVELS)
+        if any(map(self._is_in_lexicon, _stems(word))):
+            value = _IN_LEXICON
+        for stem in _stems(word):
+            level = self._levels[_places(stem)].min()
+            # A stem that stands in a single text may be any slip of the pen, and what looks
+            # like a word of the vocabulary but for its letters is a hash of others.
+            if level > (_ONE_TEXT if stem != word else 0 if value else _VOCABULARY_LEVEL):
+                return max(value, float(level) / _LEVELS)
         return value
 
     def tensors(self) -> dict[str, NDArray[np.uint8]]:
         """Return the arrays by the names of `KNOWN_WORDS_TENSORS`."""
-        return dict(zip(KNOWN_WORDS_TENSORS, (self.words, self.letters), strict=True))
+        arrays = dict(zip(KNOWN_WORDS_TENSORS, (self.words, self.letters), strict=True))
+        return arrays if self.lexicon is None else {**arrays, _LEXICON: self.lexicon}
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray]) -> KnownWords | None:
@@ -175,7 +264,29 @@ class KnownWords:
             array = tensors.get(name)
             if array is None or (str(array.dtype), array.shape) != expected:
                 raise ValueError(f"{name} is not the known words' array")
-        return cls(*(tensors[name] for name in KNOWN_WORDS_TENSORS))
+        lexicon = tensors.get(_LEXICON)
+        if lexicon is not None and (str(lexicon.dtype), lexicon.shape) != ("uint8", LEXICON_SHAPE):
+            raise ValueError(f"{_LEXICON} is not the known words' array")
+        words, letters = (tensors[name] for name in KNOWN_WORDS_TENSORS)
+        return cls(words, letters, lexicon)
+
+
+def repeats(words: Sequence[str]) -> bool:
+    """Tell whether a text says little but the same words again.
+
+    >>> repeats("dog dog dog dog".split()), repeats("a dog and a cat and a bird".split())
+    (True, False)
+    """
+    return len(words) >= _FEWEST_REPEATED and len(set(words)) <= _MOST_REPEATED * len(words)
+
+
+def _stems(word: str) -> Iterator[str]:
+    """Yield a word, and what it is without an ending."""
+    yield word
+    for ending in _ENDINGS:
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 2:
+            yield stem
 
 
 def _tokens(prompt: str) -> Iterator[tuple[str, bool]]:

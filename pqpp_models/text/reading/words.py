@@ -44,7 +44,7 @@ function a an the of on in with and at to is are by for from it its his her thei
 out some while there into has have having be was were s very
 """
 _WORDS_OF = {kind: frozenset(words) for kind, *words in map(str.split, _KINDS.split("\n\n"))}
-_FUNCTION = frozenset().union(
+FUNCTION_WORDS = frozenset().union(
     *(_WORDS_OF[kind] for kind in ("function", "place", "negation", "comparison"))
 )
 _TABLE_BITS, _PAIR_BITS = 17, 21
@@ -80,7 +80,7 @@ def content_words(words: Sequence[str]) -> list[str]:
     >>> content_words(["two", "dogs", "and", "a", "dog", "on", "grass"])
     ['dog', 'grass']
     """
-    kept = (_stem(word) for word in words if word not in _FUNCTION and word not in _NUMBERS)
+    kept = (_stem(word) for word in words if word not in FUNCTION_WORDS and word not in _NUMBERS)
     return list(dict.fromkeys(kept))[:_MOST_CONTENT]
 
 

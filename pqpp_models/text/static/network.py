@@ -50,6 +50,19 @@ class WordPieces:
                 break
         return numbers[: self.max_pieces] or [self._unknown]
 
+    def beyond(self, prompt: str) -> str:
+        """Return the words of a prompt that are not read, since it is too long; empty if all are.
+
+        >>> WordPieces(["[UNK]", "a", "cat"], max_pieces=2).beyond("a cat, a cat")
+        ', a cat'
+        """
+        count, words = 0, split_words(prompt)
+        for at, word in enumerate(words):
+            count += len(self._pieces(word))
+            if count > self.max_pieces:
+                return " ".join(words[at:])
+        return ""
+
     def _split_word(self, word: str) -> tuple[int, ...]:
         if len(word) > _MAX_WORD:
             return (self._unknown,)

@@ -34,6 +34,7 @@ from pqpp_models.text.static.network import UNKNOWN_PIECE, StaticNetwork, WordPi
 
 _REMEDY = "save or download the predictor again"
 _FEWER = "no_easier_with_more"
+_MOST_TOLD = 12
 
 
 @dataclass(eq=False, repr=False)
@@ -111,6 +112,12 @@ class StaticPredictor(CalibratedPredictor):
             lowest = np.minimum.reduceat(found[0][:, columns], starts)
             scores[np.ix_(list(fewer), columns)] = lowest
         return scores
+
+    def _unread(self, text: str) -> str:
+        beyond = self.tokens.beyond(text).split()
+        more = " ..." if len(beyond) > _MOST_TOLD else ""
+        told = f"beyond {self.tokens.max_pieces} word pieces: {' '.join(beyond[:_MOST_TOLD])}{more}"
+        return "; ".join(filter(None, (super()._unread(text), told if beyond else "")))
 
     def _further_facts(self) -> dict[str, Any]:
         return {_FEWER: self.no_easier_with_more}

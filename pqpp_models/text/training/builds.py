@@ -16,7 +16,7 @@ from scipy.special import expit
 from pqpp_backbones.encoder.normaliser import CURRENT, content
 from pqpp_backbones.encoder.pretrained import allowed_length, word_pieces_of
 from pqpp_backbones.training.number_format import number_format
-from pqpp_datasets.target_columns import measure_of
+from pqpp_datasets.target_columns import is_of_images
 from pqpp_files.full_disk import require_room
 from pqpp_files.options.option import RecipeError
 from pqpp_models.scored_prompts import ScoredPrompts
@@ -34,7 +34,7 @@ from pqpp_models.text.static.network import StaticNetwork, WordPieces
 from pqpp_models.text.static.predictor import StaticPredictor
 from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor, tuned_logits
 from pqpp_models.text.training.collection_model import Fitted, fit_collection_model
-from pqpp_models.text.training.data import TextData, made_up_prompts, read_parti
+from pqpp_models.text.training.data import TextData, made_up_prompts, read_lexicon, read_parti
 from pqpp_models.text.training.distillation import StaticModule, distil, first_points, first_vectors
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
 from pqpp_models.text.training.studies import ANCHOR, read_sources, shares
@@ -125,6 +125,7 @@ class StaticData(TextData):
         texts: training prompts and captions, which are the collection; judged; others.
         size: of the collection.
         tokens: splits texts into the encoder's word pieces.
+        lexicon: the bits of a dictionary's words, None where none is named.
     """
 
     recipe: StaticRecipe
@@ -136,6 +137,7 @@ class StaticData(TextData):
                 f"`spread_seeds` is {recipe.spread_seeds}, but {recipe.train_split} holds what "
                 "they would be scored on; leave them out, or train on another split"
             )
+        self.lexicon = None if recipe.lexicon is None else read_lexicon(recipe.lexicon)
         unscored = read_parti(recipe.parti) if recipe.parti else []
         pieces = word_pieces_of(self.encoder, self.tokenizer)
         require_room(recipe.output_dir, len(pieces) * recipe.student.piece_size)
@@ -292,14 +294,15 @@ class StaticBuilds:
         calibration = calibrate_targets(left_out, data.train.targets, prompts, distance)
         if sources:
             calibration = join_calibrations(self.calibrate_alignment(network, sources), calibration)
-        known = KnownWords.fit([*data.texts[: data.size], *judged_in(sources)], tokens.vocabulary)
+        texts = [*data.texts[: data.size], *judged_in(sources)]
+        known = KnownWords.fit(texts, tokens.vocabulary, data.lexicon)
         names = (*(("alignment",) if sources else ()), *targets)
         predictor = StaticPredictor(
             *(tokens, network, references, names),
             tables=self.teacher.model.collection.tables,
             calibration=calibration,
             known_words=known,
-            no_easier_with_more=tuple(filter(_is_of_images, names)),
+            no_easier_with_more=tuple(filter(is_of_images, names)),
         )
         self.recipe.record(predictor, data.train)
         for study in sources.values():
@@ -331,12 +334,6 @@ class StaticBuilds:
             np.concatenate(list(level.values())),
             own.astype(np.float64),
         )
-
-
-def _is_of_images(target: str) -> bool:
-    """Tell whether a target is of images that are made, and higher for easier prompts."""
-    measure = measure_of(target)
-    return measure is not None and (measure.task, measure.higher) == ("generation", "easier")
 
 
 def judged_in(sources: Studies) -> list[str]:

@@ -13,6 +13,7 @@ from pqpp_models.text.reading.known_words import (
     PLAIN_FROM,
     KnownWords,
 )
+from pqpp_models.text.reading.lexicon import lexicon_of
 
 SENSE = Path(__file__).parents[2] / "sense"
 TEXTS = [
@@ -139,3 +140,24 @@ def test_what_is_no_prompt_is_far(learned):
     rows = (SENSE / "not_prompts.jsonl").read_text("utf-8").splitlines()
     far = learned.weights([json.loads(row)["prompt"] for row in rows]) == 0
     assert len(far) == 200 and far.sum() >= 190, f"{far.sum()} of {len(far)}"
+
+
+def test_a_lexicon_changes_nothing_of_a_checkpoint_without_one(known):
+    prompts = [*TEXTS[:3], *NOT_ENGLISH, "Tcennis rpacket", "dog dog dog dog"]
+    assert not known.garbled(prompts).any() and not any(map(known.told, prompts[3:]))
+    with_one = KnownWords.from_tensors({**known.tensors(), "known.lexicon": lexicon_of(["okapi"])})
+    assert with_one.weights(["an okapi"]).tolist() == [1.0]
+    assert known.weights(["an okapi"]).tolist() != [1.0]
+    assert "known.lexicon" in with_one.tensors() and "known.lexicon" not in known.tensors()
+    with pytest.raises(ValueError, match=r"known\.lexicon"):
+        KnownWords.from_tensors({**known.tensors(), "known.lexicon": np.zeros(3, np.uint8)})
+
+
+@pytest.mark.realdata
+def test_few_prompts_of_any_study_are_garbled(learned, real_studies):
+    nltk = pytest.importorskip("nltk.corpus")
+    words = {name.lower() for name in nltk.wordnet.all_lemma_names() if name.isalpha()}
+    reader = KnownWords(learned.words, learned.letters, lexicon_of(words))
+    for name, source in real_studies.items():
+        most = 0.1 if name == "drawbench" else 0.01  # some of its prompts are garbled on purpose
+        assert (reader.garbled(source.prompts) >= 0.5).mean() <= most, name

@@ -1,0 +1,127 @@
+"""Other languages are named, garbled words are told from rare ones, and each is its own answer."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pqpp_models import Predictor
+from pqpp_models.text.reading.language import language_of
+
+TRANSLATIONS = Path(__file__).parents[2] / "sense" / "translations.tsv"
+RARE = [
+    "inertia",
+    "a capybara",
+    "an okapi beside a samovar",
+    "a theodolite",
+    "an ocelot and a marmoset",
+]
+HARMLESS = ["tv", "a pikachu eating pizza in the park", "seven", "a photo of three", "2 cats"]
+
+
+@pytest.fixture(scope="module")
+def static():
+    return Predictor.from_pretrained("static")
+
+
+@pytest.fixture(scope="module")
+def translations():
+    with TRANSLATIONS.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert len(rows) == 50
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def garbled(text, random):
+    """Return a text whose words of four letters and more have a slip: dropped, swapped, doubled."""
+    words = []
+    for word in text.split():
+        if len(word) > 3:
+            at, kind = random.integers(1, len(word) - 1), random.integers(3)
+            ends = [word[at + 1 :], word[at + 1] + word[at] + word[at + 2 :], word[at] + word[at:]]
+            word = word[:at] + ends[kind]
+        words.append(word)
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("language", ["German", "French", "Spanish", "Chinese"])
+def test_another_language_stays_at_the_prior_and_is_named(static, translations, language):
+    prompts = translations[language]
+    found = static.predict_with_uncertainty(prompts)
+    assert found.far.mean() >= 0.96
+    prior = static.calibration["prior"]
+    np.testing.assert_allclose(found.values[found.far], np.tile(prior, (found.far.sum(), 1)), 1e-5)
+    told = f"language: {language} (write the prompt in English)"
+    assert np.mean([told in static.ignored_of(prompt) for prompt in prompts]) >= 0.96
+
+
+def test_english_is_read_as_it_is(static, translations):
+    found = static.predict_with_uncertainty(translations["English"])
+    assert not found.far.any()
+    assert not any(map(static.ignored_of, translations["English"]))
+
+
+def test_garbled_english_is_predicted_lower(static, translations):
+    random = np.random.default_rng(0)
+    plain = [text for text in translations["English"] if sum(len(w) > 3 for w in text.split()) > 2]
+    slips = [garbled(text, random) for text in plain]
+    before, after = (static.predict(texts, "alignment,mean_hbpp") for texts in (plain, slips))
+    assert len(plain) > 30 and (after < before).all(axis=1).mean() >= 0.9
+    prior = [0.526, 1.134]
+    assert (after.mean(axis=0) < np.array(prior) - 0.15).all()
+    assert np.mean(["garbled: " in static.ignored_of(text) for text in slips]) >= 0.9
+
+
+@pytest.mark.parametrize("prompt", [*RARE, *HARMLESS])
+def test_rare_words_are_not_garbled(static, prompt):
+    assert "garbled" not in static.ignored_of(prompt)
+    if prompt in RARE:
+        assert not static.predict_with_uncertainty([prompt]).far[0]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["dog dog dog dog dog dog", "the of and to in", "Tcennis rpacket.", "cat dog cat dog cat dog"],
+)
+def test_what_says_nothing_is_no_good_prompt(static, prompt):
+    values = static.predict([prompt, "a dog"], "alignment,mean_hbpp")
+    assert (values[0] < values[1] - 0.3).all()
+    retrieval = static.predict([prompt], "mean_p10")[0, 0]
+    assert retrieval == pytest.approx(static._prior(("mean_p10",))[0], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("um cachorro vermelho corre na praia", "Portuguese"),
+        ("un cane rosso corre sulla spiaggia", "Italian"),
+        ("een rode hond rent op het strand", "Dutch"),
+        ("czerwony pies biegnie po plaży", "Polish"),
+        ("kırmızı bir köpek sahilde koşuyor", "Turkish"),
+        ("seekor anjing merah berlari di pantai", "Indonesian"),
+        ("một con chó trên bãi biển", "Vietnamese"),
+        ("собака бежит по пляжу", "Russian or a language near it"),
+        ("犬がビーチを走る", "Japanese"),
+        ("강아지가 해변을 달린다", "Korean"),
+        ("समुद्र तट पर एक कुत्ता", "Hindi or a language in its script"),
+        ("كلب على الشاطئ", "Arabic or a language in its script"),
+        ("सैकत पर 一 dog", "Hindi or a language in its script"),
+        ('a sign that says "la vie est belle"', None),
+        ("a dog in the style of le corbusier", None),
+        ("qwrt zxcvb", None),
+        ("42 !?", None),
+        ("", None),
+    ],
+)
+def test_languages(text, language):
+    assert language_of(text) == language
+
+
+def test_a_text_too_long_is_told(static):
+    prompt = "a red cat on a mat " + " ".join(f"beside item{n}" for n in range(60))
+    assert "beyond 96 word pieces: " in static.ignored_of(prompt)
+    assert static.explain([prompt[:40]])[0].ignored == ""
+    longer = prompt + " and a dragon"
+    np.testing.assert_allclose(static.predict([longer]), static.predict([prompt]), atol=1e-9)
+    assert static.ignored_of("a red cat on a mat") == ""
