@@ -27,7 +27,7 @@ from pqpp_engines.index.vectors import (
 from pqpp_files.foreign.arrays import load_faiss
 from pqpp_files.full_disk import require_room
 from pqpp_files.options.arguments import typed
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expanded, resolved
 from pqpp_files.write_beside import whole_folder
 
 _MORE = 8  # candidates for each result that is wanted, which the exact ranking chooses from
@@ -124,6 +124,10 @@ class Index:
             value, others = self.config[name], other.config[name]
             if value != others:
                 raise IndexingError(f"the {name} differs: {value} and {others}; build both alike")
+        if resolved(output) in (resolved(self.folder), resolved(other.folder)):
+            raise IndexingError(
+                f"{output} is one of the two; name another folder, or grow one by `pqpp search add`"
+            )
         return self._grown(lambda: stored_parts(other.embeddings), other.ids, output)
 
     def _grown(

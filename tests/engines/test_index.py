@@ -82,6 +82,11 @@ def test_two_indices_of_one_model_merge_and_others_do_not(tmp_path):
     with pytest.raises(IndexingError, match="'image-0' stands twice"):
         one.merge(one, tmp_path / "no")
     assert not (tmp_path / "no").exists()
+    (tmp_path / "link").symlink_to("a")
+    for output in ("a", "b", "link", "both/../b"):
+        with pytest.raises(IndexingError, match=r"is one of the two; name another folder"):
+            one.merge(two, tmp_path / output)
+    assert len(Index(tmp_path / "a")) == 300 and len(Index(tmp_path / "b")) == 200
 
 
 @given(st.integers(1, 10**9), st.sampled_from([64, 512, 1024]))
