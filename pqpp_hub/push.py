@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 KINDS = {"model": "model", "dataset": "dataset", "space": "Space"}
 _MAIN = "main"
 _TRIES = 3
+_CARD, _UNNAMED = "README.md", b"FOLDER_OR_REPOSITORY"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -120,7 +121,8 @@ def push_files(
     at, the error says which commit is live.
 
     Args:
-        files: The path in the repository to the file here.
+        files: The path in the repository to the file here. A card that says FOLDER_OR_REPOSITORY
+            names the repository there.
         repo_id: `OWNER/REPOSITORY`.
         kind: What the repository is, one of `KINDS`.
         is_ours: Tells of a path whether an older push can have written it: such a file that is
@@ -157,6 +159,9 @@ def push_files(
     with tempfile.TemporaryDirectory() as beside:
         place = Path(beside)
         sent = dict(files)
+        if (card := sent.get(_CARD)) and _UNNAMED in (content := card.read_bytes()):
+            sent[_CARD] = place / "card"
+            sent[_CARD].write_bytes(content.replace(_UNNAMED, repo_id.encode()))
         if list_name is not None:
             sent[list_name] = place / "list"
             sent[list_name].write_bytes("".join(f"{name}\n" for name in sorted(files)).encode())

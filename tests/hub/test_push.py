@@ -102,6 +102,23 @@ class TestPushAndPull:
         code = "report = push(Predictor.from_pretrained('n_words'), 'pqpp/itself')\n"
         assert run(code + "print(json.dumps(report))")["commit"]
 
+    def test_the_card_names_the_repository_and_a_second_push_changes_nothing(self, run):
+        code = "from pqpp_models.text.ridge.fitting import fit\n"
+        code += (
+            "fit([f'{n} cats ' + 'x ' * (n % 7) for n in range(30)], list(range(30)), 'x_score')"
+        )
+        run(code + ".save_pretrained('mine')\nprint(0)")
+        first = run(pushing("mine", "pqpp/mine", anyway=True))
+        kept, text = run(
+            "from huggingface_hub import hf_hub_download\n"
+            "paths = 'mine/README.md', hf_hub_download('pqpp/mine', 'README.md')\n"
+            "print(json.dumps([open(path).read() for path in paths]))"
+        )
+        assert first["commit"]
+        assert 'from_pretrained("pqpp/mine")' in text
+        assert text == kept.replace("FOLDER_OR_REPOSITORY", "pqpp/mine") != kept
+        assert run(pushing("mine", "pqpp/mine", anyway=True))["commit"] is None
+
     def test_tokenizer_files_go_along_and_nothing_else(self, run, hub, saved):
         (saved / "tokenizer.json").write_text("{}")
         (saved / "secret.pickle").write_bytes(b"no")

@@ -56,7 +56,7 @@ def test_a_folder_beside_its_model(shared, push):
     from pqpp_models.text.ridge.fitting import fit
 
     prompts = [f"{number} red cats on a table {'x' * (number % 7)}" for number in range(60)]
-    fitted = fit(prompts, [[0.1 + number % 5 / 10] for number in range(60)], ["flux_rate"])
+    fitted = fit(prompts, [[0.1 + number % 7 / 10] for number in range(60)], ["flux_rate"])
     folder = fitted.save_pretrained(shared.place / "own")
     model, name = f"{shared.owner}/model", f"{shared.owner}/page"
     refused = push(str(folder), "--space", name)
