@@ -11,7 +11,11 @@ PREDICTORS = (
         shipped=False,
     ),
     PredictorEntry("static", _STATIC, "a small network on numpy, distilled from a text encoder"),
-    PredictorEntry("static-train", _STATIC, "the same, fitted on PQPP's train split alone"),
+    PredictorEntry(
+        "static-train",
+        _STATIC,
+        "the same without `alignment`, fitted on PQPP's train split alone, on no study",
+    ),
     PredictorEntry(
         "text_ensemble",
         "pqpp_models.text.text_ensemble.predictor:TextEnsemblePredictor",

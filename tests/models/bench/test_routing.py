@@ -59,9 +59,9 @@ def test_on_pqpp_the_build_fitted_on_train_alone_reaches_half_of_the_oracle(real
     table = run_routing(split, static, ["glide_hbpp", "sdxl_hbpp"])
     gain, low = table.rows[0], table.rows[1]
     assert gain.rule == "static-train, predicted gain" and gain.stands_for == "static"
-    assert gain.gain >= 0.123 and gain.oracle_share == pytest.approx(0.4986, abs=2e-3)
+    assert gain.gain >= 0.1225 and gain.oracle_share == pytest.approx(0.4982, abs=2e-3)
     assert low.rule == "static-train, low glide_hbpp" and low.gain < gain.gain
-    assert (gain.at_25, gain.at_50) == pytest.approx((0.961, 1.305), abs=5e-3)
+    assert (gain.at_25, gain.at_50) == pytest.approx((0.969, 1.304), abs=5e-3)
     assert [one.gain for one in table.rows[2:]] == pytest.approx([0.2468, 0], abs=1e-4)
     assert "stands for static" in format_routing("table", table)
 

@@ -179,7 +179,7 @@ def test_rounded_vectors_are_close():
 
 @pytest.mark.realdata
 def test_validation_scores_are_those_of_the_cards(static, read_split):
-    """Both builds tell those of the one that was fitted on train alone."""
+    """The one fitted on train alone tells its own; static's are of one that read studies too."""
     from pqpp_models.text.training.data import score_table
 
     prompts, true = read_split("validation")
@@ -187,6 +187,6 @@ def test_validation_scores_are_those_of_the_cards(static, read_split):
     assert train.record.rows.among(prompts).mean() < 0.01  # some stand in both splits
     pearson, kendall = score_table(train.predict(prompts, TARGETS), true, TARGETS)["mean"]
     assert pearson >= 0.445 and kendall >= 0.305
-    for one in (train, static):
+    for one, most in ((train, 2e-4), (static, 5e-3)):
         written = one.details["evaluation"]["validation"]["mean"]
-        assert written == pytest.approx([pearson, kendall], abs=2e-4)
+        assert written == pytest.approx([pearson, kendall], abs=most)
