@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pqpp_models.predictor import Predictor
     from pqpp_models.registry import list_predictors
     from pqpp_models.text.ridge.fitting import fit
+    from pqpp_models.verdict.verdict import verdict
 
 _HOMES = {
     "PqppError": "pqpp_files.errors",
@@ -36,6 +37,7 @@ _HOMES = {
     "list_predictors": "pqpp_models.registry",
     "load_benchmark": "pqpp_datasets.load",
     "predict": "pqpp_models.predict",
+    "verdict": "pqpp_models.verdict.verdict",
 }
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "list_predictors",
     "load_benchmark",
     "predict",
+    "verdict",
 ]
 
 

@@ -1,13 +1,55 @@
 """What a predictor answers, as a table that a person reads."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pqpp_models.verdict.verdict import PromptVerdict
+
 _WIDTH = 100
 _LEAST = 24
-# Characters of a table, and of its prompts where the targets asked for are many.
+_PROMPT, _SENTENCE = 32, 46
+# Characters of a table, and of its prompts where the targets asked for are many; of a prompt and a
+# sentence in a table of verdicts.
 
 
 def format_answers(style: str, columns: dict, far_means: str) -> str:
     """Return what `predicted_columns` returned as a `table` or in `markdown`."""
     return _table("github" if style == "markdown" else "simple", columns, far_means)
+
+
+def format_verdicts(style: str, verdicts: Sequence[PromptVerdict]) -> str:
+    """Return verdicts as a `table`, or in `markdown`; in lines that of a single prompt."""
+    from tabulate import tabulate
+
+    from pqpp_files.visible import markdown_cell, visible
+
+    if len(verdicts) == 1 and style == "table":
+        return str(verdicts[0])
+    is_markdown = style == "markdown"
+    rows = []
+    for one in verdicts:
+        prompt, ranks = (
+            " ".join(one.prompt.split()),
+            (one.easier_than_people, one.easier_than_captions),
+        )
+        cells = ["–" if rank != rank else f"{rank:.0f}" for rank in ranks]
+        if is_markdown:
+            rows.append([markdown_cell(prompt), *cells, markdown_cell(one.sentence)])
+        else:
+            rows.append(
+                [visible(_shortened(prompt, _PROMPT)), *cells, _shortened(one.sentence, _SENTENCE)]
+            )
+    text = tabulate(
+        rows,
+        ("prompt", "people", "captions", "verdict"),
+        "github" if is_markdown else "simple",
+        colalign=("left", "right", "right", "left") if rows else None,
+        disable_numparse=True,
+    )
+    return f"{text}\n\npeople, captions: than how many of 100 of their prompts it is easier"
 
 
 def _table(style: str, columns: dict, far_means: str) -> str:

@@ -41,6 +41,7 @@ class Predict(
   pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
   pqpp predict "two robots play chess" --target mean_hbpp --uncertainty
   pqpp predict "two men in suits juggle seven oranges" --target mean_hbpp --explain
+  pqpp predict --file prompts.txt --verdict --output predicted.csv
   pqpp predict --file prompts.txt --explain --output why.html
   pqpp predict --file prompts.csv --column caption --output predicted.csv
   pqpp predict --dataset sample --split test --output predicted.csv
@@ -79,6 +80,12 @@ to the prediction, not causes of what the images will look like. An HTML page sh
     uncertainty: bool = option(
         False, "also give each prediction's standard deviation; in files, columns TARGET_deviation"
     )
+    verdict: bool = option(
+        False,
+        "also say how hard each prompt is among prompts that people wrote and among captions, in a "
+        "sentence, and which skill costs most; in files, columns `verdict`, `level`, "
+        "`easier_than_people`, `easier_than_captions`, `skill` and `cost`",
+    )
     explain: bool = option(
         False,
         "also say what each word adds to the prediction of the first target; in files, a column "
@@ -97,7 +104,7 @@ to the prediction, not causes of what the images will look like. An HTML page sh
         """Check that prompts come from one source, and what belongs to another option."""
         super().__post_init__()
         if self.in_shards:
-            return self.refuse_with_shards("prompts", "dataset", "explain", "format")
+            return self.refuse_with_shards("prompts", "dataset", "verdict", "explain", "format")
         if self.style == "html" and not self.explain:
             raise CommandError("`format` html: a page shows explanations; add `explain`")
         if self.prompts and self.file:
@@ -194,7 +201,6 @@ to the prediction, not causes of what the images will look like. An HTML page sh
         """Print tables for people, or write them to a file."""
         from pqpp_cli.answers import format_answers
         from pqpp_cli.output import emit
-        from pqpp_models.explain.explainer import format_explanations
         from pqpp_models.predict import main_targets
 
         columns: dict[str, list] = {}
@@ -203,13 +209,31 @@ to the prediction, not causes of what the images will look like. An HTML page sh
             for name, cells in predicted.items():
                 columns.setdefault(name, []).extend(cells)
         text = format_answers(self.style, columns, predictor.far_means)
+        if self.verdict or self._is_a_question(predictor):
+            text = f"{self._verdicts(columns['prompt'], predictor)}\n\n{text}"
         if others := len(predictor.columns_for(None)) - len(targets) if not self.targets else 0:
             text += f"\n\n{others} more targets, of single models, are in files, or by --target"
         text += f"\n\n{predictor.direction}" if predictor.one_score else ""
         if explainer is not None:
+            from pqpp_models.explain.explainer import format_explanations
+
             explained = explainer.explain(columns["prompt"])
             text += "\n\n" + format_explanations(self.style, explained)
         emit(text, self.output)
+
+    def _is_a_question(self, predictor: Predictor) -> bool:
+        """Tell whether somebody asks about one prompt, and the predictor can say more of it."""
+        from pqpp_models.verdict.reference import KEY
+
+        is_plain = self.style == "table" and self.targets is None
+        return is_plain and len(self.prompts) == 1 and KEY in predictor.details
+
+    def _verdicts(self, prompts: list[str], predictor: Predictor) -> str:
+        """Return the verdicts on prompts, one below the other."""
+        from pqpp_cli.answers import format_verdicts
+        from pqpp_models.verdict.verdict import verdict
+
+        return format_verdicts(self.style, verdict(prompts, predictor))
 
     def _write_page(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Write the page of the explanations."""
@@ -228,6 +252,7 @@ to the prediction, not causes of what the images will look like. An HTML page sh
         from pqpp_cli.output import emit_parts
         from pqpp_files.full_disk import require_room
         from pqpp_models.predict import ordered_targets
+        from pqpp_models.verdict.verdict import verdict_columns
 
         targets = ordered_targets(predictor, self.targets)
         typed = self.style != "csv"
@@ -235,6 +260,8 @@ to the prediction, not causes of what the images will look like. An HTML page sh
 
         def parts() -> Iterator[dict]:
             for given, predicted in self._answers(source, predictor, targets, typed):
+                if self.verdict:
+                    predicted |= verdict_columns(predicted["prompt"], predictor)
                 if explainer is not None:
                     predicted |= explainer.column(predicted["prompt"])
                 yield _beside(given, predicted, renamed)

@@ -49,6 +49,7 @@ class TargetMeasure:
         limits: The lowest and the highest value, None where each dataset has its own.
         higher: What a higher value says of a prompt: `easier` or `harder`.
         task: `generation` or `retrieval`.
+        words: What it is in few words, for people who do not know the measure.
     """
 
     name: str
@@ -57,6 +58,7 @@ class TargetMeasure:
     limits: tuple[float, float] | None = (0.0, 1.0)
     higher: str = "easier"
     task: str = "generation"
+    words: str = ""
 
     @property
     def transform(self) -> str:
@@ -76,20 +78,43 @@ MEASURES = {
             "Alignment",
             "share of people who would say that the image of a current generator matches the "
             "prompt",
+            words="share of people who find that the image fits",
         ),
-        TargetMeasure("hbpp", "HBPP (generation)", "human-based prompt performance", (-1.0, 2.0)),
         TargetMeasure(
-            "p10", "P@10 (retrieval)", "precision among the first 10 images", task="retrieval"
+            "hbpp",
+            "HBPP (generation)",
+            "human-based prompt performance",
+            (-1.0, 2.0),
+            words="people's score of images",
+        ),
+        TargetMeasure(
+            "p10",
+            "P@10 (retrieval)",
+            "precision among the first 10 images",
+            task="retrieval",
+            words="share of the first 10 images that fit",
         ),
         TargetMeasure(
             "rr",
             "RR (retrieval)",
             "reciprocal rank of the first relevant image",
             task="retrieval",
+            words="reciprocal rank",
         ),
-        TargetMeasure("rate", "Rates", "share of votes that say yes, or of comparisons won"),
-        TargetMeasure("rating", "Ratings", "mean rating by people", None),
-        TargetMeasure("score", "Scores", "score by people, on a scale of its own", None),
+        TargetMeasure(
+            "rate",
+            "Rates",
+            "share of votes that say yes, or of comparisons won",
+            words="share of votes for images",
+        ),
+        TargetMeasure("rating", "Ratings", "mean rating by people", None, words="rating of images"),
+        TargetMeasure(
+            "score",
+            "Scores",
+            "score by people, on a scale of its own",
+            None,
+            words="score of images",
+        ),
     )
 }
 """Measures by name, in the order of tables. `p<k>` is as `p10` for any k."""
@@ -111,7 +136,8 @@ def measure_of(name: str) -> TargetMeasure | None:
     if cut and ending != "p10":
         k = cut[1]
         about = f"precision among the first {k} images"
-        return TargetMeasure(ending, f"P@{k} (retrieval)", about, task="retrieval")
+        words = f"share of the first {k} images that fit"
+        return TargetMeasure(ending, f"P@{k} (retrieval)", about, task="retrieval", words=words)
     return MEASURES.get(ending)
 
 
@@ -306,6 +332,29 @@ def readable_name(name: str, told: Target | None = None) -> str:
     short, bracket, _ = measure.title.partition(" (")
     what = short if bracket else measure.name
     return f"{MEAN} {what}" if is_mean(name) else f"{what} of {model}"
+
+
+def readable_words(name: str, told: Target | None = None) -> str:
+    """Return what a target is, in words for people who do not know its name.
+
+    Args:
+        name: Of the target.
+        told: What the dataset tells of it; what the name says if left out.
+
+    Example:
+        >>> readable_words("blip2_rr"), readable_words("mean_p10")
+        ('reciprocal rank with BLIP-2', 'share of the first 10 images that fit, mean over models')
+        >>> readable_words("alignment"), readable_words("glide_hbpp")
+        ('share of people who find that the image fits', "people's score of images by GLIDE")
+    """
+    measure, model = measure_of(name), readable_model(name, told)
+    if measure is None or not is_target(name):
+        return model
+    words = measure.words or measure.about
+    if name == ALIGNMENT:
+        return words
+    joint = "with" if measure.task == "retrieval" else "by"
+    return f"{words}, mean over models" if model == MEAN else f"{words} {joint} {model}"
 
 
 def targets_for(

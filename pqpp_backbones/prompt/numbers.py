@@ -46,8 +46,8 @@ def places_of_numbers(text: str) -> tuple[Number, ...]:
     >>> places_of_numbers("a hundred dogs and 3 cats")
     (Number(value=100, start=0, end=9), Number(value=3, start=19, end=20))
     """
-    matches = list(_TOKEN.finditer(text.lower()))
-    tokens = [match[0] for match in matches]
+    matches = list(_TOKEN.finditer(text))
+    tokens = [match[0].lower() for match in matches]
     numbers: list[Number] = []
     at = 0
     while at < len(tokens):

@@ -1,0 +1,306 @@
+"""The verdict on prompts: a rank among other prompts, one sentence, and what costs most.
+
+What a skill costs is asked of the predictor itself: the prompt is put plainly (`skills`), predicted
+again, and the cost is by how many of 100 people's prompts the plain one ranks higher. Where no
+skill of a prompt that is not easy costs enough, each word that names something is left out in
+turn. So a cost is a difference of two predictions, as `Predictor.explain` asks them; it is no cause
+of what images will look like.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pqpp_backbones.prompt.reader import read_prompt
+from pqpp_datasets.target_columns import readable_words
+from pqpp_files.options.arguments import typed
+from pqpp_files.visible import visible
+from pqpp_models.explain.words import word_spans
+from pqpp_models.predictor import Predictor
+from pqpp_models.prompts import read_prompts
+from pqpp_models.registry import DEFAULT_PREDICTOR
+from pqpp_models.targets import Z90, known_range
+from pqpp_models.text.reading.words import content_words, words_of
+from pqpp_models.verdict.reference import VerdictReference, read_reference
+from pqpp_models.verdict.skills import PromptSkill, skills_in
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEVELS = ((10, "very hard"), (33, "hard"), (67, "average"), (90, "easy"), (100, "very easy"))
+"""Below which rank among people's prompts a prompt is called what; the last one includes 100."""
+COSTS = 5.0
+"""What costs so many ranks of 100 or more is named in the sentence."""
+COLUMNS = ("verdict", "level", "easier_than_people", "easier_than_captions", "skill", "cost")
+"""What a table has of each verdict."""
+WORD = "word"
+"""What is left out where no skill costs enough: any word that names something."""
+_MOST_NAMED = 2
+_TOLD_WIDTH = 0.5
+
+
+@dataclass(frozen=True)
+class PromptVerdict:
+    """The verdict on a prompt.
+
+    Attributes:
+        prompt: As it came.
+        target: What is predicted, `alignment` by the shipped predictor.
+        value: The prediction, in the target's unit; NaN for a blank prompt.
+        level: `very hard`, `hard`, `average`, `easy` or `very easy`, by the rank among people's
+            prompts; `unknown` where the predictor cannot read the prompt.
+        sentence: The verdict in a sentence: the level, and what costs at least 5 ranks.
+        easier_than_people: Than how many of 100 prompts that people wrote; NaN if unknown.
+        easier_than_captions: Than how many of 100 real captions.
+        costs: What was tried, the dearest first: a skill, what the prompt does, and by how many
+            ranks among people's prompts the plain prompt is easier. Below 0: it is harder.
+        interval: In which nine in ten true values lie, where it is at most half as wide as the
+            target's range; else None: it would say nothing.
+        ignored: What was not read, as `Predictor.ignored_of` says it.
+    """
+
+    prompt: str
+    target: str
+    value: float
+    level: str
+    sentence: str
+    easier_than_people: float = math.nan
+    easier_than_captions: float = math.nan
+    costs: tuple[tuple[PromptSkill, float], ...] = ()
+    interval: tuple[float, float] | None = None
+    ignored: str = ""
+
+    @property
+    def skill(self) -> str | None:
+        """The skill that costs most, None where nothing costs 5 ranks.
+
+        >>> verdict("nine red dogs on a table").skill
+        'count'
+        """
+        return self.costs[0][0].name if self.costs and self.costs[0][1] >= COSTS else None
+
+    @property
+    def rank(self) -> str:
+        """The ranks in words; an empty text where they are not known."""
+        if math.isnan(self.easier_than_people):
+            return ""
+        people, captions = map(_of_hundred, (self.easier_than_people, self.easier_than_captions))
+        return (
+            f"easier than {people} prompts that people wrote, and than {captions} captions of "
+            "photographs"
+        )
+
+    @property
+    def remedy(self) -> str:
+        """What the prompt would be without what costs most, in words; empty where nothing does."""
+        if self.skill is None:
+            return ""
+        skill, cost = self.costs[0]
+        rank = _of_hundred(self.easier_than_people + cost)
+        return f"“{visible(skill.plain)}” would be easier than {rank}"
+
+    def __str__(self) -> str:
+        """Return what a terminal shows."""
+        if not self.rank:
+            return self.sentence
+        of = f"{self.target} {self.value:.2f}: {readable_words(self.target)}"
+        if self.interval:
+            of += ", {:.2f} to {:.2f} nine times in ten".format(*self.interval)
+        return "\n".join(filter(None, (self.sentence, self.rank, self.remedy, of)))
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the columns that `pqpp predict --verdict` adds to files; None if unknown."""
+        cost = None if self.skill is None else _known(self.costs[0][1])
+        ranks = _known(self.easier_than_people), _known(self.easier_than_captions)
+        cells = (self.sentence or None, self.level or None, *ranks, self.skill, cost)
+        return dict(zip(COLUMNS, cells, strict=True))
+
+    def _repr_html_(self) -> str:
+        return PromptVerdicts([self])._repr_html_()
+
+
+class PromptVerdicts(tuple[PromptVerdict, ...]):
+    """Verdicts, one a prompt; a notebook shows them as a table with bars."""
+
+    def as_table(self) -> pd.DataFrame:
+        """Return one row a prompt: `prompt`, and the columns of `PromptVerdict.as_record`.
+
+        >>> verdict(["a cat", "nine red dogs"]).as_table().columns.tolist()[:4]
+        ['prompt', 'verdict', 'level', 'easier_than_people']
+        """
+        import pandas as pd
+
+        rows = [{"prompt": one.prompt, **one.as_record()} for one in self]
+        return pd.DataFrame(rows, columns=["prompt", *COLUMNS])
+
+    def _repr_html_(self) -> str:
+        from pqpp_files.render_page import render_page
+
+        rows = [(visible(one.prompt), one) for one in self]
+        return render_page(Path(__file__).with_name("table.html"), verdicts=rows)
+
+
+@typed
+def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
+    """Say how hard prompts are for image generators, in a sentence, and what makes them so.
+
+    The rank is of the prediction among those for other prompts, which stand in the predictor's
+    configuration: 6,000 captions of PQPP's train split, and prompts that people wrote in four
+    studies. Costs are in ranks among the latter: see `PromptVerdict.costs`.
+
+    Args:
+        prompts: One prompt, a list of them, or a table with a column `prompt`.
+        predictor: A predictor with a reference, or what `Predictor.from_pretrained` takes.
+
+    Returns:
+        A `PromptVerdict` for one prompt, else `PromptVerdicts`, a tuple of them. A blank prompt has
+        an empty level and sentence. One that the predictor cannot read has the level `unknown`.
+
+    Raises:
+        PredictorError: The prompts are not readable, or the predictor has no reference.
+
+    Example:
+        >>> found = verdict("a sign that says 'Deep Learning'")
+        >>> found.sentence, found.skill
+        ('very hard: writes “Deep Learning”', 'text')
+        >>> found.costs[0][0].plain
+        'a sign'
+        >>> len(verdict(["a cat", "a dog"]))
+        2
+    """
+    if isinstance(predictor, str):
+        predictor = Predictor.from_pretrained(predictor)
+    reference = read_reference(predictor)
+    texts = read_prompts([prompts] if isinstance(prompts, str) else prompts)
+    answer = predictor.answer(texts, reference.target, uncertainty=predictor.knows_uncertainty)
+    people, captions = (
+        reference.ranks(answer.values[:, 0], name) for name in ("people", "captions")
+    )
+    found = []
+    for row, text in enumerate(texts):
+        value = float(answer.values[row, 0])
+        ranked = PromptVerdict(
+            *(text, reference.target, value, "", ""),
+            interval=_told_interval(reference.target, value, float(answer.deviations[row, 0])),
+            ignored=predictor.ignored_of(text),
+        )
+        if answer.far[row]:
+            ranked = replace(ranked, level="unknown", sentence=f"no verdict: {predictor.far_means}")
+        elif not math.isnan(value):
+            ranked = replace(
+                ranked,
+                easier_than_people=float(people[row]),
+                easier_than_captions=float(captions[row]),
+            )
+        found.append(ranked)
+    verdicts = PromptVerdicts(map(_in_words, _with_costs(found, predictor, reference)))
+    return verdicts[0] if isinstance(prompts, str) else verdicts
+
+
+def verdict_columns(prompts: Sequence[str], predictor: Predictor) -> dict[str, list[Any]]:
+    """Return the columns of `PromptVerdict.as_record`, one row a prompt.
+
+    >>> list(verdict_columns([], Predictor.from_pretrained("static")))[:2]
+    ['verdict', 'level']
+    """
+    records = [one.as_record() for one in verdict(list(prompts), predictor)]
+    return {name: [record[name] for record in records] for name in COLUMNS}
+
+
+def _with_costs(
+    found: Sequence[PromptVerdict], predictor: Predictor, reference: VerdictReference
+) -> list[PromptVerdict]:
+    """Return verdicts with what skills cost, and words where no skill costs enough."""
+    contents = [
+        "" if math.isnan(one.easier_than_people) else read_prompt(one.prompt).content
+        for one in found
+    ]
+    asked = [skills_in(content) for content in contents]
+    costs = _costs(contents, asked, predictor, reference)
+    words = [
+        [] if _is_easy(one) or (some and some[0][1] >= COSTS) else list(_words_in(content))
+        for one, some, content in zip(found, costs, contents, strict=True)
+    ]
+    others = _costs(contents, words, predictor, reference)
+    pairs = zip(found, costs, others, strict=True)
+    return [replace(one, costs=tuple(_dearest((*some, *more)))) for one, some, more in pairs]
+
+
+def _costs(
+    contents: Sequence[str],
+    asked: Sequence[Sequence[PromptSkill]],
+    predictor: Predictor,
+    reference: VerdictReference,
+) -> list[list[tuple[PromptSkill, float]]]:
+    """Return what skills cost, by how many ranks the plain prompts are easier."""
+    plain = [skill.plain for skills in asked for skill in skills]
+    texts = list(dict.fromkeys([*filter(None, contents), *plain]))
+    if not plain:
+        return [[] for _ in contents]
+    values = reference.ranks(predictor.answer(texts, reference.target).values[:, 0])
+    ranks = dict(zip(texts, values.tolist(), strict=True))
+    return [
+        _dearest([(skill, ranks[skill.plain] - ranks[content]) for skill in skills])
+        for content, skills in zip(contents, asked, strict=True)
+    ]
+
+
+def _dearest(costs: Sequence[tuple[PromptSkill, float]]) -> list[tuple[PromptSkill, float]]:
+    return sorted(costs, key=lambda pair: -pair[1])
+
+
+def _words_in(content: str) -> Iterator[PromptSkill]:
+    """Give each word that names something, and the prompt without it."""
+    spans = word_spans(content)
+    for start, end in spans if len(spans) > 1 else ():
+        word = content[start:end].strip(".,;:!?\"'“”‘’()")
+        if content_words(words_of(word)):
+            yield PromptSkill(
+                WORD, f"“{word}”", " ".join((content[:start] + content[end:]).split())
+            )
+
+
+def _is_easy(one: PromptVerdict) -> bool:
+    return one.easier_than_people >= LEVELS[2][0]
+
+
+def _in_words(one: PromptVerdict) -> PromptVerdict:
+    """Return a verdict with its level and its sentence."""
+    if math.isnan(one.easier_than_people):
+        return one
+    level = next((name for below, name in LEVELS if one.easier_than_people < below), LEVELS[-1][1])
+    dear = [skill for skill, cost in one.costs if cost >= COSTS][:_MOST_NAMED]
+    does = " and ".join(skill.says for skill in dear if skill.name != WORD)
+    if does:
+        sentence = f"{level}, though it {does}" if _is_easy(one) else f"{level}: {does}"
+    elif dear:
+        sentence = f"{level}: {dear[0].says} lowers it most"
+    elif one.costs or _is_easy(one):
+        sentence = f"{level}: no part of it lowers it much"
+    else:
+        sentence = f"{level}, as a single word"
+    return replace(one, level=level, sentence=visible(sentence))
+
+
+def _told_interval(target: str, value: float, deviation: float) -> tuple[float, float] | None:
+    """Return the 90 % interval inside the target's range, None where it is wide."""
+    limits = known_range(target)
+    if limits is None or math.isnan(value + deviation):
+        return None
+    low, high = max(value - Z90 * deviation, limits[0]), min(value + Z90 * deviation, limits[1])
+    return (low, high) if high - low <= _TOLD_WIDTH * (limits[1] - limits[0]) else None
+
+
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else round(number, 1)
+
+
+def _of_hundred(rank: float) -> str:
+    """Return a rank as people say it."""
+    if rank < 1:
+        return "fewer than 1 of 100"
+    return "more than 99 of 100" if rank > 99 else f"{rank:.0f} of 100"
