@@ -1,0 +1,147 @@
+"""The verdict on prompts: what its sentence names, its ranks and costs, and how it is shown."""
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pqpp
+from pqpp_cli.main import main
+from pqpp_models import Predictor, PredictorError
+from pqpp_models.verdict.reference import KEY, VerdictReference, read_reference, reference_of
+from pqpp_models.verdict.skills import skills_in
+from pqpp_models.verdict.verdict import COLUMNS, COSTS, LEVELS, verdict
+
+CASES = [
+    (row["prompt"], row["names"], row["never"])
+    for row in csv.DictReader(
+        Path(__file__).with_name("cases.tsv").open(encoding="utf-8"),
+        delimiter="\t",
+        quoting=csv.QUOTE_NONE,
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def verdicts():
+    return dict(zip([case[0] for case in CASES], verdict([case[0] for case in CASES]), strict=True))
+
+
+@pytest.mark.parametrize(("prompt", "names", "never"), CASES)
+def test_the_sentence_names_what_is_there_and_nothing_else(verdicts, prompt, names, never):
+    sentence = verdicts[prompt].sentence
+    assert all(part in sentence for part in names.split(";")), sentence
+    assert not [part for part in never.split(";") if part and part in sentence], sentence
+
+
+def test_costs_are_differences_of_two_predictions():
+    predictor = Predictor.from_pretrained("static")
+    reference = read_reference(predictor)
+    for prompt in ("nine red dogs on a table", "a cat to the left of a dog"):
+        found = verdict(prompt)
+        dearest, cost = found.costs[0]
+        asked = predictor.predict([dearest.plain, prompt], reference.target)[:, 0]
+        plain, own = reference.ranks(asked)
+        assert cost == pytest.approx(plain - own) and cost > COSTS
+        assert found.easier_than_people == pytest.approx(own)
+        assert found.skill == dearest.name and dearest.says in found.sentence
+
+
+def test_ranks_are_those_among_the_prompts_themselves():
+    predictor = Predictor.from_pretrained("n_words")
+    captions = [" ".join("a" * n) for n in range(1, 202)]
+    people = {"one": captions[:101], "two": captions[100:] * 3}
+    told = reference_of(predictor, captions, people)
+    reference = VerdictReference(
+        told["target"], *(np.array(told[k]) for k in ("captions", "people"))
+    )
+    assert reference.ranks([1, 51, 101, 201], "captions") == pytest.approx(
+        [0, 25, 50, 100], abs=0.6
+    )
+    # Each study weighs the same, however many prompts it has.
+    assert reference.ranks([101], "people") == pytest.approx([50], abs=0.6)
+    assert math.isnan(reference.ranks([math.nan])[0])
+
+
+def test_levels_follow_the_rank_and_blank_and_far_prompts_have_none(verdicts):
+    for one in verdicts.values():
+        if math.isnan(one.easier_than_people):
+            assert one.level == "unknown" and one.sentence.startswith("no verdict: ")
+            assert one.as_record()["easier_than_people"] is None and not one.remedy
+            continue
+        assert one.level == next(
+            name for below, name in LEVELS if one.easier_than_people < below or below == 100
+        )
+        assert one.sentence.startswith(one.level)
+    blank, cat = verdict(["  ", "a cat"])
+    assert (blank.sentence, blank.level, math.isnan(blank.value)) == ("", "", True)
+    assert cat == verdict("a cat") and not verdict([])
+
+
+def test_the_order_is_that_of_the_predictions(verdicts):
+    ranked = [one for one in verdicts.values() if not math.isnan(one.easier_than_people)]
+    ranked.sort(key=lambda one: one.value)
+    for name in ("easier_than_people", "easier_than_captions"):
+        assert (np.diff([getattr(one, name) for one in ranked]) >= 0).all()
+
+
+def test_a_plain_prompt_lacks_what_the_skill_is():
+    for prompt, name, plain in (
+        ("nine dogs on a mat", "count", "dogs on a mat"),
+        ("a room with no chairs", "negation", "a room with chairs"),
+        ("a cat left of a dog", "relation", "a cat near a dog"),
+        ("a sign that says 'STOP'", "text", "a sign"),
+        ("a mouse bigger than a house", "comparison", "a mouse near a house"),
+        ("an orange cat and a blue dog", "colour", "a cat and a dog"),
+    ):
+        assert {skill.name: skill.plain for skill in skills_in(prompt)}[name] == plain
+
+
+def test_what_cannot_be_ranked_is_refused():
+    with pytest.raises(PredictorError, match="n_words knows no other prompts to rank one among"):
+        verdict("a cat", "n_words")
+    static = Predictor.from_pretrained("static")
+    whole = static.details[KEY]
+    for damage in ({"people": whole["people"][:9]}, {"captions": whole["captions"][::-1]}, {}):
+        static.details = {**static.details, KEY: {**whole, **damage} if damage else 7}
+        with pytest.raises(PredictorError, match="is not 101 rising quantiles"):
+            verdict("a cat", static)
+
+
+def test_a_notebook_shows_a_table_and_runs_nothing():
+    page = verdict(["<script>alert(1)</script> nine cats", "a dog"])._repr_html_()
+    assert "<script" not in page and "&lt;script&gt;" in page and page.count("<tr>") == 3
+    table = verdict(["nine cats", "a dog"]).as_table()
+    assert list(table.columns) == ["prompt", *COLUMNS] and table["skill"][0] == "count"
+
+
+def test_one_question_is_answered_by_the_verdict_first(capsys):
+    assert main(["predict", "nine red dogs on a table"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("hard: counts nine things\neasier than ")
+    assert "would be easier than" in out and "mean_hbpp" in out
+    for more in (["--target", "alignment"], ["--format", "json"], ["--predictor", "n_words"]):
+        assert main(["predict", "nine red dogs on a table", *more]) == 0
+        assert "counts nine" not in capsys.readouterr().out
+    assert main(["predict", "nine red dogs", "a cat", "--verdict"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["prompt", "people", "captions", "verdict"]
+    assert lines[2].endswith("hard: counts nine things")
+
+
+def test_files_have_columns_where_they_are_asked_for(tmp_path, capsys):
+    out = tmp_path / "p.json"
+    assert main(["predict", "nine cats", "", "--verdict", "--output", str(out)]) == 0
+    rows = json.loads(out.read_text())
+    rows = rows if isinstance(rows, list) else rows["rows"]
+    assert rows[0]["skill"] == "count" and rows[1]["verdict"] is None
+    assert set(COLUMNS) <= set(rows[0])
+    assert main(["predict", "nine cats", "--verdict", "--predictor", "n_words"]) == 2
+    assert "gives no verdict; use static" in capsys.readouterr().err
+
+
+def test_the_front_door_has_it():
+    assert pqpp.verdict("a cat").sentence == verdict("a cat").sentence
