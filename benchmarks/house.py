@@ -37,7 +37,7 @@ LAYERS = (
 )
 """Each may import those after it."""
 
-SHARED = {"bench", "training", "explain", "images", "record"}
+SHARED = {"bench", "training", "explain", "images", "record", "verdict"}
 """Folders of `pqpp_models` that are no family; all others know nothing of one another."""
 
 TOP = 16

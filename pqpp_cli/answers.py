@@ -93,9 +93,7 @@ def _table(style: str, columns: dict, far_means: str) -> str:
     notes = [f"far: {far_means}"] if any(far) else []
     if count := sum(map(bool, columns.get("ignored", []))):
         of = "1 prompt was" if count == 1 else f"{count} prompts were"
-        notes.append(
-            f"{of} read without syntax and tails; the column `ignored` of files tells which"
-        )
+        notes.append(f"{of} not read whole; the column `ignored` of files tells what and why")
     return "\n\n".join([text, *notes])
 
 

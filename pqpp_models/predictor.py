@@ -25,10 +25,7 @@ _log = logging.getLogger(__name__)
 
 SCORE = "score"
 """The column of a predictor that knows no target's units."""
-FAR = (
-    "not plain English as it was trained on: another language or code is predicted as the average "
-    "of all prompts, garbled words lower; the column `ignored` of files tells which"
-)
+FAR = "not read as plain English: predicted as the average of all prompts, garbled words lower"
 """What `Uncertain.far` means, if its predictor says nothing else."""
 
 
@@ -303,7 +300,7 @@ class Predictor(Saved):
         """What ``far`` means, in words.
 
         >>> Predictor.from_pretrained("n_words").far_means
-        'not plain English as it was trained on: ...'
+        'not read as plain English: predicted as ...'
         """
         return FAR
 

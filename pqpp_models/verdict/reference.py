@@ -2,7 +2,7 @@
 
 A predictor's configuration holds a `reference`: the name of the target, and 101 quantiles (the 0th
 to the 100th percentile) of its predictions for real captions and for prompts that people wrote. No
-text is kept. `pqpp_models.text.training.reference` makes it.
+text is kept. `pqpp_models.verdict.write_reference` makes it.
 """
 
 from __future__ import annotations

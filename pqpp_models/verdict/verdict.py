@@ -31,11 +31,18 @@ from pqpp_models.verdict.skills import PromptSkill, skills_in
 if TYPE_CHECKING:
     import pandas as pd
 
-LEVELS = ((10, "very hard"), (33, "hard"), (67, "average"), (90, "easy"), (100, "very easy"))
+HARDNESS = ((10, "very hard"), (33, "hard"), (67, "average"), (90, "easy"), (100, "very easy"))
 """Below which rank among people's prompts a prompt is called what; the last one includes 100."""
 COSTS = 5.0
 """What costs so many ranks of 100 or more is named in the sentence."""
-COLUMNS = ("verdict", "level", "easier_than_people", "easier_than_captions", "skill", "cost")
+VERDICT_COLUMNS = (
+    "verdict",
+    "level",
+    "easier_than_people",
+    "easier_than_captions",
+    "skill",
+    "cost",
+)
 """What a table has of each verdict."""
 WORD = "word"
 """What is left out where no skill costs enough: any word that names something."""
@@ -117,7 +124,7 @@ class PromptVerdict:
         cost = None if self.skill is None else _known(self.costs[0][1])
         ranks = _known(self.easier_than_people), _known(self.easier_than_captions)
         cells = (self.sentence or None, self.level or None, *ranks, self.skill, cost)
-        return dict(zip(COLUMNS, cells, strict=True))
+        return dict(zip(VERDICT_COLUMNS, cells, strict=True))
 
     def _repr_html_(self) -> str:
         return PromptVerdicts([self])._repr_html_()
@@ -135,7 +142,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         import pandas as pd
 
         rows = [{"prompt": one.prompt, **one.as_record()} for one in self]
-        return pd.DataFrame(rows, columns=["prompt", *COLUMNS])
+        return pd.DataFrame(rows, columns=["prompt", *VERDICT_COLUMNS])
 
     def _repr_html_(self) -> str:
         from pqpp_files.render_page import render_page
@@ -208,7 +215,7 @@ def verdict_columns(prompts: Sequence[str], predictor: Predictor) -> dict[str, l
     ['verdict', 'level']
     """
     records = [one.as_record() for one in verdict(list(prompts), predictor)]
-    return {name: [record[name] for record in records] for name in COLUMNS}
+    return {name: [record[name] for record in records] for name in VERDICT_COLUMNS}
 
 
 def _with_costs(
@@ -265,14 +272,16 @@ def _words_in(content: str) -> Iterator[PromptSkill]:
 
 
 def _is_easy(one: PromptVerdict) -> bool:
-    return one.easier_than_people >= LEVELS[2][0]
+    return one.easier_than_people >= HARDNESS[2][0]
 
 
 def _in_words(one: PromptVerdict) -> PromptVerdict:
     """Return a verdict with its level and its sentence."""
     if math.isnan(one.easier_than_people):
         return one
-    level = next((name for below, name in LEVELS if one.easier_than_people < below), LEVELS[-1][1])
+    level = next(
+        (name for below, name in HARDNESS if one.easier_than_people < below), HARDNESS[-1][1]
+    )
     dear = [skill for skill, cost in one.costs if cost >= COSTS][:_MOST_NAMED]
     does = " and ".join(skill.says for skill in dear if skill.name != WORD)
     if does:

@@ -34,7 +34,7 @@ def test_a_table_below_each_prompt(tmp_path):
 
 
 def test_sampled_words_have_errors(tmp_path):
-    prompt = "one two three four five six seven eight nine ten"
+    prompt = "a red cat and two small dogs sleep near trees"
     done = run_pqpp("predict", prompt, "--explain", *NONE, "--format", "markdown", cwd=tmp_path)
     assert done.returncode == 0 and "adds ± se" in done.stdout
 

@@ -80,7 +80,8 @@ def test_json_has_every_target_in_its_own_units(tmp_path):
     found, far = uncertain(PROMPTS)
     assert [record.pop("distance") for record in records] == pytest.approx(found.distance)
     assert [record.pop("far") for record in records] == far.tolist()
-    assert [record.pop("ignored") for record in records] == [""] * 3
+    ignored = [record.pop("ignored") for record in records]
+    assert ignored == ["", "language: German (write the prompt in English)", ""]
     assert [list(record) for record in records] == [list(TARGETS)] * 3
     assert [list(record.values()) for record in records] == predicted(PROMPTS)
     for record in records:
@@ -181,8 +182,9 @@ def test_prompts_that_are_far_are_marked(tmp_path):
     near, far = PROMPTS[0], FAR
     assert uncertain([near, far])[1].tolist() == [False, True]
     done = run_pqpp("predict", near, far, "--target", "mean_hbpp", cwd=tmp_path)
-    header, _, first, second, blank, note = done.stdout.splitlines()
+    header, _, first, second, blank, note, _, ignored = done.stdout.splitlines()
     assert header.split() == ["prompt", "mean_hbpp"] and blank == ""
+    assert ignored.startswith("1 prompt was not read whole")
     assert not first.endswith("far") and second.endswith("  far")
     assert note == f"far: {Predictor.from_pretrained('static').far_means}"
     other = run_pqpp("predict", far, "--predictor", "n_words", cwd=tmp_path)
@@ -227,7 +229,9 @@ def test_the_name_of_the_output_decides_unless_a_format_is_named(tmp_path):
         ("p.out", ("--format", "csv"), "prompt,"),
         ("p.csv", ("--format", "json"), "["),
     ):
-        run_pqpp("predict", "a cat", "--output", name, *style, cwd=tmp_path)
+        run_pqpp(
+            "predict", "a cat", "--target", "alignment", "--output", name, *style, cwd=tmp_path
+        )
         assert (tmp_path / name).read_text("utf-8").startswith(begins)
     done = run_pqpp("predict", "a cat", "--output", "p.xlsx", cwd=tmp_path)
     assert done.returncode == 2 and "--output p.xlsx: .xlsx is no known format" in done.stderr
@@ -511,5 +515,5 @@ def test_what_is_not_read_is_told(tmp_path):
     assert kinds == ["flag", "weight", "quality", "unwanted"] and records[1]["ignored"] == ""
     assert records[0]["mean_hbpp"] == records[1]["mean_hbpp"]
     shown = run_pqpp(*asked, "--explain", cwd=tmp_path).stdout
-    assert "1 prompt was read without syntax and tails" in shown
+    assert "1 prompt was not read whole; the column `ignored`" in shown
     assert f"not read: {records[0]['ignored']}" in shown

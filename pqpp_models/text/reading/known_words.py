@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ _IN_VOCABULARY = 0.45
 _MOST_BY_LETTERS, _LEAST_USUAL, _USUAL_ENOUGH = 0.45, -3.6, -2.2
 _ODD_VALUE = -0.3
 _WHOLE_WEIGHT = 4
-_LONGEST, _CACHED = 100, 200_000
+_LONGEST, _CACHED, _TEXTS = 100, 200_000, 20_000
 _ONE_TEXT, _VOCABULARY_LEVEL = 3, 7
 
 _ENDINGS = ("s", "es", "ed", "ing", "ly", "er", "'s", "d")
@@ -92,6 +93,7 @@ class KnownWords:
         self._levels = np.stack([words & 15, words >> 4], axis=1).ravel()
         self._usual = letters.astype(np.float64) * (-_NEPERS / 255)
         self._values: dict[str, float] = {}
+        self._of_texts: dict[tuple[str, str], Any] = {}
 
     @classmethod
     def fit(
@@ -140,7 +142,20 @@ class KnownWords:
         """Return the other language that a prompt is in, None for English and what is unknown."""
         if self.lexicon is None:
             return None
-        return language_of(prompt, is_english=self._share(prompt) >= _MOSTLY_ENGLISH)
+        return self._once("language", prompt, self._language_of)
+
+    def _language_of(self, prompt: str) -> str | None:
+        is_english = self._once("share", prompt, self._share) >= _MOSTLY_ENGLISH
+        return language_of(prompt, is_english)
+
+    def _once(self, what: str, prompt: str, read: Callable[[str], Any]) -> Any:
+        """Return what is read of a prompt, which is asked for two or three times in a row."""
+        key = what, prompt
+        if key not in self._of_texts:
+            if len(self._of_texts) >= _TEXTS:
+                self._of_texts.clear()
+            self._of_texts[key] = read(prompt)
+        return self._of_texts[key]
 
     def garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how garbled prompts are, 0 to 1: by the letters of the words that nobody knows.
@@ -150,7 +165,7 @@ class KnownWords:
         """
         if self.lexicon is None:
             return np.zeros(len(prompts))
-        share = np.array([self._unknown(prompt)[0] for prompt in prompts])
+        share = np.array([self._once("unknown", p, self._unknown)[0] for p in prompts])
         steep = _GARBLED_FROM - _GARBLED_ABOVE
         return np.clip((share - _GARBLED_ABOVE) / steep, 0.0, 1.0)
 
@@ -165,7 +180,7 @@ class KnownWords:
         language = self.language_of(prompt)
         if language is not None:
             return f"language: {language} (write the prompt in English)"
-        share, words = self._unknown(prompt)
+        share, words = self._once("unknown", prompt, self._unknown)
         if self.lexicon is None or share <= _GARBLED_ABOVE:
             return ""
         more = ", ..." if len(words) > _MOST_TOLD else ""
@@ -204,7 +219,7 @@ class KnownWords:
         digits and in words. A
         prompt without a word is 0.
         """
-        return np.array([self._share(prompt) for prompt in prompts], dtype=np.float64)
+        return np.array([self._once("share", p, self._share) for p in prompts], dtype=np.float64)
 
     def _share(self, prompt: str) -> float:
         total = weight = 0.0

@@ -70,6 +70,8 @@ def language_of(text: str, is_english: bool = False) -> str | None:
     ['German', 'Chinese', None]
     """
     bare = QUOTED.sub(" ", text).lower() or text.lower()
+    if is_english and bare.isascii():
+        return None
     letters = [letter for letter in bare[:_MOST_LETTERS] if letter.isalpha()]
     scripts = Counter(unicodedata.name(letter, "?").split()[0].split("-")[0] for letter in letters)
     foreign = {name: n for name, n in scripts.items() if name in _SCRIPTS}

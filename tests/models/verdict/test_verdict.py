@@ -13,7 +13,7 @@ from pqpp_cli.main import main
 from pqpp_models import Predictor, PredictorError
 from pqpp_models.verdict.reference import KEY, VerdictReference, read_reference, reference_of
 from pqpp_models.verdict.skills import skills_in
-from pqpp_models.verdict.verdict import COLUMNS, COSTS, LEVELS, verdict
+from pqpp_models.verdict.verdict import COSTS, HARDNESS, VERDICT_COLUMNS, verdict
 
 CASES = [
     (row["prompt"], row["names"], row["never"])
@@ -73,7 +73,7 @@ def test_levels_follow_the_rank_and_blank_and_far_prompts_have_none(verdicts):
             assert one.as_record()["easier_than_people"] is None and not one.remedy
             continue
         assert one.level == next(
-            name for below, name in LEVELS if one.easier_than_people < below or below == 100
+            name for below, name in HARDNESS if one.easier_than_people < below or below == 100
         )
         assert one.sentence.startswith(one.level)
     blank, cat = verdict(["  ", "a cat"])
@@ -115,7 +115,7 @@ def test_a_notebook_shows_a_table_and_runs_nothing():
     page = verdict(["<script>alert(1)</script> nine cats", "a dog"])._repr_html_()
     assert "<script" not in page and "&lt;script&gt;" in page and page.count("<tr>") == 3
     table = verdict(["nine cats", "a dog"]).as_table()
-    assert list(table.columns) == ["prompt", *COLUMNS] and table["skill"][0] == "count"
+    assert list(table.columns) == ["prompt", *VERDICT_COLUMNS] and table["skill"][0] == "count"
 
 
 def test_one_question_is_answered_by_the_verdict_first(capsys):
@@ -138,7 +138,7 @@ def test_files_have_columns_where_they_are_asked_for(tmp_path, capsys):
     rows = json.loads(out.read_text())
     rows = rows if isinstance(rows, list) else rows["rows"]
     assert rows[0]["skill"] == "count" and rows[1]["verdict"] is None
-    assert set(COLUMNS) <= set(rows[0])
+    assert set(VERDICT_COLUMNS) <= set(rows[0])
     assert main(["predict", "nine cats", "--verdict", "--predictor", "n_words"]) == 2
     assert "gives no verdict; use static" in capsys.readouterr().err
 

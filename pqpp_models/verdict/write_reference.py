@@ -1,6 +1,6 @@
 """Writing into a saved predictor which prompts its verdicts rank a prompt among.
 
-`python -m pqpp_models.text.training.reference FOLDER DATA_DIR`. Train rows alone are read: the
+`python -m pqpp_models.verdict.write_reference FOLDER DATA_DIR`. Train rows alone are read: the
 captions of PQPP's train split, and the studies of `alignment` whose prompts people wrote freely;
 those of the other studies were put together by rules.
 """
