@@ -388,5 +388,5 @@ def _refuse_one_sided(in_run, judged):
         if only:
             queries, are = ("query", "is") if len(only) == 1 else ("queries", "are")
             came = f"{len(only)} {queries} of the {side} {are} not in the {other}"
-            remedy = "complete the file, or choose missing='zero' or missing='drop'"
+            remedy = "complete the file, or choose `missing` zero or `missing` drop"
             raise MetricInputError(f"{came} ({', '.join(sorted(only)[:3])}); {remedy}")

@@ -3,26 +3,49 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
-from pqpp_cli.command import Command, Group
+from pqpp_cli.command import Command
 from pqpp_cli.errors import CommandError
 from pqpp_cli.groups import ResultOptions
 from pqpp_cli.metrics import EPILOG
 from pqpp_cli.metrics.show import OneMetric
+from pqpp_cli.output import emit, emit_parts, note
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import option
-
-if TYPE_CHECKING:
-    from pqpp_metrics.files.named_files import Reading
+from pqpp_files.write_table import STYLES
 
 
-class Files(Group):
-    """The files of the inputs, and how they are read."""
+class MetricsCompute(OneMetric, ResultOptions, Command):
+    """Compute a metric from files. A file is CSV, TSV, JSON, JSONL or Parquet, packed (.gz) or not,
+    or standard input (-, or -.csv and so on). FILE:COLUMN names the column; without it the column
+    called like the input is taken, or the only one beside ids.
+    """
 
+    EPILOG = f"""A cell may hold a list (JSONL, Parquet); FILE:COLUMN,COLUMN,... is one list a row,
+and so is a CSV file without a fitting name whose columns beside ids are all numbers or all text.
+For ranking metrics a TREC run (.run, .trec, .txt) and qrels (.qrels, .trec, .txt) are taken as
+well, and tables with a row for each document of a query: columns query_id, doc_id and score, or
+rel. One file may hold both; a document without a score was not retrieved, one without rel not
+judged. A column of mann_whitney is a group.
+
+Rows of several files are joined by the first column of id, query_id, prompt_id, prompt that all of
+them have and that is no input, by the pandas index of Parquet files, or by the columns of --id, in
+the order of the first file; without ids, by their place. Which it was is said on standard error. An
+id twice is refused, unless all files have the same ids in the same order. Ids in CSV are text.
+
+With --run and --qrels a file whose name says no table is TREC, whatever it is called, and so is
+standard input (-). NAME is a list of ranking measures as ir_measures and trec_eval call them:
+ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec bpref err@20 rbp(p=0.8) infap
+iprec@0.1 judged@10. Means come with intervals; several runs are compared by a paired
+permutation test with Holm's correction. --option takes ties, relevance_level, judged_only and the
+like.
+
+{EPILOG}"""
     predictions: str | None = option(
         None, "the file of predictions", metavar="FILE[:COLUMNS]", path="file"
     )
@@ -55,40 +78,6 @@ class Files(Group):
     no_header: bool = option(
         False, "the first line of CSV and TSV is a row; the columns are called 1, 2, ..."
     )
-
-    def reading(self) -> Reading:
-        """Return how the files are read."""
-        from pqpp_metrics.files.named_files import Reading
-
-        return Reading(self.missing, self.nan, list(self.id), not self.no_header)
-
-
-class MetricsCompute(OneMetric, Files, ResultOptions, Command):
-    """Compute a metric from files. A file is CSV, TSV, JSON, JSONL or Parquet, packed (.gz) or not,
-    or standard input (-, or -.csv and so on). FILE:COLUMN names the column; without it the column
-    called like the input is taken, or the only one beside ids.
-    """
-
-    EPILOG = f"""A cell may hold a list (JSONL, Parquet); FILE:COLUMN,COLUMN,... is one list a row,
-and so is a CSV file without a fitting name whose columns beside ids are all numbers or all text.
-For ranking metrics a TREC run (.run, .trec, .txt) and qrels (.qrels, .trec, .txt) are taken as
-well, and tables with a row for each document of a query: columns query_id, doc_id and score, or
-rel. One file may hold both; a document without a score was not retrieved, one without rel not
-judged. A column of mann_whitney is a group.
-
-Rows of several files are joined by the first column of id, query_id, prompt_id, prompt that all of
-them have and that is no input, by the pandas index of Parquet files, or by the columns of --id, in
-the order of the first file; without ids, by their place. Which it was is said on standard error. An
-id twice is refused, unless all files have the same ids in the same order. Ids in CSV are text.
-
-With --run and --qrels a file whose name says no table is TREC, whatever it is called, and so is
-standard input (-). NAME is a list of ranking measures as ir_measures and trec_eval call them:
-ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec bpref err@20 rbp(p=0.8) infap
-iprec@0.1 judged@10. Means come with intervals; several runs are compared by a paired
-permutation test with Holm's correction. --option takes ties, relevance_level, judged_only and the
-like.
-
-{EPILOG}"""
     runs: tuple[str, ...] = option(
         (),
         "a run, for NAME a list of ranking measures; repeated, the runs are compared",
@@ -120,6 +109,9 @@ like.
             raise CommandError("`run` and `qrels` go together; give both")
         if self.runs and (self.predictions or self.references or self.input):
             raise CommandError("`run` and `qrels` stand for the inputs; leave the others out")
+        if self.by_query and _suffix(self.by_query) not in STYLES:
+            wanted = "name a .csv, .json, .jsonl or .parquet file"
+            raise CommandError(f"`by_query` {self.by_query}: {wanted}")
 
     def run(self) -> None:
         """Compute, and print the result."""
@@ -128,27 +120,29 @@ like.
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UnjudgedWarning)
             self._compute()
-        for warning in caught:
-            print(f"pqpp: note: {warning.message}", file=sys.stderr)
+        note(*(str(warning.message) for warning in caught))
 
     def _compute(self) -> None:
-        from pqpp_cli.output import emit
         from pqpp_metrics.files.compute import compute_files
-        from pqpp_metrics.files.runs import compute_runs, shown_runs
+        from pqpp_metrics.files.runs import compute_runs
+        from pqpp_metrics.files.sources import Reading
 
         style = self.style
         chosen = {name: _value(text) for name, text in (self.option or {}).items()}
+        how = Reading(self.missing, self.nan, self.id, not self.no_header)
         if self.runs:
-            how = self.reading(), self.by_query
-            result = compute_runs(self.metric, self.runs, self.qrels or "", chosen, *how)
-            return emit(_json(result) if style == "json" else shown_runs(result), self.output)
-        files = {"predictions": self.predictions, "references": self.references}
-        files |= self.input or {}
-        given = {name: file for name, file in files.items() if file}
-        result, note = compute_files(self.metric, given, chosen, self.reading())
-        if note:
-            print(note, file=sys.stderr)
-        return emit(_json(result) if style == "json" else _table(result), self.output)
+            result, said = compute_runs(self.metric, self.runs, self.qrels or "", chosen, how)
+        else:
+            files = {"predictions": self.predictions, "references": self.references}
+            given = {name: file for name, file in (files | (self.input or {})).items() if file}
+            result, said = compute_files(self.metric, given, chosen, how)
+        if said:
+            print(said, file=sys.stderr)
+        if self.by_query:
+            parts = list(_by_query(result))
+            emit_parts(parts, parts, _suffix(self.by_query), self.by_query)
+        shown = _json if style == "json" else _tables_of_runs if self.runs else _table
+        emit(shown(result), self.output)
 
 
 def _value(text: str) -> Any:
@@ -158,48 +152,61 @@ def _value(text: str) -> Any:
         return text
 
 
-def _json(result: dict) -> str:
-    return json.dumps(_without_nan(result), indent=1, default=float)
+def _suffix(path: str) -> str:
+    return Path(path).suffix.lower().removeprefix(".")
 
 
-def _without_nan(value: Any) -> Any:
-    """Replace what JSON has no word for, an undefined value, by null."""
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _by_query(result: Mapping[str, Any]) -> Iterator[dict[str, list]]:
+    """Give the measures of each query, of each run."""
+    for name, table in result.get("runs", {"": result}).items():
+        run = {"run": [name] * len(table["query_ids"])} if "runs" in result else {}
+        yield run | {"query_id": table["query_ids"]} | table["values"]
+
+
+def _json(result: Mapping[str, Any]) -> str:
+    """Return a result with null for what JSON has no word for, an undefined value."""
+    text = json.dumps(result, default=float)
+    return json.dumps(parse_json(text, parse_constant=lambda word: None), indent=1)
 
 
 # Lists of up to so many values are shown, one row a place.
 _SHOWN = 50
 
 
-def _table(result: dict) -> str:
+def _table(result: Mapping[str, Any]) -> str:
     from tabulate import tabulate
 
-    single, counts = [], []
     columns: dict[int, dict[str, list]] = {}
-    for name, value in _flat(result).items():
-        if not isinstance(value, list):
-            single.append((name, value))
-        elif len(value) == 1 and not isinstance(value[0], list):
-            single.append((name, value[0]))
-        elif len(value) <= _SHOWN and not any(isinstance(item, list) for item in value):
-            columns.setdefault(len(value), {})[name] = value
-        else:
-            counts.append(f"{name}: {len(value)} values (--format json shows them)")
+    counts = ""
+    for key, value in result.items():
+        # What a result holds by name stands beside it: `smare.n`, and `smare` for its value.
+        for name, own in (value if isinstance(value, dict) else {key: value}).items():
+            called = key if name == key else f"{key}.{name}"
+            cells = own if isinstance(own, list) else [own]
+            if len(cells) <= _SHOWN and not any(isinstance(cell, list) for cell in cells):
+                columns.setdefault(len(cells), {})[called] = cells
+            else:
+                counts += f"\n{called}: {len(cells)} values (--format json shows them)"
+    single = [(name, cell) for name, (cell,) in columns.pop(1, {}).items()]
     parts = [tabulate(single, ("result", "value"), floatfmt=".6g")]
     parts += [tabulate(lists, "keys", floatfmt=".6g") for lists in columns.values()]
-    return "\n\n".join(parts) + "".join(f"\n{line}" for line in counts)
+    return "\n\n".join(parts) + counts
 
 
-def _flat(result: dict) -> dict:
-    """Put what a result holds by name beside it: `smare.n`, and `smare` for its value."""
-    rows = {}
-    for key, value in result.items():
-        if not isinstance(value, dict):
-            rows[key] = value
-            continue
-        rows |= {key if own == key else f"{key}.{own}": item for own, item in value.items()}
-    return rows
+_HEADS = {"p_value": "p", "adjusted": "p by Holm", "rejected": "differ"}
+
+
+def _tables_of_runs(result: Mapping[str, Any]) -> str:
+    """Show the means with their intervals, and the comparisons."""
+    from tabulate import tabulate
+
+    means = [
+        ({"run": name} if "runs" in result else {}) | {"measure": measure} | own
+        for name, table in result.get("runs", {"": result}).items()
+        for measure, own in table["means"].items()
+    ]
+    comparisons = [
+        {_HEADS.get(key, key): row[key] for key in row if key not in ("n", "largest_share")}
+        for row in result.get("comparisons", ())
+    ]
+    return "\n\n".join(tabulate(r, "keys", floatfmt=".4f") for r in (means, comparisons) if r)

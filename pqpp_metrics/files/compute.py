@@ -1,20 +1,16 @@
 """A metric of what files hold: its inputs read from the files that people have them in."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any
 
 from pqpp_files.names import comma_separated
 from pqpp_files.read_table import Table
 from pqpp_metrics.errors import InputFormError, MetricFileError, MetricInputError
-from pqpp_metrics.files import named_files
-from pqpp_metrics.files.held_table import held_apart
 from pqpp_metrics.files.joined_rows import KEYS, joined
-from pqpp_metrics.files.named_files import Reading, lacks_value, split_columns
-from pqpp_metrics.files.rankings import is_long, read_rankings
+from pqpp_metrics.files.sources import TREC, Reading, Source, has_suffix, source_of, split_columns
 
-_COLUMNS = "name one column as FILE:COLUMN, or several as FILE:COLUMN,COLUMN"
 _IDS = (*KEYS, "prompt_ids")
 _TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
 
@@ -25,18 +21,16 @@ class Inputs:
 
     Attributes:
         columns: Input to its values: numbers, texts, or lists of them.
-        ids: What names each row, a text; None where nothing does.
         told: How the rows of the files were brought together, in words.
-        unretrieved: From a run and qrels: the grades of relevant documents that the run lacks.
-        document_ids: From a run and qrels: gives numbers in the order of the documents' names.
+        ids: What names each row, a text; None where nothing does.
+        options: What a run and qrels tell besides, where the metric takes it.
         place_of: Says of an input and a row where the cell stands.
     """
 
-    columns: dict[str, Any]
+    columns: Mapping[str, Any]
+    told: list[str]
     ids: list[str] | None = None
-    told: str = ""
-    unretrieved: Any = None
-    document_ids: Callable | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     place_of: Callable[[str, int], str] | None = None
 
 
@@ -59,8 +53,9 @@ def compute_files(
 
     Raises:
         UnknownMetricError: There is no such metric.
-        MetricFileError: An input is missing, or ids do not fit.
+        MetricFileError: An input is missing or unknown, or ids do not fit.
         MetricInputError: The metric refuses the values.
+        FileError: A file is not there, is damaged or lacks a column.
 
     Example:
         >>> import pathlib, tempfile
@@ -75,113 +70,133 @@ def compute_files(
         >>> round(found[0]["kendall_qpp"], 3), found[1]
         (0.333, 'joined on prompt_id, 3 rows')
     """
-    from pqpp_metrics.forms import RANKINGS
     from pqpp_metrics.load import load_metric
 
     name = name.removeprefix("pqpp/")
     metric = load_metric(name)
-    reading = reading or Reading()
-    ranked = metric.forms is RANKINGS
-    if ranked:
-        from pqpp_metrics.functional._measures import tells_unjudged
-
-        reading.keep_unjudged = tells_unjudged(metric.function) or bool(options.get("judged_only"))
-    names = metric.input_names()
-    inputs = read_inputs(name, names, files, reading, metric.takes_groups, ranked)
-    return _scored(name, metric, inputs, dict(options)), inputs.told
-
-
-def _scored(name: str, metric: Any, inputs: Inputs, options: dict[str, Any]) -> dict[str, Any]:
-    """Compute a metric; the values of single rows come with what names the rows."""
+    inputs = _inputs(name, metric, files, options, reading or Reading())
     # What the run misses does not matter to every metric.
-    if inputs.unretrieved is not None and "unretrieved" in metric.options():
-        options = {"unretrieved": inputs.unretrieved} | options
-    if inputs.document_ids is not None and options.get("ties") == "docno":
-        options = {"document_ids": inputs.document_ids()} | options
+    takes = metric.options()
+    chosen = {key: value for key, value in inputs.options.items() if key in takes} | {**options}
     try:
-        result = metric.score(inputs.columns, options)
+        result = metric.score(inputs.columns, chosen)
     except MetricInputError as error:
-        if odd := odd_cell(inputs):
+        if odd := _odd_cell(inputs):
             raise MetricFileError(f"{name}: {error} ({odd})") from None
         if isinstance(error, InputFormError):
-            raise MetricFileError(f"{name}: {error}; {_COLUMNS}") from None
+            wanted = "name one column as FILE:COLUMN, or several as FILE:COLUMN,COLUMN"
+            raise MetricFileError(f"{name}: {error}; {wanted}") from None
         raise
     if inputs.ids and "scores" in result and "prompt_ids" not in metric.input_names():
         result |= {"ids": inputs.ids}
-    return result
+    return result, "; ".join(filter(None, inputs.told))
 
 
-def read_inputs(
-    metric: str,
-    names: Sequence[str],
-    files: Mapping[str, Any],
-    how: Reading,
-    groups: bool = False,
-    ranked: bool = False,
+def _inputs(
+    called: str, metric: Any, files: Mapping[str, Any], options: Mapping[str, Any], how: Reading
 ) -> Inputs:
-    """Read every input of a metric.
+    """Read every input: rows of different files that have ids go together by id, else by place."""
+    from pqpp_metrics.forms import RANKINGS
 
-    Rows of different files that have ids go together by id, else by their place.
-
-    Args:
-        metric: The metric's name, for messages.
-        names: The inputs that it takes.
-        files: As of `compute_files`.
-        how: See there.
-        groups: Whether a column of plain values is one entry, and goes with no other by row.
-        ranked: Whether the inputs are the scores and the relevance of each query's documents, which
-            may stand on a row each.
-
-    Raises:
-        MetricFileError: If an input is missing or unknown, or ids of two files do not fit.
-        FileError: If a file is not there, is damaged or lacks a column.
-    """
-    unknown = [name for name in files if name not in names]
-    lacking = [name for name in names if name not in files]
-    if unknown or lacking:
-        what = f"{unknown[0]} is no input" if unknown else f"{lacking[0]} is missing"
-        raise MetricFileError(f"{metric}: {what}; give {' '.join(map(spelled, names))}")
-    files, held = held_apart(files)
-    paths = {name: split_columns(files[name])[0] for name in names}
-    trec = [path for path in paths.values() if named_files.has_suffix(path, named_files.TREC)]
+    names = metric.input_names()
+    wrong = [f"{name} is no input" for name in files if name not in names]
+    wrong += [f"{name} is missing" for name in names if name not in files]
+    if wrong:
+        plain = ("predictions", "references")
+        ways = [f"`{n}` FILE" if n in plain else f"`input` {n}=FILE" for n in names]
+        raise MetricFileError(f"{called}: {wrong[0]}; give {' '.join(ways)}")
     are_pairs = set(names) == {"predictions", "references"}
-    rows_of = dict.fromkeys(path for path in paths.values() if path not in trec)
-    if trec and are_pairs:
-        rows_of.pop("-", None)
-    tables = {
-        path: held[path] if path in held else named_files.named_table(path, how) for path in rows_of
-    }
-    is_run = are_pairs and all(is_long(table, how) for table in tables.values())
-    if is_run and (trec or ranked):
-        return _rankings(files["predictions"], files["references"], how, tables)
+    paths = [split_columns(given)[0] for given in files.values() if isinstance(given, str)]
+    if trec := [path for path in paths if has_suffix(path, TREC)]:
+        trec += ["-"] * are_pairs
+    known: dict[Any, Any] = {}
+    sources = {name: source_of(name, files[name], how, trec, known) for name in names}
+    if trec or metric.forms is RANKINGS:
+        from pqpp_metrics.files.rankings import is_long
+
+        if are_pairs and all(is_long(table, how) for table in known.values()):
+            return _rankings(sources, how, metric, options)
     if trec:
-        raise MetricFileError(
-            f"{metric}: a TREC run and qrels go together, as `predictions` and `references`"
-        )
-    taken = {name: _columns_of(name, files[name], tables[paths[name]], how.ids) for name in names}
-    values = {name: _rows(name, tables[paths[name]], taken[name]) for name in names}
-    if groups and not any(isinstance(column[0], list) for column in values.values() if column):
-        return _groups(values, how)
+        wanted = "a TREC run and qrels go together, as `predictions` and `references`"
+        raise MetricFileError(f"{called}: {wanted}")
+    columns, cells = {}, {}
+    for name, source in sources.items():
+        columns[name], cells[name] = _column(name, source, how.ids)
+    if metric.takes_groups and not any(isinstance(own[0], list) for own in cells.values() if own):
+        return _groups(cells, how)
+    return _joined(sources, columns, cells, how)
+
+
+def _rankings(
+    sources: Mapping[str, Source], how: Reading, metric: Any, options: Mapping[str, Any]
+) -> Inputs:
+    from pqpp_metrics import trec
+    from pqpp_metrics.files.rankings import read_side
+    from pqpp_metrics.functional._measures import tells_unjudged
+
+    run, qrels = sources["predictions"], sources["references"]
+    is_one = run.path == qrels.path
+    documents, left = read_side("run", run, how, is_one)
+    judgments, more = read_side("qrels", qrels, how, is_one)
+    keep_unjudged = tells_unjudged(metric.function) or bool(options.get("judged_only"))
+    found = trec.rankings(documents, judgments, how.missing, keep_unjudged)
+    of_run: dict[str, Any] = {"unretrieved": found.unretrieved}
+    if options.get("ties") == "docno":
+        of_run["document_ids"] = found.document_numbers
+    columns = {"predictions": found.scores, "references": found.relevance}
+    return Inputs(columns, [_left_out(left + more)], found.query_ids, of_run)
+
+
+def _groups(cells: Mapping[str, list], how: Reading) -> Inputs:
+    """Return columns that are one entry each, which go with no other by row."""
+    drop = how.nan == "drop"
+    kept = {name: [c for c in own if not (drop and lacks_value(c))] for name, own in cells.items()}
+    left = sum(map(len, cells.values())) - sum(map(len, kept.values()))
+    return Inputs({name: [own] for name, own in kept.items()}, [_left_out(left)])
+
+
+def _joined(
+    sources: Mapping[str, Source],
+    columns: Mapping[str, list[str]],
+    cells: Mapping[str, list],
+    how: Reading,
+) -> Inputs:
+    tables = {source.path: source.table for source in sources.values()}
     used: dict[str, set[str]] = {path: set() for path in tables}
-    for name, columns in taken.items():
-        used[paths[name]] |= set(columns) if isinstance(columns, list) else {columns}
-    found = joined(tables, used, how.ids, how.missing)
-    rows = {name: found.rows[path] for name, path in paths.items()}
-    values = {name: list(map(own.__getitem__, rows[name])) for name, own in values.items()}
-    inputs = Inputs(values, found.ids, found.told)
-    inputs.place_of = lambda name, row: tables[paths[name]].place_of(rows[name][row])
-    return _without_blanks(inputs) if how.nan == "drop" else inputs
+    for name, source in sources.items():
+        used[source.path].update(columns[name])
+    by_file, ids, told = joined(tables, used, how.ids, how.missing)
+    rows = {name: by_file[source.path] for name, source in sources.items()}
+    values = {name: [own[row] for row in rows[name]] for name, own in cells.items()}
+    left = 0
+    if how.nan == "drop" and len(set(map(len, values.values()))) == 1:  # the metric says so else
+        full = [not any(map(lacks_value, row)) for row in zip(*values.values(), strict=True)]
+        if not any(full):
+            raise MetricFileError("every row has an empty cell or NaN; give a file with values")
+        left = full.count(False)
+        values = {name: list(compress(own, full)) for name, own in values.items()}
+        rows = {name: list(compress(own, full)) for name, own in rows.items()}
+        ids = ids and list(compress(ids, full))
+
+    def place_of(name: str, row: int) -> str:
+        return sources[name].table.place_of(rows[name][row])
+
+    return Inputs(values, [told, _left_out(left)], ids, place_of=place_of)
 
 
-def odd_cell(inputs: Inputs) -> str:
+def _left_out(rows: int) -> str:
+    return f"{rows:,} {'row' if rows == 1 else 'rows'} with NaN left out" if rows else ""
+
+
+def _odd_cell(inputs: Inputs) -> str:
     """Say where a cell is that may be why a metric refused its inputs: empty, or no number.
 
     Returns:
         One line; empty where every cell is like the others.
     """
-    blank = {name: list(map(lacks_value, cells)) for name, cells in inputs.columns.items()}
     if inputs.place_of is None:
         return ""
+    blank = {name: list(map(lacks_value, cells)) for name, cells in inputs.columns.items()}
     for name, cells in blank.items():
         if any(cells):
             number = sum(map(any, zip(*blank.values(), strict=False)))
@@ -196,6 +211,18 @@ def odd_cell(inputs: Inputs) -> str:
     return ""
 
 
+def lacks_value(cell: object) -> bool:
+    """Tell an empty cell or NaN, or a list with one in it.
+
+    Example:
+        >>> lacks_value(None), lacks_value([1.0, float("nan")]), lacks_value(0), lacks_value("")
+        (True, True, False, False)
+    """
+    if isinstance(cell, list):
+        return any(map(lacks_value, cell))
+    return cell is None or (isinstance(cell, float) and cell != cell)
+
+
 def _is_number(text: str) -> bool:
     try:
         float(text)
@@ -204,74 +231,31 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _without_blanks(inputs: Inputs) -> Inputs:
-    """Leave out the rows with an empty cell or NaN, and say how many."""
-    columns, place_of = inputs.columns, inputs.place_of
-    if len(set(map(len, columns.values()))) > 1:  # the metric says so
-        return inputs
-    kept = [not any(map(lacks_value, cells)) for cells in zip(*columns.values(), strict=True)]
-    if not any(kept):
-        raise MetricFileError("every row has an empty cell or NaN; give a file with values")
-    rows = list(compress(range(len(kept)), kept))
-    return Inputs(
-        {name: list(compress(cells, kept)) for name, cells in columns.items()},
-        inputs.ids and list(compress(inputs.ids, kept)),
-        _with_left_out(inputs.told, len(kept) - len(rows)),
-        place_of=place_of and (lambda name, row: place_of(name, rows[row])),
-    )
+def _column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[str], list]:
+    """Return the column that an input is in, or several, and a value or one list of them a row."""
+    path, given, table = source
+    if given is not None:
+        columns = [given] if given in table else comma_separated(given) or [given]
+    elif name in table:
+        columns = [name]
+    else:
+        known = {*_IDS, *ids, *(table.index[0].split(",") if table.index else ())}
+        columns = [column for column in table.columns if column not in known] or [*table.columns]
+        if len(columns) > 1 and not (table.is_text and _are_alike(table, columns)):
+            came = f"{path}: no column {name!r} among {', '.join(table.columns)[:200]}"
+            raise MetricFileError(f"{came}; name one by {path}:COLUMN")
+    if len(columns) > 1 or columns[0] != (given or columns[0]):
+        cells = zip(*(_values(table, column) for column in columns), strict=True)
+        return columns, list(map(list, cells))
+    if name in _IDS or columns[0] in _IDS:
+        return columns, [None if cell == "" else cell for cell in table[columns[0]]]
+    return columns, _values(table, columns[0])
 
 
-def _with_left_out(told: str, rows: int) -> str:
-    left = f"{rows:,} {'row' if rows == 1 else 'rows'} with NaN left out" if rows else ""
-    return "; ".join(filter(None, (told, left)))
-
-
-def _groups(values: dict[str, list], how: Reading) -> Inputs:
-    """Return columns that are one entry each."""
-    if how.nan != "drop":
-        return Inputs({name: [column] for name, column in values.items()})
-    kept = {n: [cell for cell in cells if not lacks_value(cell)] for n, cells in values.items()}
-    left = sum(map(len, values.values())) - sum(map(len, kept.values()))
-    return Inputs({n: [cells] for n, cells in kept.items()}, told=_with_left_out("", left))
-
-
-def _rankings(run: str, qrels: str, how: Reading, tables: Mapping[str, Table]) -> Inputs:
-    found, left = read_rankings(run, qrels, how, tables)
-    columns = {"predictions": found.scores, "references": found.relevance}
-    told = _with_left_out("", left)
-    return Inputs(columns, found.query_ids, told, found.unretrieved, lambda: found.document_numbers)
-
-
-def spelled(name: str) -> str:
-    """Return how an input is given on the command line."""
-    plain = name in ("predictions", "references")
-    return f"`{name}` FILE" if plain else f"`input` {name}=FILE"
-
-
-def _columns_of(name: str, text: str, table: Table, ids: Sequence[str]) -> str | list[str]:
-    """Return the column that an input is in, or the several whose values are one list a row."""
-    path, column = split_columns(text)
-    if column is not None:
-        if column in table:
-            return column
-        parts = comma_separated(column) or [column]
-        for part in parts:
-            _ = table[part]  # refuses a column that is not there
-        return parts
-    if name in table:
-        return name
-    known = {*_IDS, *ids, *(table.index[0].split(",") if table.index else ())}
-    plain = [one for one in table.columns if one not in known] or list(table.columns)
-    if len(plain) == 1:
-        return plain[0]
-    if table.is_text and len({_is_numeric(_values(table, one)) for one in plain}) == 1:
-        return plain
-    came = f"{path}: no column {name!r} among {', '.join(table.columns)[:200]}"
-    raise MetricFileError(f"{came}; name one by {path}:COLUMN")
-
-
-def _is_numeric(values: Sequence) -> bool:
-    return all(value is None or isinstance(value, int | float) for value in values)
+def _are_alike(table: Table, columns: Sequence[str]) -> bool:
+    """Whether all columns are numbers, or none is."""
+    kinds = (map(type, filter(None, _values(table, column))) for column in columns)
+    return len({str in kind for kind in kinds}) == 1
 
 
 def _values(table: Table, column: str) -> list:
@@ -280,12 +264,3 @@ def _values(table: Table, column: str) -> list:
     if table.is_text and set(values) - {None} <= _TRUTH.keys():
         return [_TRUTH.get(one) for one in values]
     return values
-
-
-def _rows(name: str, table: Table, columns: str | list[str]) -> list:
-    """Return the values of a column, or one list a row of several columns."""
-    if isinstance(columns, list):
-        return list(map(list, zip(*(_values(table, one) for one in columns), strict=True)))
-    if name in _IDS or columns in _IDS:
-        return [None if one == "" else one for one in table[columns]]
-    return _values(table, columns)
