@@ -8,8 +8,15 @@ from typing import Any
 from pqpp_files.names import comma_separated
 from pqpp_files.read_table import Table
 from pqpp_metrics.errors import InputFormError, MetricFileError, MetricInputError
-from pqpp_metrics.files.joined_rows import KEYS, joined
-from pqpp_metrics.files.sources import TREC, Reading, Source, has_suffix, source_of, split_columns
+from pqpp_metrics.files.joined_rows import KEYS, joined, rows_left_out
+from pqpp_metrics.files.sources import (
+    TREC,
+    Reading,
+    Source,
+    has_suffix,
+    input_source,
+    split_columns,
+)
 
 _IDS = (*KEYS, "prompt_ids")
 _TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
@@ -110,7 +117,7 @@ def _inputs(
     if trec := [path for path in paths if has_suffix(path, TREC)]:
         trec += ["-"] * are_pairs
     known: dict[Any, Any] = {}
-    sources = {name: source_of(name, files[name], how, trec, known) for name in names}
+    sources = {name: input_source(name, files[name], how, trec, known) for name in names}
     if trec or metric.forms is RANKINGS:
         from pqpp_metrics.files.rankings import is_long
 
@@ -144,7 +151,7 @@ def _rankings(
     if options.get("ties") == "docno":
         of_run["document_ids"] = found.document_numbers
     columns = {"predictions": found.scores, "references": found.relevance}
-    return Inputs(columns, [_left_out(left + more)], found.query_ids, of_run)
+    return Inputs(columns, [rows_left_out(left + more)], found.query_ids, of_run)
 
 
 def _groups(cells: Mapping[str, list], how: Reading) -> Inputs:
@@ -152,7 +159,7 @@ def _groups(cells: Mapping[str, list], how: Reading) -> Inputs:
     drop = how.nan == "drop"
     kept = {name: [c for c in own if not (drop and lacks_value(c))] for name, own in cells.items()}
     left = sum(map(len, cells.values())) - sum(map(len, kept.values()))
-    return Inputs({name: [own] for name, own in kept.items()}, [_left_out(left)])
+    return Inputs({name: [own] for name, own in kept.items()}, [rows_left_out(left)])
 
 
 def _joined(
@@ -181,11 +188,7 @@ def _joined(
     def place_of(name: str, row: int) -> str:
         return sources[name].table.place_of(rows[name][row])
 
-    return Inputs(values, [told, _left_out(left)], ids, place_of=place_of)
-
-
-def _left_out(rows: int) -> str:
-    return f"{rows:,} {'row' if rows == 1 else 'rows'} with NaN left out" if rows else ""
+    return Inputs(values, [told, rows_left_out(left)], ids, place_of=place_of)
 
 
 def _odd_cell(inputs: Inputs) -> str:

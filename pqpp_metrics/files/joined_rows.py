@@ -109,6 +109,16 @@ def _is_range(table: Table) -> bool:
     return table.index is not None and isinstance(table.index[1], range)
 
 
+def rows_left_out(rows: int) -> str:
+    """Say how many rows were left out because of NaN; nothing where none was.
+
+    Example:
+        >>> rows_left_out(1200), rows_left_out(0)
+        ('1,200 rows with NaN left out', '')
+    """
+    return f"{rows:,} {'row' if rows == 1 else 'rows'} with NaN left out" if rows else ""
+
+
 def as_text(cell: object) -> str:
     """Return an id as text, 7.0 as 7; the empty text where there is none, or a part of it."""
     if isinstance(cell, tuple):

@@ -7,8 +7,9 @@ from typing import Any
 
 from pqpp_files.names import did_you_mean
 from pqpp_metrics.errors import MetricFileError
+from pqpp_metrics.files.joined_rows import rows_left_out
 from pqpp_metrics.files.rankings import read_side
-from pqpp_metrics.files.sources import TABLES, Reading, has_suffix, source_of, split_columns
+from pqpp_metrics.files.sources import TABLES, Reading, has_suffix, input_source, split_columns
 from pqpp_metrics.forms import plain
 from pqpp_metrics.functional._measures import parsed_measures
 from pqpp_metrics.runs import compare_runs, evaluate_run
@@ -16,7 +17,7 @@ from pqpp_metrics.runs import compare_runs, evaluate_run
 
 def compute_runs(
     measures: str, runs: Sequence[str], qrels: str, chosen: Mapping[str, Any], how: Reading
-) -> tuple[dict[str, Any], int]:
+) -> tuple[dict[str, Any], str]:
     """Compute measures of the runs that were named.
 
     Args:
@@ -28,7 +29,7 @@ def compute_runs(
 
     Returns:
         What `compare_runs` returns, or for one run what `evaluate_run` does, as plain values; and
-        how many rows were left out because of NaN.
+        what is to be said of rows that were left out because of NaN.
 
     Raises:
         MetricFileError: What can't be used, in one line.
@@ -44,17 +45,18 @@ def compute_runs(
     trec = [path for path, _ in map(split_columns, [qrels, *files.values()])]
     trec = [path for path in trec if not has_suffix(path, TABLES)]  # called anything
     tables: dict[Any, Any] = {}
-    judged = source_of("qrels", qrels, how, trec, tables)
+    judged = input_source("qrels", qrels, how, trec, tables)
     # Whether the judgments stand in the file of a run.
     are_one = {name: split_columns(file)[0] == judged.path for name, file in files.items()}
     judgments, left = read_side("qrels", judged, how, any(are_one.values()))
     found = {}
     for name, file in files.items():
-        source = source_of(name, file, how, trec, {**tables})
+        source = input_source(name, file, how, trec, {**tables})
         found[name], more = read_side("run", source, how, are_one[name])
         left += more
     given = found if len(found) > 1 else next(iter(found.values()))
-    return plain(function(given, judgments, measures, missing=how.missing, **chosen)), left
+    result = plain(function(given, judgments, measures, missing=how.missing, **chosen))
+    return result, rows_left_out(left)
 
 
 def _named(runs: Sequence[str]) -> dict[str, str]:

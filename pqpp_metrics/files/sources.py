@@ -1,4 +1,4 @@
-"""What a caller names for the inputs of a metric: files, or tables held in memory; how it is read."""
+"""What a caller names for the inputs of a metric: files, or tables held in memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Source(NamedTuple):
     table: Table | None
 
 
-def source_of(
+def input_source(
     name: str, given: Any, how: Reading, are_trec: Sequence[str], known: dict[Any, Table]
 ) -> Source:
     """Find what was given for an input, and read it if it is a table.
