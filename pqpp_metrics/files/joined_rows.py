@@ -89,12 +89,12 @@ def _ids_of(
     table: Table, used: set[str], named: Sequence[str], without_ranges: bool
 ) -> dict[str, list[str]]:
     """Return what may name the rows of a file, the likeliest first: its name to a text a row."""
+    index, labels = table.index or ("", ())
 
     def texts(*names: str) -> list[str]:
-        columns = [table.index[1] if index == name else table[name] for name in names]
+        columns = [labels if name == index else table[name] for name in names]
         return list(map(as_text, zip(*columns, strict=True)))
 
-    index = table.index[0] if table.index else ""
     if named:
         return {",".join(named): texts(*named)}
     levels = index.split(",")

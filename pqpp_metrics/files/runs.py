@@ -49,12 +49,12 @@ def compute_runs(
     # Whether the judgments stand in the file of a run.
     are_one = {name: split_columns(file)[0] == judged.path for name, file in files.items()}
     judgments, left = read_side("qrels", judged, how, any(are_one.values()))
-    found = {}
+    found: dict[str, Any] = {}
     for name, file in files.items():
         source = input_source(name, file, how, trec, {**tables})
         found[name], more = read_side("run", source, how, are_one[name])
         left += more
-    given = found if len(found) > 1 else next(iter(found.values()))
+    given: Any = found if len(found) > 1 else next(iter(found.values()))
     result = plain(function(given, judgments, measures, missing=how.missing, **chosen))
     return result, rows_left_out(left)
 

@@ -33,11 +33,17 @@ class Reading:
 
 
 class Source(NamedTuple):
-    """A file or a table, the columns of it that were named, and its rows: None of a TREC file."""
+    """A file or a table, the columns of it that were named, and its rows.
+
+    Attributes:
+        path: The file, or what a held table is called.
+        columns: As they were named; None where none was.
+        table: A `Table`; None of a TREC file, which is read by its side.
+    """
 
     path: str
     columns: str | None
-    table: Table | None
+    table: Any
 
 
 def input_source(
