@@ -13,7 +13,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from pqpp_datasets.errors import DownloadError
-from pqpp_datasets.sources import Release, Source
+from pqpp_datasets.sources import PublishedFile, Release
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.full_disk import is_full
 from pqpp_files.hashes import sha256_of
@@ -51,7 +51,7 @@ def download_release(
     return folder
 
 
-def _bring(release: Release, source: Source, folder: Path, force: bool) -> None:
+def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -> None:
     target = folder / source.path
     locked = _read_lock(folder)
     expected = source.sha256 or locked.get(source.path)
@@ -86,7 +86,7 @@ def _bring(release: Release, source: Source, folder: Path, force: bool) -> None:
     partial.replace(target)
 
 
-def _refuse_page(source: Source, partial: Path) -> None:
+def _refuse_page(source: PublishedFile, partial: Path) -> None:
     # A login page of a network would otherwise be recorded as the file for good.
     with partial.open("rb") as file:
         begins_like_a_page = file.read(64).lstrip().startswith(b"<")

@@ -10,7 +10,7 @@ HEAD_BYTES = 1024
 
 
 @dataclass(frozen=True)
-class Source:
+class PublishedFile:
     """One published file.
 
     Attributes:
@@ -34,9 +34,9 @@ class Release:
 
     folder: str
     commit: str
-    files: tuple[Source, ...]
+    files: tuple[PublishedFile, ...]
 
-    def file(self, path: str) -> Source | None:
+    def file(self, path: str) -> PublishedFile | None:
         """Return the published file at `path`, or None when the release has none there."""
         return next((source for source in self.files if source.path == path), None)
 
@@ -52,4 +52,4 @@ def release(folder: str) -> Release:
     """
     pinned = read_json(Path(__file__).with_name("sources.json"))
     entry = pinned.get(folder, {"commit": "none", "files": []})
-    return Release(folder, entry["commit"], tuple(Source(**s) for s in entry["files"]))
+    return Release(folder, entry["commit"], tuple(PublishedFile(**s) for s in entry["files"]))

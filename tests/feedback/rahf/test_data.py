@@ -131,11 +131,11 @@ class TestAugmentation:
 
 
 def test_published_files_are_known_by_their_bytes(tmp_path, monkeypatch):
-    from pqpp_datasets.sources import Release, Source
+    from pqpp_datasets.sources import PublishedFile, Release
     from pqpp_feedback.rahf.examples import is_published
 
     def source(name, content):
-        return Source(name, "", len(content), hashlib.sha256(content).hexdigest())
+        return PublishedFile(name, "", len(content), hashlib.sha256(content).hexdigest())
 
     files = source("train.tfrecord", b"one"), source("dev.tfrecord", b"two")
     release = Release("richhf", "", files)
