@@ -20,7 +20,9 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command):
 Routes are named after their targets' models unless --names says otherwise. The calibration prompts
 are your own, without answers: they tell at which price the budget or share is kept. To choose
 between generating (HBPP, -1 to 2) and retrieving (P@10, 0 to 1), say by --utility what a unit of
-each is worth to you. A prompt that the predictor cannot read goes to the dearest route.
+each is worth to you. A prompt that the predictor cannot read goes to the dearest route. On other
+prompts of the kind the shares are off by chance, twice in three times by no more than is printed;
+pqpp route predict --file, and Router.route, keep to the budget or share itself.
 """
     targets: tuple[str, ...] = option(
         NEEDED, "what predicts the quality of each route", metavar="NAME,NAME[,...]"
@@ -67,6 +69,10 @@ each is worth to you. A prompt that the predictor cannot read goes to the deares
         prompts, _ = read_prompts_and_ids(self.calibration, self.column)
         router = Router.fit(routes, rule, prompts, self.predictor, self.revision)
         folder = router.save_pretrained(self.output)
-        rows = [(r.name, r.target, r.cost, f"{router.shares[r.name]:.1%}") for r in routes]
+        errors = {name: (p * (1 - p) / router.prompts) ** 0.5 for name, p in router.shares.items()}
+        rows = [
+            (r.name, r.target, r.cost, f"{router.shares[r.name]:.1%} ± {errors[r.name]:.1%}")
+            for r in routes
+        ]
         print(tabulate(rows, ("route", "target", "cost", "share of your prompts")))
         print(f'saved in {folder}; use it by pqpp route predict {folder} "a prompt"')

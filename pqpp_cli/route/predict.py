@@ -12,7 +12,7 @@ from pqpp_files.options.option import NEEDED, option
 
 
 class RoutePredict(PromptOptions, ResultOptions, Command):
-    """Choose a route for each prompt."""
+    """Choose a route for each prompt; those of a file keep to the budget or share together."""
 
     EPILOG = EPILOG
     router: str = option(
@@ -33,7 +33,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
     def run(self) -> None:
         """Say where prompts go."""
         from pqpp_cli.output import emit, emit_columns
-        from pqpp_engines.route import Router
+        from pqpp_engines.route import Account, Router
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         style = self.style
@@ -41,7 +41,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
         router = Router.from_pretrained(self.router, self.revision)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            decisions = router.decide(prompts)
+            decisions = router.decide(prompts, Account() if self.file else None)
         for line in dict.fromkeys(str(warning.message) for warning in caught):
             print(f"pqpp: note: {line}", file=sys.stderr)
         columns: dict[str, list] = {"prompt": list(prompts)}

@@ -1,6 +1,8 @@
 """Sending each prompt to the model whose expected quality is worth its cost."""
 
-from pqpp_engines.route.router import Decision, Router
+from pqpp_engines.route.account import Account
+from pqpp_engines.route.answers import Decision, RoutedAnswer
+from pqpp_engines.route.router import Router
 from pqpp_engines.route.routes import Route, Rule
 
-__all__ = ["Decision", "Route", "Router", "Rule"]
+__all__ = ["Account", "Decision", "Route", "RoutedAnswer", "Router", "Rule"]

@@ -5,13 +5,15 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from pqpp_engines.errors import RouteError
+from pqpp_engines.route.account import Account
+from pqpp_engines.route.answers import Asking, Decision, Log, RoutedAnswer, answer_all
 from pqpp_engines.route.routes import (
     KIND,
     Route,
@@ -22,8 +24,6 @@ from pqpp_engines.route.routes import (
     price_for,
     read_router,
 )
-from pqpp_files.errors import in_a_line
-from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
@@ -43,39 +43,6 @@ _NOTED = 200
 _OFF = 0.02
 
 
-class Decision(NamedTuple):
-    """Where a prompt goes.
-
-    Attributes:
-        route: The name of the route.
-        worth: Route to the lower bound of its quality in units of utility.
-        cost: Of the chosen route.
-        far: Whether nothing is known of the prompt, which sends it to the dearest route.
-        reason: Why, in a few words.
-    """
-
-    route: str
-    worth: dict[str, float]
-    cost: float
-    far: bool
-    reason: str
-
-
-@dataclass
-class RoutedAnswer:
-    """What came back for a prompt.
-
-    Attributes:
-        result: What the route's function returned.
-        route: The route that answered.
-        failed: Routes that were asked before and failed, with the reason.
-    """
-
-    result: Any
-    route: str
-    failed: dict[str, str]
-
-
 class Router:
     """Chooses a model for each prompt; see `Router.fit`.
 
@@ -88,6 +55,7 @@ class Router:
         predictor: Predicts the quality of each route.
         predictor_name: By which it was loaded.
         revision: Of the predictor on the Hub.
+        account: What `route` has spent so far where it keeps no log.
     """
 
     @typed
@@ -103,6 +71,7 @@ class Router:
     ) -> None:
         self.routes, self.rule, self.price = tuple(routes), rule, price
         self.shares, self.prompts, self.revision = dict(shares or {}), prompts, revision
+        self.account = Account()
         check_routes(self.routes, rule)
         if not math.isfinite(price):
             raise RouteError(f"price {price}: give a number")
@@ -164,11 +133,28 @@ class Router:
         router.prompts = len(texts)
         return router
 
-    def decide(self, prompts: Any) -> list[Decision]:
+    @typed
+    def decide(self, prompts: Any, account: Account | None = None) -> list[Decision]:
         """Choose a route for each prompt; a blank one goes to the dearest, as `far` ones do.
 
-        Where 200 or more come and the share of a route is more than 2 points from that of the
-        calibration prompts, by more than chance, a warning says so: these prompts are others.
+        Without an account the price alone decides: budget and share are kept as far as these
+        prompts are like those of calibration. Where 200 or more come and the share of a route is
+        more than 2 points from that of the calibration prompts, by more than chance, a warning says
+        so: these prompts are others.
+
+        Args:
+            prompts: As for `Predictor.predict`.
+            account: What was spent before. The rule is kept with it, whatever prompts come, and
+                these prompts are entered. Prompts that come together share what there is to spend
+                best; of prompts that come one by one the first go to the cheapest route.
+
+        Example:
+            >>> routes = [Route("glide", "glide_hbpp", 1), Route("sdxl", "sdxl_hbpp", 4)]
+            >>> account = Account()
+            >>> prompts = [f"{n} dogs and a cat" for n in range(2, 50)]
+            >>> decided = Router(routes, Rule(budget=2)).decide(prompts, account)
+            >>> account.asked, account.spent <= 2 * account.asked
+            (48, True)
         """
         texts = read_prompts(prompts)
         if not texts:
@@ -176,6 +162,8 @@ class Router:
         worth, far = self._worth(texts)
         chosen = choose(worth, self._costs, far, self.rule, self.price)
         self._warn_of_other_prompts(chosen)
+        if account is not None:
+            chosen = account.choose(worth, self._costs, far, self.rule, self.price)
         names = [route.name for route in self.routes]
         return [
             Decision(
@@ -192,21 +180,36 @@ class Router:
     def route(
         self,
         prompts: Any,
-        functions: Mapping[str, Callable[[str], Any]],
+        functions: Mapping[str, Callable[[Any], Any]],
         log: str | os.PathLike[str] | None = None,
         log_prompts: bool = False,
+        batch_size: int | None = None,
+        workers: int = 1,
+        progress: bool = False,
     ) -> list[RoutedAnswer]:
         """Ask the chosen route's function for each prompt, and the next best where one fails.
 
+        A prompt for which every route fails is a row that says so; no answer is lost for it. A
+        budget is hard: `account`, or what the log tells, holds what was spent, and a route that
+        would exceed it is not asked in place of one that failed. A call that fails counts as free.
+
         Args:
             prompts: As for `Predictor.predict`.
-            functions: Route to a function from a prompt to an answer.
-            log: A file to which a line of JSON is added for each prompt: the decision, who
-                answered, and what failed.
+            functions: Route to a function from a prompt to an answer; with `batch_size` from a list
+                of prompts to as many answers, of which an `Exception` is a failure of its prompt.
+            log: A file of JSON lines, one a prompt as it is answered: the decision, who answered,
+                what (as far as JSON can hold it), and what failed. A run that finds answers of
+                this router in it asks for the others alone, in a job that was killed for instance.
             log_prompts: Whether the log holds the prompts; their SHA-256 alone if not.
+            batch_size: The most prompts of a call. A batch that fails is asked one by one.
+            workers: Calls at a time, in threads.
+            progress: Whether a bar is shown.
+
+        Returns:
+            One a prompt, in their order.
 
         Raises:
-            RouteError: A route has no function, or all have failed for a prompt.
+            RouteError: A route has no function, or the log is no log.
 
         Example:
             >>> routes = [Route("a", "glide_hbpp", 1), Route("b", "sdxl_hbpp", 4)]
@@ -218,26 +221,20 @@ class Router:
         missing = [route.name for route in self.routes if route.name not in functions]
         if missing:
             raise RouteError(f"route {missing[0]} has no function; give one for each route")
+        for name, value in (("batch_size", batch_size or 1), ("workers", workers)):
+            if value < 1:
+                raise RouteError(f"{name} {value}: give a number from 1")
         texts = read_prompts(prompts)
-        answers = []
-        for text, decision in zip(texts, self.decide(texts), strict=True):
-            answer = self._ask(text, decision, functions)
-            answers.append(answer)
-            if log is not None:
-                _log(Path(log), text if log_prompts else None, text, decision, answer)
-        return answers
+        diary = Log(log, digest_of(self._facts()), texts, log_prompts)
+        account = self.account if log is None else diary.account
+        decisions = self.decide(texts, account)
+        costs = {route.name: route.cost for route in self.routes}
+        asking = Asking(functions, costs, self.rule, account, batch_size)
+        return answer_all(asking, texts, decisions, diary, workers, progress)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write `router.json` and a card; the predictor is named, not copied."""
-        facts = {
-            "routes": [asdict(route) for route in self.routes],
-            "rule": asdict(self.rule),
-            "price": self.price,
-            "shares": self.shares,
-            "prompts": self.prompts,
-            "predictor": self.predictor_name,
-            "revision": self.revision,
-        }
+        facts = self._facts()
         place = expanded(folder)
         with whole_folder(place, (FILE, CARD)) as beside:
             told = {"model_type": KIND, **facts}
@@ -276,6 +273,17 @@ class Router:
             saved["prompts"],
             saved.get("revision"),
         )
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "routes": [asdict(route) for route in self.routes],
+            "rule": asdict(self.rule),
+            "price": self.price,
+            "shares": self.shares,
+            "prompts": self.prompts,
+            "predictor": self.predictor_name,
+            "revision": self.revision,
+        }
 
     @property
     def _costs(self):
@@ -323,30 +331,3 @@ class Router:
                     stacklevel=3,
                 )
                 return
-
-    def _ask(self, text: str, decision: Decision, functions: Mapping) -> RoutedAnswer:
-        """Ask the chosen route, then the others from the best on."""
-        others = sorted(decision.worth, key=lambda name: -decision.worth[name])
-        order = [decision.route, *(name for name in others if name != decision.route)]
-        failed: dict[str, str] = {}
-        for name in order:
-            try:
-                return RoutedAnswer(functions[name](text), name, failed)
-            except Exception as error:  # whatever a user's function raises
-                failed[name] = in_a_line(error)[:200]
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-        raise RouteError(f"every route has failed for a prompt ({reasons})")
-
-
-def _log(
-    path: Path, shown: str | None, text: str, decision: Decision, answer: RoutedAnswer
-) -> None:
-    line = {
-        "prompt_sha256": sha256_of_parts([text]),
-        **({} if shown is None else {"prompt": shown}),
-        **decision._asdict(),
-        "answered": answer.route,
-        "failed": answer.failed,
-    }
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line, ensure_ascii=False) + "\n")

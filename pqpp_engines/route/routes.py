@@ -184,12 +184,19 @@ def choose(
     return cheapest_first[best]
 
 
-def price_for(worth: Floats, costs: Floats, far: NDArray[np.bool_], rule: Rule) -> float:
+def price_for(
+    worth: Floats,
+    costs: Floats,
+    far: NDArray[np.bool_],
+    rule: Rule,
+    limit: float | None = None,
+) -> float:
     """Return a price at which the calibration prompts keep to a budget or a share.
 
     A share of two routes is the budget that it costs; it is filled even where the dearer route is
     expected to be worse, by a price below 0. Of a budget nothing is spent for worse answers. The
-    price is the lowest that will do, halfway to the next.
+    price is the lowest that will do, halfway to the next. `limit` is the mean cost that is allowed;
+    the rule's own if left out.
 
     Returns:
         The price; 0 for a floor.
@@ -204,9 +211,10 @@ def price_for(worth: Floats, costs: Floats, far: NDArray[np.bool_], rule: Rule) 
     """
     if rule.floor is not None:
         return 0.0
-    limit = rule.budget
-    if rule.share is not None:
-        limit = costs.min() + rule.share * (costs.max() - costs.min())
+    if limit is None:
+        limit = rule.budget
+        if rule.share is not None:
+            limit = costs.min() + rule.share * (costs.max() - costs.min())
 
     def cost_at(price: float) -> float:
         return float(costs[choose(worth, costs, far, rule, price)].mean())
