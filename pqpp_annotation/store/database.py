@@ -64,6 +64,8 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
             row = db.scalar(select(StudyRow))
             if row is None:
                 raise StoreError(f"{store.name} holds no study; make it by pqpp annotate init")
+            if not (isinstance(row.config, dict) and row.config.keys() >= set(_FIXED)):
+                raise StoreError(f"{store.name} holds no settings of a study; go back to a backup")
             if told is None:
                 folder = Path(store.name).parent if store.is_sqlite else Path()
                 store.study = study_of(row.config, folder)

@@ -103,11 +103,15 @@ def make_engine(url: URL, references: bool = True) -> Engine:
 def _loaded(text: str | bytes) -> Any:
     """Return what a text of JSON says; most of a quarter of a million answers are a few texts."""
     if len(text) > _SHORT:
-        return parse_json(text)
+        return _parsed(text)
     value = _loaded_once(text)
     return dict(value) if isinstance(value, dict) else value
 
 
 @lru_cache(maxsize=4096)
 def _loaded_once(text: str | bytes) -> Any:
-    return parse_json(text)
+    return _parsed(text)
+
+
+def _parsed(text: str | bytes) -> Any:
+    return parse_json(text, "a cell of the study's database", remedy="go back to a backup")

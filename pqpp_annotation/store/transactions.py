@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sqlite3
 import threading
 import time
 from array import array
@@ -18,7 +19,7 @@ from functools import cached_property
 from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Engine, func, orm, select, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from pqpp_annotation.errors import NotAllowedError, StoreError
 from pqpp_annotation.protocol.order import shuffled
@@ -190,17 +191,20 @@ class Store:
             if "SQLite" not in str(error):
                 raise
             raise NotAllowedError("there is nothing with a number as large as that") from None
-        except DBAPIError as error:
-            reason = in_a_line(error.orig or error, named=False)
+        except (DBAPIError, sqlite3.Error, UnicodeDecodeError) as error:
+            reason = in_a_line(getattr(error, "orig", None) or error, named=False)
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
                 raise StoreError(
                     f"{self.name} has been busy for {BUSY_SECONDS} s; try again"
                 ) from error
-            if "not a database" in reason or "malformed" in reason:
-                raise StoreError(f"{self.name} is no database, or damaged ({reason})") from error
-            if error.connection_invalidated or "connect" in reason or "unable to open" in reason:
+            is_lost = getattr(error, "connection_invalidated", False)
+            if is_lost or "connect" in reason or "unable to open" in reason:
                 raise StoreError(f"{self.name} cannot be reached ({reason}); try again") from error
-            raise
+            if isinstance(error, IntegrityError):  # a defect of ours, not of the file
+                raise
+            raise StoreError(
+                f"{self.name} is no database, or damaged ({reason}); go back to a backup"
+            ) from error
 
 
 Step = Callable[Concatenate[Transaction, Arguments], Result]

@@ -27,7 +27,7 @@ def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     try:
         with contextlib.closing(sqlite3.connect(Path(path))) as connection:
             yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of what it says itself
         if is_full(error):
             raise
         reason = in_a_line(error, named=False)

@@ -28,6 +28,7 @@ from pqpp_annotation.store.invitations import make_links, redeem_link
 from pqpp_annotation.store.people import add_person, everybody
 from pqpp_annotation.store.work import next_item, past_items
 from pqpp_annotation.study import read_study
+from pqpp_cli.main import main
 
 TESTS = str(Path(__file__).parents[2])
 
@@ -290,6 +291,32 @@ def test_what_is_no_database_of_a_study_is_refused(tmp_path):
         open_store("mysql://host/name")
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE item SET prompt = CAST(x'61ff62' AS TEXT)",  # no UTF-8
+        "DROP TABLE answer",
+        "ALTER TABLE item RENAME COLUMN prompt TO other",
+        "UPDATE study SET config = '[1, 2]'",
+        "UPDATE study SET config = '[['",
+        # The library tells of a table's damaged text by an error that is none of its own.
+        "PRAGMA writable_schema = ON;"
+        "UPDATE sqlite_schema SET sql = CAST(x'63ff' AS TEXT) WHERE name = 'item'",
+    ],
+)
+def test_a_damaged_database_is_told_in_a_line(damage, tmp_path, capsys):
+    small_store(tmp_path).close()
+    (database,) = tmp_path.glob("*.db")
+    with closing(sqlite3.connect(database)) as db:
+        db.executescript(damage)
+        db.commit()
+    words = ["export", str(tmp_path / "study.yaml"), "--output", str(tmp_path / "made")]
+    assert main(["annotate", *words]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "go back to a backup" in error
+    assert not (tmp_path / "made").exists()
+
+
 def test_a_server_that_is_away_is_told_in_a_line(tmp_path, monkeypatch):
     pytest.importorskip("psycopg")
     secret = f"postgresql://me:secret@/study?host={tmp_path}"
@@ -359,6 +386,7 @@ from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import find_person
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import read_study
+from pqpp_cli.main import main
 store = open_store(read_study({path!r}))
 person = find_person(store, {name!r}).id
 while shown := next_item(store, person):
