@@ -22,6 +22,7 @@ from pqpp_files.foreign.json_values import read_json
 from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
+from pqpp_models.measures.nltk_resources import stopwords, wordnet
 from pqpp_models.prompts import normalise
 
 _LIKENESS = Path(__file__).with_name("likeness.json")
@@ -65,6 +66,7 @@ class Judge:
 
     Raises:
         RewriteError: The predictor does not know how sure it is, or a number is out of range.
+        MissingResourceError: NLTK's WordNet or stopwords are not installed.
 
     Example:
         >>> judge = Judge("mean_hbpp")
@@ -95,6 +97,8 @@ class Judge:
         self.target, *others = self.predictor.columns_for(target)
         if others:
             raise RewriteError(f"`target` is {target!r}; name one")
+        stopwords()  # a lack of words is told before a writer is paid
+        wordnet()
 
     @typed
     def __call__(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:

@@ -63,6 +63,7 @@ def test_what_is_refused(tmp_path):
         (["A,m,x,inf"], {}, r"row 1: rank is 'inf'"),
         (["A,m,x,"], {}, r"row 1: rank is empty; fill it, or `blank` drop"),
         (["A,m,x,1", "A,m,x,2"], {}, r"row 2: this rank .* row 1; .* column annotator"),
+        (["A,m,x,1", "B,m,x,1", "A,n,y,2"], {}, r"each ranking has one image, and nothing"),
     ):
         path = write(tmp_path / "r.csv", *rows, header=HEADER)
         with pytest.raises(DataFileError, match=expected):

@@ -145,7 +145,7 @@ def test_what_sits_on_what_is_turned_round_in_captions(captions):
 
 @pytest.mark.parametrize("target", ["mean_hbpp", "mean_p10", "alignment"])
 def test_the_bound_is_that_of_normal_errors_correlated_as_measured(target):
-    judge = Judge(target, "static-train", confidence=0.9)
+    judge = Judge(target, "static" if target == "alignment" else "static-train", confidence=0.9)
     texts = ["a dog on a couch", "on a couch a dog"]
     found = judge.predictor.predict_with_uncertainty(texts, [target])
     one, other = judge.predictor.embed(texts).astype(float)

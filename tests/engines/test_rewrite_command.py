@@ -1,6 +1,9 @@
 """`pqpp rewrite` with a file of candidates, and with an endpoint that misbehaves."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from support.chat_server import serve_chat
@@ -43,6 +46,17 @@ def test_an_endpoint_writes_and_the_judge_decides(tmp_path, capsys, monkeypatch)
     assert kept[0]["accepted"] == (kept[0]["lower_bound"] > 0)
     out, err = capsys.readouterr()
     assert "2 calls" in err and "secret" not in out + err + (tmp_path / "kept.jsonl").read_text()
+
+
+def test_words_that_are_not_installed_are_told_before_anything_is_paid(tmp_path):
+    nowhere = {**os.environ, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}
+    with serve_chat() as server:
+        words = ["rewrite", "a dog on a couch", "--target", "mean_hbpp", "--chat-model", "tiny",
+                 "--chat-url", server.url]  # fmt: skip
+        line = [sys.executable, "-m", "pqpp", *words]
+        done = subprocess.run(line, env=nowhere, capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and "NLTK data 'stopwords' is not installed" in done.stderr
+        assert server.asked == []
 
 
 def test_replies_that_cannot_be_read_leave_the_original(capsys):

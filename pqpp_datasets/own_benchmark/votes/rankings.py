@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, texts_of
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.votes.votes import require_once
@@ -26,8 +27,8 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
         options: What blank ranks do.
 
     Raises:
-        DataFileError: A rank is no number from 0 on, or a model (and image) stands twice in one
-            ranking.
+        DataFileError: A rank is no number from 0 on, a model (and image) stands twice in one
+            ranking, or no ranking has two.
     """
     rows = table.rows
     if options.blank == "refuse":
@@ -43,6 +44,11 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     )
     ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
     first, second = _pairs(np.where(np.isnan(rank), -1, ranking))
+    if not len(first):
+        raise DataFileError(
+            f"{table.name}: each ranking has one image, and nothing to compare it with; give a "
+            "person's images of a prompt the same annotator and the same prompt"
+        )
     common = [role for role in rows if role not in (*entry, "rank", "control", COLUMN, FILE, ROW)]
     pairs = rows[[*common, FILE, ROW]].iloc[second].reset_index(drop=True)
     for role in entry:
