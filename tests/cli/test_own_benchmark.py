@@ -173,22 +173,22 @@ def test_a_default_predictor_that_has_no_target_is_left_out_with_a_note(mine, ca
 def test_alignment_stands_for_ratings_of_anybodys_images(mine, capsys):
     """Without a word about predictors the shipped one stands there, by what is nearest."""
     lines = [f"{n} cats and {'gigantic ' * (n % 4)}dogs,{n % 5 + 1},{n % 4}" for n in range(9)]
-    (mine.parent / "likert.csv").write_text("\n".join(["prompt,flux_rating,mean_rating", *lines]))
+    (mine.parent / "likert.csv").write_text("\n".join(["prompt,flux_rating,sdxl_rating", *lines]))
     rows = [line.split(",") for line in lines]
     expected = Predictor.from_pretrained("static").predict([r[0] for r in rows], "alignment")[:, 0]
     found = json.loads(printed(capsys, "bench", "--dataset", "likert.csv", "--format", "json"))
     ours = {r["target"]: r for r in found["rows"] if r["predictor"] == "static"}
     assert {t: r["stands_in"] for t, r in ours.items()} == dict.fromkeys(
-        ("flux_rating", "mean_rating"), "alignment"
+        ("flux_rating", "sdxl_rating"), "alignment"
     )
-    for place, target in enumerate(("flux_rating", "mean_rating"), 1):
+    for place, target in enumerate(("flux_rating", "sdxl_rating"), 1):
         true = [float(r[place]) for r in rows]
         assert ours[target]["kendall"] == pytest.approx(
             stats.kendalltau(expected, true).statistic, abs=1e-9
         )
     text = printed(capsys, "bench", "--dataset", "likert.csv", "--predictors", "static,n_words")
     assert "static (alignment)" in text and "n_words " in text
-    assert "static does not predict flux_rating, mean_rating: its alignment stands in" in text
+    assert "static does not predict flux_rating, sdxl_rating: its alignment stands in" in text
     words = ("bench", "--dataset", "likert.csv", "--predictors", "static,mean_word_length")
     tested = printed(capsys, *words, "--baseline", "mean_word_length", "--format", "json")
     assert json.loads(tested)["rows"][0]["kendall_baseline_p"] is not None

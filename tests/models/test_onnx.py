@@ -72,9 +72,9 @@ def test_it_has_the_normaliser_of_what_it_was_made_of(predictor, tmp_path):
 
 
 def by_hand(rows, weights, bias):
-    """Eight bits by numpy: a scale a row of the inputs, one a column of the weights."""
+    """Eight bits of the inputs, a scale a row; seven of the weights, one a column; by numpy."""
     steps = np.maximum(np.abs(rows).max(axis=-1, keepdims=True), 1e-12) / 127
-    scales = np.abs(weights).max(axis=0) / 127
+    scales = np.abs(weights).max(axis=0) / 64
     products = np.round(rows / steps) @ np.round(weights / scales)
     return products * steps * scales + bias
 

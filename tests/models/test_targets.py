@@ -3,9 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pqpp_datasets.target_columns import sort_targets
 from pqpp_files.errors import PqppError
 from pqpp_models import TARGETS, Predictor, UnknownTargetError, resolve_targets, target_range
-from pqpp_models.targets import scale_targets, sort_targets, target_limits, unscale_targets
+from pqpp_models.targets import scale_targets, target_limits, unscale_targets
 
 
 def test_names_and_ranges():

@@ -125,6 +125,7 @@ init file: <study>/prompts.csv;  init image_dir: <study>/images;
 init study: new.yaml|new.yaml|<study>/study.yaml;  input: predictions=<scores>|x=<scores>;
 invite name: ann|é;  judgments: <votes>;  key: <password>;  label: Ann|é;
 labels captions: <captioned>;  language: en|de|x;  layers: 0|1|2|5;  leave_one_out: a|x;
+lexicon: <captions>;
 license: cc-by-4.0|mit|x;  load_option: relevance_rule=majority|pickapic_dir=<images>|x=1;
 metric: <metric>;  metrics: <metric>;  missing_labels: -1|x|2;  model: <pipe>|<clip>|<encoder>;
 model_columns: x|y;  model_name: sdxl|a b|x/y;  model_pattern: (.*)_\d|[|(\w+)-|(a+)+$;

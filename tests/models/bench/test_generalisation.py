@@ -94,8 +94,8 @@ def test_word_count_on_gimbrr_as_known(real_data, cache):
     (words,), _ = evaluate_generalisation(count, [rates])
     assert words.n == 1602 and words.spearman == pytest.approx(0.63, abs=0.01)
     static = {"static": Predictor.from_pretrained("static")}  # which learned from these rates
-    (ours,), _ = evaluate_generalisation(static, [rates], "alignment")
-    assert ours.target == "alignment" and ours.groups == 11 and ours.spearman > 0.4
+    ours, notes = evaluate_generalisation(static, [rates], "alignment")
+    assert ours == [] and notes[0].startswith("without static-train on gimbrr: it predicts glide_")
 
 
 @pytest.fixture

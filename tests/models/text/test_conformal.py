@@ -262,7 +262,7 @@ def test_what_is_no_english_gets_the_prior():
     assert np.isnan(found.values[2]).all() and np.isnan(found.distance[2])
     plain = Lengths(CALIBRATED).predict_with_uncertainty(["two dogs on a mat"])
     assert found.values[0].tolist() == plain.values[0].tolist()
-    assert "not plain English" in predictor.far_means
+    assert "not read as plain English" in predictor.far_means
 
 
 def test_a_calibration_from_before_predicts_as_it_did():

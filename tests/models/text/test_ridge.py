@@ -390,13 +390,13 @@ def test_the_head_stands_on_the_network_that_is_named(tmp_path):
 
 def test_a_head_of_an_older_release_reads_prompts_as_it_was_fitted(ridge, tmp_path):
     typed = ["(a red cat on a table:1.3), 4k --ar 1:1", PROMPTS[0]]
-    assert len(set(ridge.predict(typed)[:, 0])) == 1
+    assert np.ptp(ridge.predict(typed)[:, 0]) < 1e-6
     config = ridge.save_pretrained(tmp_path / "older") / "config.json"
     named = json.loads(config.read_text("utf-8"))
     assert named.pop("normaliser") == "content"
     config.write_text(json.dumps(named), "utf-8")
     older = Predictor.from_pretrained(config.parent)
-    assert len(set(older.predict(typed)[:, 0])) == 2 and older.ignored_of(typed[0]) == ""
+    assert np.ptp(older.predict(typed)[:, 0]) > 1e-3 and older.ignored_of(typed[0]) == ""
     assert older.predict(PROMPTS).tolist() == ridge.predict(PROMPTS).tolist()
 
 

@@ -255,7 +255,7 @@ def test_a_recipe_becomes_a_predictor_and_a_release_shows_the_build_of_train(fil
     assert of_release["validation"] == scores["validation"]
     assert of_release["fitted_on"] == "train" and of_release["fitted_rows"] == len(validation)
     card = (files / "release" / "README.md").read_text("utf-8")
-    assert "| data | data, split train + validation" in card and "(`me/mine`)" in card
+    assert "| data | data, split train + validation" in card and "`me/mine`" in card
     assert "to which nothing was fitted" not in card
 
 
