@@ -1,5 +1,6 @@
 // One choice for each image: the image large, the choices beside it, a strip of all images.
 import {choiceButton, isOnControl, make, parts, placeIn, showPrompt, zoomable} from "./parts.js";
+import {gettext} from "../texts.js";
 
 /**
  * Run a task whose answer is {label} for each image.
@@ -24,6 +25,7 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
   const zoom = zoomable([part.stage], part.zoom, api);
   const onDouble = event => zoom.toggle(placeIn(part.image, event));
   part.image.addEventListener("dblclick", onDouble, {signal: api.signal});
+  const imageName = number => gettext("Image {number} of {count}", {number: number + 1, count: images.length});
   const nameOf = value => {
     const choice = choices.find(one => one.value === value);
     return isScale && choice.help ? `${choice.name}, ${choice.help}` : choice.name;
@@ -51,8 +53,8 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
     });
     images.forEach((image, number) => {
       const isGiven = given.has(image.id);
-      const state = isGiven ? nameOf(given.get(image.id)) : "not judged yet";
-      thumbs[number].setAttribute("aria-label", `Image ${number + 1} of ${images.length}, ${state}`);
+      const state = isGiven ? nameOf(given.get(image.id)) : gettext("not judged yet");
+      thumbs[number].setAttribute("aria-label", `${imageName(number)}, ${state}`);
       thumbs[number].setAttribute("aria-current", String(number === place));
       thumbs[number].lastChild.textContent =
         isGiven ? choices.find(one => one.value === given.get(image.id)).keys[0] : "";
@@ -65,13 +67,13 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
     place = number;
     const {url, width, height} = images[place];
     zoom.off();
-    Object.assign(part.image, {src: url, width, height, alt: `Image ${place + 1} of ${images.length}`});
+    Object.assign(part.image, {src: url, width, height, alt: imageName(place)});
     showThumb(thumbs[place]);
     new Image().src = images[(place + 1) % images.length].url; // there when it is wanted
     draw();
     const answer = given.get(images[place].id);
     if (images.length > 1) {
-      api.say(`Image ${place + 1} of ${images.length}${answer === undefined ? "" : `, ${nameOf(answer)}`}`);
+      api.say(`${imageName(place)}${answer === undefined ? "" : `, ${nameOf(answer)}`}`);
     }
   }
 
@@ -98,7 +100,7 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
     draw();
     const next = nextOpen();
     if (next === null) {
-      api.say(`${nameOf(value)}. All is judged; Enter goes on.`);
+      api.say(`${nameOf(value)}. ${gettext("All is judged; Enter goes on.")}`);
       part.next.focus({preventScroll: true});
     } else if (before === undefined) {
       show(next);
@@ -121,7 +123,7 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
       return;
     }
     show(next);
-    api.say(`${images.length - given.size} of ${images.length} images are not judged yet`);
+    api.say(gettext("Not judged yet: {left} of {count} images", {left: images.length - given.size, count: images.length}));
   }
 
   part.next.addEventListener("click", goOn, {signal: api.signal});
@@ -130,14 +132,14 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
   }));
   if (images.length > 1) {
     const turn = step => () => show((place + step + images.length) % images.length);
-    shortcuts.push({key: "ArrowRight", label: "Next image", run: turn(1)});
-    shortcuts.push({key: "ArrowLeft", label: "Image before", run: turn(-1)});
+    shortcuts.push({key: "ArrowRight", label: gettext("Next image"), run: turn(1)});
+    shortcuts.push({key: "ArrowLeft", label: gettext("Image before"), run: turn(-1)});
     shortcuts.push({
-      key: "Backspace", label: "Back to the image judged last", run: () => trail.length && show(trail.pop()),
+      key: "Backspace", label: gettext("Back to the image judged last"), run: () => trail.length && show(trail.pop()),
     });
   }
-  shortcuts.push({key: "z", label: "Zoom", run: () => zoom.toggle()});
-  shortcuts.push({key: "Enter", label: "Go on", run: () => isOnControl() || goOn()});
+  shortcuts.push({key: "z", label: gettext("Zoom"), run: () => zoom.toggle()});
+  shortcuts.push({key: "Enter", label: gettext("Go on"), run: () => isOnControl() || goOn()});
   api.shortcuts([...shortcuts, ...others]);
   show(place);
 
@@ -149,10 +151,11 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
         if (!(id in expected)) return;
         const isRight = given.get(id) === expected[id].label;
         thumbs[number].classList.add(isRight ? "good" : "bad");
-        const which = images.length > 1 ? `Image ${number + 1}: the` : "The";
-        if (!isRight) wrong.push(`${which} right answer is “${nameOf(expected[id].label)}”.`);
+        if (isRight) return;
+        const answer = gettext("The right answer is “{answer}”.", {answer: nameOf(expected[id].label)});
+        wrong.push(images.length > 1 ? `${imageName(number)}: ${answer}` : answer);
       });
-      part.note.textContent = wrong.length ? wrong.join(" ") : "All right.";
+      part.note.textContent = wrong.length ? wrong.join(" ") : gettext("All right.");
       part.note.hidden = false;
     },
   };

@@ -186,6 +186,14 @@ class TaskKind(ABC):
         """
         return {}
 
+    def shown_settings(
+        self, settings: Mapping[str, Any], gettext: Callable[[str], str]
+    ) -> dict[str, Any]:
+        """Return the settings as the browser has them, what people read in their language."""
+        labels = {name: gettext(str(label)) for name, label in settings.get("labels", {}).items()}
+        texts = {"question": gettext(settings.get("question", "")), "labels": labels}
+        return {name: texts.get(name, value) for name, value in settings.items()}
+
     def other_images(self, detail: Mapping[str, Any]) -> list[str]:
         """Return the hashes of images that an item shows beside its own; none by default."""
         return []

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pqpp_annotation.languages.language import Language
+
 MOST_BARS = 60
 _LEFT = 11  # per cent, for the figures beside columns
 
@@ -71,11 +73,13 @@ def nice_top(value: float) -> float:
     return next(int(step * size) for step in (1, 2, 5, 10) if step * size >= value)
 
 
-def days_chart(days: Sequence[tuple[datetime.date, int]], unit: str = "votes") -> Chart:
+def days_chart(days: Sequence[tuple[datetime.date, int]], texts: Language) -> Chart:
     """Return columns of votes a day; of a week each where there are too many days.
 
     Example:
-        >>> chart = days_chart([(datetime.date(2026, 1, 1), 4), (datetime.date(2026, 1, 2), 8)])
+        >>> chart = days_chart(
+        ...     [(datetime.date(2026, 1, 1), 4), (datetime.date(2026, 1, 2), 8)], Language("en")
+        ... )
         >>> chart.description
         '12 votes in 2 days; most on 2026-01-02: 8.'
         >>> [bar.height for bar in chart.bars]
@@ -87,11 +91,19 @@ def days_chart(days: Sequence[tuple[datetime.date, int]], unit: str = "votes") -
         span, weeks = "week", range(0, len(days), 7)
         days = [(days[n][0], sum(count for _, count in days[n : n + 7])) for n in weeks]
     best = max(days, key=lambda pair: pair[1], default=(None, 0))
-    described = f"No {unit} yet."
+    described = texts.gettext("No votes yet.")
     if days:
-        place = f"on {best[0]}" if span == "day" else f"in the week from {best[0]}"
-        plural = "" if len(days) == 1 else "s"
-        described = f"{total} {unit} in {len(days)} {span}{plural}; most {place}: {best[1]}."
+        described = texts.ngettext(
+            "%(total)s votes in %(days)s day; most on %(best)s: %(most)s.",
+            "%(total)s votes in %(days)s days; most on %(best)s: %(most)s.",
+            len(days),
+        )
+        if span == "week":
+            described = texts.gettext(
+                "%(total)s votes in %(days)s weeks; most in the week from %(best)s: %(most)s."
+            )
+        described %= {"total": total, "days": len(days), "best": best[0], "most": best[1]}
+    title = texts.gettext("Votes a day") if span == "day" else texts.gettext("Votes a week")
     top, low, high = nice_top(best[1]), 20.0, 160.0
     step = (100 - _LEFT) / max(len(days), 8)  # a few days do not fill the width
     bars, words = [], []
@@ -109,10 +121,12 @@ def days_chart(days: Sequence[tuple[datetime.date, int]], unit: str = "votes") -
             x, style = _LEFT, "start"
         words.append(Mark(x, high + 18, f"{days[n][0]:%d %b}", style=style))
     grid = [Mark(0, low, f"{top:g}"), Mark(0, (low + high) / 2, f"{top / 2:g}")]
-    return Chart(f"Votes a {span}", described, high + 24, bars=bars, words=words, grid=grid)
+    return Chart(title, described, high + 24, bars=bars, words=words, grid=grid)
 
 
-def kappa_chart(people: Sequence[tuple[str, float, bool]], bound: float, what: str) -> Chart:
+def kappa_chart(
+    people: Sequence[tuple[str, float, bool]], bound: float, what: str, texts: Language
+) -> Chart:
     """Return a dot for each person on a line of agreement, with the bound of admission.
 
     Args:
@@ -121,7 +135,8 @@ def kappa_chart(people: Sequence[tuple[str, float, bool]], bound: float, what: s
         what: What the agreement is.
 
     Example:
-        >>> kappa_chart([("a", 0.8, True), ("b", 0.1, False)], 0.41, "kappa").description
+        >>> people = [("a", 0.8, True), ("b", 0.1, False)]
+        >>> kappa_chart(people, 0.41, "kappa", Language("en")).description
         '2 people: kappa from 0.10 to 0.80; 1 admitted, 1 not.'
     """
     values = [value for _, value, _ in people]
@@ -144,23 +159,40 @@ def kappa_chart(people: Sequence[tuple[str, float, bool]], bound: float, what: s
     if len(steps) > 6:
         steps = steps[::2] if (len(steps) - 1) % 2 == 0 else [low, *steps[1::2]]
     words = [Mark(place(step), base + 18, f"{step:.1f}", style="middle") for step in steps]
-    rules = [] if bound != bound else [Mark(place(bound), 4, f"least {bound:g}", height=base - 4)]
+    rules = (
+        []
+        if bound != bound
+        else [
+            Mark(
+                place(bound),
+                4,
+                texts.gettext("least %(bound)s") % {"bound": f"{bound:g}"},
+                height=base - 4,
+            )
+        ]
+    )
     good = sum(admitted for *_, admitted in people)
-    described = f"Nobody has {what} yet."
+    described = texts.gettext("Nobody yet.")
     if people:
-        described = (
-            f"{len(people)} people: {what} from {min(values):.2f} to {max(values):.2f}; "
-            f"{good} admitted, {len(people) - good} not."
-        )
+        described = texts.gettext(
+            "%(count)s people: %(what)s from %(low)s to %(high)s; %(good)s admitted, %(bad)s not."
+        ) % {
+            "count": len(people),
+            "what": what,
+            "low": f"{min(values):.2f}",
+            "high": f"{max(values):.2f}",
+            "good": good,
+            "bad": len(people) - good,
+        }
     grid = [Mark(0, base, "")]
-    return Chart(what.capitalize(), described, base + 26, [], dots, words, grid, rules)
+    return Chart(what[:1].upper() + what[1:], described, base + 26, [], dots, words, grid, rules)
 
 
-def labels_chart(labels: Sequence[tuple[str, int]]) -> Chart:
+def labels_chart(labels: Sequence[tuple[str, int]], texts: Language) -> Chart:
     """Return a bar across for each label.
 
     Example:
-        >>> labels_chart([("no", 1), ("yes", 3)]).description
+        >>> labels_chart([("no", 1), ("yes", 3)], Language("en")).description
         'no: 25%, yes: 75%.'
     """
     total = sum(count for _, count in labels)
@@ -173,4 +205,6 @@ def labels_chart(labels: Sequence[tuple[str, int]]) -> Chart:
         words.append(Mark(100, y + 14, f"{count:,} ({share:.0%})", style="end"))
         bars.append(Mark(0, y + 20, f"{name}: {count}", round(100 * share / best, 2), 10))
     described = ", ".join(f"{name}: {share:.0%}" for name, _, share in shares)
-    return Chart("Labels", f"{described}.", len(shares) * 40.0 + 2, bars=bars, words=words)
+    return Chart(
+        texts.gettext("Labels"), f"{described}.", len(shares) * 40.0 + 2, bars=bars, words=words
+    )

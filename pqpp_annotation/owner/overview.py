@@ -32,11 +32,12 @@ DAY = 86_400_000
 _TEN_MINUTES = 600_000
 DISPUTES = 500
 LONG = 0.3
-"""Seconds, after which nobody waits for a look when there is an older one."""
+"""Seconds, after which nobody waits for a look when there is one of the last minute."""
 
 _LOG = logging.getLogger("pqpp_annotation.owner")
 _NOTICE = 15.0  # seconds between looks that answers start
 _MANY = 20_000
+_OLD = 60.0
 _REST = 4  # a look is taken again after so many times what it took, where much comes in
 
 
@@ -141,7 +142,7 @@ class Watch:
         self._ledger = Ledger(store.study)
         self._lock, self._behind = threading.Lock(), threading.Lock()
         self._last: Overview | None = None
-        self._took = self._next_look = self._next_notice = 0.0
+        self._took = self._taken = self._next_look = self._next_notice = 0.0
 
     def look(self, fresh: bool = False) -> Overview:
         """Return how the study stands.
@@ -154,7 +155,7 @@ class Watch:
         if last is not None and not fresh:
             if time.monotonic() < self._next_look:
                 return last
-            if self._took > LONG:
+            if self._took > LONG and time.monotonic() - self._taken < _OLD:
                 self._start_behind()
                 return last
         return self._take()
@@ -187,7 +188,7 @@ class Watch:
                 if self._last is None or self._last.key != key:
                     self._last = overview(db, self._ledger, key)
                     self._took = time.monotonic() - started
-            ended = time.monotonic()
+            self._taken = ended = time.monotonic()
             self._next_look = ended + _REST * (ended - started)
             return self._last
 

@@ -39,16 +39,19 @@ def _owner(visit: Visit, csrf: str | None = None) -> Person:
 @pages.get("")
 def overview_page(visit: Here) -> Response:
     """Show how the study stands."""
-    return _live(visit, "Overview", _charts)
+    return _live(visit, "overview", "", _charts)
 
 
 @pages.get("/people")
 def people_page(visit: Here) -> Response:
     """Show everybody."""
-    return _live(visit, "People", lambda visit, look: {"message": message_to_all(visit.store)})
+    more = {"message": message_to_all(visit.store)}
+    return _live(visit, "people", "/people", lambda visit, look: more)
 
 
-def _live(visit: Visit, tab: str, more: Callable[[Visit, Overview], dict[str, Any]]) -> Response:
+def _live(
+    visit: Visit, page: str, tab: str, more: Callable[[Visit, Overview], dict[str, Any]]
+) -> Response:
     """Show a page, or what of it changes, or that nothing has changed."""
     person, look = _owner(visit), visit.site.watch.look()
     if visit.request.headers.get("If-None-Match") == look.key:
@@ -56,7 +59,7 @@ def _live(visit: Visit, tab: str, more: Callable[[Visit, Overview], dict[str, An
     part = "_live" if visit.request.headers.get("X-Part") == "live" else ""
     values: dict[str, Any] = {"look": look, "states": STATE_WORDS, "words": visit.site.words.label}
     response = visit.render(
-        f"owner/{tab.lower()}{part}.html", person=person, tab=tab, **values, **more(visit, look)
+        f"owner/{page}{part}.html", person=person, tab=tab, **values, **more(visit, look)
     )
     response.headers.update({"X-Key": look.key, "Vary": "X-Part", **_KEPT_NOWHERE})
     return response
@@ -71,15 +74,18 @@ def _charts(visit: Visit, look: Overview) -> dict[str, Any]:
         and (value := row.kappa if has_group else row.agreement) is not None
     ]
     bound = visit.study.admission.min_kappa if has_group else float("nan")
-    what = "kappa with the control group" if has_group else "agreement with the others"
+    texts = visit.language
+    what = texts.gettext("kappa with the control group")
+    if not has_group:
+        what = texts.gettext("agreement with the others")
     labels = [(visit.site.words.label(label), count) for label, count in look.labels.items()]
     left = look.pace.days_left
     return {
-        "days": days_chart(look.days),
-        "kappas": kappa_chart(agreements, bound, what),
-        "labels": labels_chart(labels) if 0 < len(labels) <= 12 else None,
+        "days": days_chart(look.days, texts),
+        "kappas": kappa_chart(agreements, bound, what, texts),
+        "labels": labels_chart(labels, texts) if 0 < len(labels) <= 12 else None,
         "judged": look.count("admitted") + look.count("refused"),
-        "left": "" if left is None else span(left),
+        "left": "" if left is None else span(left, texts.gettext),
     }
 
 
@@ -92,7 +98,7 @@ def disputes_page(visit: Here, page: int = 1) -> Response:
     return visit.render(
         "owner/items.html",
         person=person,
-        tab="Disputes",
+        tab="/items",
         disputes=disputes[(page - 1) * _A_PAGE : page * _A_PAGE],
         page=page,
         pages=last,
@@ -108,7 +114,7 @@ def case_page(visit: Here, item: int) -> Response:
     return visit.render(
         "owner/item.html",
         person=person,
-        tab="Disputes",
+        tab="/items",
         case=case,
         choices=[choices_of(visit.study, part) for part in case.parts],
         said=visit.site.words.value,
@@ -145,7 +151,7 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
     return visit.render(
         "owner/person.html",
         person=owner,
-        tab="People",
+        tab="/people",
         row=row,
         look=look,
         answers=answers,
@@ -231,7 +237,7 @@ def _links(visit: Visit, person: Person, links: list[str]) -> Response:
         for link in reversed(all_links(visit.store))
     ]
     response = visit.render(
-        "owner/invitations.html", person=person, tab="Invitations", invitations=rows, links=links
+        "owner/invitations.html", person=person, tab="/invitations", invitations=rows, links=links
     )
     response.headers.update(_KEPT_NOWHERE)
     return response
@@ -253,6 +259,7 @@ def download_file(visit: Here, name: str) -> Response:
     _owner(visit)
     if name not in DOWNLOADS:
         raise AnswerError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there")
+    visit.site.watch.look(fresh=True)  # a file is kept, and paid by
     rows = list(DOWNLOADS[name](visit.site.watch))
     columns = {column: [row[column] for row in rows] for column in rows[0]} if rows else {}
     text = "".join(table_text("csv", [columns])) if rows else ""

@@ -1,18 +1,19 @@
 """What figures and answers are called on the owner's pages."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.study.study import Study
 
 STATE_WORDS = {
-    "admitted": "used",
-    "refused": "not used",
-    "control": "control",
-    "waiting": "none yet",
-    "failed": "check failed",
-    "withdrawn": "withdrawn",
+    "admitted": gettext_noop("used"),
+    "refused": gettext_noop("not used"),
+    "control": gettext_noop("control"),
+    "waiting": gettext_noop("none yet"),
+    "failed": gettext_noop("check failed"),
+    "withdrawn": gettext_noop("withdrawn"),
 }
 
 
@@ -72,8 +73,11 @@ def percent(value: float | None) -> str:
     return "–" if value is None or value != value else f"{100 * value:.0f} %"
 
 
-def span(days: float) -> str:
+def span(days: float, gettext: Callable[[str], str] = str) -> str:
     """Return how long something takes, in the unit that fits.
+
+    Args:
+        gettext: Gives the words of another language.
 
     Example:
         >>> span(0.02), span(0.5), span(1.2), span(12.4)
@@ -81,4 +85,6 @@ def span(days: float) -> str:
     """
     if days * 24 < 1:
         return f"{max(1, days * 1440):.0f} min"
-    return f"{days * 24:.0f} h" if days < 2 else f"{days:,.0f} days"
+    return (
+        f"{days * 24:.0f} h" if days < 2 else gettext("%(count)s days") % {"count": f"{days:,.0f}"}
+    )

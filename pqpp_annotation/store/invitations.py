@@ -180,8 +180,8 @@ def _key_of(link: Invitation, outside: Mapping[str, Any]) -> str:
     name = next((name for name in PERSON_IDS if outside.get(name)), None)
     if name is None:
         raise NotAllowedError(
-            f"this link needs the id of who follows it ({', '.join(PERSON_IDS)}); open it from "
-            "the site that sent you"
+            "this link needs the id of who follows it (PROLIFIC_PID, workerId, participant_id); "
+            "open it from the site that sent you"
         )
     return hashlib.sha256(f"{link.id} {name} {outside[name]}".encode()).hexdigest()
 

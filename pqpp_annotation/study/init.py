@@ -18,6 +18,7 @@ _COMMENTS = {
     "name": "The study, whole; every setting may be changed but name, kind and seed.",
     "title": "What is asked, in one line; paragraphs of instructions below it.",
     "asks": "Shown before anybody begins: who asks and how to reach them; what is kept.",
+    "language": "Of the pages, like de; what each browser asks for if null.",
     "database": "A path, or $NAME of a variable with a postgresql:// URL.",
     "people_per_item": "How many people judge an item, and how long one is kept for a person.",
     "items_per_person": "A sitting: it ends after so many items or minutes.",

@@ -125,6 +125,7 @@ class Study(Options):
     image_dir: str | None = option(None, "folder of the images")
     image_column: str = option("image", "column of the images' names or addresses")
     database: str = option("study.db", "its path, or $NAME of a variable with a URL")
+    language: str | None = option(None, "of the pages, like de; the browser's if empty")
     people_per_item: int = option(3, "how many people judge an item", least=1)
     reservation_minutes: float = option(30.0, "an item left open goes to others", above=0)
     items_per_person: int | None = option(None, "items of a sitting, controls too", least=1)

@@ -10,6 +10,7 @@ from sqlalchemy import text
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from pqpp_annotation.errors import AnnotationError, AnswerError, NotAllowedError, StoreError
+from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.owner import pages as owner
 from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.web import files, people, work
@@ -76,6 +77,7 @@ def _add_errors(app: FastAPI) -> None:
 
     def tell(request: Request, status: int, line: str) -> Response:
         visit = Visit(request)
+        line = visit.language.gettext(line)
         if visit.path.startswith(("/api/", "/images/", "/health")):
             return JSONResponse({"error": line}, status)
         return visit.render("problem.html", status, line=line)
@@ -95,7 +97,9 @@ def _add_errors(app: FastAPI) -> None:
             return visit.go(f"/sign-in?next={quote(visit.path)}")
         if status == 503:  # it names the database, which is nobody's business but the log's
             LOG.error("%s", error)
-            return tell(request, status, "the study cannot be reached just now; try again")
+            return tell(
+                request, status, gettext_noop("the study cannot be reached just now; try again")
+            )
         return tell(request, status, str(error))
 
     @app.exception_handler(RequestValidationError)
@@ -106,7 +110,11 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(StarletteHTTPException)
     def http(request: Request, error: HTTPException) -> Response:
-        line = "There is no such page." if error.detail == "Not Found" else str(error.detail)
+        line = (
+            gettext_noop("There is no such page.")
+            if error.detail == "Not Found"
+            else str(error.detail)
+        )
         return tell(request, error.status_code, line)
 
     @app.exception_handler(OSError)
@@ -114,9 +122,9 @@ def _add_errors(app: FastAPI) -> None:
         if not is_full(error):
             raise error
         LOG.error("%s", error)
-        return tell(request, 507, "its disk is full")
+        return tell(request, 507, gettext_noop("its disk is full"))
 
     @app.exception_handler(Exception)
     def defect(request: Request, error: Exception) -> Response:
         # The trace goes to the log, by the server; the person keeps the answer in the browser.
-        return tell(request, 500, "something went wrong there")
+        return tell(request, 500, gettext_noop("something went wrong there"))

@@ -8,11 +8,11 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.errors import NotAllowedError
+from pqpp_annotation.languages.language import Language
 from pqpp_annotation.protocol.completion import finish_of
 from pqpp_annotation.store.invitations import check_link, is_known, redeem_link
 from pqpp_annotation.store.people import keep_consent, verify_password, withdraw_person
 from pqpp_annotation.store.tables import Invitation, Person
-from pqpp_annotation.study.study import Study
 from pqpp_annotation.web.site import Here, TooOftenError, refuse_plain
 
 ShortText = Annotated[str, Form(max_length=1000)]
@@ -54,35 +54,54 @@ def _link(visit: Here, token: str) -> Invitation:
         return check_link(visit.store, token)
     except NotAllowedError:
         if wait := visit.site.bad_links.take(visit.address):
-            raise _too_often("wrong links", wait) from None
+            raise _too_often(visit, wait) from None
         raise
 
 
-def _too_often(what: str, wait: int) -> TooOftenError:
-    return TooOftenError(f"too many {what}; try again in {waiting_time(wait)}")
+def _too_often(visit: Here, wait: int) -> TooOftenError:
+    return TooOftenError(_too_many_tries(visit.language, wait))
+
+
+def _too_many_tries(language: Language, wait: int) -> str:
+    gettext, ngettext = language.gettext, language.ngettext
+    if wait < 60:
+        when = ngettext("%(count)s second", "%(count)s seconds", wait) % {"count": wait}
+    else:
+        minutes = -(-wait // 60)
+        when = ngettext("%(count)s minute", "%(count)s minutes", minutes) % {"count": minutes}
+    return gettext("Too many tries. Try again in %(when)s.") % {"when": when}
 
 
 @pages.get("/join/{token}")
 def invitation_page(visit: Here, token: str, ids: Annotated[Ids, Query()]) -> Response:
     """Say what the study is; nothing happens yet, as programs that look at links come too."""
     link = _link(visit, token)
-    facts = _facts(visit.study, link.role)
+    facts = _facts(visit, link.role)
     page = visit.render("join.html", ids=ids.given(), is_shared=link.is_shared, **facts)
     return visit.mark_browser(page)
 
 
-def _facts(study: Study, role: str) -> dict[str, Any]:
+def _facts(visit: Here, role: str) -> dict[str, Any]:
     """Return what somebody is told before beginning: what is done, how long, what is paid."""
-    about = "You judge images" if study.kind.about_image else "You compare images"
+    study, gettext, ngettext = visit.study, visit.language.gettext, visit.language.ngettext
     items, minutes = study.items_per_person, study.minutes_per_person
-    bounds = [f"{items} prompts"] if items else []
-    bounds += [f"{minutes:g} minutes at most"] if minutes else []
+    bounds = []
+    if items:
+        bounds.append(ngettext("%(count)s prompt", "%(count)s prompts", items) % {"count": items})
+    if minutes:
+        bounds.append(gettext("%(count)s minutes at most") % {"count": f"{minutes:g}"})
     rule, pay = study.payment, ""
     if rule is not None and role == "annotator":
-        rates = ((rule.per_item, "a prompt"), (rule.per_hour, "an hour of work"))
-        pay = ", ".join(f"{rate:g} {rule.currency} {what}" for rate, what in rates if rate)
+        rates = (
+            (rule.per_item, gettext("%(amount)s a prompt")),
+            (rule.per_hour, gettext("%(amount)s an hour of work")),
+        )
+        amounts = ((f"{rate:g} {rule.currency}", text) for rate, text in rates if rate)
+        pay = ", ".join(text % {"amount": amount} for amount, text in amounts)
     return {
-        "does": f"{about} that were made for a prompt, one prompt after another.",
+        "does": gettext("You judge images that were made for a prompt, one prompt after another.")
+        if study.kind.about_image
+        else gettext("You compare images that were made for a prompt, one prompt after another."),
         "length": ", ".join(bounds) if role in ("annotator", "trial") else "",
         "pay": pay,
     }
@@ -98,7 +117,7 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
         and not is_known(visit.store, link, ids)
         and (wait := visit.site.new_people.take(str(link.id), visit.address))
     ):
-        raise _too_often("new people from one address", wait)
+        raise _too_often(visit, wait)
     person = redeem_link(visit.store, token, ids, visit.browser())
     if form.agree and person.consented is None:
         keep_consent(visit.store, person.id)
@@ -123,11 +142,11 @@ def sign_in(
     for limit, key in limits.items():
         wait = wait or limit.take(key)
     if wait:
-        problem = f"Too many tries. Try again in {waiting_time(wait)}."
+        problem = _too_many_tries(visit.language, wait)
         return visit.render("sign_in.html", 429, problem=problem, name=name, next=next)
     person = verify_password(visit.store, name, password)
     if person is None:
-        problem = "This name and this password do not go together."
+        problem = visit.language.gettext("This name and this password do not go together.")
         return visit.render("sign_in.html", 403, problem=problem, name=name, next=next)
     for limit, key in limits.items():
         limit.forgive(key)
@@ -193,13 +212,3 @@ def is_here(url: str) -> bool:
         (True, False, False)
     """
     return re.fullmatch(r"/[\w/-]*", url) is not None and not url.startswith("//")
-
-
-def waiting_time(seconds: int) -> str:
-    """Say how long to wait.
-
-    Example:
-        >>> waiting_time(40), waiting_time(61)
-        ('40 seconds', '2 minutes')
-    """
-    return f"{seconds} seconds" if seconds < 60 else f"{-(-seconds // 60)} minutes"

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from pqpp_annotation.errors import AnnotationError, NotAllowedError
+from pqpp_annotation.errors import AnnotationError, NotAllowedError, StudyError
+from pqpp_annotation.languages.language import Language, languages_of, wanted_language
 from pqpp_annotation.owner.overview import Watch
 from pqpp_annotation.owner.words import Words, number, percent
 from pqpp_annotation.store.limits import Limit
@@ -61,9 +62,15 @@ class Site:
             PACKAGE / "web/templates", PACKAGE / "owner/templates", PACKAGE / "kinds"
         )
         self.templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
+        self.templates.policies["ext.i18n.trimmed"] = True
+        self.templates.add_extension("jinja2.ext.i18n")
         self.templates.filters |= {"moment": moment, "number": number, "percent": percent}
-        title = study.title or study.task.get("question") or study.name
-        self.templates.globals |= {"study": study, "title": title, "person": None}
+        self.title = study.title or study.task.get("question") or study.name
+        self.templates.globals |= {"study": study, "person": None}
+        self.languages = languages_of(study.root)
+        if (study.language or "en").lower() not in self.languages:
+            place = f"languages/{study.language}.po"
+            raise StudyError(f"language: there are no texts in {study.language}; write {place}")
 
 
 class Visit:
@@ -80,6 +87,14 @@ class Visit:
         """The visit that the request belongs to; a fresh one where it has none."""
         sessions = self.site.sessions
         return sessions.read(self.request.cookies.get(self._cookie)) or sessions.fresh()
+
+    @cached_property
+    def language(self) -> Language:
+        """The study's language, else the one of the study's that the browser likes best."""
+        if self.study.language:
+            return self.site.languages[self.study.language.lower()]
+        wanted = self.request.headers.get("Accept-Language", "")
+        return wanted_language(wanted, self.site.languages)
 
     @property
     def csrf(self) -> str:
@@ -132,7 +147,14 @@ class Visit:
     def render(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page; a template has `study`, `title`, `csrf`, `root` and `person` (or None)."""
         page = self.site.templates.get_template(template)
-        html = page.render(csrf=self.csrf, root=self.root, **values)
+        texts = self.language
+        about: dict[str, Any] = {
+            "title": texts.gettext(self.site.title),
+            "csrf": self.csrf,
+            "root": self.root,
+        }
+        about |= {"language": texts, "gettext": texts.gettext, "ngettext": texts.ngettext}
+        html = page.render(**about, **values)
         return self._keeping(HTMLResponse(html, status), self.session)
 
     def go(self, path: str) -> Response:

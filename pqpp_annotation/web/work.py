@@ -268,7 +268,7 @@ class ShownTask:
             ],
             answers=self.answers(shown.answers),
             detail=self._kind.shown_detail(shown.detail, self._url),
-            settings=dict(study.task),
+            settings=study.kind.shown_settings(study.task, self._visit.language.gettext),
         )
 
     def answers(self, answers: Mapping[int | None, Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """A study that is served on a free port of this machine, in a thread of the test."""
 
 import contextlib
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import uvicorn
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.invitations import make_links
 from pqpp_annotation.web.app import create_app
+from support.free_port import free_port
 
 SECRET = "a secret of the tests, long enough to sign"
 
@@ -66,9 +66,7 @@ class Served:
 @contextlib.contextmanager
 def serving(study) -> Iterator[Served]:
     """Serve a study while the context lasts."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with contextlib.closing(open_store(study)) as store:
         served = Served(study, store, f"http://127.0.0.1:{port}", port)
         served.start()

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from pqpp_annotation.kinds.kind import Vote
 from pqpp_annotation.kinds.labels import LabelKind, judgments
+from pqpp_annotation.languages import gettext_noop
 
 _LINKED = ("linked_prompts", "Linked_prompts")
 # Columns of GIMBRR's prompt directory, which its annotations repeat.
@@ -31,7 +32,9 @@ class Match(LabelKind):
     name = "match"
     scale = "yes-no"
     level = "nominal"
-    settings: ClassVar[Mapping[str, Any]] = {"question": "Does this image match the prompt?"}
+    settings: ClassVar[Mapping[str, Any]] = {
+        "question": gettext_noop("Does this image match the prompt?")
+    }
     partial_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "prompt_id": ("Prompt_no", "prompt_id"),
         "image": ("File_name", "image"),

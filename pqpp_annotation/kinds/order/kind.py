@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from pqpp_annotation.errors import AnswerError, StudyError
 from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
+from pqpp_annotation.languages import gettext_noop
 
 _MOST_IMAGES = 12
 
@@ -23,7 +24,9 @@ class Order(TaskKind):
     about_image = False
     level = "nominal"
     settings: ClassVar[Mapping[str, Any]] = {
-        "question": "Put the images in order, the one that shows the prompt best first.",
+        "question": gettext_noop(
+            "Put the images in order, the one that shows the prompt best first."
+        ),
         "ties": True,  # whether images may share a place
     }
     schema: ClassVar[Mapping[str, Any]] = {

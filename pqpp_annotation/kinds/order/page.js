@@ -1,6 +1,7 @@
 // The images of a prompt are pressed best first, then dragged or moved by buttons and keys; ties
 // where the study allows them.
 import {isOnControl, make, parts, showPrompt} from "../parts.js";
+import {gettext} from "../../texts.js";
 
 const LETTERS = "ABCDEFGHIJKL";
 const FAR = 8; // pixels that a pointer moves before it drags
@@ -34,21 +35,21 @@ export function start(task, api) {
   }
 
   const cards = new Map(images.map(({id, url, width, height}) => {
-    const name = letter(id);
+    const imageName = gettext("image {name}", {name: letter(id)});
     const badge = make("span", {class: "badge-place", "aria-hidden": "true"});
     const pick = make(
       "button", {type: "button", class: "pick", "data-image": id},
       make("img", {src: url, alt: "", width, height, draggable: "false"}), badge,
     );
     const move = (text, label, run) => {
-      const button = make("button", {type: "button", class: "quiet", "aria-label": `${label} image ${name}`}, text);
+      const button = make("button", {type: "button", class: "quiet", "aria-label": `${label} ${imageName}`}, text);
       button.addEventListener("click", run, {signal: api.signal});
       return button;
     };
     const moves = make(
       "div", {class: "moves"},
-      move("◀", "Better:", () => shift(id, -1)), move("▶", "Worse:", () => shift(id, 1)),
-      ...(task.settings.ties ? [move("=", "Same place as the one before:", () => tie(id))] : []),
+      move("◀", gettext("Better:"), () => shift(id, -1)), move("▶", gettext("Worse:"), () => shift(id, 1)),
+      ...(task.settings.ties ? [move("=", gettext("Same place as the one before:"), () => tie(id))] : []),
     );
     const card = make("li", {class: "card", "data-card": id}, pick, moves);
     pick.addEventListener("click", () => wasDragged || choose(id), {signal: api.signal});
@@ -67,7 +68,9 @@ export function start(task, api) {
   function say(id) {
     const place = places()[id];
     const left = images.length - ranked.length;
-    api.say(`Image ${letter(id)}: place ${place}. ${left ? `${left} are left.` : "All have a place; Enter goes on."}`);
+    const rest = left ? gettext("{left} are left.", {left}) : gettext("All have a place; Enter goes on.");
+    const said = gettext("Image {name}: place {place}.", {name: letter(id), place});
+    api.say(`${said} ${rest}`);
   }
 
   /** Give an image the next place. */
@@ -117,7 +120,7 @@ export function start(task, api) {
     if (!last) return;
     [ranked, tied] = last;
     draw();
-    api.say("Undone");
+    api.say(gettext("Undone"));
   }
 
   /** Follow a pointer that carries an image to another's place; a finger scrolls instead. */
@@ -150,7 +153,9 @@ export function start(task, api) {
       const place = found[id];
       badge.textContent = place ?? "";
       card.classList.toggle("placed", place !== undefined);
-      pick.setAttribute("aria-label", `Image ${letter(id)}, ${place ? `place ${place}` : "no place yet"}`);
+      pick.setAttribute("aria-label", place
+        ? gettext("Image {name}: place {place}.", {name: letter(id), place})
+        : gettext("Image {name}, no place yet", {name: letter(id)}));
       moves.hidden = place === undefined;
       moves.children[2]?.setAttribute("aria-pressed", String(tied.has(id)));
     }
@@ -160,7 +165,7 @@ export function start(task, api) {
 
   function goOn() {
     if (ranked.length < images.length) {
-      api.say(`${images.length - ranked.length} images have no place yet`);
+      api.say(gettext("{count} images have no place yet", {count: images.length - ranked.length}));
       return;
     }
     api.save(null, {places: places()}).catch(error => (part.error.textContent = error.message));
@@ -172,13 +177,13 @@ export function start(task, api) {
   const focused = () => document.activeElement?.closest("[data-card]")?.dataset.card;
   api.shortcuts([
     ...images.slice(0, 9).map(({id}, place) => ({
-      key: String(place + 1), label: `Place image ${LETTERS[place]} next`, run: () => choose(id),
+      key: String(place + 1), label: gettext("Place image {name} next", {name: LETTERS[place]}), run: () => choose(id),
     })),
-    {key: "ArrowLeft", label: "Move the image with the focus forward", run: () => focused() && shift(focused(), -1)},
-    {key: "ArrowRight", label: "Move it back", run: () => focused() && shift(focused(), 1)},
-    ...(task.settings.ties ? [{key: "=", label: "Give it the place of the one before", run: () => focused() && tie(focused())}] : []),
-    {key: "Backspace", label: "Undo", run: undo},
-    {key: "Enter", label: "Go on", run: () => isOnControl() || goOn()},
+    {key: "ArrowLeft", label: gettext("Move the image with the focus forward"), run: () => focused() && shift(focused(), -1)},
+    {key: "ArrowRight", label: gettext("Move it back"), run: () => focused() && shift(focused(), 1)},
+    ...(task.settings.ties ? [{key: "=", label: gettext("Give it the place of the one before"), run: () => focused() && tie(focused())}] : []),
+    {key: "Backspace", label: gettext("Undo"), run: undo},
+    {key: "Enter", label: gettext("Go on"), run: () => isOnControl() || goOn()},
   ]);
   draw();
   return {};

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds.kind import TaskKind, Vote
+from pqpp_annotation.languages import gettext_noop
 
 _NUMBERS = {"a": 1.0, "tie": 0.0, "b": -1.0}
 _OTHER = {"a": "b", "b": "a"}
@@ -21,7 +22,7 @@ class Preference(TaskKind):
     about_image = False
     level = "nominal"
     settings: ClassVar[Mapping[str, Any]] = {
-        "question": "Which image shows the prompt better?",
+        "question": gettext_noop("Which image shows the prompt better?"),
         "tie": True,  # whether neither may be better
     }
 

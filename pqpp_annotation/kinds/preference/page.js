@@ -1,14 +1,15 @@
 // Which of two images is better; "a" is the first by name, on whichever side it stands.
 import {choiceButton, isOnControl, parts, showPrompt, zoomable} from "../parts.js";
+import {gettext} from "../../texts.js";
 
 export function start(task, api) {
   const part = parts(api.root);
   const [left, right] = task.images;
   const letter = image => (image.id === [left.id, right.id].sort()[0] ? "a" : "b");
   const choices = [
-    {value: letter(left), name: "A is better", keys: ["1", "ArrowLeft"]},
-    {value: letter(right), name: "B is better", keys: ["2", "ArrowRight"]},
-    {value: "tie", name: "Neither is better", keys: ["3", "ArrowDown"]},
+    {value: letter(left), name: gettext("A is better"), keys: ["1", "ArrowLeft"]},
+    {value: letter(right), name: gettext("B is better"), keys: ["2", "ArrowRight"]},
+    {value: "tie", name: gettext("Neither is better"), keys: ["3", "ArrowDown"]},
   ].filter(({value}) => value !== "tie" || task.settings.tie);
   let choice = task.answers.item?.choice;
 
@@ -40,19 +41,19 @@ export function start(task, api) {
     });
     draw();
     part.next.focus({preventScroll: true});
-    api.say(`${choices.find(one => one.value === value).name}. Enter goes on.`);
+    api.say(`${choices.find(one => one.value === value).name}. ${gettext("Enter goes on.")}`);
   }
 
   function goOn() {
     if (choice) api.done();
-    else api.say("Nothing is chosen yet");
+    else api.say(gettext("Nothing is chosen yet"));
   }
 
   part.next.addEventListener("click", goOn, {signal: api.signal});
   api.shortcuts([
     ...choices.map(({keys, name, value}) => ({keys, label: name, run: () => choose(value)})),
-    {key: "z", label: "Zoom", run: () => zoom.toggle()},
-    {key: "Enter", label: "Go on", run: () => isOnControl() || goOn()},
+    {key: "z", label: gettext("Zoom"), run: () => zoom.toggle()},
+    {key: "Enter", label: gettext("Go on"), run: () => isOnControl() || goOn()},
   ]);
   draw();
 
@@ -60,7 +61,9 @@ export function start(task, api) {
     /** Show the right answer of a training item. */
     mark(expected) {
       const right = choices.find(one => one.value === expected.item?.choice);
-      part.note.textContent = right && right.value !== choice ? `The right answer is “${right.name}”.` : "All right.";
+      part.note.textContent = right && right.value !== choice
+        ? gettext("The right answer is “{answer}”.", {answer: right.name})
+        : gettext("All right.");
       part.note.hidden = false;
     },
   };

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds.labels import LabelKind
+from pqpp_annotation.languages import gettext_noop
 
 _MOST_STEPS = 11  # each has a key of its own
 _WORDS = ("Not at all", "A little", "Partly", "Mostly", "Completely")
@@ -16,7 +17,7 @@ class Rating(LabelKind):
     name = "rating"
     scale = "likert5"
     settings: ClassVar[Mapping[str, Any]] = {
-        "question": "Does this image show the prompt?",
+        "question": gettext_noop("Does this image show the prompt?"),
         "low": 1,
         "high": 5,
         "labels": {},  # a map of steps to words

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds.kind import TaskKind, Vote
 from pqpp_annotation.kinds.labels import UNSURE, LabelKind, judgments
+from pqpp_annotation.languages import gettext_noop
 from pqpp_files.names import did_you_mean
 
 _NAMES = {1: "relevant", 0: "not_relevant", None: UNSURE}
@@ -27,7 +28,7 @@ class Relevance(LabelKind):
     name = "relevance"
     scale: str | None = "pqpp"
     settings: ClassVar[Mapping[str, Any]] = {
-        "question": "How well does this image show the prompt?",
+        "question": gettext_noop("How well does this image show the prompt?"),
         "grades": "pqpp",  # or "binary"
         "images_per_page": 50,
     }
@@ -62,7 +63,7 @@ class BinaryRelevance(Relevance):
     level = "nominal"
     settings: ClassVar[Mapping[str, Any]] = {
         **Relevance.settings,
-        "question": "Is this image relevant?",
+        "question": gettext_noop("Is this image relevant?"),
         "unsure": True,  # whether one may be
     }
 

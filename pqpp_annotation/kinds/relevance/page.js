@@ -1,16 +1,17 @@
 // PQPP's four grades, best first; or relevant, not relevant, and unsure where the study allows it.
 import {grade} from "../grade.js";
+import {gettext} from "../../texts.js";
 
 const GRADES = [
-  {value: 2, name: "High relevance", help: "More than half of what the prompt names is there."},
-  {value: 1, name: "Low relevance", help: "At least one thing is there, but not more than half."},
-  {value: 0, name: "No relevance", help: "Unrelated, but it could be real."},
-  {value: -1, name: "Unrealistic", help: "It has visible mistakes, whatever else it shows."},
+  {value: 2, name: gettext("High relevance"), help: gettext("More than half of what the prompt names is there.")},
+  {value: 1, name: gettext("Low relevance"), help: gettext("At least one thing is there, but not more than half.")},
+  {value: 0, name: gettext("No relevance"), help: gettext("Unrelated, but it could be real.")},
+  {value: -1, name: gettext("Unrealistic"), help: gettext("It has visible mistakes, whatever else it shows.")},
 ];
 const ANSWERS = [
-  {value: 1, name: "Relevant", keys: ["1", "r"]},
-  {value: 0, name: "Not relevant", keys: ["2", "n"]},
-  {value: null, name: "Unsure", keys: ["3", "u"]},
+  {value: 1, name: gettext("Relevant"), keys: ["1", "r"]},
+  {value: 0, name: gettext("Not relevant"), keys: ["2", "n"]},
+  {value: null, name: gettext("Unsure"), keys: ["3", "u"]},
 ];
 
 export function start(task, api) {

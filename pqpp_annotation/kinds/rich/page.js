@@ -3,14 +3,15 @@ import {isOnControl, make, parts, zoomable} from "../parts.js";
 import {Draft} from "./draft.js";
 import {drawPoints, follow} from "./points.js";
 import {showWords} from "./words.js";
+import {gettext} from "../../texts.js";
 
 const MODES = [
-  {name: "implausible", title: "Implausible", help: "not possible, or a flaw", key: "i"},
-  {name: "misaligned", title: "Misaligned", help: "not as the prompt says", key: "m"},
+  {name: "implausible", title: gettext("Implausible"), help: gettext("not possible, or a flaw"), key: "i"},
+  {name: "misaligned", title: gettext("Misaligned"), help: gettext("not as the prompt says"), key: "m"},
 ];
 const SCORES = [
-  ["plausibility", "Plausibility"], ["alignment", "Alignment"],
-  ["aesthetics", "Aesthetics"], ["overall", "Overall"],
+  ["plausibility", gettext("Plausibility")], ["alignment", gettext("Alignment")],
+  ["aesthetics", gettext("Aesthetics")], ["overall", gettext("Overall")],
 ];
 const STEPS = [1, 2, 3, 4, 5];
 
@@ -46,19 +47,20 @@ export function start(task, api) {
   follow(part, api, point => {
     draft.change(() => value[mode.name].push(point));
     const [x, y] = point.map(one => Math.round(100 * one));
-    api.say(`${mode.title} point ${value[mode.name].length}, ${x} % from the left, ${y} % from the top`);
+    const number = value[mode.name].length;
+    api.say(gettext("{kind}: point {number}, {x} percent from the left, {y} percent from the top", {kind: mode.title, number, x, y}));
     draw();
   });
 
   function remove(name, place) {
     draft.change(() => value[name].splice(place, 1));
     draw();
-    api.say("Point removed");
+    api.say(gettext("Point removed"));
     (part.points.querySelector("button") ?? part.canvas).focus({preventScroll: true});
   }
 
   function undo() {
-    api.say(draft.undo() ? "Undone" : "Nothing to undo");
+    api.say(draft.undo() ? gettext("Undone") : gettext("Nothing to undo"));
     draw();
   }
 
@@ -99,7 +101,9 @@ export function start(task, api) {
     const [name, title] = SCORES[place];
     score(name, step);
     const next = missing();
-    const then = next < 0 ? "All scores are given; Enter goes on." : `Next: ${SCORES[next][1]}`;
+    const then = next < 0
+      ? gettext("All scores are given; Enter goes on.")
+      : gettext("Next: {score}", {score: SCORES[next][1]});
     api.say(`${title} ${step}. ${then}`);
     if (next < 0) part.next.focus({preventScroll: true});
     else if (focused >= 0) rows[next].querySelector("input").focus({preventScroll: true});
@@ -109,7 +113,7 @@ export function start(task, api) {
   part.flag.hidden = !task.settings.inappropriate;
   const flag = isOn => {
     draft.change(() => (value.inappropriate = isOn));
-    api.say(isOn ? "Inappropriate; Enter goes on." : "Not inappropriate");
+    api.say(isOn ? gettext("Inappropriate; Enter goes on.") : gettext("Not inappropriate"));
     draw();
   };
   part.inappropriate.addEventListener("change", () => flag(part.inappropriate.checked), {signal: api.signal});
@@ -117,7 +121,7 @@ export function start(task, api) {
   function goOn() {
     const place = missing();
     if (place >= 0 && !value.inappropriate) {
-      api.say(`${SCORES[place][1]} has no score yet`);
+      api.say(gettext("{score} has no score yet", {score: SCORES[place][1]}));
       rows[place].querySelector("input").focus();
       return;
     }
@@ -145,7 +149,7 @@ export function start(task, api) {
     });
     part.points.replaceChildren(...MODES.flatMap(({name, title}) => value[name].map((_, place) => {
       const button = make(
-        "button", {type: "button", class: `point ${name}`, "aria-label": `Remove ${title.toLowerCase()} point ${place + 1}`},
+        "button", {type: "button", class: `point ${name}`, "aria-label": gettext("{kind}: remove point {number}", {kind: title, number: place + 1})},
         `${place + 1} ×`,
       );
       button.addEventListener("click", () => remove(name, place));
@@ -162,14 +166,14 @@ export function start(task, api) {
   }
 
   api.shortcuts([
-    ...MODES.map(one => ({key: one.key, label: `${one.title} points: ${one.help}`, run: () => choose(one)})),
-    {key: "p", label: "Go to the image: arrow keys move the cross, Enter sets a point", run: () => part.canvas.focus()},
-    {key: "w", label: "Go to the words: arrow keys move, the space bar marks", run: () => words.focus()},
-    {keys: STEPS.map(String), label: "Score, from the first that is missing", run: event => digit(Number(event.key) || Number(event.code.slice(-1)))},
-    ...(task.settings.inappropriate ? [{key: "x", label: "Inappropriate image", run: () => flag(!value.inappropriate)}] : []),
-    {key: "Backspace", label: "Undo", run: undo},
-    {key: "z", label: "Zoom", run: () => zoom.toggle()},
-    {key: "Enter", label: "Go on", run: () => isOnControl() || goOn()},
+    ...MODES.map(one => ({key: one.key, label: `${one.title}: ${one.help}`, run: () => choose(one)})),
+    {key: "p", label: gettext("Go to the image: arrow keys move the cross, Enter sets a point"), run: () => part.canvas.focus()},
+    {key: "w", label: gettext("Go to the words: arrow keys move, the space bar marks"), run: () => words.focus()},
+    {keys: STEPS.map(String), label: gettext("Score, from the first that is missing"), run: event => digit(Number(event.key) || Number(event.code.slice(-1)))},
+    ...(task.settings.inappropriate ? [{key: "x", label: gettext("Inappropriate image"), run: () => flag(!value.inappropriate)}] : []),
+    {key: "Backspace", label: gettext("Undo"), run: undo},
+    {key: "z", label: gettext("Zoom"), run: () => zoom.toggle()},
+    {key: "Enter", label: gettext("Go on"), run: () => isOnControl() || goOn()},
   ]);
   draw();
   return {};

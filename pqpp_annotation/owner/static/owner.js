@@ -1,9 +1,11 @@
 // Keeps the owner's pages up to date, shows times in the reader's zone, copies links.
 
+import {gettext} from "../texts.js";
+
 const EVERY = 5000;
 
 function localTimes(root) {
-  const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
   for (const time of root.querySelectorAll("time[datetime]")) {
     const when = new Date(time.dateTime);
     if (!Number.isNaN(when.valueOf())) time.textContent = format.format(when);
@@ -63,9 +65,9 @@ async function watch(live) {
     if (document.hidden) continue;
     try {
       await look(live);
-      say(`Up to date at ${new Date().toLocaleTimeString()}`);
+      say(gettext("Up to date at {time}", { time: new Date().toLocaleTimeString() }));
     } catch {
-      say("No connection; what you see may be old");
+      say(gettext("No connection; what you see may be old"));
     }
   }
 }
@@ -75,7 +77,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     const field = document.getElementById(button.dataset.copy);
     field.select();
     await navigator.clipboard.writeText(field.value);
-    button.textContent = "Copied";
+    button.textContent = gettext("Copied");
   });
 }
 

@@ -1,7 +1,9 @@
 // Single keys: what each does, the list of them, and the switch that turns them off.
 
+import {gettext} from "./texts.js";
+
 const OFF = "pqpp-keys";
-const NAMES = {ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", " ": "Space"};
+const NAMES = {ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", " ": gettext("Space")};
 
 const isSingle = key => key.length === 1;
 const isTyping = target =>

@@ -1,6 +1,8 @@
 // What a person said waits here, in IndexedDB, until the server has it on disk; it leaves in order.
 // Tabs share the queue: one sends at a time, and each is told what became of its own.
 
+import {gettext} from "./texts.js";
+
 /** What stands before every path of the study, where a proxy serves it below a prefix. */
 export const ROOT = new URL("..", import.meta.url).pathname.replace(/\/$/, "");
 
@@ -151,7 +153,7 @@ export class Queue {
     if (response.status === 429 || response.status >= 500) {
       return {state: "offline", why: said.error};
     }
-    return {problem: said.error ?? `the server refused it (${response.status})`};
+    return {problem: said.error ?? gettext("the server refused it ({status})", {status: response.status})};
   }
 
   /** The person may have signed in again, in another tab: then there is a new token. */

@@ -2,6 +2,7 @@
 
 import {Keys} from "./keys.js";
 import {newId, Queue, ROOT} from "./queue.js";
+import {gettext} from "./texts.js";
 
 const MOST_AHEAD = 3; // items that are reserved and loaded before they are needed
 const NEAR_THE_END = 40; // then nobody holds what another could do
@@ -22,35 +23,34 @@ const loaded = new Map(); // url -> image, so that the browser keeps it
 
 const queue = await Queue.open(session, showSaving);
 const keys = new Keys([
-  {key: "s", label: "Skip this item", run: () => skip()},
-  {key: "b", label: "Back to the item before", run: () => back()},
-  {key: "h", label: "Earlier answers", run: () => location.assign(`${ROOT}/history`)},
-  {key: "?", label: "Instructions and keys", run: () => help()},
+  {key: "s", label: gettext("Skip this item"), run: () => skip()},
+  {key: "b", label: gettext("Back to the item before"), run: () => back()},
+  {key: "h", label: gettext("Earlier answers"), run: () => location.assign(`${ROOT}/history`)},
+  {key: "?", label: gettext("Instructions and keys"), run: () => help()},
 ]);
 
 // --- What the head of the page says -------------------------------------------------------------
 
 function showSaving({waiting, state, isKept, why, entry, problem, isElsewhere}) {
-  if (problem) note(`An answer was not taken: ${problem}`, "bad");
+  if (problem) note(gettext("An answer was not taken: {problem}", {problem}), "bad");
   if (isElsewhere && entry.body.assignment === now.task?.assignment) seenElsewhere();
   const shown = waiting === 0 ? "saved" : state ?? find("saved").dataset.state;
-  const count = waiting === 1 ? "1 answer" : `${waiting} answers`;
   find("saved").dataset.state = shown;
   find("saved").dataset.waiting = waiting;
   find("saved-text").textContent = {
-    saved: "Saved",
-    sending: "Saving …",
-    offline: `${count} wait${waiting === 1 ? "s" : ""} for the connection`,
-    "signed-out": `${count} not sent`,
+    saved: gettext("Saved"),
+    sending: gettext("Saving …"),
+    offline: gettext("Waiting for the connection: {count}", {count: waiting}),
+    "signed-out": gettext("Not sent: {count}", {count: waiting}),
   }[shown] ?? "";
   if (shown === "signed-out") {
-    note("You are signed out. Open your link again, or sign in: your answers are kept here until then.", "bad");
+    note(gettext("You are signed out. Open your link again, or sign in: your answers are kept here until then."), "bad");
   } else if (shown === "offline") {
-    const trouble = why ? `The server cannot save now: ${why}.` : "No connection.";
+    const trouble = why ? gettext("The server cannot save now: {why}.", {why}) : gettext("No connection.");
     note(
       isKept
-        ? `${trouble} Go on: your answers are kept in this browser and leave by themselves.`
-        : `${trouble} This browser keeps nothing: leave this page open until all is saved.`,
+        ? `${trouble} ${gettext("Go on: your answers are kept in this browser and leave by themselves.")}`
+        : `${trouble} ${gettext("This browser keeps nothing: leave this page open until all is saved.")}`,
       "warn",
     );
   } else if (shown === "saved" && find("banner").dataset.kind === "warn") {
@@ -73,7 +73,9 @@ function showProgress() {
     : [progress.done, progress.done + progress.left_for_me];
   find("progress").max = Math.max(1, total);
   find("progress").value = done;
-  find("count").textContent = isTraining ? `Practice ${done + 1} of ${total}` : `${done} of ${total}`;
+  find("count").textContent = isTraining
+    ? gettext("Practice {number} of {total}", {number: done + 1, total})
+    : gettext("{done} of {total}", {done, total});
   document.body.classList.toggle("training", isTraining);
 }
 
@@ -95,7 +97,7 @@ async function show(next) {
   }
   find("feedback").hidden = true;
   if (find("banner").dataset.kind !== "warn") note("");
-  if (task.is_training) note("Practice: after each one you see what was meant.", "info");
+  if (task.is_training) note(gettext("Practice: after each one you see what was meant."), "info");
   showProgress();
   const abort = new AbortController();
   find("task").replaceChildren(page.content.cloneNode(true));
@@ -153,7 +155,7 @@ function moving(run) {
     try {
       await run(...given);
     } catch {
-      note("No connection. What you said is kept; the next item comes with the connection.", "warn");
+      note(gettext("No connection. What you said is kept; the next item comes with the connection."), "warn");
       retryLater(() => run(...given));
     } finally {
       isMoving = false;
@@ -179,7 +181,7 @@ const done = moving(async () => {
 const skip = moving(async () => {
   if (item.isCounted !== "skipped") queue.add("/api/skip", {assignment: now.task.assignment});
   count("skipped");
-  say("Skipped");
+  say(gettext("Skipped"));
   return forward();
 });
 
@@ -267,10 +269,11 @@ async function feedback() {
   if (!(await queue.flush())) throw new Error("offline");
   const told = await ask(`/api/feedback/${task.assignment}`);
   const {total, right, tries_left} = told.training;
-  let text = told.is_right ? "That is right." : "Not quite: the right answer is shown.";
-  if (told.is_over) text += ` ${right} of ${total} were right.`;
-  if (told.is_over && told.is_passed) text += " Practice is over; from now on it counts.";
-  else if (told.is_over && tries_left > 1) text += " That was not enough: practice starts once more.";
+  let text = told.is_right ? gettext("That is right.") : gettext("Not quite: the right answer is shown.");
+  const result = gettext("{right} of {total} were right.", {right, total});
+  if (told.is_over) text += ` ${result}`;
+  if (told.is_over && told.is_passed) text += ` ${gettext("Practice is over; from now on it counts.")}`;
+  else if (told.is_over && tries_left > 1) text += ` ${gettext("That was not enough: practice starts once more.")}`;
   item.handle.mark?.(told.expected);
   for (const control of find("task").querySelectorAll(".panel :is(button, input, textarea)")) {
     control.disabled = true;
@@ -313,7 +316,7 @@ addEventListener("popstate", async ({state}) => {
   const url = `${ROOT}/work/${state.assignment}`;
   const earlier = await ask(`/api/tasks/${state.assignment}`).catch(() => null);
   if (!earlier) {
-    note("No connection: earlier items can be seen again when it is back.", "warn");
+    note(gettext("No connection: earlier items can be seen again when it is back."), "warn");
     return;
   }
   history.replaceState(state, "", url);
@@ -326,7 +329,7 @@ async function seenElsewhere() {
   if (!fresh?.task || fresh.task.assignment !== now.task.assignment) return;
   if (now === front) front = fresh;
   await show(fresh);
-  note("You answered this in another tab; here is what you said.", "info");
+  note(gettext("You answered this in another tab; here is what you said."), "info");
 }
 
 function help() {

@@ -110,7 +110,7 @@ def test_without_a_connection_work_goes_on_and_leaves_in_order(serve, visitor):
     page.keyboard.press("3")
     page.keyboard.press("4")
     page.wait_for_selector("#saved[data-state='offline'][data-waiting='4']")
-    assert "4 answers wait for the connection" in page.inner_text("#saved")
+    assert "Waiting for the connection: 4" in page.inner_text("#saved")
     assert count_answers(served.store) == 0
     person.context.set_offline(False)
     saved(page)

@@ -3,13 +3,13 @@
 import contextlib
 import csv
 import os
-import socket
 from pathlib import Path
 
 import pytest
 from PIL import Image
 from sqlalchemy import update
 from support.browser import WIDE, saved
+from support.free_port import free_port
 from support.served import Served, serving
 from support.studies import do_all
 
@@ -43,9 +43,7 @@ def keep(tmp_path):
 @contextlib.contextmanager
 def demo(folder):
     """The demo's study, half done."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     _, store = make_demo(folder)
     served = Served(store.study, store, f"http://127.0.0.1:{port}", port)
     served.start()

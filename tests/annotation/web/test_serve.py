@@ -1,6 +1,5 @@
 """The server as a process: it starts, outlives a kill, stops cleanly, and says what is wrong."""
 
-import contextlib
 import json
 import os
 import re
@@ -9,14 +8,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
+from support.free_port import free_port
 from support.processes import run_python
+from support.served_process import CODE, environment, running
 from support.studies import rows, small_store, small_study
 
 from pqpp_annotation.errors import StudyError
@@ -27,40 +26,12 @@ from pqpp_annotation.web.serve import serve
 from pqpp_annotation.web.sessions import Sessions, read_secret
 
 ROOT = Path(__file__).parents[3]
-CODE = "import sys; from pqpp_cli.main import main; sys.exit(main(sys.argv[1:]))"
-
-
-@contextlib.contextmanager
-def running(folder, port, *options, answers="/health"):
-    """A served study; yields the process once it answers."""
-    command = [sys.executable, "-c", CODE, "annotate", "serve", "study.yaml", "--port", str(port)]
-    process = subprocess.Popen(
-        [*command, *options], cwd=folder, stderr=subprocess.PIPE, text=True, env=environment()
-    )
-    try:
-        for _ in range(3000):
-            assert process.poll() is None, process.stderr.read()
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"http://127.0.0.1:{port}{answers}", timeout=60).close()
-                break
-            time.sleep(0.1)
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        process.stderr.close()
-
-
-def environment():
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 @pytest.fixture
 def port():
     """A free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+    return free_port()
 
 
 def test_it_is_back_after_a_kill_and_stops_cleanly(tmp_path, port):

@@ -110,7 +110,7 @@ def test_names_of_the_rich_page(serve, visitor):
         'group "Press words that the image does not show"',
         'button "cube"',
         'button "Implausible',
-        'button "Remove implausible point 1"',
+        'button "Implausible: remove point 1"',
         'group "Plausibility"',
         'radio "5"',
         'checkbox "Inappropriate image"',

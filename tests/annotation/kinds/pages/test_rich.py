@@ -93,7 +93,7 @@ def test_undo_and_removal(serve, visitor):
     assert page.locator(".word[aria-pressed=true]").count() == 0
     press(page, "Control+z")
     assert disks.count() == 2
-    page.get_by_role("button", name="Remove implausible point 1").click()
+    page.get_by_role("button", name="Implausible: remove point 1").click()
     assert disks.count() == 1
     undo.click()
     assert disks.count() == 2

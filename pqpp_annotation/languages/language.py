@@ -1,0 +1,112 @@
+"""The languages of pages: which there are, which one a browser wants, and their texts."""
+
+import io
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from babel import Locale, UnknownLocaleError
+from babel.core import negotiate_locale
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import PoFileError, read_po
+from babel.support import Translations
+
+from pqpp_annotation.errors import StudyError
+
+OWN = Path(__file__).parent
+TEMPLATE = OWN / "messages.pot"
+"""Every text, in English; what a new catalogue begins with."""
+
+SOURCE = "en"
+_WANTED = re.compile(r"([a-z]{1,8}(?:-[a-z\d]{1,8})*)\s*(?:;\s*q=([01](?:\.\d+)?))?", re.IGNORECASE)
+
+
+class Language:
+    """The texts of pages in one language.
+
+    Args:
+        code: Like `de` or `pt-BR`.
+        files: Its catalogues, in the PO format; a text of a later one stands over an earlier one's.
+
+    Raises:
+        StudyError: There is no such language, or a file is no catalogue.
+
+    Example:
+        >>> german = Language("de", [OWN / "de.po"])
+        >>> german.gettext("Skip"), german.direction, Language("ar").direction
+        ('Auslassen', 'ltr', 'rtl')
+    """
+
+    def __init__(self, code: str, files: list[Path] | None = None) -> None:
+        try:
+            self.direction = Locale.parse(code, sep="-").text_direction
+        except (UnknownLocaleError, ValueError):
+            raise StudyError(f"language: {code!r:.40} is none; write it like de") from None
+        self.code = code
+        first, *others = [_catalogue(file) for file in files or ()] or [Translations()]
+        self._texts = first
+        for other in others:
+            self._texts.merge(other)
+        self.ngettext = self._texts.ngettext
+
+    def gettext(self, text: str) -> str:
+        """Return a text in this language; in English where it has none."""
+        return self._texts.gettext(text) if text else ""  # of "" a catalogue has its head
+
+    @cached_property
+    def script_texts(self) -> dict[str, str]:
+        """English text to this language's, of those that scripts show."""
+        with TEMPLATE.open("rb") as file:
+            every = [message for message in read_po(file) if message.id]
+        of_scripts = [
+            str(message.id)
+            for message in every
+            if any(name.endswith(".js") for name, _ in message.locations)
+        ]
+        return {text: self.gettext(text) for text in of_scripts if self.gettext(text) != text}
+
+
+def languages_of(folder: Path) -> dict[str, Language]:
+    """Return the languages of a study, by their codes in small letters.
+
+    Args:
+        folder: That of the study file, whose `languages/CODE.po` add languages, or texts that stand
+            over ours.
+
+    Example:
+        >>> sorted(languages_of(Path("nowhere")))
+        ['de', 'en']
+    """
+    files: dict[str, list[Path]] = {SOURCE: []}
+    for place in (OWN, folder / "languages"):
+        for file in sorted(place.glob("*.po")):
+            files.setdefault(file.stem, []).append(file)
+    return {code.lower(): Language(code, own) for code, own in files.items()}
+
+
+def wanted_language(header: str, languages: Mapping[str, Language]) -> Language:
+    """Return the language that a browser likes best of those that there are; else English.
+
+    Args:
+        header: `Accept-Language`, of RFC 9110.
+
+    Example:
+        >>> ours = languages_of(Path("nowhere"))
+        >>> [wanted_language(one, ours).code for one in ("fr, de-AT;q=.7, en;q=0.5", "fr", "")]
+        ['de', 'en', 'en']
+    """
+    wanted = [(float(share or 1), code.lower()) for code, share in _WANTED.findall(header)]
+    ranked = [code for share, code in sorted(wanted, key=lambda one: -one[0]) if share]
+    return languages[(negotiate_locale(ranked, list(languages), sep="-") or SOURCE).lower()]
+
+
+def _catalogue(file: Path) -> Translations:
+    compiled = io.BytesIO()
+    try:
+        with file.open("rb") as source:
+            write_mo(compiled, read_po(source, file.stem.replace("-", "_"), abort_invalid=True))
+    except (OSError, PoFileError, UnknownLocaleError, ValueError) as error:
+        raise StudyError(f"{file}: it is no catalogue of texts ({str(error)[:150]})") from None
+    compiled.seek(0)
+    return Translations(compiled)

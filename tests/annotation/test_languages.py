@@ -1,0 +1,155 @@
+"""Languages: every text is in the catalogues, browsers get theirs, studies bring their own."""
+
+import re
+from html import unescape
+
+import pytest
+from babel.messages.pofile import read_po, write_po
+from starlette.testclient import TestClient
+from support.browser import violations
+from support.kind_pages import kind_study
+from support.served import SECRET, serving
+from support.studies import small_store
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.languages.extract import every_text
+from pqpp_annotation.languages.language import OWN, TEMPLATE, languages_of, wanted_language
+from pqpp_annotation.store.invitations import make_links
+from pqpp_annotation.web.app import create_app
+
+
+def catalogue(file, locale=None):
+    with file.open("rb") as source:
+        return read_po(source, locale)
+
+
+def test_every_text_is_in_the_template_and_in_german():
+    texts = {message.id: {name for name, _ in message.locations} for message in every_text()}
+    assert len(texts) > 250 and "kinds/rich/page.js" in texts["Implausible"]
+    kept = {m.id: {name for name, _ in m.locations} for m in catalogue(TEMPLATE)}
+    assert kept == texts, "run python -m pqpp_annotation.languages.extract"
+    german = catalogue(OWN / "de.po", "de")
+    assert {message.id for message in german} == set(texts)
+    for message in filter(lambda one: one.id, german):
+        words = message.string if isinstance(message.string, tuple) else (message.string,)
+        assert all(words) and not message.fuzzy, message.id
+        assert [*message.check(german)] == []  # what is filled in has its place
+        tags = [re.findall(r"<[^>]+>", str(text)) for text in (message.id, message.string)]
+        assert tags[0] == tags[1], message.id
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ("de", "de"),
+        ("de-AT, en;q=0.8", "de"),
+        ("fr, en;q=0.4, de;q=0.6", "de"),
+        ("en-US,en;q=0.9,de;q=0.8", "en"),
+        ("de;q=0, fr", "en"),
+        ("*", "en"),
+        (";;q=x,,", "en"),
+    ],
+)
+def test_a_browser_gets_the_language_that_it_likes_best(tmp_path, header, code):
+    assert wanted_language(header, languages_of(tmp_path)).code == code
+
+
+@pytest.fixture
+def visit(tmp_path):
+    """A function that opens a page of a study, as a browser of a language does."""
+    stores = []
+
+    def get(path, wanted="de", **settings):
+        if not stores:
+            stores.append(small_store(tmp_path, **settings))
+        client = TestClient(create_app(stores[0], secret=SECRET), follow_redirects=False)
+        [(token, _)] = make_links(stores[0])
+        page = client.get(path.replace("TOKEN", token), headers={"Accept-Language": wanted})
+        return unescape(page.text)
+
+    yield get
+    for store in stores:
+        store.close()
+
+
+def test_pages_speak_the_language_of_the_browser(visit):
+    consent = "Ask us anything."
+    payment = {"per_item": 0.5}
+    page = visit("/join/TOKEN", consent=consent, payment=payment, items_per_person=1)
+    assert '<html lang="de" dir="ltr">' in page and "Ich stimme zu – beginnen" in page
+    assert "0.5 EUR je Prompt" in page and "1 Prompt<" in page
+    assert consent in page  # the study's own words are not ours to translate
+    assert "dieser Link ist unbekannt" in visit("/join/wrong").replace("Dieser", "dieser")
+    assert '"error":"diese Studie' not in visit("/api/next", "en")
+    assert '<html lang="en"' in visit("/join/TOKEN", "fr")
+
+
+def test_a_study_brings_texts_of_its_own_and_languages(visit, tmp_path):
+    (tmp_path / "languages").mkdir()
+    (tmp_path / "languages" / "de.po").write_text(
+        'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n\n'
+        'msgid "Begin"\nmsgstr "Auf geht es"\n\nmsgid "Look well."\nmsgstr "Schauen Sie hin."\n'
+    )
+    (tmp_path / "languages" / "fr.po").write_text('msgid "Begin"\nmsgstr "Commencer"\n')
+    german = visit("/join/TOKEN", instructions="Look well.")
+    assert "Auf geht es" in german and "Schauen Sie hin." in german and "Wer fragt" not in german
+    assert "Was Sie tun" in german  # all else is ours
+    french = visit("/join/TOKEN", "fr-CA")
+    assert 'lang="fr"' in french and "Commencer" in french and "What you do" in french
+
+
+def test_a_study_of_one_language_is_shown_in_it(visit):
+    assert 'lang="de"' in visit("/sign-in", "en", language="de")
+
+
+def test_a_language_that_there_is_not_is_told(tmp_path):
+    store = small_store(tmp_path, language="fr")
+    with pytest.raises(StudyError, match=r"there are no texts in fr; write languages/fr\.po"):
+        create_app(store, secret=SECRET)
+    store.close()
+    (tmp_path / "languages").mkdir()
+    (tmp_path / "languages" / "xx-zz-qq.po").touch()
+    with pytest.raises(StudyError, match="'xx-zz-qq' is none"):
+        languages_of(tmp_path)
+    (tmp_path / "languages" / "xx-zz-qq.po").rename(tmp_path / "languages" / "fr.po")
+    (tmp_path / "languages" / "fr.po").write_bytes(b'msgid "\xff"')
+    with pytest.raises(StudyError, match=r"fr\.po: it is no catalogue"):
+        languages_of(tmp_path)
+
+
+def turned(text):
+    """A text of an alphabet that is read from the right, tags and places as they were."""
+    if isinstance(text, tuple):
+        return tuple(map(turned, text))
+    pieces = re.split(r"(<[^>]*>|%\(\w+\)s|%%|\{\w+\})", text)
+    return "".join(
+        piece if number % 2 else re.sub("[A-Za-z]", "ש", piece)
+        for number, piece in enumerate(pieces)
+    )
+
+
+@pytest.mark.browser
+def test_pages_are_read_from_the_right(tmp_path, visitor):
+    """With a placeholder for each text: what stays in Latin letters is in no catalogue."""
+    texts = catalogue(TEMPLATE, "he")
+    for message in texts:
+        if message.id:
+            message.string = turned(message.id)
+    (tmp_path / "languages").mkdir()
+    with (tmp_path / "languages" / "he.po").open("wb") as file:
+        write_po(file, texts)
+    study = kind_study(tmp_path, "relevance", ["שלום"], language="he", title="מה")
+    with serving(study) as served:
+        page = visitor(viewport={"width": 390, "height": 800}).join(served.link())
+        assert page.evaluate("getComputedStyle(document.body).direction") == "rtl"
+        assert violations(page) == []
+        words = [page.inner_text("body"), page.locator(".thumb").first.get_attribute("aria-label")]
+        latin = re.findall(r"[A-Za-z]{2,}", " ".join(words))
+        assert set(latin) <= {"Enter"}, latin
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= 390  # nothing hangs out at the left
+        menu = page.locator(".menu summary").bounding_box()
+        assert menu["x"] < 100
+        page.keyboard.press("1")
+        page.goto(f"{served.url}/history")
+        assert not re.findall(r"[A-Za-z]{2,}", page.inner_text("main"))
