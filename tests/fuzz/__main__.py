@@ -18,6 +18,7 @@ PARTS = {
     "kills": 300,
     "pairs": 100,
     "checkpoints": 100,
+    "folders": 600,
 }
 """The module `fuzz_<name>` of each part, and how many cases a long run has."""
 KINDS = ("traceback", "untyped error", "lost file", "execution", "token")

@@ -278,6 +278,3 @@ def sound() -> Path:
 
 
 _KEPT: list[tempfile.TemporaryDirectory] = []
-
-
-_KEPT: list[tempfile.TemporaryDirectory] = []

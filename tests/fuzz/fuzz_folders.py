@@ -1,24 +1,23 @@
 """Folders of every kind, damaged: one typed line, or the answer of the sound one.
 
-Each number is one damage of one kind of folder, the same on every machine.
+A case is a whole number: it chooses a kind of folder, in turn, and one damage of it.
 """
 
 import contextlib
+import functools
 import io
-import random
 import re
 import shutil
+import tempfile
 import warnings
+from pathlib import Path
+from random import Random
 
 import numpy as np
-import pytest
 from support.made_assessor import Redness, write_images
 
 from pqpp_cli.main import main
 from pqpp_files.errors import PqppError
-
-QUICK, ALL = 12, 100
-IMAGES = pytest.importorskip("PIL.Image")
 
 
 def by_command(*words):
@@ -76,11 +75,13 @@ def by_router(folder):
 
 
 def study(folder):
+    from PIL import Image
+
     from pqpp_annotation.store.database import open_store
     from pqpp_annotation.study.init import make_study
 
     folder.mkdir()
-    IMAGES.new("RGB", (8, 6)).save(folder / "a.png")
+    Image.new("RGB", (8, 6)).save(folder / "a.png")
     (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\na dog,a.png\n")
     open_store(make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")).close()
     (folder / "prompts.csv").unlink()
@@ -178,53 +179,61 @@ WAYS = {
 }
 
 
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory):
+def kind_of(case):
+    """Return the kind of folder of a case."""
+    return list(KINDS)[case % len(KINDS)]
+
+
+def fault_of(case: int) -> str | None:
+    """Read the damaged folder of a case, and say in one line what is wrong, if anything."""
+    return counted_fault_of(case)[0]
+
+
+def counted_fault_of(case: int) -> tuple[str | None, str, list[str]]:
+    """Return the fault of a case, its kind of folder, and `refused` if that is what came."""
+    kind = kind_of(case)
+    folder, answer = _sound(kind)
+    with tempfile.TemporaryDirectory(prefix="pqpp-folder-") as beside:
+        place = Path(beside) / kind
+        shutil.copytree(folder, place)
+        how = damage(place, Random(f"{kind} {case // len(KINDS)}"))
+        fault, is_refused = _read(kind, place, answer)
+    came = ["done", "refused"] if is_refused else ["done"]  # to refuse is what a gate is for
+    return fault and f"{fault} [{kind}, {how}]", kind, came
+
+
+def called() -> list[str]:
+    """Return the kinds of folders."""
+    return list(KINDS)
+
+
+def _read(kind, place, answer):
+    """Return what is wrong with how a folder is read, and whether it was refused."""
+    try:
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            other = KINDS[kind][1](place)
+    except PqppError as error:
+        is_line = "\n" not in str(error) and len(str(error)) >= 10
+        return None if is_line else f"untyped error: not one line: {error}", True
+    except Exception as error:
+        return f"untyped error: {type(error).__name__}: {error!s:.100}", False
+    for one in warned:
+        if "Resource" not in one.category.__name__:
+            return f"noise: {one.message}", False
+    return None if np.array_equal(other, answer) else "wrong answer", False
+
+
+@functools.cache
+def _sound(kind):
     """Return a sound folder of a kind and its answer, made when it is first asked for."""
-    made = {}
-
-    def sound_of(kind):
-        if kind not in made:
-            folder = tmp_path_factory.mktemp(kind) / kind
-            KINDS[kind][0](folder)
-            made[kind] = folder, KINDS[kind][1](folder)
-        return made[kind]
-
-    return sound_of
+    folder = Path(_room().name) / kind / kind
+    folder.parent.mkdir()
+    KINDS[kind][0](folder)
+    return folder, KINDS[kind][1](folder)
 
 
-def faults(kind, sound, place, numbers):
-    """Return what is wrong with how damaged folders were read, a line each."""
-    folder, answer = sound(kind)
-    found, refused = [], 0
-    for number in numbers:
-        shutil.rmtree(place / kind, ignore_errors=True)
-        shutil.copytree(folder, place / kind)
-        how = damage(place / kind, random.Random(f"{kind} {number}"))
-        try:
-            with warnings.catch_warnings(record=True) as warned:
-                warnings.simplefilter("always")
-                other = KINDS[kind][1](place / kind)
-            ours = [str(one.message) for one in warned if "Resource" not in one.category.__name__]
-            if not np.array_equal(other, answer):
-                found.append(f"{number}, {how}: another answer")
-            found += [f"{number}, {how}: warns: {said}" for said in ours]
-        except PqppError as error:
-            refused += 1
-            if "\n" in str(error) or len(str(error)) < 10:
-                found.append(f"{number}, {how}: not one line: {error}")
-        except Exception as error:
-            found.append(f"{number}, {how}: {type(error).__name__}: {error!s:.100}")
-    assert refused >= len(numbers) // 5
-    return found
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_damaged_folder_is_one_line_or_the_same_answer(kind, sound, tmp_path):
-    assert faults(kind, sound, tmp_path, range(QUICK)) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_hundred_damages_of_each_kind(kind, sound, tmp_path):
-    assert faults(kind, sound, tmp_path, range(QUICK, ALL)) == []
+@functools.cache
+def _room():
+    """Return a folder that goes with this process."""
+    return tempfile.TemporaryDirectory(prefix="pqpp-folders-")
