@@ -90,6 +90,10 @@ skewness of the influences 11.0, with it as it is 9.8, taken 2.5 times (this tes
 11.0; less the jackknife's bias 10.5; by random signs of the influences 12.0; by the bootstrap-t of
 them 9.6. At n = 2,000 this test errs in 7.6 %.
 
+So `warning` says as well where the skewness of what Pearson's r compares differs by more than 1.5:
+in 55.6, 81.6 and 99.3 % of the skewed pairs at n = 20, 50 and 200, and in 2.5, 0.0 and 0.0 % of the
+normal ones (4,000 runs). The table of warnings above counts single queries alone.
+
 Other intervals of a mean, 4,000 runs with 999 resamples: of BCa, Student's t and the bootstrap-t in
 %.
 

@@ -187,8 +187,10 @@ def _table(result: Mapping[str, Any]) -> str:
                 columns.setdefault(len(cells), {})[called] = cells
             else:
                 counts += f"\n{called}: {len(cells)} values (--format json shows them)"
-    single = [(name, cell) for name, (cell,) in columns.pop(1, {}).items()]
-    parts = [tabulate(single, ("result", "value"), floatfmt=".6g")]
+    single = {name: own[0] for name, own in columns.pop(1, {}).items()}
+    # Beside a text tabulate rounds no number.
+    values = (f"{own:.6g}" if isinstance(own, float) else own for own in single.values())
+    parts = [tabulate(zip(single, values, strict=True), ("result", "value"), floatfmt=".6g")]
     parts += [tabulate(lists, "keys", floatfmt=".6g") for lists in columns.values()]
     return "\n\n".join(parts) + counts
 

@@ -245,6 +245,8 @@ def text_codes(values: Any) -> Encoded | None:
 
     What Arrow, pandas, polars or datasets hold stays there: only distinct strings become Python's.
     """
+    if isinstance(getattr(values, "dtype", None), np.dtype) and hasattr(values, "to_numpy"):
+        values = values.to_numpy()  # of a series of pandas that is one of numpy's arrays
     if isinstance(values, np.ndarray):
         values = values.tolist() if values.dtype.kind in "UO" and values.ndim == 1 else None
     if not isinstance(values, (list, tuple)):

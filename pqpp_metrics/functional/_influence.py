@@ -145,7 +145,7 @@ def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
     x_ranks, y_ranks = x_order.ranks, y_order.ranks
     n = len(x_ranks)
     x, y = (2 * x_ranks).astype(np.int64), (2 * y_ranks).astype(np.int64)
-    below = _below_in_both(x, y)
+    below = _below_in_both(x, y, x_order.is_tied, y_order.is_tied)
     # Of the four quarters around a pair one is counted; the others, and the ties on their
     # borders, follow from the ranks. Ties in one are ordered by the other.
     both = PairOrder(x * (2 * n + 1) + y) if x_order.is_tied else x_order
@@ -154,14 +154,18 @@ def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
     return agree + x_order.sizes + y_order.sizes - both.sizes + n + 2
 
 
-def _below_in_both(x, y):
-    """How many are lower than each in both of two columns of whole numbers up to 2n, int64 (n,)."""
+def _below_in_both(x, y, x_is_tied, y_is_tied):
+    """How many are lower than each in both of two columns of twice their ranks, int64 (n,)."""
     n = len(x)
-    place = np.empty(n, np.int64)
-    place[np.argsort(x * (2 * n + 1) - y)] = np.arange(n)
     # Of equals in one column the higher in the other is first, so that none counts as lower.
-    keys = np.sort((y + 1) * n - place)
-    places = (keys + n - 1) // n * n - keys
+    place, places = x // 2 - 1, np.empty(n, np.int64)
+    if x_is_tied:
+        place[np.argsort(x * (2 * n + 1) - y)] = np.arange(n)
+    if y_is_tied:
+        keys = np.sort((y + 1) * n - place)
+        places = (keys + n - 1) // n * n - keys
+    else:
+        places[y // 2 - 1] = place
     count = np.empty(n, np.int64)
     count[places] = _lower_before(places)
     return count[place]

@@ -250,7 +250,7 @@ def r_precision(
 
     def of_block(block):
         number = block.number_relevant
-        top = block.xp.clip(number, 1, block.scores.shape[1])
+        top = number.clip(1, block.scores.shape[1])
         return share(block.xp, relevant_in_top(block, top), number)
 
     return ranking_inputs(scores, relevance, rules).by_blocks(of_block)

@@ -16,7 +16,7 @@ from pqpp_metrics.functional import _inputs, _resampled
 from pqpp_metrics.functional._containers import Values
 from pqpp_metrics.functional._influence import LEAST_PAIRS
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE, merge_ties, paired_values
-from pqpp_metrics.functional._studentised import warning_of
+from pqpp_metrics.functional._studentised import skewness_apart, warning_of
 from pqpp_metrics.functional._swapped import (
     ComparedPredictors,
     draws_of_swaps,
@@ -123,7 +123,8 @@ def paired_permutation(
     before; "rmse" compares predictions as they are. benchmarks/calibration.md has how often equally
     good predictors are told apart: with long tails more often than the level says, by Pearson's r
     of skewed predictions even of 200 queries. "warning" says where the difference hangs on one
-    query; that there is none does not say that the tails are short.
+    query, and where Pearson's r compares predictions of unlike skewness; that there is none does
+    not say that the tails are short.
 
     Args:
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
@@ -156,17 +157,19 @@ def paired_permutation(
     values = {"value": _value(statistic, x, y), "other_value": _value(statistic, other, y)}
     difference = values["value"] - values["other_value"]
     low = high = p = share = math.nan
+    apart = 0.0
     if len(y) < LEAST_PAIRS:
         p = difference if math.isnan(difference) else 1.0
     elif not math.isnan(difference):
         sides = prepared(statistic, x, other, tolerance)
         tails, whole = _tails_of_swaps(statistic, sides, y, permutations, seed)
         share = float(whole.spread.largest_share)
+        apart = float(skewness_apart(*sides)) if statistic == "pearson" else 0.0
         p = 1.0 if difference == 0 else share_as_small(tails)
         low, high = whole.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
     tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}
     counts = {"n": len(y), "permutations": permutations, "largest_share": share}
-    return tested | values | counts | {"warning": warning_of(share)}
+    return tested | values | counts | {"warning": warning_of(share, apart)}
 
 
 def _tails_of_swaps(statistic, sides, y, permutations, seed):

@@ -310,6 +310,8 @@ def test_the_table_tells_what_hangs_on_one_query(tmp_path, pqpp):
     done = pqpp("compute", "paired_permutation", *files, *other)
     shown = table_of(done.stdout)
     assert float(shown["largest_share"][0]) > 0.25
+    # Six digits, beside a text too.
+    assert all(len(shown[name][0]) <= 9 for name in ("p_value", "ci_low", "largest_share"))
     assert shown["warning"][:3] == ["one", "query", "carries"]
 
 

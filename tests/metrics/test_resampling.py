@@ -256,7 +256,18 @@ def test_a_query_that_carries_the_difference_is_told():
     other[7], y = 90.0, np.where(np.arange(60) == 7, 50.0, y)
     found = paired_permutation(x, other, y, "pearson", 20)
     assert found["largest_share"] > 0.9
-    assert found["warning"] == f"one query carries {found['largest_share']:.0%} of the variance"
+    told = f"one query carries {found['largest_share']:.0%} of the variance; the predictions' skew"
+    assert found["warning"].startswith(told)
+
+
+def test_predictions_of_unlike_skewness_are_told():
+    x, other, y = three(200)
+    skewed = np.exp(other)
+    apart = abs(scipy.stats.skew(skewed) - scipy.stats.skew(x))
+    told = f"the predictions' skewness differs by {apart:.1f}"
+    assert apart > 1.5 and paired_permutation(x, skewed, y, "pearson", 20)["warning"].endswith(told)
+    assert "skewness" not in paired_permutation(x, skewed, y, "kendall", 20)["warning"]
+    assert "skewness" not in paired_permutation(x, other, y, "pearson", 20)["warning"]
 
 
 @pytest.mark.parametrize("n", [2, 3])

@@ -45,8 +45,10 @@ def relevant_in_top(
     xp, scores = given.xp, given.scores
     relevant = relevant or given.relevant
     if given.order is not None:
+        if isinstance(k, int):
+            return count(np, relevant(given.order.grades[:, :k])).astype(np.float64)
         ranks = np.arange(scores.shape[1], dtype=np.min_scalar_type(scores.shape[1]))
-        first = ranks < (k if isinstance(k, int) else k.astype(ranks.dtype)[:, None])
+        first = ranks < k.astype(ranks.dtype)[:, None]
         return count(np, relevant(given.order.grades) & first).astype(np.float64)
     is_relevant = relevant(given.relevance)
     threshold = _kth_largest(xp, scores, k)[:, None]
