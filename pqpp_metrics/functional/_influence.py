@@ -145,30 +145,38 @@ def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
     x_ranks, y_ranks = x_order.ranks, y_order.ranks
     n = len(x_ranks)
     x, y = (2 * x_ranks).astype(np.int64), (2 * y_ranks).astype(np.int64)
-    below = _below_in_both(x, y, x_order.is_tied, y_order.is_tied)
+    below, x_place, y_place = _below_in_both(x, y, x_order.is_tied, y_order.is_tied)
     # Of the four quarters around a pair one is counted; the others, and the ties on their
     # borders, follow from the ranks. Ties in one are ordered by the other.
-    both = PairOrder(x * (2 * n + 1) + y) if x_order.is_tied else x_order
-    turned = PairOrder(y * (2 * n + 1) + x) if y_order.is_tied else y_order
-    agree = 4 * below + 2 * (both.ranks + turned.ranks) - 4 * (x_ranks + y_ranks)
-    return agree + x_order.sizes + y_order.sizes - both.sizes + n + 2
+    in_x, in_y, alike = x - x_place - 1, y - y_place - 1, np.ones_like(x_place)
+    if x_order.is_tied and y_order.is_tied:
+        both, turned = PairOrder(x * (2 * n + 1) + y), PairOrder(y * (2 * n + 1) + x)
+        in_x, in_y, alike = both.ranks, turned.ranks, both.sizes
+    agree = 4 * below + 2 * (in_x + in_y) - 4 * (x_ranks + y_ranks)
+    return agree + x_order.sizes + y_order.sizes - alike + n + 2
 
 
 def _below_in_both(x, y, x_is_tied, y_is_tied):
-    """How many are lower than each in both of two columns of twice their ranks, int64 (n,)."""
+    """How many are lower than each in both of two columns of twice their ranks, int64 (n,).
+
+    And the place of each from 0 by either column; of equals the higher in the other is first, so
+    that none counts as lower.
+    """
     n = len(x)
-    # Of equals in one column the higher in the other is first, so that none counts as lower.
-    place, places = x // 2 - 1, np.empty(n, np.int64)
+    x_place, y_place, places = x // 2 - 1, y // 2 - 1, np.empty(n, np.int64)
     if x_is_tied:
-        place[np.argsort(x * (2 * n + 1) - y)] = np.arange(n)
+        x_place[np.argsort(x * (2 * n + 1) - y)] = np.arange(n)
     if y_is_tied:
-        keys = np.sort((y + 1) * n - place)
+        keys = np.sort((y + 1) * n - x_place)
         places = (keys + n - 1) // n * n - keys
+        place_of = np.empty(n, np.int64)
+        place_of[places] = np.arange(n)
+        y_place = place_of[x_place]
     else:
-        places[y // 2 - 1] = place
+        places[y_place] = x_place
     count = np.empty(n, np.int64)
     count[places] = _lower_before(places)
-    return count[place]
+    return count[x_place], x_place, y_place
 
 
 def _lower_before(places):
