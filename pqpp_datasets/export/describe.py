@@ -3,17 +3,17 @@
 Nothing large is fetched: a preview needs the files here, or published files of a few megabytes.
 """
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_datasets.benchmark import LICENCES, Benchmark
 from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError
-from pqpp_datasets.export.parquet_folder import CARD
+from pqpp_datasets.export.parquet_folder import CARD, card_data
 from pqpp_datasets.location import (
     downloaded_folder,
     has_a_split,
@@ -21,6 +21,7 @@ from pqpp_datasets.location import (
     missing_files,
 )
 from pqpp_datasets.sources import release
+from pqpp_files.errors import in_a_line
 
 PREVIEW_ROWS = 3
 _SMALL = 5_000_000
@@ -167,29 +168,24 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
         raise DataFileError(f"{folder}: no file of {lacking[0]} is here, which {CARD} names")
     counts = [(*key, sum(map(_rows_of, paths))) for key, paths in files.items()]
     paths = next(paths for (name, _), paths in files.items() if name == (subset or names[0]))
-    schema = pyarrow.parquet.read_schema(paths[0])
     size = sum(path.stat().st_size for own in files.values() for path in own)
     licence, name = about.get("license") or "none named", about.get("license_name")
     facts = {"licence": f"{name} ({licence})" if name else licence}
     facts["files"] = f"{sum(map(len, files.values()))}, {size:,} bytes"
     title = f"{about.get('pretty_name') or folder.name}: {', '.join(names)}"
-    features = Features.from_arrow_schema(schema)
+    with _explained(paths[0]):
+        features = Features.from_arrow_schema(pyarrow.parquet.read_schema(paths[0]))
     return Described(title, facts, counts, features, _head(paths[0]))
 
 
 def _card_data(folder: Path) -> dict:
-    from huggingface_hub import metadata_load
-
-    path = folder / CARD
+    about = card_data(folder)
     try:
-        about = (metadata_load(path) if path.is_file() else None) or {}
         for config in about["configs"]:
             for one in config["data_files"]:  # as we write them; other cards have other forms
                 _ = config["config_name"], one["split"], sorted(folder.glob(one["path"]))
-    except (KeyError, TypeError, NotImplementedError):
+    except (KeyError, TypeError, ValueError, NotImplementedError):
         about = {}
-    except ValueError as error:
-        raise DataFileError(f"{path}: its YAML cannot be read ({error})") from None
     if not about:
         raise MissingFileError(
             f"{folder}: no dataset is described here; name a folder that `pqpp build` or `pqpp "
@@ -199,16 +195,22 @@ def _card_data(folder: Path) -> dict:
 
 
 def _rows_of(path: Path) -> int:
-    return _opened(path).metadata.num_rows
-
-
-def _opened(path: Path) -> pyarrow.parquet.ParquetFile:
-    try:
-        return pyarrow.parquet.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise DataFileError(f"{path}: not Parquet, or damaged ({error})") from None
+    with _explained(path):
+        return pyarrow.parquet.ParquetFile(path).metadata.num_rows
 
 
 def _head(path: Path) -> list[dict]:
-    batches = _opened(path).iter_batches(PREVIEW_ROWS)
-    return next(batches).to_pylist()[:PREVIEW_ROWS] if _rows_of(path) else []
+    with _explained(path):
+        file = pyarrow.parquet.ParquetFile(path)
+        batches = file.iter_batches(PREVIEW_ROWS)
+        return next(batches).to_pylist()[:PREVIEW_ROWS] if file.metadata.num_rows else []
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn whatever a damaged file makes of pyarrow and datasets into one line."""
+    try:
+        yield
+    except Exception as error:
+        reason = in_a_line(error, named=False)[:200]
+        raise DataFileError(f"{path}: not Parquet, or damaged ({reason})") from None

@@ -4,7 +4,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
-from pqpp_datasets.export.parquet_folder import CARD, MARK, PATTERNS, files_listed, files_of_ours
+from pqpp_datasets.export.parquet_folder import (
+    MARK,
+    PATTERNS,
+    card_data,
+    files_listed,
+    files_of_ours,
+)
 from pqpp_hub import PushReport, push_files
 
 
@@ -38,9 +44,7 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
 
 
 def _require_licence(folder: Path) -> None:
-    from huggingface_hub import metadata_load
-
-    if not (metadata_load(folder / CARD) or {}).get("license"):
+    if not card_data(folder).get("license"):
         raise DataFileError(
             f"{folder}: its card names no licence, without which nobody may use the data; build it "
             "again with --license KEY, like cc-by-4.0"

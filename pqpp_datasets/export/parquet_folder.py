@@ -5,6 +5,7 @@ there are and what their columns hold.
 """
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from pqpp_datasets.errors import OptionError
+from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_files.errors import FileError
-from pqpp_files.foreign.json_values import read_json
+from pqpp_files.foreign.json_values import read_json, text_of
+from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.hashes import sha256_of
 from pqpp_files.paths import check_output_folder
 from pqpp_files.write_beside import whole_folder
@@ -25,6 +27,7 @@ MARK = ".pqpp-export"
 # What an export holds; the only files of ours in a folder whose mark is from before the list.
 PATTERNS = ("data/*.parquet", "data/*/*.parquet", "croissant.json", "report.html")
 CARD = "README.md"
+_HEAD = re.compile(r"\s*---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
 _SHARD_BYTES = 300_000_000
 # As small as zstd here, and its checksum lets every reader notice a page that arrived damaged; with
 # snappy or zstd a third of all flipped bits come out as other values.
@@ -215,3 +218,24 @@ def _data_type(kind: pa.DataType) -> str:
     if pa.types.is_integer(kind):
         return "sc:Integer"
     return "sc:Float" if pa.types.is_floating(kind) else "sc:Text"
+
+
+def card_data(folder: Path) -> dict[str, Any]:
+    r"""Return what the YAML at the head of a folder's card says; nothing where there is none.
+
+    Raises:
+        DataFileError: It cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / CARD).write_text("---\nlicense: mit\n---\n# Mine\n")
+        >>> card_data(folder)
+        {'license': 'mit'}
+    """
+    path = folder / CARD
+    if not path.is_file():
+        return {}
+    head = _HEAD.match(text_of(path.read_bytes(), str(path)))
+    about = parse_yaml(head[1], f"the head of {path}", DataFileError) if head else None
+    return about if isinstance(about, dict) else {}
