@@ -26,7 +26,7 @@ class Fit(Dataset, ColumnOptions, Targets, Command):
   pqpp fit my_benchmark --output my_predictor
   pqpp fit ratings.csv --targets mean_rating --output my_predictor
   pqpp fit votes.parquet --column caption --targets match_rate,rating --output my_predictor
-  pqpp fit pqpp --subset pqpp-v1.0 --targets mean_hbpp,mean_p10 --output my_predictor
+  pqpp fit pqpp-v1.0 --targets mean_hbpp,mean_p10 --output my_predictor
   pqpp predict "two robots play chess" --predictor ./my_predictor --uncertainty
 
 The predictor is a linear head on the network of `static`; it is fitted in closed form, on one core,

@@ -7,6 +7,9 @@ from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import OptionError
 
 DEFAULT = "pqpp"
+"""What `load_dataset("pqpp")` gives: the release that the authors publish now, v1.1."""
+PUBLISHED = "pqpp-v1.0"
+"""The release of the paper and of all published figures, on which predictors are compared."""
 
 
 def _modules() -> list[str]:

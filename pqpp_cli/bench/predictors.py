@@ -28,16 +28,13 @@ _OF_TABLE = {
 class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     """Predictors, and the rows on which they are compared."""
 
-    dataset: str = option(
-        "pqpp",
-        "the benchmark: pqpp, another listed name, OWNER/REPOSITORY, a folder or a table, with the "
-        "prompts in the column prompt",
-    )
-    subset: str | None = option(
+    dataset: str | None = option(
         None,
-        "its configuration (default: pqpp-v1.0 of pqpp, whose train split the shipped predictor "
-        "was trained on)",
+        "the benchmark: a listed name, OWNER/REPOSITORY, a folder or a table, with the prompts in "
+        "the column prompt (default: pqpp-v1.0, the release of the paper and of all published "
+        "figures; pqpp is v1.1)",
     )
+    subset: str | None = option(None, "its configuration; without a dataset, one of pqpp")
     split: str | None = option(None, "its split (default: validation; a table is taken as a whole)")
     targets: tuple[str, ...] | None = option(
         None,
@@ -47,7 +44,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     @property
     def asked_split(self) -> str | None:
         """The split, None of a table."""
-        return self.split or (None if Path(self.dataset).is_file() else "validation")
+        return self.split or (None if Path(self.dataset or "").is_file() else "validation")
 
     def opened(self) -> tuple[Split, dict[str, Predictor]]:
         """Return the rows, and the predictors with what they need of images."""
@@ -61,7 +58,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         predictors, left_out = load_predictors(self.predictors, split)
         note(*left_out)
         if any(predictor.inputs == "text+images" for predictor in predictors.values()):
-            rows = with_kept_images(split.rows, self.dataset, self.image_dir)
+            rows = with_kept_images(split.rows, self.dataset or "pqpp", self.image_dir)
             split = replace(split, rows=rows)
         return split, predictors
 
@@ -75,10 +72,10 @@ class BenchPredictors(Compared):
     EPILOG = """examples:
   pqpp bench --split validation
   pqpp bench --split validation --predictors static,n_words --targets mean_hbpp,mean_p10
-  pqpp bench --subset pqpp --format latex --output table.tex
-  pqpp bench --subset pqpp --table by-source
+  pqpp bench --dataset pqpp --format latex --output table.tex
+  pqpp bench --dataset pqpp --table by-source
   pqpp bench --table cross-model --predictors static
-  pqpp bench --subset pqpp --table cross-dataset --split test
+  pqpp bench --dataset pqpp --table cross-dataset --split test
   pqpp bench --table automatic-metrics --metrics hpsv2.csv --metric hpsv2=sdxl_hbpp
   pqpp bench --predictors static,n_words --baseline n_words
   pqpp bench --predictors runs/clip/model --image-dir pqpp_images
@@ -225,7 +222,7 @@ it.
         split, predictors = self.opened()
         for name, predictor in predictors.items():
             predictor.require_columns(split.rows.column_names, split.config)
-            table = Path(self.dataset)
+            table = Path(self.dataset or "")
             is_unknown = predictor.record.rows is None
             if is_unknown and table.is_file() and predictor.details.get("data") == table.name:
                 note(
@@ -249,7 +246,7 @@ it.
         from pqpp_cli.output import emit, note
         from pqpp_models.bench.generalisation import format_generalisation, generalise
 
-        place = (self.dataset, self.subset, self.asked_split, self.data_dir)
+        place = (self.dataset or "pqpp", self.subset, self.asked_split, self.data_dir)
         asked = (self.predictors, self.targets, self.scores)
         results, notes = generalise(*place, *asked, sys.stderr.isatty())
         note(*notes)

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, Self
 
 from pqpp_backbones.errors import ModelError
-from pqpp_datasets.benchmarks import BENCHMARKS
+from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT, PUBLISHED
 from pqpp_datasets.errors import OptionError
 from pqpp_files.errors import MissingExtraError
 from pqpp_models.bench.comparison import compare_with_baseline
@@ -159,7 +159,7 @@ def with_some_of(
 
 
 def open_split(
-    dataset: str = "pqpp",
+    dataset: str | None = None,
     subset: str | None = None,
     split: str | None = "validation",
     data_dir: str | None = None,
@@ -168,21 +168,22 @@ def open_split(
     """Load the rows on which predictors are compared.
 
     Args:
-        dataset: As for `dataset_rows`, which the other arguments are of too. `pqpp` without a
-            subset stands for v1.0, whose train split the shipped predictor was trained on.
+        dataset: As for `dataset_rows`, which the other arguments are of too; `pqpp` where only a
+            subset is named, `pqpp-v1.0` where nothing is: the paper and all published figures are
+            of that release.
 
     Raises:
         OptionError: There is no such dataset, or it has no scores of prompts.
     """
-    by_itself = dataset == "pqpp" and subset is None
-    subset = "pqpp-v1.0" if by_itself else subset
-    require_scores(subset or dataset)
-    rows, _ = dataset_rows(dataset, subset, split, data_dir, image_dir)
-    if by_itself:
+    named = dataset or (DEFAULT if subset else PUBLISHED)
+    require_scores(subset or named)
+    rows, _ = dataset_rows(named, subset, split, data_dir, image_dir)
+    if not dataset and not subset:
         logging.getLogger(__name__).warning(
-            "on %s, since the shipped predictor was trained on it; --subset pqpp is v1.1", subset
+            "on %s, the release of the paper and of all published figures; pqpp is v1.1",
+            PUBLISHED,
         )
-    return Split.of(rows, dataset)
+    return Split.of(rows, named)
 
 
 def require_scores(name: str) -> None:
@@ -299,7 +300,7 @@ def bench(
     from pqpp_datasets.load import load_benchmark
 
     if rows is None:
-        rows = load_benchmark("pqpp-v1.0", split=split, **options)
+        rows = load_benchmark(PUBLISHED, split=split, **options)
     elif options:
         raise PredictorError(f"`{next(iter(options))}` came with `rows`, which are loaded already")
     if not hasattr(rows, "column_names") or not hasattr(rows, "info"):

@@ -245,12 +245,20 @@ def test_without_a_subset_it_stays_on_v1_0_and_says_so_and_why(tmp_path, home):
     folder = ("--data-dir", str(write_v1_0(tmp_path / "data")), "--predictors", "mean_word_length")
     done = run_pqpp("bench", *folder, cwd=tmp_path, **home)
     notes = [line for line in done.stderr.splitlines() if line.startswith("pqpp: note")]
-    said = "on pqpp-v1.0, since the shipped predictor was trained on it; --subset pqpp is v1.1"
+    said = "on pqpp-v1.0, the release of the paper and of all published figures; pqpp is v1.1"
     assert done.returncode == 0 and f"pqpp: note: {said}" in notes
     assert all("is not the published file" in note for note in notes if said not in note)
     assert "this project's rows: pqpp-v1.0, release 1.0.0, validation split, n = " in done.stdout
     named = run_pqpp("bench", *folder, "--subset", "pqpp-v1.0", cwd=tmp_path, **home)
     assert said not in named.stderr and named.stdout == done.stdout
+
+
+def test_pqpp_is_v1_1_wherever_it_is_named(tmp_path, home):
+    folder = ("--data-dir", str(write_v1_1(tmp_path / "data")), "--predictors", "mean_word_length")
+    done = run_pqpp("bench", "--dataset", "pqpp", *folder, cwd=tmp_path, **home)
+    assert "this project's rows: pqpp, release 1.1.0, validation split" in done.stdout
+    same = run_pqpp("bench", "--subset", "pqpp", *folder, cwd=tmp_path, **home)
+    assert same.stdout == done.stdout and done.returncode == 0
 
 
 def test_a_model_of_the_other_release_is_not_printed_without_a_word(tmp_path, home):
