@@ -5,7 +5,9 @@ module imports nothing; a model's own modules are imported when that model is as
 transformers' own imports are not to be made slower, nor entered in their middle.
 """
 
+import functools
 import importlib
+import sys
 import threading
 from collections.abc import Mapping
 from types import ModuleType
@@ -20,12 +22,17 @@ class Registration:
     Args:
         models: By `model_type`, "module:Class" of the configuration and of the model.
         pipelines: By task, "module:Class" of the pipeline, and its kind in transformers' words.
+        named: By task, "module:function" that returns the model of a name that ships, or of the
+            default one for None; and None for any other name.
     """
 
     def __init__(
-        self, models: Mapping[str, tuple[str, str]], pipelines: Mapping[str, tuple[str, str]]
+        self,
+        models: Mapping[str, tuple[str, str]],
+        pipelines: Mapping[str, tuple[str, str]],
+        named: Mapping[str, str] | None = None,
     ) -> None:
-        self.models, self.pipelines = models, pipelines
+        self.models, self.pipelines, self.named = models, pipelines, named or {}
         self._patches = {
             "transformers.models.auto.configuration_auto": self._register_configs,
             "transformers.pipelines": self._register_pipelines,
@@ -68,6 +75,23 @@ class Registration:
                 registry.register_pipeline(
                     task, impl, pt_model=AutoModel, default=_NoDefault(task), type=kind
                 )
+                self._take_names(task, module)
+
+    def _take_names(self, task: str, module: Any) -> None:
+        """Let `pipeline` of a task find its default model and those that ship by their names."""
+        original = module.pipeline
+        if task not in self.named:
+            return
+
+        @functools.wraps(original)
+        def pipeline(task: Any = None, model: Any = None, *args: Any, **options: Any) -> Any:
+            if task in self.named and (model is None or isinstance(model, str)):
+                model = _load(self.named[task])(model) or model
+            return original(task, model, *args, **options)
+
+        for holder in (module, sys.modules["transformers"]):
+            if vars(holder).get("pipeline") is original:
+                holder.pipeline = pipeline
 
 
 def announce_processor(config_class: type, path: str) -> None:

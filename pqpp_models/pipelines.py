@@ -1,4 +1,4 @@
-"""`pipeline("prompt-performance-prediction", model=...)` for every neural predictor."""
+"""`pipeline("prompt-performance-prediction")` for every predictor."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,6 @@ from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.pretrained import check_format
 from pqpp_models.errors import PredictorError
 from pqpp_models.registry import predictor_class
-from pqpp_models.targets import resolve_targets
 from pqpp_models.torch_predictor import TorchPredictor
 
 
@@ -18,7 +17,8 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
     It takes a prompt or a list of them for a text predictor, a mapping with `prompt` and what else
     the predictor needs (or a list of such mappings) for the others, and returns one mapping of
-    targets to values, or a list of them, in the targets' own units.
+    targets to values, or a list of them, in the targets' own units. Without a model it is the
+    predictor `static`, which comes with the package; names of `pqpp models list` are taken too.
     """
 
     _load_processor = None
@@ -28,6 +28,9 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.predictor = getattr(self.model, "predictor", None) or self._torch_predictor()
+
+    def _torch_predictor(self) -> TorchPredictor:
         kind = getattr(self.model.config, "predictor_type", None)
         if kind is None:
             raise PredictorError(
@@ -35,7 +38,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
                 "repository with one, like those that the training scripts write"
             )
         check_format(self.model.config.name_or_path, self.model.config)
-        self.predictor = predictor_class(kind)(
+        return predictor_class(kind)(
             self.model,
             self._needed_processor(predictor_class(kind)),
             device=self.device,
@@ -67,15 +70,15 @@ class PromptPerformancePredictionPipeline(Pipeline):
             **kwargs: Not used; refused, so that a misspelled option is noticed.
         """
         self._sanitize_parameters(**kwargs)
-        if batch_size is not None:
+        if batch_size is not None and isinstance(self.predictor, TorchPredictor):
             self.predictor.batch_size = batch_size
         single = isinstance(inputs, (str, Mapping))
         found = self._values([inputs] if single else inputs, targets)
         return found[0] if single else found
 
     def _values(self, rows: Any, targets: Any) -> list[dict[str, float]]:
-        names = resolve_targets(targets, self.predictor.targets)
-        values = self.predictor.predict(rows, names)
+        names = self.predictor.columns_for(targets)
+        values = self.predictor.predict(rows, targets)
         return [dict(zip(names, row, strict=True)) for row in values.tolist()]
 
     # The three steps of transformers' own loop, for those who call them one by one.

@@ -6,8 +6,14 @@ Called when the modules of transformers appear, by `pqpp_autoload` or by `regist
 from pqpp_backbones.registration import Registration
 
 TASK = "prompt-performance-prediction"
+NUMPY = "prompt_performance"
+"""The `model_type` of all predictors that need no torch."""
 
 MODELS = {
+    NUMPY: (
+        "pqpp_models.auto_model.configuration_prompt_performance:PromptPerformanceConfig",
+        "pqpp_models.auto_model.modeling_prompt_performance:PromptPerformanceModel",
+    ),
     "bert_predictor": (
         "pqpp_models.bert.configuration_bert_predictor:BertPredictorConfig",
         "pqpp_models.bert.modeling_bert_predictor:BertForPerformancePrediction",
@@ -26,5 +32,6 @@ MODELS = {
 _PREDICTORS = Registration(
     MODELS,
     {TASK: ("pqpp_models.pipelines:PromptPerformancePredictionPipeline", "text")},
+    {TASK: "pqpp_models.auto_model.modeling_prompt_performance:named"},
 )
 register, patch, announce = _PREDICTORS.register, _PREDICTORS.patch, _PREDICTORS.announce

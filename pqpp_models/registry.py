@@ -14,6 +14,7 @@ from pqpp_files.options.arguments import typed
 from pqpp_hub import is_repository_id
 from pqpp_models.errors import PredictorError, UnknownPredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
+from pqpp_models.registration import NUMPY
 
 DEFAULT_PREDICTOR = "static"
 """The predictor that is used where none is named."""
@@ -184,6 +185,8 @@ def loaded_from(folder: Path) -> Any:
         tensors = read_tensors(folder, config)
         record = TrainingRecord.read(folder, config)
         config = {key: value for key, value in config.items() if key not in KEYS}
+        if config.get("model_type") == NUMPY:  # for transformers alone
+            del config["model_type"]
         loaded = predictor_class(kind).from_checkpoint(folder, config, tensors)
         loaded.record = record
         loaded._try()

@@ -12,6 +12,7 @@ from pqpp_backbones.checkpoint import Tensors, write_checkpoint
 from pqpp_backbones.errors import CheckpointError
 from pqpp_files.errors import in_a_line
 from pqpp_models.record.record import TrainingRecord
+from pqpp_models.registration import NUMPY
 
 
 class Saved(ABC):
@@ -133,5 +134,11 @@ class Saved(ABC):
         """
         config, tensors = self._state()
         facts, files = self.record.to_files()
-        full = {**config, **facts, "predictor_type": self.name, "targets": list(self.targets)}
+        full = {
+            "model_type": NUMPY,
+            **config,
+            **facts,
+            "predictor_type": self.name,
+            "targets": list(self.targets),
+        }
         return write_checkpoint(folder, full, tensors, self.card(), {**self._files(), **files})

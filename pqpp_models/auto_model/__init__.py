@@ -1,0 +1,1 @@
+"""The predictors that need no torch, as transformers' `AutoConfig`, `AutoModel` and `pipeline`."""

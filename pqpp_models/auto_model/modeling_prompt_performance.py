@@ -1,0 +1,124 @@
+"""A predictor that needs no torch, as a model of transformers."""
+
+import os
+from typing import Any, Self
+
+import torch
+from transformers import PreTrainedModel
+
+from pqpp_hub import PushReport
+from pqpp_models.auto_model.configuration_prompt_performance import PromptPerformanceConfig
+from pqpp_models.errors import PredictorError
+from pqpp_models.hub import push_to_hub
+from pqpp_models.outputs import PerformanceOutput
+from pqpp_models.predictor import Predictor
+from pqpp_models.registry import DEFAULT_PREDICTOR, list_predictors
+
+
+class PromptPerformanceModel(PreTrainedModel):
+    """A predictor behind transformers' interface: loaded, called, saved and pushed as any model.
+
+    It takes prompts, not tokens, since reading them is a part of the predictor. It computes with
+    numpy on the CPU and has no torch parameters: `pqpp fit` and the trainers change it, no
+    optimiser does.
+
+    Args:
+        config: Its configuration.
+        predictor: The predictor.
+
+    Attributes:
+        predictor: The predictor, with all else that it can: deviations, explanations.
+
+    Raises:
+        PredictorError: No predictor came, as where a configuration alone is given.
+
+    Example:
+        >>> model = PromptPerformanceModel.from_pretrained("static")
+        >>> model(["a red cat", "two dogs"], "mean_hbpp").scores.shape
+        torch.Size([2, 1])
+    """
+
+    config_class = PromptPerformanceConfig
+    main_input_name = "prompts"
+
+    def __init__(self, config: PromptPerformanceConfig, predictor: Predictor | None = None) -> None:
+        super().__init__(config)
+        if predictor is None:
+            raise PredictorError(
+                "a configuration alone makes no predictor; load one by from_pretrained"
+            )
+        self.predictor = predictor
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes: on the CPU."""
+        return torch.device("cpu")
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of its scores."""
+        return torch.float64
+
+    def forward(self, prompts: Any, targets: Any = None) -> PerformanceOutput:
+        """Predict, as `Predictor.predict` does.
+
+        Args:
+            prompts: A prompt, a list of them, or rows of a dataset.
+            targets: Names of targets; all if left out.
+
+        Returns:
+            `scores` of shape (prompts, targets), in the targets' own units.
+
+        Raises:
+            PredictorError: These are no prompts, or a target is unknown.
+        """
+        rows = [prompts] if isinstance(prompts, str) else prompts
+        return PerformanceOutput(scores=torch.from_numpy(self.predictor.predict(rows, targets)))
+
+    @classmethod
+    def from_pretrained(  # type: ignore[override]  # what is of weights in torch means nothing here
+        cls,
+        pretrained_model_name_or_path: str | os.PathLike[str],
+        *_: Any,
+        config: PromptPerformanceConfig | None = None,
+        revision: str | None = None,
+        cache_dir: str | None = None,
+        token: str | bool | None = None,
+        **__: Any,
+    ) -> Self:
+        """Load as `Predictor.from_pretrained` does: verified, and nothing is executed.
+
+        Args:
+            pretrained_model_name_or_path: A shipped name, a folder or OWNER/REPOSITORY.
+            config: Its configuration; read if left out.
+            revision, cache_dir, token: Of a repository.
+
+        Raises:
+            CheckpointError, UnknownPredictorError: There is no usable predictor.
+        """
+        name = pretrained_model_name_or_path
+        predictor = Predictor.from_pretrained(name, revision, cache_dir, token)
+        if config is None:
+            config = PromptPerformanceConfig(
+                targets=predictor.targets, predictor_type=predictor.name
+            )
+        return cls(config, predictor).eval()
+
+    def save_pretrained(self, save_directory: str | os.PathLike[str], **_: Any) -> None:
+        """Save configuration, weights and card, as `Predictor.save_pretrained` does."""
+        self.predictor.save_pretrained(save_directory)
+
+    def push_to_hub(self, repo_id: str, **options: Any) -> PushReport:
+        """Publish it, as `pqpp_models.push_to_hub` does."""
+        return push_to_hub(self.predictor, repo_id, **options)
+
+
+def named(name: str | None) -> PromptPerformanceModel | None:
+    """Return the model of a shipped name; that of the default one where none is named.
+
+    Example:
+        >>> named("n_words").predictor.name, named("OWNER/REPOSITORY")
+        ('n_words', None)
+    """
+    name = name or DEFAULT_PREDICTOR
+    return PromptPerformanceModel.from_pretrained(name) if name in list_predictors() else None

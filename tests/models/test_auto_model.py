@@ -1,0 +1,102 @@
+"""`pipeline`, `AutoModel` and `AutoConfig` of the predictors that need no torch."""
+
+import filecmp
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="transformers' models need torch")
+pytest.importorskip("transformers", reason="needs transformers")
+
+from support.processes import run_python  # noqa: E402
+from support.tiny_models import REPOSITORY  # noqa: E402
+
+import pqpp  # noqa: E402
+from pqpp_files.errors import PqppError  # noqa: E402
+from pqpp_models import Predictor, registration  # noqa: E402
+from pqpp_models.errors import PredictorError, UnknownPredictorError  # noqa: E402
+
+PROMPTS = ["a red cat", "two dogs on a table", "a man riding a wave on a surfboard", "trees"] * 5
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A predictor that `pqpp fit` makes, its folder and what it predicts."""
+    prompts = [f"{number} {prompt}" for number, prompt in enumerate(PROMPTS)]
+    scores = [[float(len(prompt) % 7)] for prompt in prompts]
+    folder = tmp_path_factory.mktemp("fitted") / "mine"
+    pqpp.fit(prompts, scores, ["mean_rating"]).save_pretrained(folder)
+    return str(folder), Predictor.from_pretrained(folder).predict(PROMPTS)
+
+
+@pytest.fixture
+def transformers():
+    registration.register()
+    import transformers
+
+    return transformers
+
+
+def test_a_pipeline_without_a_model_is_the_shipped_one_offline(tmp_path):
+    code = """
+import pqpp_autoload; pqpp_autoload.start()
+from transformers import pipeline
+print(pipeline("prompt-performance-prediction")("a cat")["alignment"])
+print(pipeline("prompt-performance-prediction", model="static-train")("a cat")["mean_hbpp"])
+"""
+    done = run_python(code, tmp_path, PYTHONPATH=str(REPOSITORY), HF_HUB_OFFLINE="1")
+    found = [float(line) for line in done.stdout.splitlines()]
+    shipped = [("static", "alignment"), ("static-train", "mean_hbpp")]
+    expected = [Predictor.from_pretrained(n).predict(["a cat"], t)[0, 0] for n, t in shipped]
+    assert found == pytest.approx(expected, abs=1e-6), done.stderr
+
+
+def test_a_fitted_folder_is_a_model_a_configuration_and_a_pipeline(fitted, transformers):
+    folder, expected = fitted
+    config = transformers.AutoConfig.from_pretrained(folder)
+    assert (config.targets, config.predictor_type) == (["mean_rating"], "ridge")
+    model = transformers.AutoModel.from_pretrained(folder)
+    assert torch.allclose(model(PROMPTS).scores, torch.from_numpy(expected), atol=1e-6)
+    pipe = transformers.pipeline(registration.TASK, model=folder)
+    assert [row["mean_rating"] for row in pipe(PROMPTS)] == pytest.approx(expected[:, 0].tolist())
+    assert pipe("trees", targets="mean_rating").keys() == {"mean_rating"}
+
+
+def test_saving_goes_round(fitted, transformers, tmp_path):
+    folder, _ = fitted
+    transformers.AutoModel.from_pretrained(folder).save_pretrained(tmp_path / "again")
+    names = ["config.json", "model.safetensors", "README.md"]
+    same, _, _ = filecmp.cmpfiles(folder, tmp_path / "again", names, shallow=False)
+    assert same == names
+
+
+def test_a_measure_has_one_score(transformers):
+    pipe = transformers.pipeline(registration.TASK, model="mean_word_length")
+    assert pipe(["a red"]) == [{"score": 2.0}]
+
+
+def test_what_is_no_predictor_is_told(transformers, tmp_path):
+    from pqpp_models.auto_model.configuration_prompt_performance import PromptPerformanceConfig
+    from pqpp_models.auto_model.modeling_prompt_performance import PromptPerformanceModel
+
+    with pytest.raises(PredictorError, match="a configuration alone"):
+        transformers.AutoModel.from_config(PromptPerformanceConfig(targets=["mean_rr"]))
+    with pytest.raises(UnknownPredictorError, match="did you mean 'static'"):
+        PromptPerformanceModel.from_pretrained("statik")
+
+
+def test_other_tasks_and_names_go_the_way_they_went(transformers):
+    library = SimpleNamespace(pipeline=lambda *given, **options: (given, options))
+    registration._PREDICTORS._take_names(registration.TASK, library)
+    assert library.pipeline("fill-mask", "static", device=1) == (
+        ("fill-mask", "static"),
+        {"device": 1},
+    )
+    assert library.pipeline(registration.TASK, "OWNER/static")[0][1] == "OWNER/static"
+    assert library.pipeline(registration.TASK)[0][1].predictor.called == "static"
+
+
+def test_push_is_the_predictors_own(fitted, transformers):
+    model = transformers.AutoModel.from_pretrained(fitted[0])
+    with pytest.raises(PqppError, match="no repository"):
+        model.push_to_hub("no repository")
