@@ -1,4 +1,7 @@
-"""Makes `load_dataset("pqpp")` resolve to our builder, and leaves every other name alone.
+"""Makes `load_dataset("pqpp")` resolve to our builder, and `load_dataset("conqa")` as well.
+
+A listed configuration is taken by its own name where neither a folder nor a dataset of the Hub is
+called so; every other name is left alone.
 
 `datasets` has no entry points: what is wrapped is `datasets.load.dataset_module_factory`, which the
 library looks up at each call, so an earlier `from datasets import load_dataset` is fine.
@@ -49,15 +52,28 @@ def patch(load_module: ModuleType) -> None:
 def _resolving_pqpp(original, load_module):
     @functools.wraps(original)
     def dataset_module_factory(path, *args, **kwargs):
-        if path != DATASET_NAME:
+        if path != DATASET_NAME and not _is_ours(path):
             return original(path, *args, **kwargs)
         _refuse_hub_options(kwargs)
+        chosen = load_module.BuilderConfigsParameters(
+            default_config_name=None if path == DATASET_NAME else path
+        )
         return load_module.DatasetModule(
-            BUILDER_MODULE, data_version(), {"dataset_name": DATASET_NAME}
+            BUILDER_MODULE, data_version(), {"dataset_name": DATASET_NAME}, chosen
         )
 
     dataset_module_factory._resolves_pqpp = True
     return dataset_module_factory
+
+
+def _is_ours(path: object) -> bool:
+    """Tell whether a name is that of a configuration of ours, and of nothing else."""
+    if not isinstance(path, str) or "/" in path or "." in path.replace("-v1.0", ""):
+        return False
+    from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_hub.taken import is_taken
+
+    return path in BENCHMARKS and not Path(path).exists() and not is_taken([path], "dataset")
 
 
 def _refuse_hub_options(options) -> None:

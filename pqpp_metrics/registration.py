@@ -2,7 +2,8 @@
 
 evaluate has no plugin mechanism: its loader looks for a local folder, then asks the Hub. The
 loader's factory is wrapped, so that a path that starts with `pqpp/` becomes the path of the
-packaged file; evaluate then copies, hashes and caches that file as it does any local one.
+packaged file; evaluate then copies, hashes and caches that file as it does any local one. A
+metric's name alone is taken too, where neither a folder nor a metric of evaluate's is called so.
 
 Importing this module imports nothing heavy: the wrapping waits until evaluate is imported.
 """
@@ -71,14 +72,24 @@ def patch(loading_module: ModuleType) -> None:
 
         @functools.wraps(original)
         def resolve(path, *args, **kwargs):
-            if isinstance(path, str) and path.startswith(_PREFIX):
-                path = str(metric_path(path[len(_PREFIX) :]))
+            if isinstance(path, str) and (path.startswith(_PREFIX) or _is_ours(path)):
+                path = str(metric_path(path.removeprefix(_PREFIX)))
             return original(path, *args, **kwargs)
 
         resolve.resolves_pqpp = True  # type: ignore[attr-defined]
         for module in (loading_module, *map(sys.modules.get, _IMPORTERS)):
             if getattr(module, _FACTORY, None) is original:
                 setattr(module, _FACTORY, resolve)
+
+
+def _is_ours(path: str) -> bool:
+    """Tell whether a name without the prefix is that of a metric of ours, and of nothing else."""
+    if "/" in path or path not in list_metrics() or Path(path).exists():
+        return False
+    from pqpp_hub.taken import is_taken
+
+    kinds = ("metric", "comparison", "measurement")  # of evaluate's own, each an owner of Spaces
+    return not is_taken([f"evaluate-{kind}/{path}" for kind in kinds], "space")
 
 
 def list_metrics() -> list[str]:

@@ -6,12 +6,14 @@ Each test runs a fresh interpreter outside the checkout, as a user's script does
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.pqpp_folders import write_v1_0, write_v1_1
 from support.processes import run, run_python
 
 import pqpp_datasets
+from pqpp_datasets import registration
 from pqpp_datasets.benchmarks import BENCHMARKS
 
 LOAD = "from datasets import load_dataset\n"
@@ -67,6 +69,34 @@ def test_other_names_are_left_alone(tmp_path):
         'print(load_dataset("./mine", split="train").num_rows)'
     )
     assert said(code, tmp_path) == ["2", "2", "2"]
+
+
+def test_a_listed_name_is_its_configuration(tmp_path):
+    folder = write_v1_0(tmp_path / "data")
+    (tmp_path / "genai").mkdir()
+    (tmp_path / "genai" / "train.csv").write_text("a\n1\n2\n")
+    code = LOAD + (
+        "import time\nfrom datasets import load_dataset_builder\n"
+        f"rows = load_dataset('pqpp-v1.0', data_dir={str(folder)!r}, split='train')\n"
+        "print(rows.info.config_name, rows[0]['prompt'])\n"
+        "start = time.process_time()\n"
+        "print(load_dataset_builder('conqa').config.name, time.process_time() - start < 0.5)\n"
+        "print(load_dataset('genai', split='train').num_rows)"  # a folder of one's own wins
+    )
+    assert said(code, tmp_path) == ["pqpp-v1.0 A cat.", "conqa True", "2"]
+
+
+def test_a_dataset_of_that_name_on_the_hub_wins(monkeypatch):
+    library = SimpleNamespace(
+        dataset_module_factory=lambda path, **_: f"the Hub's {path}",
+        DatasetModule=lambda *parts: parts,
+        BuilderConfigsParameters=lambda **options: options,
+    )
+    registration.patch(library)
+    monkeypatch.setattr("pqpp_hub.taken.is_taken", lambda names, kind: names == ["genai"])
+    assert library.dataset_module_factory("genai") == "the Hub's genai"
+    assert library.dataset_module_factory("conqa")[3] == {"default_config_name": "conqa"}
+    assert library.dataset_module_factory("conqua") == "the Hub's conqua"
 
 
 def test_streaming_num_proc_and_cache(tmp_path):

@@ -36,6 +36,18 @@ def test_import_is_light(tmp_path):
     assert run(code, tmp_path) == "[]\n"
 
 
+def test_the_prefix_may_be_left_out(tmp_path):
+    (tmp_path / "hbpp").mkdir()
+    code = """
+        import evaluate
+        print(evaluate.load("kendall_qpp").compute(predictions=[1, 2, 3], references=[1, 3, 2]))
+        try: evaluate.load("hbpp")  # a folder of one's own
+        except Exception as error: print(type(error).__name__)
+    """
+    lines = run(code, tmp_path, HF_HUB_OFFLINE="1").splitlines()
+    assert lines[0].startswith("{'kendall_qpp': 0.33") and lines[1] == "FileNotFoundError"
+
+
 def test_a_module_adds_nothing_to_what_evaluate_imports(tmp_path):
     code = """
         import sys, pqpp_metrics, evaluate
