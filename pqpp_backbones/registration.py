@@ -89,6 +89,7 @@ class Registration:
                 model = _load(self.named[task])(model) or model
             return original(task, model, *args, **options)
 
+        holder: Any
         for holder in (module, sys.modules["transformers"]):
             if vars(holder).get("pipeline") is original:
                 holder.pipeline = pipeline

@@ -76,7 +76,7 @@ class PromptPerformanceModel(PreTrainedModel):
         return PerformanceOutput(scores=torch.from_numpy(self.predictor.predict(rows, targets)))
 
     @classmethod
-    def from_pretrained(  # type: ignore[override]  # what is of weights in torch means nothing here
+    def from_pretrained(
         cls,
         pretrained_model_name_or_path: str | os.PathLike[str],
         *_: Any,
