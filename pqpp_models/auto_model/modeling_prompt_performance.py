@@ -113,11 +113,11 @@ class PromptPerformanceModel(PreTrainedModel):
         return push_to_hub(self.predictor, repo_id, **options)
 
 
-def named(name: str | None) -> PromptPerformanceModel | None:
+def shipped_model(name: str | None) -> PromptPerformanceModel | None:
     """Return the model of a shipped name; that of the default one where none is named.
 
     Example:
-        >>> named("n_words").predictor.name, named("OWNER/REPOSITORY")
+        >>> shipped_model("n_words").predictor.name, shipped_model("OWNER/REPOSITORY")
         ('n_words', None)
     """
     name = name or DEFAULT_PREDICTOR
