@@ -8,7 +8,7 @@ from pqpp_datasets.errors import OptionError
 
 DEFAULT = "pqpp"
 """What `load_dataset("pqpp")` gives: the release that the authors publish now, v1.1."""
-PUBLISHED = "pqpp-v1.0"
+OF_THE_PAPER = "pqpp-v1.0"
 """The release of the paper and of all published figures, on which predictors are compared."""
 
 

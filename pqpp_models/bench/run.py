@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, Self
 
 from pqpp_backbones.errors import ModelError
-from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT, PUBLISHED
+from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT, OF_THE_PAPER
 from pqpp_datasets.errors import OptionError
 from pqpp_files.errors import MissingExtraError
 from pqpp_models.bench.comparison import compare_with_baseline
@@ -175,13 +175,13 @@ def open_split(
     Raises:
         OptionError: There is no such dataset, or it has no scores of prompts.
     """
-    named = dataset or (DEFAULT if subset else PUBLISHED)
+    named = dataset or (DEFAULT if subset else OF_THE_PAPER)
     require_scores(subset or named)
     rows, _ = dataset_rows(named, subset, split, data_dir, image_dir)
     if not dataset and not subset:
         logging.getLogger(__name__).warning(
             "on %s, the release of the paper and of all published figures; pqpp is v1.1",
-            PUBLISHED,
+            OF_THE_PAPER,
         )
     return Split.of(rows, named)
 
@@ -300,7 +300,7 @@ def bench(
     from pqpp_datasets.load import load_benchmark
 
     if rows is None:
-        rows = load_benchmark(PUBLISHED, split=split, **options)
+        rows = load_benchmark(OF_THE_PAPER, split=split, **options)
     elif options:
         raise PredictorError(f"`{next(iter(options))}` came with `rows`, which are loaded already")
     if not hasattr(rows, "column_names") or not hasattr(rows, "info"):
