@@ -17,15 +17,34 @@ if TYPE_CHECKING:
 _FLAGGED_SAID = 20
 
 
+def _formats() -> list[str]:
+    from pqpp_datasets.own_benchmark.formats import format_names
+
+    return format_names()
+
+
 class ReadingOptions(Group):
     """How votes are read, and what their labels mean."""
 
     TITLE = "how votes are read"
+    from_format: str | None = option(
+        None,
+        "the tool that wrote the judgments",
+        metavar="label-studio|argilla|imagereward|pickapic|hpd|mturk",
+        also=("from",),
+        known=_formats,
+    )
     columns: dict[str, str] = option(
         {},
         "what your files call a column, like prompt=caption, or those of one kind, like "
-        "runs.prompt=query; as often as is needed",
+        "runs.prompt=query; data.text is the text in the objects of data; as often as is needed",
         metavar="ROLE=COLUMN",
+    )
+    rank: str | None = option(
+        None,
+        "the column of the ranks, 1 for the best, of judgments that are rankings (default: rank, "
+        "where no column is called label)",
+        metavar="COLUMN",
     )
     annotator_columns: tuple[str, ...] = option(
         (), "columns with the votes of an annotator each", metavar="COL,COL,..."
@@ -170,6 +189,8 @@ class Build(RuleOptions, ReadingOptions, KeepingOptions, Command):
   pqpp build votes.csv --columns prompt=caption --columns annotator=Worker --scale 1..7 --output b
   pqpp build wide.csv --annotator-columns rater1,rater2 --model-name sdxl --scale yes-no \\
       --missing-labels -1 --output b
+  pqpp build --from label-studio export.json --columns prompt=caption --output b
+  pqpp build --from pickapic train.parquet --output b
 
 Files are CSV, TSV, JSON, JSONL or Parquet, named by what they are, with the columns
   judgments: prompt, image, model, label; annotator (who voted), control (true where a member of the
@@ -296,6 +317,8 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
         named = {old: new for old, new in self.RETIRED.items() if old not in ("out", "column")}
         names = {field.name: named.get(field.name, field.name) for field in fields(BuildOptions)}
         given = {name: getattr(self, own) for name, own in names.items() if hasattr(self, own)}
+        if self.rank is not None:
+            given["columns"] = {**self.columns, "rank": self.rank}
         return BuildOptions(**given, progress=sys.stderr.isatty())
 
 

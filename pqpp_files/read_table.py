@@ -17,7 +17,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
 from pqpp_files.table_formats import source_of
 from pqpp_files.table_formats.parquet import UNNAMED
-from pqpp_files.table_formats.table_format import ADDED, Block, Format, spread
+from pqpp_files.table_formats.table_format import ADDED, Block, Format, inner_columns, spread
 
 INDEX = "the index"  # what an index of pandas is called that has no name
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
@@ -274,7 +274,8 @@ def read_codes(
 
     Args:
         path: As for `read_table`.
-        columns: What to read, where it is there.
+        columns: What to read, where it is there; `data.prompt` is also what stands in the objects
+            of a column `data`, as `inner_columns` has it.
         kinds: As for `read_table`.
         nested: The column whose lists and objects give a row for each value, as `spread` of
             `pqpp_files.table_formats.table_format` does, with its three columns. An object of
@@ -288,13 +289,14 @@ def read_codes(
     Raises:
         FileError: As of `read_table`, or a cell is a list or an object.
     """
-    source = source_of(Input(path, False, encoding), columns, None, kinds)
+    outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
+    source = source_of(Input(path, False, encoding), (*columns, *outer), None, kinds)
     source.keyed = nested is not None
 
     def blocks() -> Iterator[Block]:
         for rows, cells in source.blocks(as_written=True):
             tell(rows)
-            yield rows, cells
+            yield rows, inner_columns(cells, columns) if outer else cells
 
     spread_or_not = blocks() if nested is None else spread(blocks(), nested, columns)
     codes = _gathered(source, Codes, spread_or_not)

@@ -1,14 +1,15 @@
 """From raw files to the splits of a benchmark."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.own_benchmark.forms import read_long
+from pqpp_datasets.own_benchmark.foreign import ForeignFile
+from pqpp_datasets.own_benchmark.forms import File, holds_ranks, read_long
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import Prompts, number_prompts, split_rule
@@ -162,7 +163,8 @@ def _scored(
     files: Mapping[str, Files], options: BuildOptions
 ) -> tuple[Prompts, Generation | None, Retrieval | None, Preferences | None]:
     """Read files, number their prompts, and score these by each kind of file."""
-    tables = {kind: read_long(kind, paths, options) for kind, paths in files.items()}
+    opened, options = _opened(files, options)
+    tables = {kind: read_long(kind, paths, options) for kind, paths in opened.items()}
     if "rankings" in tables:
         tables["preferences"] = as_preferences(tables.pop("rankings"), options)
     order = filter(tables.get, ("judgments", "runs", "relevance", "preferences"))
@@ -179,6 +181,36 @@ def _scored(
     if "preferences" in tables:
         preferred = score_preferences(tables["preferences"], len(prompts), options)
     return prompts, generation, retrieval, preferred
+
+
+def _opened(
+    files: Mapping[str, Files], options: BuildOptions
+) -> tuple[dict[str, list[tuple[str | None, File]]], BuildOptions]:
+    """Open judgments of another tool, or of ranks, which say themselves of what kind they are.
+
+    Returns:
+        Kind to its files, and the options with what the format says of the scale.
+    """
+    opened: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
+    if options.from_format is None:
+        is_free = "rankings" not in opened
+        if is_free and any(holds_ranks(path, options) for _, path in files.get("judgments", ())):
+            opened["rankings"] = opened.pop("judgments")
+        return opened, options
+    if "judgments" not in opened:
+        raise OptionError("`from_format` is about judgments; name the file so")
+    foreign = [ForeignFile(path, options) for _, path in files["judgments"]]
+    kinds = {file.flat.kind for file in foreign}
+    if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
+        raise DataFileError(
+            f"{' and '.join(map(str, foreign))}: {' and '.join(sorted(kinds))} came, beside "
+            f"{' and '.join(files)}; build from one kind at a time"
+        )
+    del opened["judgments"]
+    opened[kinds.pop()] = [(None, file) for file in foreign]
+    if options.scale is None and options.labels is None:
+        options = replace(options, scale=foreign[0].flat.scale)
+    return opened, options
 
 
 def _nothing_scored(

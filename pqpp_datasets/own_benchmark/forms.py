@@ -9,22 +9,29 @@ import numpy as np
 import pandas as pd
 
 from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_datasets.own_benchmark.foreign import ForeignFile
 from pqpp_datasets.own_benchmark.long_table import COLUMN, LongTable, one_text, texts_of
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, ROLES, BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import key_of
 from pqpp_files.errors import FileError
-from pqpp_files.open_input import names_input
+from pqpp_files.open_input import Input, names_input
 from pqpp_files.read_table import read_codes
+from pqpp_files.table_formats import source_of
 from pqpp_files.table_formats.table_format import KEY, PLACE, ROW
 
 FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
 _NUMBERS = ("seconds", "deviation", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json")
+_SIDES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
+"""What stands behind `model` and `image` in the roles of a kind."""
+
+
+File = Path | ForeignFile
 
 
 def read_long(
-    kind: str, files: Sequence[tuple[str | None, Path]], options: BuildOptions
+    kind: str, files: Sequence[tuple[str | None, File]], options: BuildOptions
 ) -> LongTable:
     """Read files of a kind, with what the files of images and of prompts know of them.
 
@@ -82,10 +89,12 @@ def _number_of(text: str) -> float | None:
     return number if math.isfinite(number) or not text.strip() else None
 
 
-def _read_file(kind: str, path: Path, model: str | None, options: BuildOptions) -> LongTable:
+def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) -> LongTable:
     """Read one file by the converter of its form."""
     which = "prompt_id" if options.prompts else "prompt"
     needed = [which, *FILE_KINDS[kind].needed[1:]]
+    sides = _SIDES.get(kind, ()) if options.model_pattern is not None else ()
+    needed = [role for role in needed if role not in [f"model{side}" for side in sides]]
     if kind == "judgments":
         _refuse_ranks(path, options)
         model = options.model
@@ -98,7 +107,7 @@ def _read_file(kind: str, path: Path, model: str | None, options: BuildOptions) 
                 _name_entries(table, options)
     elif kind == "rankings" and options.models:
         table = _read_side_by_side(kind, path, which, options)
-    elif kind in ("runs", "relevance") and not _is_tabular(path):
+    elif isinstance(path, Path) and kind in ("runs", "relevance") and not _is_tabular(path):
         table = _read_trec(path, kind == "runs", options)
         model = model or path.name.removesuffix(".gz").rsplit(".", 1)[0]
     elif model is None:
@@ -108,19 +117,50 @@ def _read_file(kind: str, path: Path, model: str | None, options: BuildOptions) 
         table = _read_table(path, kind, needed, options, without=["model"])
     if model is not None:
         table.rows["model"] = one_text(model, len(table.rows))
-    if kind == "judgments" and options.model_pattern is not None:
-        table.rows["model"] = _models_by_name(table, options)
+    for side in sides:
+        if f"model{side}" not in table.rows or kind == "judgments":
+            table.rows[f"model{side}"] = _models_by_name(table, f"image{side}", options)
+    if kind == "preferences" and isinstance(path, ForeignFile):
+        _leave_same_models_out(table)
     return table
 
 
-def _refuse_ranks(path: Path, options: BuildOptions) -> None:
+def _leave_same_models_out(table: LongTable) -> None:
+    """Take out choices between two images of one model, which published files have."""
+    first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
+    if same := int((first == second).sum()):
+        table.notes.append(f"{same} choices between two images of one model are left out")
+        table.rows = table.rows[first != second].reset_index(drop=True)
+    if not len(table.rows):
+        raise DataFileError(
+            f"{table.name}: all choices are between two images of one model; a benchmark needs "
+            "several models"
+        )
+
+
+def holds_ranks(path: Path, options: BuildOptions) -> bool:
+    """Tell whether judgments are ranks, 1 for the best: it is said, or their only such column."""
+    called = options.called("judgments")
+    if "rank" in called or "label" in called or options.annotators or options.models:
+        return "rank" in called
+    if not path.is_file() or not _is_tabular(path):
+        return False
+    try:
+        source = source_of(Input(path, False, options.encoding), ("rank",), None, _TABLES)
+        next(source.blocks(), None)
+    except FileError:
+        return False  # whoever reads it says what is wrong
+    return "rank" in source.names and "label" not in source.names
+
+
+def _refuse_ranks(path: File, options: BuildOptions) -> None:
     """Refuse ranks as votes, of which a higher one is better."""
     column = options.called("judgments").get("label", "")
     if column.lower() in _RANKS:
         raise OptionError(
-            f"{path}: whether 1 is the best or the worst of {column} is not plain; name the file "
-            "by `rankings` FILE where it is the best, or give the column another name, like "
-            "rating, where it is the worst"
+            f"{path}: whether 1 is the best or the worst of {column} is not plain; name the column "
+            f"by `rank` {column}, or the file by `rankings` FILE, where it is the best, or give it "
+            "another name, like rating, where it is the worst"
         )
 
 
@@ -131,7 +171,7 @@ def _is_tabular(path: Path) -> bool:
 
 
 def _read_table(
-    path: Path,
+    path: File,
     kind: str,
     needed: Sequence[str],
     options: BuildOptions,
@@ -142,7 +182,7 @@ def _read_table(
     """Read a table with a row a judgment, each column as text.
 
     Args:
-        path: As for `pqpp_files.read_table`, with named columns.
+        path: As for `pqpp_files.read_table`, with named columns, or a file of another tool.
         kind: Of `FILE_KINDS`.
         needed: Roles that must be there, all cells filled.
         options: What the file calls them, and its encoding.
@@ -153,16 +193,21 @@ def _read_table(
     """
     from tqdm import tqdm
 
-    if not names_input(path):
+    foreign = path if isinstance(path, ForeignFile) else None
+    if not foreign and not names_input(str(path)):
         raise MissingFileError(f"{path}: there is no such file; name one of judgments or runs")
     called, about = options.called(kind), FILE_KINDS[kind]
+    called = {**foreign.flat.called, **called} if foreign else called
     roles = [role for role in (*about.needed, *about.optional) if role not in without]
     named = {role: called.get(role, role) for role in (*needed, *roles)}
     inner = None if nested is None else named[nested]
     try:
         with tqdm(desc=f"reading {path.name}", unit=" rows", disable=not options.progress) as bar:
-            codes, names = read_codes(
-                path, tuple(named.values()), _TABLES, inner, bar.update, options.encoding
+            wanted = tuple(named.values())
+            codes, names = (
+                foreign.codes(wanted, bar.update)
+                if foreign
+                else read_codes(str(path), wanted, _TABLES, inner, bar.update, options.encoding)
             )
     except FileError as error:
         raise DataFileError(str(error)) from None
@@ -181,22 +226,24 @@ def _read_table(
     if ROW in codes:  # lists became rows; those before the first list have no number
         row = np.array(codes[ROW].values, float)[numbers[ROW]]
         row = np.where(np.isnan(row), np.arange(len(row)), row).astype(int)
-    table = LongTable.of_file(path, columns, row, named)
+    table = LongTable.of_file(Path(str(path)), columns, row, named)
+    table.notes.extend(foreign.flat.notes if foreign else ())
     for role in needed:
         if role != about.blank and role not in blank:
             table.require_filled(role)
     return table
 
 
-def _no_column(path: Path | str, missing: Sequence[str], names: Sequence[str]) -> DataFileError:
+def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -> DataFileError:
     remedy = "name the columns so, or say how they are called by `columns` ROLE=COLUMN"
+    if not {"model", "model_a"}.isdisjoint(missing):
+        remedy += ", or by `model_pattern` REGEX, which finds the model in an image's name"
+        remedy += ", or `model_name` NAME where all are of one" if "model" in missing else ""
     if "label" in missing:
         remedy += ", like `columns` label=COLUMN; `annotators` COL,COL for a column an annotator"
         remedy += ", `models` COL,COL for a column a model"
         if {"model_a", "model_b"} <= set(names):
             remedy = "preferences between two models are named by `preferences` FILE"
-        elif "rank" in names:
-            remedy = "ranks, 1 for the best, are named by `rankings` FILE"
     return DataFileError(
         f"{path}: no column {', '.join(missing)} among {', '.join(names)[:200] or 'none'}; {remedy}"
     )
@@ -234,18 +281,18 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
         )
 
 
-def _models_by_name(table: LongTable, options: BuildOptions) -> Any:
+def _models_by_name(table: LongTable, role: str, options: BuildOptions) -> Any:
     """Return the model that the name of each row's image tells."""
-    if "image" not in table.rows:
+    if role not in table.rows:
         raise OptionError(
             f"`model_pattern`: {table.name} has no column of images, whose names it is about; name "
-            "it by `columns` image=COLUMN"
+            f"it by `columns` {role}=COLUMN"
         )
-    images = table.rows["image"].cat
+    images = table.rows[role].cat
     models = [options.model_of(image) for image in images.categories]
-    if (row := table.first_row("image", (not model for model in models))) is not None:
+    if (row := table.first_row(role, (not model for model in models))) is not None:
         table.refuse(
-            "image",
+            role,
             row,
             f"which `model_pattern` {options.model_pattern} finds no model in; widen it, or "
             "correct the name",
@@ -253,7 +300,7 @@ def _models_by_name(table: LongTable, options: BuildOptions) -> Any:
     return texts_of(images.codes, models)
 
 
-def _read_side_by_side(kind: str, path: Path, key: str, options: BuildOptions) -> LongTable:
+def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -> LongTable:
     """Read a file with a column an annotator, or a model; each becomes rows of its own."""
     value = FILE_KINDS[kind].blank
     role = "annotator" if options.annotators and kind == "judgments" else "model"

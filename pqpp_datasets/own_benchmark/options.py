@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pqpp_datasets.errors import OptionError
+from pqpp_datasets.own_benchmark.formats import format_names
+from pqpp_files.names import did_you_mean
 from pqpp_files.options.arguments import typed
 
 # `--column ROLE=COLUMN` says what a file calls it.
@@ -125,6 +127,8 @@ class BuildOptions:
         progress: Whether bars on standard error count the rows that are read.
         same_text: What prompts of one text with ids of their own do: "refuse", or "keep", which
             keeps each, all of a text in one split.
+        from_format: The tool that wrote the judgments, a module of
+            `pqpp_datasets.own_benchmark.formats`; None: they are plain tables.
     """
 
     reference_model: str = "reference"
@@ -155,6 +159,7 @@ class BuildOptions:
     same_text: str = "refuse"
     prior_wins: float = 0.0
     progress: bool = False
+    from_format: str | None = None
 
     def __post_init__(self):
         for name, low, high in (("min_kappa", -1, 1), ("min_reference_share", 0, 1)):
@@ -178,6 +183,9 @@ class BuildOptions:
                     f"columns: {role!r:.60} is none of {', '.join(ROLES)}, nor one of these after "
                     f"{', '.join(f'{kind}.' for kind in FILE_KINDS)}"
                 )
+        if self.from_format is not None and self.from_format not in format_names():
+            hint = did_you_mean(self.from_format, format_names())
+            raise OptionError(f"`from_format` is {self.from_format!r:.60}; {hint}")
         _refuse_two(scale=self.scale, labels=self.labels)
         _refuse_two(annotators=self.annotators, models=self.models)
         _refuse_two(model=self.model, model_pattern=self.model_pattern, models=self.models)

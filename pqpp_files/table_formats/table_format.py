@@ -111,6 +111,42 @@ def batches(items: Iterator) -> Iterator[list]:
         yield batch
 
 
+def inner_columns(columns: dict, wanted: Sequence[str]) -> dict[str, Sequence]:
+    """Return columns by names, those with dots from within the objects and lists of other columns.
+
+    A column that is itself called so comes first. A number is a place in a list, from 0; any other
+    name in a list gives what each of its objects has.
+
+    Example:
+        >>> cells = {"data": [{"text": "a cat", "votes": [{"by": 7}]}, None]}
+        >>> inner_columns(cells, ["data.text", "data.votes.by", "data.votes.0.by"])
+        {'data.text': ['a cat', None], 'data.votes.by': [[7], None], 'data.votes.0.by': [7, None]}
+    """
+    found: dict[str, Sequence] = {}
+    for name in wanted:
+        first, *path = name.split(".")
+        if name in columns:
+            found[name] = columns[name]
+        elif path and first in columns:
+            cells = [_inner(cell, path) for cell in columns[first]]
+            if any(cell is not None for cell in cells):
+                found[name] = cells
+    return found
+
+
+def _inner(cell: Any, path: Sequence[str]) -> Any:
+    for place, name in enumerate(path):
+        if isinstance(cell, dict):
+            cell = cell.get(name)
+        elif isinstance(cell, list) and name.isdecimal():
+            cell = cell[int(name)] if int(name) < len(cell) else None
+        elif isinstance(cell, list):
+            return [_inner(inner, path[place:]) for inner in cell]
+        else:
+            return None
+    return cell
+
+
 def spread(blocks: Iterator[Block], name: str, wanted: Sequence[str]) -> Iterator[Block]:
     """Give blocks in which no cell of a column is a list or an object.
 

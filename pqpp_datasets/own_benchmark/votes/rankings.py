@@ -44,10 +44,14 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     )
     ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
     first, second = _pairs(np.where(np.isnan(rank), -1, ranking))
+    model = rows["model"].cat.codes.to_numpy()
+    apart = model[first] != model[second]  # two images of one model say nothing of models
+    first, second = first[apart], second[apart]
     if not len(first):
         raise DataFileError(
-            f"{table.name}: each ranking has one image, and nothing to compare it with; give a "
-            "person's images of a prompt the same annotator and the same prompt"
+            f"{table.name}: each ranking has one image, or images of one model, and nothing to "
+            "compare it with; give a person's images of a prompt the same annotator and the same "
+            "prompt"
         )
     common = [role for role in rows if role not in (*entry, "rank", "control", COLUMN, FILE, ROW)]
     pairs = rows[[*common, FILE, ROW]].iloc[second].reset_index(drop=True)
@@ -57,8 +61,8 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     order = np.sign(rank[second] - rank[first]).astype(int)  # the lower rank is the better one
     pairs["choice"] = texts_of(order + 1, ["b", "tie", "a"])
     note = (
-        f"rankings: {how_many(len(np.unique(ranking)), 'ranking')} read as "
-        f"{how_many(len(pairs), 'preference')}; intervals take those of one ranking as "
+        f"rankings: {how_many(len(np.unique(ranking)), 'ranking')} with 1 for the best "
+        f"read as {how_many(len(pairs), 'preference')}; intervals take those of one ranking as "
         "independent, so they are somewhat narrow"
     )
     return LongTable(pairs, table.name, {}, [*table.notes, note])
