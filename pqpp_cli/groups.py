@@ -62,8 +62,10 @@ class Predictors(Group):
 
     predictors: tuple[str, ...] | None = option(
         None,
-        "names, folders, Hub repositories, or predictions of yours in a table by prompt_id or "
-        "prompt, FILE:COLUMN (default: static, which comes with the package, and linguistic)",
+        "names, folders, Hub repositories, predictions of yours in a table by prompt_id or "
+        "prompt, FILE:COLUMN, or scores of yours: MODULE:FUNCTION, a file of skops, a model of "
+        "transformers, sentence-transformers or SetFit that gives one number (default: static, "
+        "which comes with the package, and linguistic)",
         metavar="NAME_OR_PATH[,...]",
         also=("predictor",),
         known=_predictors,

@@ -17,6 +17,7 @@ _EXTRAS = {
     **dict.fromkeys(("alembic", "fastapi", "itsdangerous", "pwdlib", "sqlalchemy"), "annotate"),
     **dict.fromkeys(("uvicorn", "multipart"), "annotate"),
     **dict.fromkeys(("cv2", "httpx", "rapidocr"), "assess"),
+    **dict.fromkeys(("skops", "sentence_transformers"), "foreign"),
     "google_crc32c": "richhf",
     "lark": "vistar",
     "matplotlib": "plots",

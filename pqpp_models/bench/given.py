@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import Tensors
+from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.read_table import read_table
 from pqpp_models.bench.by_prompt import KEYS, values_by_prompt
+from pqpp_models.bench.foreign import foreign_scores
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, read_rows
@@ -92,7 +94,14 @@ class PredictingFunction(_Given):
         self.function, self.shipped_as = function, called
 
     def _score(self, rows: list[str], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        answer = self.function(list(rows))
+        try:
+            answer = self.function(list(rows))
+        except PqppError:
+            raise
+        except Exception as error:  # whatever a stranger's function does
+            raise PredictorError(
+                f"{self.called} failed on {len(rows)} prompts ({in_a_line(error)}); correct it"
+            ) from error
         try:
             values = np.asarray(answer, dtype=np.float64)
         except (TypeError, ValueError):
@@ -118,12 +127,29 @@ def prediction_table(name: str) -> PredictionTable | None:
     return PredictionTable(path, column) if column and is_table else None
 
 
+def named_predictor(name: str) -> Predictor:
+    """Return what one name means: `FILE:COLUMN`, what `foreign_scores` takes, or a predictor's.
+
+    Raises:
+        PredictorError: It means nothing, or what it means cannot be had.
+
+    Example:
+        >>> named_predictor("builtins:list").predict(["3"]).tolist()
+        [[3.0]]
+    """
+    table = prediction_table(name)
+    if table is not None:
+        return table
+    scores = foreign_scores(name)
+    return PredictingFunction(scores, name) if scores else Predictor.from_pretrained(name)
+
+
 def named_predictors(given: Mapping[str, Any]) -> dict[str, Predictor]:
     """Return what somebody compares by names of their own.
 
     Args:
         given: Name to a predictor, a function of a list of prompts, or what
-            `Predictor.from_pretrained` or `FILE:COLUMN` names.
+            `named_predictor` takes.
 
     Raises:
         PredictorError: One is none of these.
@@ -135,7 +161,7 @@ def named_predictors(given: Mapping[str, Any]) -> dict[str, Predictor]:
     found: dict[str, Predictor] = {}
     for name, one in given.items():
         if isinstance(one, str):
-            found[name] = prediction_table(one) or Predictor.from_pretrained(one)
+            found[name] = named_predictor(one)
         elif isinstance(one, Predictor):
             found[name] = one
         elif callable(one):

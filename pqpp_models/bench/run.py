@@ -13,7 +13,7 @@ from pqpp_datasets.errors import OptionError
 from pqpp_files.errors import MissingExtraError
 from pqpp_models.bench.comparison import compare_with_baseline
 from pqpp_models.bench.experiments import experiment_cells
-from pqpp_models.bench.given import named_predictors, prediction_table
+from pqpp_models.bench.given import named_predictor, named_predictors
 from pqpp_models.bench.held_out import Builds, fitted_among, held_out_builds
 from pqpp_models.bench.projection import Projection, project
 from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
@@ -209,7 +209,7 @@ def load_predictors(
     """Load the predictors that were named, or the default ones that can run here.
 
     Args:
-        names: Names, groups, folders, repositories or `FILE:COLUMN`; or names to what
+        names: Names and groups, or what `named_predictor` takes; or names to what
             `named_predictors` takes; None for the default ones.
         split: The rows, if they are known; none is asked for what it was fitted to as a whole.
 
@@ -225,8 +225,7 @@ def load_predictors(
     asked = loaded or expand_predictors(names or [DEFAULT_PREDICTOR, "linguistic"])
     for name in list(asked):
         try:
-            predictor = loaded.get(name) or prediction_table(name)
-            predictor = predictor or Predictor.from_pretrained(name)
+            predictor = loaded.get(name) or named_predictor(name)
             if predictor.inputs == "text":
                 predictor.predict(["a red cat"])  # resources are looked up at first use
             if split is not None and predictor.supervised:
@@ -260,22 +259,25 @@ def _refuse_its_own(name: str, predictor: Predictor, split: Split) -> None:
 
 
 def bench(
-    predictors: str | Sequence[str] | Mapping[str, Any] | None = None,
-    targets: str | None = None,
+    predictors: Any = None,
+    targets: Any = None,
     rows: Any = None,
     split: str = "validation",
     **options: Any,
 ) -> Any:
     """Compare predictors on a benchmark by the paper's protocol: Pearson and Kendall.
 
+    Who names the data first may: `bench(dataset, {"mine": function})`, the targets after them.
+
     Args:
-        predictors: Names, groups, folders, repositories or `FILE:COLUMN` (predictions that stand in
-            a table by `prompt_id` or `prompt`); or names of your own to such, to predictors or to
-            functions that take a list of prompts and return a number each. The default one and
-            the linguistic features if left out.
+        predictors: Names, groups, folders, repositories, `FILE:COLUMN` (predictions that stand in
+            a table by `prompt_id` or `prompt`) or other models that `named_predictor` takes; or
+            names of your own to such, to predictors or to functions that take a list of prompts
+            and return a number each. The default one and the linguistic features if left out.
         targets: Names, with commas; all that the rows have if left out.
-        rows: A dataset with the columns `prompt` and the targets; a split of PQPP v1.0, to whose
-            train split the default predictor was fitted, if left out.
+        rows: A dataset with the columns `prompt` and the targets, or what names one as in
+            `open_split`; a split of PQPP v1.0, to whose train split the default predictor was
+            fitted, if left out.
         split: The split of PQPP.
         options: What `load_benchmark` takes, like `data_dir`; not together with `rows`.
 
@@ -299,6 +301,10 @@ def bench(
 
     from pqpp_datasets.load import load_benchmark
 
+    if isinstance(targets, Mapping) or hasattr(predictors, "column_names"):
+        predictors, targets, rows = targets, rows, predictors  # the data came first
+    if isinstance(rows, str):
+        rows, options = open_split(rows, split=split, **options).rows, {}
     if rows is None:
         rows = load_benchmark(OF_THE_PAPER, split=split, **options)
     elif options:

@@ -99,6 +99,7 @@ CODE = {
         "from pqpp_metrics.states import TorchMetric; metric = TorchMetric('rmse_qpp');"
         "metric.update([1.0, 2.0], [1.0, 3.0]); print(metric.compute())"
     ),
+    "foreign": "import skops.io, sentence_transformers",
     "trackers": "import tensorboard",
     "postgresql": "import psycopg",
     "models": (
