@@ -398,14 +398,19 @@ def with_targets(
     """Return a table whose schema tells what its targets are, as `datasets` reads it.
 
     Args:
-        table: With a column for each target.
+        table: Of texts and numbers, with a column for each target.
         targets: What is told.
         splits: How the splits were made, kept beside as JSON under the key `pqpp`.
     """
-    from datasets import Features
-
-    features = tell(Features.from_arrow_schema(table.schema), targets)
-    metadata = {**(table.schema.metadata or {}), **features.arrow_schema.metadata}
+    told = {target.name: json.dumps({_KEY: target.told()}, sort_keys=True) for target in targets}
+    features = {
+        field.name: {"dtype": {"double": "float64"}.get(str(field.type), str(field.type))}
+        | ({"id": told[field.name]} if field.name in told else {})
+        | {"_type": "Value"}
+        for field in table.schema
+    }  # as the `Features` of `datasets` write it, which takes a second to import
+    about = json.dumps({"info": {"features": features}}).encode()
+    metadata = {**(table.schema.metadata or {}), b"huggingface": about}
     if splits is not None:
         metadata[b"pqpp"] = json.dumps({"splits": splits}).encode()
     return table.replace_schema_metadata(metadata)

@@ -35,15 +35,14 @@ class ForeignFile:
     def __init__(self, path: Path, options: BuildOptions) -> None:
         assert options.from_format is not None
         self.path, self._format = path, options.from_format
-        module = converter(options.from_format)
-        columns = getattr(module, "COLUMNS", None)
+        convert, columns = converter(options.from_format)
         if columns is not None:  # what else the user names is read, too
             columns = (*columns, *options.columns.values())
         try:
             source = self._source = source_of(
                 Input(path, False, options.encoding), columns, None, _TABLES
             )
-            self.flat: FlatRows = module.convert(_records(source), options, str(path))
+            self.flat: FlatRows = convert(_records(source), options, str(path))
         except DataFileError:
             raise
         except FileError as error:

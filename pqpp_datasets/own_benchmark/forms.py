@@ -218,7 +218,7 @@ def _read_table(
         raise DataFileError(f"{path}: no row came; one judgment or result a row is needed")
     numbers = {name: np.frombuffer(column.codes, np.int32) for name, column in codes.items()}
     columns = {
-        role: texts_of(numbers[name], [_text_of(value) for value in codes[name].values])
+        role: texts_of(numbers[name], [v if v.__class__ is str else _text_of(v) for v in codes[name].values])
         for role, name in {**named, PLACE: PLACE, KEY: KEY}.items()
         if name in codes
     }

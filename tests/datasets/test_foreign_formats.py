@@ -372,5 +372,5 @@ def test_each_format_is_a_module_that_the_command_names():
     (field,) = [field for field in fields_of(Build) if field.name == "from_format"]
     assert sorted(field.metadata["metavar"].split("|")) == format_names()
     for name in format_names():
-        assert callable(converter(name).convert)
+        assert callable(converter(name)[0])
     assert "judgments" in FILE_KINDS

@@ -15,6 +15,13 @@ def format_names() -> list[str]:
     return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
 
 
-def converter(name: str) -> Any:
-    """Return the module of a format: its `convert`, and the `COLUMNS` that it reads, if not all."""
-    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+def converter(name: str) -> tuple[Any, tuple[str, ...] | None]:
+    """Return the function of a format, called like its module, and the columns that it reads.
+
+    Example:
+        >>> converter("pickapic")[1][0], converter("label-studio")[1]
+        ('caption', None)
+    """
+    called = name.replace("-", "_")
+    module = importlib.import_module(f"{__name__}.{called}")
+    return getattr(module, called), getattr(module, "COLUMNS", None)

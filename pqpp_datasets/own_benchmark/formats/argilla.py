@@ -16,7 +16,7 @@ _RESPONSES = ".responses"
 _NO_FIELDS = ("responses", "suggestions", "vectors", "fields", "metadata")
 
 
-def convert(records: Iterable[Mapping[str, Any]], options: BuildOptions, path: str) -> FlatRows:
+def argilla(records: Iterable[Mapping[str, Any]], options: BuildOptions, path: str) -> FlatRows:
     """Return a row for each person who answered a record."""
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}

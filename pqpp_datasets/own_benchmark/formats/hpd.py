@@ -19,7 +19,7 @@ _OF_PAIRS = {"annotator": "user_hash"}
 _OF_VERSION_3 = {"image_a": "path1", "image_b": "path2", "model_a": "model1", "model_b": "model2"}
 
 
-def convert(records: Iterable[Mapping[str, Any]], options: BuildOptions, path: str) -> FlatRows:
+def hpd(records: Iterable[Mapping[str, Any]], options: BuildOptions, path: str) -> FlatRows:
     """Return a row a choice, or a ranked image."""
     records = list(records)
     names = {name for record in records for name in record}

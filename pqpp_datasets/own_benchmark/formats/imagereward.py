@@ -17,7 +17,7 @@ _RATINGS = {"prompt": "prompt", "image": "image_path", "label": "overall_rating"
 _RANKS = {"image": "image", "rank": "rank"}
 
 
-def convert(records: Iterable[Mapping[str, Any]], options: BuildOptions, path: str) -> FlatRows:
+def imagereward(records: Iterable[Mapping[str, Any]], options: BuildOptions, path: str) -> FlatRows:
     """Return a row a ranked image, or a rated one."""
     records = list(records)
     if not any("generations" in record for record in records):

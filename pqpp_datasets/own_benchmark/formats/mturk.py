@@ -17,7 +17,7 @@ from pqpp_files.table_formats.table_format import ROW
 _IN, _OUT, _ALL = "Input.", "Answer.", "taskAnswers"
 
 
-def convert(records: Iterable[Mapping[str, Any]], options: BuildOptions, path: str) -> FlatRows:
+def mturk(records: Iterable[Mapping[str, Any]], options: BuildOptions, path: str) -> FlatRows:
     """Return a row an assignment."""
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}

@@ -18,7 +18,7 @@ _CALLED = {
 COLUMNS = (*_CALLED.values(), "has_label")
 
 
-def convert(records: Iterable[Mapping[str, Any]], options: BuildOptions, path: str) -> FlatRows:
+def pickapic(records: Iterable[Mapping[str, Any]], options: BuildOptions, path: str) -> FlatRows:
     """Return a row a choice."""
     notes: list[str] = []
     return FlatRows("preferences", _CALLED, _labelled(records, notes), notes)

@@ -11,7 +11,7 @@ from pqpp_datasets.own_benchmark.votes.votes import Votes
 WANTED = 0.8
 CONFIDENCE = 0.95
 _SPLITS = 100
-_WORK = 10_000_000  # votes that are dealt out, over all splits
+_WORK = 3_000_000  # votes that are dealt out, over all splits
 _LEAST_SPLITS = 4
 
 

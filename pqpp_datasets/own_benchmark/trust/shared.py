@@ -62,10 +62,13 @@ class Shared:
             spread = (summed * summed).sum(axis=1) * number / (number - 1)
             return np.where(number > 2, np.sqrt(spread) / self.sums(), np.inf)
 
-    def correlations(self, value: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def correlations(
+        self, value: np.ndarray, other: np.ndarray, with_errors: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return how each annotator's votes correlate with something, and the standard errors.
 
-        0 for one value throughout where the other side varies, NaN where neither does.
+        0 for one value throughout where the other side varies, NaN where neither does. Without
+        errors, which take most of the time, the second is that of nobody.
         """
         x, y = value, other
         # Equal votes leave a rest of rounding; nothing that varies is so small.
@@ -78,9 +81,11 @@ class Shared:
             )  # the rounding's rest
             spread = [np.sqrt(self.sums(z * z) / number) for z in (x, y)]
             x, y = (z / d[self.annotator] for z, d in zip((x, y), spread, strict=True))
-            r = self.sums(x * y) / number
-            rests = x * y - r[self.annotator] * (x * x + y * y) / 2
-            error = self.errors(np.where(np.isfinite(rests), rests, 0.0))
+            raw = self.sums(x * y) / number
             constant = (spread[0] <= least) & (spread[1] > least)
-            r = np.where(np.minimum(*spread) > least, r, np.where(constant, 0.0, np.nan))
+            r = np.where(np.minimum(*spread) > least, raw, np.where(constant, 0.0, np.nan))
+            if not with_errors:
+                return r, np.full(self.annotators, np.nan)
+            rests = x * y - raw[self.annotator] * (x * x + y * y) / 2
+            error = self.errors(np.where(np.isfinite(rests), rests, 0.0))
             return r, np.where(constant, 1 / np.sqrt(number), error)

@@ -61,8 +61,9 @@ def trusted_agreement(votes: Shared, value: np.ndarray) -> Trusted:
     weight = np.ones(votes.annotators)
     agreement = error = np.full(votes.annotators, np.nan)
     enough = votes.sums() >= _LEAST_SHARED
-    for _ in range(_ROUNDS):
-        agreement, error = votes.correlations(value, _of_others(votes, value, weight))
+    for number in range(1, _ROUNDS + 1):
+        others = _of_others(votes, value, weight)
+        agreement, error = votes.correlations(value, others, number == _ROUNDS)
         seen = enough & np.isfinite(agreement)
         positive = np.maximum(np.nan_to_num(agreement), 0.0)
         positive[~seen] = np.median(positive[seen]) if seen.any() else 1.0
