@@ -9,7 +9,7 @@ from typing import Any, ClassVar, dataclass_transform
 from pqpp_cli.errors import CommandError
 from pqpp_files.options.option import Options, fields_of, option
 
-_KINDS = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".gz": "gzip"}
+_KINDS = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".gz": "gzip", ".zip": "ZIP"}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))

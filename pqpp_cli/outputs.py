@@ -31,7 +31,7 @@ def check_outputs(command: Any) -> None:
 
     roles = {field.name: command.role_of(field.name) for field in fields_of(command)}
     given = {name: value for name in roles if (value := getattr(command, name)) is not None}
-    outputs = {name: value for name, value in given.items() if _is_output(roles[name])}
+    outputs = {name: value for name, value in given.items() if is_output(roles[name])}
     if not outputs:
         return
     read = {name: value for name, value in given.items() if roles[name] and name not in outputs}
@@ -62,7 +62,8 @@ def check_outputs(command: Any) -> None:
         raise CommandError(f"{' and '.join(twice)} are one file; name two")
 
 
-def _is_output(role: str | None) -> bool:
+def is_output(role: str | None) -> bool:
+    """Tell whether an option of a role names what is written."""
     return role in ("output", "output file")
 
 

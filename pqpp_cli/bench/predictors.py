@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqpp_cli.command import Command
 from pqpp_cli.errors import CommandError
 from pqpp_cli.groups import Dataset, ImageDir, Predictors, Tables, Targets
-from pqpp_cli.outputs import PAGES
-from pqpp_files.options.option import option
+from pqpp_cli.outputs import PAGES, is_output
+from pqpp_files.options.option import fields_of, option
 
 if TYPE_CHECKING:
     from pqpp_models.bench.run import Run
@@ -81,6 +81,7 @@ class BenchPredictors(Compared):
   pqpp bench --predictors runs/clip/model --image-dir pqpp_images
   pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
   pqpp bench --predictors static,my_predictions.csv:score --baseline static
+  pqpp bench --predictors static,mine.skops --bundle for_reviewers.zip
   pqpp bench --table generalisation --dataset theirs --split test
 
 tables of the PQPP paper:
@@ -153,6 +154,15 @@ it.
         path="output file",
         endings=PAGES,
     )
+    bundle: str | None = option(
+        None,
+        "also write what a reviewer needs to compute the figures again: predictions, true values, "
+        "versions, hashes and the command",
+        metavar="FILE.zip",
+        path="output file",
+        endings=(".zip",),
+        holds=("ZIP",),
+    )
     projection: str | None = option(
         None,
         "the report's picture of each predictor's space, in two dimensions, coloured by "
@@ -180,7 +190,7 @@ it.
                 "`table` automatic-metrics needs `metrics` FILE: prompt_id or prompt, and a column "
                 "per metric, like sdxl_hpsv2"
             )
-        for name in ("report", "baseline", "image_dir"):
+        for name in ("report", "bundle", "baseline", "image_dir"):
             if self.table == "generalisation" and getattr(self, name):
                 raise CommandError(
                     f"`{name}`: `table` generalisation has none; leave it out, or take another "
@@ -191,6 +201,7 @@ it.
         """Run the protocol, print the table, write the report."""
         from pqpp_cli.output import emit, note
         from pqpp_models.bench.automatic_metrics import NOTE
+        from pqpp_models.bench.bundle import bundle_of
         from pqpp_models.bench.projection import require_method
         from pqpp_models.bench.report import render_report
         from pqpp_models.bench.tables import format_results
@@ -207,11 +218,22 @@ it.
         if self.table == "automatic-metrics" and self.style in ("table", "markdown"):
             text += f"\n\n{NOTE}"
         emit(text, self.output)
+        if self.bundle:
+            emit(bundle_of(run, self._recipe()), self.bundle)
         if self.report:
             spaces, reason = run.spaces(self.projection)
             if reason:
                 note(f"without pictures of spaces: {reason}")
             emit(render_report(run, published, spaces, self.explain), self.report)
+
+    def _recipe(self) -> dict[str, Any]:
+        """Return the options that differ from the defaults, but for what is written."""
+        usual = {field.name: field for field in fields_of(self)}
+        return {
+            name: value
+            for name, value in self.to_dict().items()
+            if value not in (usual[name].default, {}, ()) and not is_output(self.role_of(name))
+        }
 
     def _run(self) -> Run:
         """Return what the table is made of."""

@@ -218,7 +218,7 @@ def _read_table(
         raise DataFileError(f"{path}: no row came; one judgment or result a row is needed")
     numbers = {name: np.frombuffer(column.codes, np.int32) for name, column in codes.items()}
     columns = {
-        role: texts_of(numbers[name], [v if v.__class__ is str else _text_of(v) for v in codes[name].values])
+        role: texts_of(numbers[name], _texts_of(codes[name].values))
         for role, name in {**named, PLACE: PLACE, KEY: KEY}.items()
         if name in codes
     }
@@ -247,6 +247,10 @@ def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -
     return DataFileError(
         f"{path}: no column {', '.join(missing)} among {', '.join(names)[:200] or 'none'}; {remedy}"
     )
+
+
+def _texts_of(values: Sequence[Any]) -> list[str]:
+    return [value if value.__class__ is str else _text_of(value) for value in values]
 
 
 def _text_of(value: Any) -> str:

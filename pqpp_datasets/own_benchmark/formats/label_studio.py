@@ -20,7 +20,9 @@ _ROLES = {
 """The key of an answer in a result's `value`, to its role."""
 
 
-def label_studio(records: Iterable[Mapping[str, Any]], options: BuildOptions, path: str) -> FlatRows:
+def label_studio(
+    records: Iterable[Mapping[str, Any]], options: BuildOptions, path: str
+) -> FlatRows:
     """Return a row an annotation."""
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}
