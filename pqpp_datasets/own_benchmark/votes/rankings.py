@@ -49,9 +49,9 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     first, second = first[apart], second[apart]
     if not len(first):
         raise DataFileError(
-            f"{table.name}: each ranking has one image, or images of one model, and nothing to "
-            "compare it with; give a person's images of a prompt the same annotator and the same "
-            "prompt"
+            f"{table.name}: each ranking has one image, and nothing to compare it with (two of one "
+            "model are not compared); give a person's images of a prompt the same annotator and "
+            "the same prompt"
         )
     common = [role for role in rows if role not in (*entry, "rank", "control", COLUMN, FILE, ROW)]
     pairs = rows[[*common, FILE, ROW]].iloc[second].reset_index(drop=True)
