@@ -23,7 +23,7 @@ from pqpp_files.foreign.json_values import read_json
 from pqpp_hub import is_repository_id
 from pqpp_models.errors import PredictorError
 
-Scores = Callable[[list[str]], Any]
+TextScores = Callable[[list[str]], Any]
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _PICKLES = (".pkl", ".pickle", ".joblib")
 _MODULES, _SETFIT = "modules.json", "config_setfit.json"
@@ -31,7 +31,7 @@ _HEAD = "model_head.skops"
 _BATCH = 32
 
 
-def foreign_scores(name: str) -> Scores | None:
+def foreign_scores(name: str) -> TextScores | None:
     """Return the function that a name means, None where it is a predictor's.
 
     Args:
@@ -81,7 +81,7 @@ def _pulled(name: str, files: Sequence[str]) -> Path:
     return pull_files(name, files, error=CheckpointError)
 
 
-def imported(name: str) -> Scores:
+def imported(name: str) -> TextScores:
     """Import a function, called `MODULE:FUNCTION`.
 
     Raises:
@@ -111,7 +111,7 @@ def imported(name: str) -> Scores:
     return found
 
 
-def pipeline_scores(path: Path) -> Scores:
+def pipeline_scores(path: Path) -> TextScores:
     """Return what a pipeline of scikit-learn predicts that `skops.io.dump` wrote.
 
     A regressor's prediction is the score; of a classifier of numbers it is their expected value,
@@ -163,7 +163,7 @@ def _estimates(estimator: Any, rows: Any, called: str) -> NDArray[np.float64]:
     return estimator.predict_proba(rows) @ classes
 
 
-def sentence_scores(name: str) -> Scores:
+def sentence_scores(name: str) -> TextScores:
     """Return the scores of a folder of sentence-transformers, or of SetFit.
 
     Raises:
@@ -217,7 +217,7 @@ def _embedded(model: Any, prompts: Sequence[str]) -> NDArray[np.float64]:
     return np.asarray(found, dtype=np.float64)
 
 
-def classifier_scores(name: str) -> Scores:
+def classifier_scores(name: str) -> TextScores:
     """Return the logits of a transformers model for text classification that has one label.
 
     Raises:

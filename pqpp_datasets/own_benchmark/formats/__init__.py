@@ -24,4 +24,4 @@ def converter(name: str) -> tuple[Any, tuple[str, ...] | None]:
     """
     called = name.replace("-", "_")
     module = importlib.import_module(f"{__name__}.{called}")
-    return getattr(module, called), getattr(module, "COLUMNS", None)
+    return getattr(module, called), getattr(module, "READ_ALONE", None)

@@ -15,7 +15,7 @@ _CALLED = {
     **{"model_a": "model_0", "model_b": "model_1"},
     **{"image_a": "image_0_uid", "image_b": "image_1_uid"},
 }
-COLUMNS = (*_CALLED.values(), "has_label")
+READ_ALONE = (*_CALLED.values(), "has_label")
 
 
 def pickapic(records: Iterable[Mapping[str, Any]], options: BuildOptions, path: str) -> FlatRows:
