@@ -17,6 +17,8 @@ def normalise(prompt: str) -> str:
     >>> normalise("  A RED  cat. "), normalise("Cafe\u0301!")
     ('a red cat', 'café')
     """
-    text = unicodedata.normalize("NFKC", prompt).casefold()
-    text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+    text = prompt.casefold()
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", prompt).casefold()
+        text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
     return " ".join(text.split())[:_MOST_CHARACTERS].rstrip(ENDING)

@@ -72,7 +72,10 @@ class LongTable:
 
     def require_filled(self, role: str, remedy: str = "fill it") -> None:
         """Refuse an empty cell."""
-        row = self.first_row(role, (not text.strip() for text in self.rows[role].cat.categories))
+        texts = self.rows[role].cat.categories
+        if all(map(str.strip, texts)):
+            return
+        row = self.first_row(role, (not text.strip() for text in texts))
         if row is not None:
             raise DataFileError(f"{self.place(row)}: {self.said(role, row)} is empty; {remedy}")
 
