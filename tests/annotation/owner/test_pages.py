@@ -112,6 +112,17 @@ def test_only_an_owner_sees_any_of_the_pages(client, store):
             assert [rows(store, table) for table in (Invitation, Person)] == before
 
 
+def test_a_file_is_of_now_however_long_a_look_takes(client, store, monkeypatch):
+    """It is paid by; the page may show the look before."""
+    come(client, store, "owner")
+    monkeypatch.setattr("pqpp_annotation.owner.overview.LONG", -1.0)
+    monkeypatch.setattr("pqpp_annotation.owner.overview._REST", 0)
+    client.get("/owner")
+    add_person(store, "late")
+    table = csv.DictReader(client.get("/owner/annotators.csv").text.splitlines())
+    assert "late" in {row["annotator"] for row in table}
+
+
 def test_no_annotator_sees_what_another_said(client, store):
     with store.reading() as db:
         others = db.execute(select(Assignment.id)).scalars().all()
