@@ -13,9 +13,14 @@ from pqpp_files.options.option import NEEDED, option
 if TYPE_CHECKING:
     from pqpp_models.predictor import Predictor
 
-_TOO_GOOD = (
-    "static's network was trained on {known} of these prompts with their scores, so the "
-    "figures are too good; measure on prompts that it has not seen, pqpp bench marks the others"
+_KNOWN = (
+    "{network} was trained on {known} of these {prompts} prompts with their scores, so these have "
+    "no figures; measure on prompts that it has not seen, pqpp bench marks the others"
+)
+_FAR = (
+    "{far} of {prompts} prompts are not read as plain English: words and pieces of words are "
+    "learned of them, and others like them predicted. A multilingual encoder may do better:\n"
+    "  --encoder sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2  (needs pqpp[models])"
 )
 
 
@@ -27,11 +32,16 @@ class Fit(Dataset, ColumnOptions, Targets, Command):
   pqpp fit ratings.csv --targets mean_rating --output my_predictor
   pqpp fit votes.parquet --column caption --targets match_rate,rating --output my_predictor
   pqpp fit pqpp-v1.0 --targets mean_hbpp,mean_p10 --output my_predictor
+  pqpp fit ratings.csv --encoder sentence-transformers/all-MiniLM-L6-v2 --output my_predictor
   pqpp predict "two robots play chess" --predictor ./my_predictor --uncertainty
 
-The predictor is a linear head on the network of `static`; it is fitted in closed form, on one core,
-without torch. Rows of one prompt become one with their mean score. What is printed is measured on
-prompts that were left out of the fit, each in its turn.
+The predictor is a head on words, pieces of words and the network of `static-train`; it is fitted
+in closed form, on one core, without torch. Tried are TF-IDF with ridge, the network's layers with
+ridge, kernel ridge on their embedding, and all of them as a stack, which is kept unless one alone
+is clearly better. --encoder puts a sentence encoder beside these. Rows of one prompt become one
+with their mean score. What is printed is what `pqpp predict` gives for prompts that were left out
+of a whole fit, each in its turn; "in 90 %" is the share of true values within the intervals that
+are to hold 90 %.
 
 Targets may have any name. What ends in _hbpp must be in -1 .. 2, what ends in _p10, _rr or _rate in
 0 .. 1, what a dataset tells a range of in that, and predictions stay within; those of other targets
@@ -47,9 +57,9 @@ may leave the observed range by a tenth. Of a dataset with splits, train is take
     )
     folds: int = option(5, "parts of the cross-validation")
     encoder: str = option(
-        "static",
-        "the static on whose network the predictor stands: a name or a folder, like a build that "
-        "has not learned your prompts",
+        "static-train",
+        "the static on whose network the predictor stands, or a sentence encoder beside "
+        "static-train, saved with it: a name or a folder",
         metavar="NAME_OR_PATH",
         path="name",
     )
@@ -80,10 +90,14 @@ may leave the observed range by a tenth. Of a dataset with splits, train is take
             limits=data.limits,
             encoder=self.encoder,
         )
+        fitted.details = {**fitted.details, "dataset": data.dataset}
         folder = fitted.save_pretrained(self.output)
         print(format_figures(fitted))
-        if known := data.known_to(fitted.encoder):
-            print(_TOO_GOOD.format(known=known))
+        training = fitted.details["training"]
+        if training["known"]:
+            print(_KNOWN.format_map(training))
+        if fitted.reads_any_language:
+            print(_FAR.format_map(training))
         print(f"saved in {folder}; use it by pqpp predict --predictor {folder}")
 
 
@@ -92,13 +106,21 @@ def format_figures(fitted: Predictor) -> str:
     from tabulate import tabulate
 
     training = fitted.details["training"]
-    measures = ("pearson", "kendall", "spearman")
+    measures = ("pearson", "kendall", "spearman", "coverage")
     figures = training["cross_validation"]
+    if not figures:
+        return f"fitted to {training['prompts']} prompts"
     rows = [
         (name, training["scores"][name], *(scores[measure] for measure in measures))
         for name, scores in figures.items()
     ]
-    table = tabulate(rows, ("target", "prompts", "Pearson", "Kendall", "Spearman"), floatfmt=".3f")
+    headers = ("target", "prompts", "Pearson", "Kendall", "Spearman", "in 90 %")
+    table = tabulate(rows, headers, floatfmt=".3f")
+    forms = training["forms"]
+    tried = [(name, training["form"][name], *forms[name].values()) for name in figures]
+    table += "\n\nSpearman of each form, same prompts:\n" + tabulate(
+        tried, ("target", "kept", *next(iter(forms.values()))), floatfmt=".3f"
+    )
     note = f"on prompts left out of the fit, {training['folds']} parts"
     if any(scores["spearman"] <= 0 for scores in figures.values()):
         note += "; a target at or below 0 was not learned, predictions of it mean nothing"

@@ -1,8 +1,8 @@
-"""Fitting a ridge head to anybody's prompts and scores: in closed form, in seconds, without torch.
+"""Fitting a ridge head to anybody's prompts and scores: in closed form, without torch.
 
-Rows of one prompt become one row with their mean score. The strength of the ridge is chosen for
-each target by cross-validation over distinct prompts, many strengths at the price of one; so are
-the figures that are reported.
+Rows of one prompt become one row with their mean score. Form and strength of the head are chosen
+for each target by leaving prompts out. The figures that are reported are those of whole fits: each
+part of the prompts is predicted, by `predict` as it is served, from a fit to the others.
 """
 
 import json
@@ -14,104 +14,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pqpp_backbones.checkpoint import CONFIG
 from pqpp_backbones.encoder.normaliser import content
+from pqpp_backbones.foreign import field_of
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.names import how_many
 from pqpp_files.options.arguments import typed
-from pqpp_metrics.functional.qpp_report import qpp_values
+from pqpp_files.paths import expanded
+from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, ID, read_prompts
 from pqpp_models.record.record import TrainingRecord
 from pqpp_models.targets import known_range
-from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, chunks
-from pqpp_models.text.calibration import CALIBRATION, distance_to_nearest
-from pqpp_models.text.conformal import calibrate_targets
-from pqpp_models.text.ridge.predictor import (
-    ENCODER,
-    RidgePredictor,
-    Standardisation,
-    check_names,
-    hashed_words,
-    measure,
-)
+from pqpp_models.text.arrays import Floats
+from pqpp_models.text.ridge.blocks import Reading, join, read
+from pqpp_models.text.ridge.cross_validation import TrainingPrompts, cross_validate
+from pqpp_models.text.ridge.head import Head
+from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_names
+from pqpp_models.text.ridge.sentence_encoder import SentenceEncoder
 
 _log = logging.getLogger(__name__)
-
-RIDGE_STRENGTHS = tuple(10.0 ** (step / 4) for step in range(-12, 13))
-"""The strengths that are tried: .001 to 1000, four a decade."""
-
-
-def solve(
-    rows: Floats, values: Floats, strengths: Sequence[float] = RIDGE_STRENGTHS
-) -> tuple[Floats, Floats]:
-    """Solve ridge regression with an intercept that is not shrunk.
-
-    Minimises ``|rows @ slopes + intercept - values|² + strength * |slopes|²`` for each strength,
-    by the eigenvectors of the smaller of the two matrices of products.
-
-    Args:
-        rows: shape ``(rows, columns)``.
-        values: shape ``(rows, targets)``.
-
-    Returns:
-        Slopes of shape ``(strengths, columns, targets)``, intercepts ``(strengths, targets)``.
-
-    >>> slopes, intercepts = solve(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]), [2.0])
-    >>> slopes.ravel().tolist(), intercepts.ravel().tolist()
-    ([1.0], [2.0])
-    """
-    mean, level = rows.mean(axis=0), values.mean(axis=0)
-    rows, values = rows - mean, values - level
-    few = rows.shape[0] < rows.shape[1]
-    squares, vectors = np.linalg.eigh(rows @ rows.T if few else rows.T @ rows)
-    projected = vectors.T @ (values if few else rows.T @ values)
-    basis = rows.T @ vectors if few else vectors
-    squares = np.maximum(squares, 0)[:, None]
-    slopes = np.stack([basis @ (projected / (squares + strength)) for strength in strengths])
-    return slopes, level - mean @ slopes
-
-
-def cross_validate(
-    rows: Floats,
-    values: Floats,
-    part: NDArray[np.int64],
-    strengths: Sequence[float] = RIDGE_STRENGTHS,
-    progress: bool = False,
-) -> tuple[NDArray[np.int64], Floats]:
-    """Choose each target's strength, and predict each row from the other parts' rows.
-
-    Args:
-        rows: shape ``(rows, columns)``.
-        values: shape ``(rows, targets)``.
-        part: the part of each row, 0, 1, 2 ...
-        progress: show a bar on standard error.
-
-    Returns:
-        The places in ``strengths`` with the least squared error over all parts, one a target; and
-        the left-out predictions, each by a strength chosen on the other parts alone.
-    """
-    from tqdm.auto import tqdm
-
-    parts = range(int(part.max()) + 1)
-    predicted = np.empty((len(strengths), *values.shape))
-    errors = np.empty((len(strengths), len(parts), values.shape[1]))
-    for number in tqdm(parts, desc="cross-validation", unit="part", disable=not progress):
-        there = part == number
-        slopes, intercepts = solve(rows[~there], values[~there], strengths)
-        predicted[:, there] = rows[there] @ slopes + intercepts[:, None]
-        errors[:, number] = ((predicted[:, there] - values[there]) ** 2).sum(axis=1)
-    total = errors.sum(axis=1)
-    best = (total[:, None] - errors).argmin(axis=0)[part]
-    left_out = np.take_along_axis(predicted, best[None], axis=0)[0]
-    return total.argmin(axis=0), left_out
-
 
 FEWEST_PROMPTS, MOST_PROMPTS = 20, 30_000
 """How many distinct prompts can be fitted to: the upper limit keeps the memory below 2 GB."""
 
+DEFAULT_ENCODER = "static-train"
+"""The build whose network learned no study and nothing of PQPP but its train split."""
+
 _MARGIN = 0.1  # by what share of the observed range predictions may leave it
-_SEED = 0
 _CHUNK = 1024
 
 
@@ -125,7 +56,7 @@ def fit(
     progress: bool = False,
     ids: Sequence[str] | None = None,
     limits: Mapping[str, tuple[float, float]] | None = None,
-    encoder: str = ENCODER,
+    encoder: str = DEFAULT_ENCODER,
 ) -> RidgePredictor:
     """Fit a predictor to prompts with known scores; the same input gives the same predictor.
 
@@ -144,12 +75,16 @@ def fit(
         progress: show bars on standard error.
         ids: the prompts' ids, where they have any; the record of rows tells them apart by these.
         limits: target to its lowest and highest value, where its name does not say.
-        encoder: the `static` on whose network the head stands: a name or a folder. To measure on
-            prompts that the shipped one learned, give a build that was trained without them.
+        encoder: the `static` on whose network the head stands, or a pretrained sentence encoder
+            beside `static-train`, like "sentence-transformers/all-MiniLM-L6-v2": a name or a
+            folder. The second needs torch, and is saved with the head. For prompts in other
+            languages give a multilingual one.
 
     Returns:
-        The predictor. ``details["training"]["cross_validation"]`` has Pearson's, Kendall's and
-        Spearman's coefficient of each target for prompts that were left out.
+        The predictor. ``details["training"]`` tells of it: ``form`` what each target keeps, and of
+        prompts that were left out ``cross_validation`` and ``forms``, as
+        `pqpp_models.text.ridge.cross_validation.cross_validate` gives them. These are empty where
+        the network has learned the scores of all prompts but 19 or fewer.
 
     Raises:
         PredictorError: shapes don't fit, a score is outside its measure's range, or there are too
@@ -172,59 +107,50 @@ def fit(
     texts, values = _one_row_a_prompt(prompts, columns)
     if not 2 <= folds <= FEWEST_PROMPTS:
         raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST_PROMPTS}")
-    network = Predictor.from_pretrained(encoder)
-    if network.name != ENCODER:
-        raise PredictorError(f"`encoder` is {encoder}, a {network.name}; give a {ENCODER}")
-    points, blocks = _measured(network, texts, progress)
-    standardisation = Standardisation.of(blocks)
-    rows = np.hstack([hashed_words(texts), standardisation(np.hstack(blocks))])
-    head = _fit_head(rows, values, texts, _distances(points), folds, progress)
+    network, sentence_encoder = _read_encoder(encoder)
+    reading = _read_all(network, sentence_encoder, texts, progress)
+    far = network.answer(texts, uncertainty=True).far
+    head = Head(network, sentence_encoder, ranges)
+    distinct = TrainingPrompts(reading, texts, values, far)
+    fitted, choice = head.fit(*distinct)
+    choice |= {"cross_validation": {}, "forms": {}}
+    rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}
+    known = _known_texts(network, rows, texts)
+    if len(texts) - known.sum() >= FEWEST_PROMPTS:
+        typed_as = {content(prompt): prompt for prompt in reversed(prompts)}
+        as_typed = [typed_as[text] for text in texts]
+        choice |= cross_validate(head, distinct, as_typed, ~known, folds, progress)
     training = {"prompts": len(texts), "sha256": _sha256(texts, values), "folds": folds}
-    fitted = RidgePredictor(
-        network,
-        standardisation,
-        head["weights"].astype(np.float32),
-        head["intercept"].astype(np.float32),
-        np.rint(points * INT8_SCALE).astype(np.int8),
-        ranges,
-        calibration={name: head[name].astype(np.float32) for name in CALIBRATION},
-        details={"data": data, "training": training | _training(head, values, names)},
-    )
+    training |= {"far": int(far.sum()), "known": int(known.sum()), "network": network.called}
+    training["encoder"] = None if sentence_encoder is None else sentence_encoder.name
+    training["scores"] = dict(zip(names, np.isfinite(values).sum(axis=0).tolist(), strict=True))
+    versions = {"numpy": np.__version__, "python": platform.python_version()}
+    fitted.details = {"data": data, "training": {**training, **choice, "versions": versions}}
     # The head stands on a network that knows them.
     fitted.record = TrainingRecord(rows=network.record.rows)
-    known_ids = [None] * len(prompts) if ids is None else ids
-    fitted.was_fitted_to({COLUMN: prompts, ID: known_ids}, columns)
+    fitted.was_fitted_to(rows, columns)
     return fitted
 
 
-def _fit_head(
-    rows: Floats, values: Floats, texts: list[str], distance: Floats, folds: int, progress: bool
-) -> dict[str, NDArray]:
-    """Return weights, intercepts, strengths, left-out scores and calibration of all targets."""
-    targets = values.shape[1]
-    head = {name: np.zeros((targets, *shape)) for name, shape in CALIBRATION.items()}
-    head["weights"] = np.zeros((rows.shape[1], targets))
-    head["intercept"], head["strength"] = np.zeros((2, targets))
-    head["left_out"] = np.full(values.shape, np.nan)
-    # Targets that are known for the same prompts share their matrices.
-    unknown, group = np.unique(np.isnan(values), axis=1, return_inverse=True)
-    for number, known in enumerate(~unknown.T):
-        columns = np.flatnonzero(group.ravel() == number)
-        some, scored = rows[known], values[np.ix_(known, columns)]
-        goals = (scored - scored.mean(axis=0)) / scored.std(axis=0)
-        part = np.random.default_rng(_SEED).permutation(len(some)) % folds
-        best, left_out = cross_validate(some, goals, part, progress=progress)
-        slopes, intercepts = solve(some, goals)
-        each = np.arange(len(columns))
-        head["weights"][:, columns] = slopes[best, :, each].T
-        head["intercept"][columns] = intercepts[best, each]
-        head["strength"][columns] = np.array(RIDGE_STRENGTHS)[best]
-        head["left_out"][np.ix_(known, columns)] = left_out
-        known_texts = [texts[row] for row in np.flatnonzero(known)]
-        calibration = calibrate_targets(left_out, scored, known_texts, distance[known])
-        for name, fitted in calibration.items():
-            head[name][columns] = fitted
-    return head
+def _read_encoder(name: str) -> tuple[Any, SentenceEncoder | None]:
+    """Return the network that the head stands on, and the sentence encoder, where one is named."""
+    if name in registry.PREDICTORS or field_of(expanded(name) / CONFIG, "predictor_type"):
+        network = Predictor.from_pretrained(name)
+        if network.name != ENCODER:
+            raise PredictorError(f"`encoder` is {name}, a {network.name}; give a {ENCODER}")
+        return network, None
+    return Predictor.from_pretrained(DEFAULT_ENCODER), SentenceEncoder.load(name)
+
+
+def _known_texts(network: Any, rows: Mapping[str, Any], texts: list[str]) -> NDArray[np.bool_]:
+    """Tell which texts the network of a predictor has learned with their scores."""
+    if network.record.rows is None:
+        return np.zeros(len(texts), dtype=bool)
+    learned = network.record.rows.among(rows)
+    known = {
+        content(prompt) for prompt, is_known in zip(rows[COLUMN], learned, strict=True) if is_known
+    }
+    return np.array([text in known for text in texts], dtype=bool)
 
 
 def _columns(prompts: list[str], scores: ArrayLike, targets: Sequence[str]) -> Floats:
@@ -308,35 +234,14 @@ def _limits(target: str, values: Floats, told: tuple[float, float] | None) -> tu
     return limits
 
 
-def _measured(encoder: Any, texts: list[str], progress: bool) -> tuple[Singles, list[Singles]]:
+def _read_all(
+    network: Any, sentence_encoder: SentenceEncoder | None, texts: list[str], progress: bool
+) -> Reading:
     from tqdm.auto import tqdm
 
     starts = range(0, len(texts), _CHUNK)
     bar = tqdm(starts, desc="reading prompts", unit=f" x {_CHUNK}", disable=not progress)
-    chunks = [measure(encoder, texts[start : start + _CHUNK]) for start in bar]
-    blocks = zip(*(blocks for _, blocks in chunks), strict=True)
-    return np.concatenate([points for points, _ in chunks]), [np.concatenate(b) for b in blocks]
-
-
-def _distances(points: Singles) -> Floats:
-    """Return each training prompt's distance to the others."""
-    parts = [distance_to_nearest(part, points.T, own=True) for part in chunks(points, _CHUNK)]
-    return np.concatenate(parts)
-
-
-def _training(head: dict[str, NDArray], values: Floats, targets: Sequence[str]) -> dict[str, Any]:
-    """Return what the card tells of each target; what is all the same ranks nothing, so 0."""
-    figures = qpp_values(head["left_out"], values, ("pearson", "kendall", "spearman"))
-    rows = np.nan_to_num(np.column_stack(list(figures.values()))).round(4).tolist()
-    columns = {
-        "scores": np.isfinite(values).sum(axis=0).tolist(),
-        "strength": head["strength"].tolist(),
-        "cross_validation": [dict(zip(figures, row, strict=True)) for row in rows],
-    }
-    return {
-        **{name: dict(zip(targets, column, strict=True)) for name, column in columns.items()},
-        "versions": {"numpy": np.__version__, "python": platform.python_version()},
-    }
+    return join([read(network, sentence_encoder, texts[at : at + _CHUNK]) for at in bar])
 
 
 def _sha256(texts: list[str], values: Floats) -> str:

@@ -1,13 +1,11 @@
-"""The ridge predictor: a linear head for anybody's scores on the shipped network.
+"""The ridge predictor: a head for anybody's scores on the shipped network and on words.
 
-It is linear in the network's layers, the features of difficulty, and hashed words.
+It is linear in the network's layers, the features of difficulty, hashed words, and TF-IDF, and has
+radial kernels of embeddings. A target uses one of these or all, as its fit chose.
 """
 
-import re
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,13 +26,12 @@ from pqpp_models.text.calibration import (
     distance_to_nearest,
     read_calibrated,
 )
-from pqpp_models.text.reading.words import DIFFICULTY_FEATURES, difficulty_features
-
-BUCKETS = 1024
-"""How many columns words and pairs of neighbours are hashed into."""
+from pqpp_models.text.reading.words import DIFFICULTY_FEATURES
+from pqpp_models.text.ridge.blocks import BUCKETS, Neighbours, Pieces, Reading, read
+from pqpp_models.text.ridge.pieces import HALF, SeenPieces
+from pqpp_models.text.ridge.sentence_encoder import SentenceEncoder
 
 _MOST_DEVIATIONS = 4.0
-_WORD = re.compile(r"\w+(?:'\w+)?")
 
 
 @dataclass(frozen=True)
@@ -73,43 +70,14 @@ class Standardisation:
         return np.clip(scaled, -_MOST_DEVIATIONS, _MOST_DEVIATIONS) * self.weight
 
 
-def hashed_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
-    """Return the words, and the pairs of neighbouring words, of normalised prompts as numbers.
-
-    Each adds or subtracts one in a column that its CRC-32 names; a row has length one, or zero
-    where a prompt has no word.
-
-    >>> row = hashed_words(["a cat"])[0]
-    >>> int((row != 0).sum()), round(float(row @ row), 6)
-    (3, 1.0)
-    """
-    rows = np.zeros((len(prompts), buckets))
-    for row, prompt in zip(rows, prompts, strict=True):
-        words = _WORD.findall(prompt)
-        pairs = map(" ".join, pairwise(words))
-        for text in dict.fromkeys((*words, *pairs)):
-            code = zlib.crc32(text.encode("utf-8", "surrogatepass"))
-            row[code % buckets] += 1 if code >> 31 else -1
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths > 0, lengths, 1.0)
-
-
-def measure(encoder: Any, prompts: Sequence[str]) -> tuple[Singles, list[Singles]]:
-    """Return the points of normalised prompts, and the three blocks that are standardised.
-
-    Args:
-        encoder: the predictor `static`, whose network turns prompts into numbers.
-        prompts: the prompts.
-    """
-    points, vectors, hidden = encoder.represent(prompts)
-    return points, [vectors, hidden, difficulty_features(prompts, encoder.tables)]
-
-
 ENCODER = "static"
 """The predictor on whose network the head stands."""
 
 _STANDARD = ("mean", "deviation", "weight")
+_SENTENCE, _ANY_LANGUAGE = "sentence_encoder", "reads_any_language"
+_PIECES, _NEIGHBOURS = "pieces", ("embedding", "sentence")
 _REMEDY = "save or download the predictor again"
+_UNLIKE = "nothing in common with the prompts of the fit: predicted as the average of these"
 
 
 @dataclass(eq=False, repr=False)
@@ -126,6 +94,11 @@ class RidgePredictor(CalibratedPredictor):
         intercept: one a target.
         references: int8 points of the training prompts, for the distance.
         limits: the lowest and highest value of each target, in the order of the weights.
+        pieces: the part of TF-IDF; a head of an older release has none.
+        neighbours: the parts of kernels of embeddings, by `embedding` and `sentence`.
+        sentence_encoder: gives the vectors of `sentence`.
+        reads_any_language: whether it was fitted to prompts that are not plain English, mostly: it
+            then reads whatever has a piece of a word in common with them.
     """
 
     encoder: Any
@@ -135,6 +108,10 @@ class RidgePredictor(CalibratedPredictor):
     references: NDArray[np.int8]
     limits: Mapping[str, tuple[float, float]]
     normaliser: str = field(default=CURRENT, kw_only=True)
+    pieces: Pieces | None = field(default=None, kw_only=True)
+    neighbours: Mapping[str, Neighbours] = field(default_factory=dict, kw_only=True)
+    sentence_encoder: SentenceEncoder | None = field(default=None, kw_only=True)
+    reads_any_language: bool = field(default=False, kw_only=True)
 
     name = "ridge"
     made_by = "pqpp fit DATASET --targets NAME --output DIR"
@@ -144,6 +121,8 @@ class RidgePredictor(CalibratedPredictor):
         """Take what the encoder knows of words."""
         self.targets = tuple(self.limits)
         self.tables, self.known_words = self.encoder.tables, self.encoder.known_words
+        if self.reads_any_language and self.pieces is not None:
+            self.known_words = SeenPieces(self.pieces.rarity)
         self._points = self.references.astype(np.float32).T / INT8_SCALE
 
     def embed(self, rows: Any) -> Singles:
@@ -152,9 +131,23 @@ class RidgePredictor(CalibratedPredictor):
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the standardised scores of all targets, and the distances."""
-        points, blocks = measure(self.encoder, prompts)
-        rows = np.hstack([hashed_words(prompts), self.standardisation(np.hstack(blocks))])
-        return rows @ self.weights + self.intercept, distance_to_nearest(points, self._points)
+        reading = read(self.encoder, self.sentence_encoder, prompts, self.pieces is not None)
+        return self.score_reading(reading), distance_to_nearest(reading.points, self._points)
+
+    def score_reading(self, reading: Reading) -> Floats:
+        """Return the standardised scores of all targets of prompts that have been read."""
+        layers = self.standardisation(np.hstack(reading.blocks))
+        scores = np.hstack([reading.words, layers]) @ self.weights + self.intercept
+        if self.pieces is not None:
+            scores = scores + self.pieces.score(reading)
+        for name, part in self.neighbours.items():
+            scores = scores + part.score(getattr(reading, name))
+        return scores
+
+    @property
+    def far_means(self) -> str:
+        """What `Uncertain.far` means here, in words."""
+        return _UNLIKE if self.reads_any_language else super().far_means
 
     def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
         uncertain = super()._measure(prompts, targets)
@@ -175,7 +168,18 @@ class RidgePredictor(CalibratedPredictor):
             "limits": [list(pair) for pair in self.limits.values()],
             "encoder": {**names, **encoder},
         }
+        parts: Tensors = {}
+        if self.pieces is not None:
+            parts |= prefixed("pieces.", self.pieces._asdict())
+        for name, part in self.neighbours.items():
+            parts |= prefixed(f"{name}.", part._asdict())
+        if self.reads_any_language:
+            config[_ANY_LANGUAGE] = True
+        if self.sentence_encoder is not None:
+            config[_SENTENCE], arrays = self.sentence_encoder.state()
+            parts |= prefixed(f"{_SENTENCE}.", arrays)
         return config, {
+            **parts,
             "weights": self.weights,
             "intercept": self.intercept,
             "references": self.references,
@@ -184,9 +188,14 @@ class RidgePredictor(CalibratedPredictor):
             **prefixed("encoder.", tensors),
         }
 
+    def _files(self) -> dict[str, bytes]:
+        return {} if self.sentence_encoder is None else self.sentence_encoder.files()
+
     def _card(self) -> str:
         limits = [(name, *self.limits[name]) for name in self.targets]
-        facts = {name: self.details.get(name) for name in ("data", "training")}
+        facts = {name: self.details.get(name) for name in ("data", "training", "dataset")}
+        facts["encoder"] = None if self.sentence_encoder is None else self.sentence_encoder.name
+        facts |= {"has_pieces": self.pieces is not None, _ANY_LANGUAGE: self.reads_any_language}
         return render_card("predictors/ridge", limits=limits, normaliser=self.normaliser, **facts)
 
     @classmethod
@@ -201,7 +210,9 @@ class RidgePredictor(CalibratedPredictor):
         points, *layers = encoder.represent(["a"])
         columns = sum(layer.shape[1] for layer in layers) + len(DIFFICULTY_FEATURES)
         known = len(tensors["references"]) if "references" in tensors else 0
+        shape = (len(limits), layers[0].shape[1] + layers[1].shape[1])
         expected = {
+            **_expected_parts(tensors, *shape),
             "weights": ("float32", (BUCKETS + columns, len(limits))),
             "intercept": ("float32", (len(limits),)),
             "references": ("int8", (max(known, 1), points.shape[1])),
@@ -211,6 +222,12 @@ class RidgePredictor(CalibratedPredictor):
         check_tensors(folder, tensors, expected)
         if (tensors["standard.deviation"] <= 0).any():
             raise CheckpointError(f"{folder / WEIGHTS} holds impossible deviations; {_REMEDY}")
+        neighbours = {
+            name: Neighbours(**unprefixed(f"{name}.", tensors))
+            for name in _NEIGHBOURS
+            if f"{name}.width" in tensors
+        }
+        has_pieces = f"{_PIECES}.rarity" in tensors
         return cls(
             encoder,
             Standardisation(*(tensors[f"standard.{name}"] for name in _STANDARD)),
@@ -220,7 +237,11 @@ class RidgePredictor(CalibratedPredictor):
             limits,
             # Heads of older releases do not name it.
             normaliser=read_normaliser(folder, {KEY: "case_blanks_ending", **config}),
-            **read_calibrated(config, tensors, "limits", "encoder"),
+            pieces=Pieces(**unprefixed(f"{_PIECES}.", tensors)) if has_pieces else None,
+            neighbours=neighbours,
+            sentence_encoder=_read_sentence_encoder(folder, config, tensors),
+            reads_any_language=config.get(_ANY_LANGUAGE) is True,
+            **read_calibrated(config, tensors, "limits", "encoder", _SENTENCE, _ANY_LANGUAGE),
         )
 
 
@@ -262,3 +283,28 @@ def _read_encoder(folder: Path, config: Mapping[str, Any], tensors: Tensors) -> 
         raise CheckpointError(f"{folder / CONFIG} has no encoder of type {ENCODER!r}; {_REMEDY}")
     kind = registry.predictor_class(ENCODER)
     return kind.from_checkpoint(folder, network, unprefixed("encoder.", tensors))
+
+
+def _read_sentence_encoder(
+    folder: Path, config: Mapping[str, Any], tensors: Tensors
+) -> SentenceEncoder | None:
+    facts = config.get(_SENTENCE)
+    if facts is None:
+        return None
+    return SentenceEncoder.saved(folder, facts, unprefixed(f"{_SENTENCE}.", tensors))
+
+
+def _expected_parts(tensors: Tensors, targets: int, size: int) -> dict[str, tuple[str, tuple]]:
+    """Return types and shapes of the parts that a checkpoint has; free sizes are taken as found."""
+    expected: dict[str, tuple[str, tuple]] = {}
+    if f"{_PIECES}.rarity" in tensors:
+        expected[f"{_PIECES}.rarity"] = ("float32", (2 * HALF,))
+        expected[f"{_PIECES}.weights"] = ("float32", (2 * HALF, targets))
+    for name in _NEIGHBOURS:
+        if f"{name}.width" in tensors:
+            shape = getattr(tensors.get(f"{name}.landmarks"), "shape", (0, 0))
+            columns = size if name == "embedding" else (*shape, 0, 0)[1]
+            expected[f"{name}.landmarks"] = ("float32", (max(shape[0], 1), columns))
+            expected[f"{name}.width"] = ("float32", (1,))
+            expected[f"{name}.weights"] = ("float32", (max(shape[0], 1), targets))
+    return expected

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.target_columns import distinct_targets, targets_of
 from pqpp_files.open_input import names_input
 from pqpp_files.read_table import read_table
@@ -13,7 +14,6 @@ from pqpp_models.prompt_rows import dataset_rows, refuse_parts_of_table
 from pqpp_models.prompts import COLUMN, ID
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
-_TRAINED_ON = ("pqpp", "pqpp-v1.0")
 
 
 @dataclass
@@ -25,7 +25,8 @@ class ScoreTable:
         columns: Target to its scores, NaN where there is none.
         name: What the data is called.
         limits: Lowest and highest value of a target, where that is told.
-        is_trained_on: Whether the first networks of `static` were trained on all of them.
+        dataset: What the card tells of a dataset: ``name``, as on the Hub or listed, and
+            ``licence``.
     """
 
     prompts: list[str]
@@ -33,15 +34,7 @@ class ScoreTable:
     columns: dict[str, list[float]]
     name: str
     limits: dict[str, tuple[float, float]] = field(default_factory=dict)
-    is_trained_on: bool = False
-
-    def known_to(self, network: Any) -> int:
-        """Return on how many of the prompts the network of a predictor was trained."""
-        known = network.record.rows
-        if known is None:  # an older network: PQPP's train split
-            return len(self.prompts) if self.is_trained_on else 0
-        rows = {COLUMN: self.prompts, ID: self.ids or [None] * len(self.prompts)}
-        return int(known.among(rows).sum())
+    dataset: dict[str, str] | None = None
 
 
 def read_score_table(
@@ -81,10 +74,12 @@ def read_score_table(
     known = {name: told[name].limits for name in names if name in told}
     limits = {name: ends for name, ends in known.items() if ends}
     called = place.resolve().name if place.is_dir() else dataset
-    is_trained_on = (subset or dataset) in _TRAINED_ON and named == "train"
+    listed = BENCHMARKS.get(subset or "") or BENCHMARKS.get(dataset)
+    licence = listed.licence if listed else rows.info.license or ""
+    told_of = {"name": called, "licence": licence}
     ids = list(rows[ID]) if ID in rows.column_names else None
     name = ", ".join(filter(None, (called, subset, named)))
-    return ScoreTable(list(rows[COLUMN]), ids, columns, name, limits, is_trained_on)
+    return ScoreTable(list(rows[COLUMN]), ids, columns, name, limits, told_of)
 
 
 def _chosen(

@@ -27,6 +27,7 @@ from pqpp_models.text.calibration import (
     read_targets,
 )
 from pqpp_models.text.collection.model import CollectionModel
+from pqpp_models.text.saved_encoder import encoder_config, encoder_weights, rebuilt_encoder
 from pqpp_models.torch_predictor import processor_files
 
 _OWN, _OF_TUNED = ("collection", "encoder", "tuned"), ("share", "tuned_mean", "tuned_scale")
@@ -91,20 +92,17 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         description, collection = self.model.tensors()
-        encoder = parse_json(self.encoder.config.to_json_string(use_diff=False))
-        if Path(encoder.get("_name_or_path") or "").is_dir():  # a configuration tells no local path
-            encoder["_name_or_path"] = Path(encoder["_name_or_path"]).name
         config = {
             "collection": description,
-            "encoder": encoder,
+            "encoder": encoder_config(self.encoder),
             "tuned": parse_json(self.tuned.config.to_json_string()),
             KEY: self.normaliser,
         }
         instructions = self.instruction_model.tensors() if self.instruction_model else {}
         return {**config, **self.details}, {
             **prefixed("collection.", collection),
-            **prefixed("encoder.", _weights(self.encoder)),
-            **prefixed("tuned.", _weights(self.tuned)),
+            **prefixed("encoder.", encoder_weights(self.encoder)),
+            **prefixed("tuned.", encoder_weights(self.tuned)),
             **prefixed("outside.", instructions),
             **self._calibration_tensors(),
         }
@@ -128,7 +126,11 @@ class TextEnsemblePredictor(CalibratedPredictor):
             import torch  # noqa: F401
             from transformers import AutoTokenizer
         with building_within(folder):
-            encoder, tuned = (_load_encoder(n, config, tensors) for n in ("encoder", "tuned"))
+            registration.register()  # the fine-tuned one is a model of this package
+            encoder, tuned = (
+                rebuilt_encoder(config[name], unprefixed(f"{name}.", tensors), name == "tuned")
+                for name in ("encoder", "tuned")
+            )
         instructions = unprefixed("outside.", tensors)  # as older releases called them
         return cls(
             AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False),
@@ -152,25 +154,3 @@ def tuned_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> Floats:
     scores = score(tuned, rows, tokenizer.pad_token_id or 0, 128, outputs)
     scores = np.clip(scores, 1e-6, 1 - 1e-6)
     return np.log(scores / (1 - scores))
-
-
-def _weights(module: Any) -> Tensors:
-    return {k: v.detach().float().cpu().numpy() for k, v in module.state_dict().items()}
-
-
-def _load_encoder(name: str, config: Mapping[str, Any], tensors: Tensors) -> Any:
-    import torch
-    from transformers import AutoConfig, AutoModel
-
-    from pqpp_backbones.encoder.pretrained import new_encoder
-
-    registration.register()  # the fine-tuned one is a model of this package
-    fields = dict(config[name])
-    own = AutoConfig.for_model(fields.pop("model_type"), **fields)
-    if name == "encoder":
-        module = new_encoder(own)
-    else:
-        module = AutoModel.from_config(own, trust_remote_code=False)
-    arrays = unprefixed(f"{name}.", tensors)
-    module.load_state_dict({key: torch.from_numpy(array) for key, array in arrays.items()})
-    return module

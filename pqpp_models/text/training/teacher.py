@@ -34,7 +34,7 @@ from pqpp_backbones.training.number_format import check_number_format, number_fo
 from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.targets import Limits, scale_targets
 from pqpp_models.text.arrays import Floats, Singles
-from pqpp_models.text.ridge.fitting import cross_validate, solve
+from pqpp_models.text.ridge.regression import fit_ridge, solve_ridge
 
 
 def descend(
@@ -347,7 +347,7 @@ def leave_each_out(
         rows = np.concatenate([states[other][picks[other]] for other in others])
         values = np.concatenate([goals[other][picks[other]] for other in others])
         mean, deviation = rows.mean(axis=0), rows.std(axis=0) + 1e-6
-        slopes, intercepts = solve((rows - mean) / deviation, values[:, None], _STRENGTHS)
+        slopes, intercepts = solve_ridge((rows - mean) / deviation, values[:, None], _STRENGTHS)
         by_strength = ((states[name] - mean) / deviation) @ slopes[..., 0].T + intercepts[:, 0]
         errors += ((by_strength - goals[name][:, None]) ** 2).mean(axis=0)
         predictions[name] = by_strength
@@ -366,4 +366,9 @@ def inside(states: Singles, scores: Sequence[float], seed: int) -> Floats:
     goals = gaussian(relative_ranks(scores))[:, None]
     rows = (states - states.mean(axis=0)) / (states.std(axis=0) + 1e-6)
     part = np.random.default_rng(seed).permutation(np.arange(len(rows)) % _FOLDS)
-    return cross_validate(rows.astype(np.float64), goals, part, _STRENGTHS)[1][:, 0]
+    predictions = np.empty(len(rows))
+    for number in range(_FOLDS):
+        there = part == number
+        fitted = fit_ridge(rows[~there].astype(np.float64), goals[~there], _STRENGTHS)
+        predictions[there] = (rows[there] @ fitted.slopes + fitted.intercept)[:, 0]
+    return predictions

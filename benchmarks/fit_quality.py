@@ -1,0 +1,126 @@
+"""What `pqpp fit` reaches on studies of people's judgments, beside plain baselines.
+
+    python benchmarks/fit_quality.py --data-dir DATA [--encoder MINILM] [--only agiqa] > table.md
+
+Each study's prompts with their mean scores (`pqpp_models.text.training.studies`; none of them was
+learned by `static-train`, on whose network the predictor stands), in five folds, three times. The
+baselines are scikit-learn's: TF-IDF of words and pairs with ridge, TF-IDF of pieces of words with
+ridge, and, by --encoder, a sentence embedding with ridge and with kernel ridge; each chooses its
+strength, and its width, inside the other folds. `pqpp fit` is what `Predictor.predict` gives of
+whole fits to the other folds. Figures are Spearman's coefficient, mean of the seeds, and Pearson's.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from time import process_time
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from pqpp_backbones.encoder.normaliser import content
+from pqpp_models import Predictor
+from pqpp_models.text.ridge.blocks import read
+from pqpp_models.text.ridge.cross_validation import TrainingPrompts, cross_validate
+from pqpp_models.text.ridge.head import Head
+from pqpp_models.text.ridge.sentence_encoder import SentenceEncoder
+from pqpp_models.text.training.studies import read_sources
+
+STUDIES = ("gimbrr", "agiqa", "tia2_composition", "tia2_counting", "genai", "t2v")
+SEEDS, FOLDS = (0, 1, 2), 5
+ALPHAS = np.logspace(-2, 2, 9)
+
+
+def baselines(texts: list[str], vectors: np.ndarray | None) -> Iterator[tuple[str, Callable]]:
+    """Yield the name of each baseline, and what predicts some rows from the scores of others."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.kernel_ridge import KernelRidge
+    from sklearn.linear_model import RidgeCV
+    from sklearn.model_selection import GridSearchCV
+
+    def tf_idf(**options):
+        def predict(fitted, there, scores):
+            reader = TfidfVectorizer(sublinear_tf=True, **options)
+            rows = reader.fit_transform([texts[row] for row in fitted])
+            model = RidgeCV(ALPHAS).fit(rows.toarray(), scores[fitted])
+            return model.predict(reader.transform([texts[row] for row in there]).toarray())
+
+        return predict
+
+    yield "TF-IDF, words", tf_idf(ngram_range=(1, 2), token_pattern=r"\w+")
+    yield "TF-IDF, pieces", tf_idf(ngram_range=(2, 4), analyzer="char_wb")
+    if vectors is None:
+        return
+
+    def ridge(fitted, there, scores):
+        return RidgeCV(ALPHAS).fit(vectors[fitted], scores[fitted]).predict(vectors[there])
+
+    def kernel_ridge(fitted, there, scores):
+        level = scores[fitted].mean()
+        grid = {"alpha": [0.03, 0.3, 1.0], "gamma": [0.3, 1.0]}
+        search = GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=3)
+        return search.fit(vectors[fitted], scores[fitted] - level).predict(vectors[there]) + level
+
+    yield "embedding, ridge", ridge
+    yield "embedding, kernel ridge", kernel_ridge
+
+
+def study_figures(prompts: list[str], scores: list[float], encoder: str | None) -> dict:
+    """Return by name the figures of each seed: Spearman's and Pearson's, of a fit its coverage."""
+    first = {content(prompt): at for at, prompt in reversed(list(enumerate(prompts)))}
+    texts, rows = list(first), list(first.values())
+    true = np.array(scores)[rows]
+    network = Predictor.from_pretrained("static-train")
+    sentence_encoder = None if encoder is None else SentenceEncoder.load(encoder)
+    limits = {"score": (float(true.min()), float(true.max()))}
+    far = network.answer(texts, uncertainty=True).far
+    reading = read(network, sentence_encoder, texts)
+    figures: dict[str, list[tuple[float, ...]]] = {}
+    everything = np.ones(len(texts), dtype=bool)
+    for name in ("pqpp fit", "pqpp fit --encoder")[: 1 if encoder is None else 2]:
+        beside = sentence_encoder if "--encoder" in name else None
+        kept = reading if beside else reading._replace(sentence=None)
+        training = TrainingPrompts(kept, texts, true[:, None], far)
+        head, typed = Head(network, beside, limits), [prompts[row] for row in rows]
+        for seed in SEEDS:
+            found = cross_validate(head, training, typed, everything, FOLDS, seed=seed)
+            one = found["cross_validation"]["score"]
+            figures.setdefault(name, []).append((one["spearman"], one["pearson"], one["coverage"]))
+    for name, predict in baselines(texts, reading.sentence):
+        for seed in SEEDS:
+            part = np.random.default_rng(seed).permutation(len(texts)) % FOLDS
+            predicted = np.empty(len(texts))
+            for fold in range(FOLDS):
+                others, there = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+                predicted[there] = predict(others, there, true)
+            pair = spearmanr(predicted, true)[0], np.corrcoef(predicted, true)[0, 1]
+            figures.setdefault(name, []).append(pair)
+    return figures
+
+
+def main() -> None:
+    """Print the table, a row as it is done."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data-dir", required=True)
+    parser.add_argument("--encoder")
+    parser.add_argument("--only", default=",".join(STUDIES))
+    options = parser.parse_args()
+    sources = read_sources(options.data_dir)
+    header = None
+    for study in options.only.split(","):
+        started = process_time()
+        figures = study_figures(sources[study].prompts, sources[study].scores, options.encoder)
+        means = {name: np.mean(rows, axis=0) for name, rows in figures.items()}
+        if header is None:
+            header = ["study", "prompts", *means, "covered", "CPU-s"]
+            print("| " + " | ".join(header) + " |\n" + "|---" * len(header) + "|")
+        cells = [f"{mean[0]:.3f} ({mean[1]:.3f})" for mean in means.values()]
+        covered = ", ".join(f"{100 * mean[2]:.1f} %" for mean in means.values() if len(mean) > 2)
+        count = len({content(prompt) for prompt in sources[study].prompts})
+        row = [study, str(count), *cells, covered, f"{process_time() - started:.0f}"]
+        print("| " + " | ".join(row) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

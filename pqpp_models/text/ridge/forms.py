@@ -1,0 +1,142 @@
+"""The forms that a fit tries: TF-IDF, the network's layers, kernels of embeddings, and their stack.
+
+Each form is kernel ridge regression. Its kernel is one block's, or the sum of all: the stack. Up
+to `MOST_LANDMARKS` prompts the kernel is exact, of more it is Nyström's approximation on as many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_models.text.arrays import Floats, Singles
+from pqpp_models.text.ridge.blocks import Neighbours, Pieces, Reading, squared_distances
+from pqpp_models.text.ridge.pieces import rarity_of, weigh_pieces
+from pqpp_models.text.ridge.predictor import Standardisation
+from pqpp_models.text.ridge.regression import RIDGE_STRENGTHS, RidgeFit, fit_ridge
+
+TF_IDF, NETWORK, STACK = "tf-idf", "network", "stack"
+EMBEDDING, SENTENCE = "embedding kernel", "encoder kernel"
+
+PART_OF = {EMBEDDING: "embedding", SENTENCE: "sentence"}
+"""What a predictor calls the part of a kernel."""
+
+MOST_LANDMARKS = 1000
+_LEAST_SQUARE = 1e-6  # of a kernel's directions, as a share of the largest
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class FormFit:
+    """A form that was fitted to some targets.
+
+    Attributes:
+        weights: of each block, shape ``(its columns, targets)``.
+        ridge: intercepts, strengths and left-out predictions.
+    """
+
+    weights: Mapping[str, Floats]
+    ridge: RidgeFit
+
+
+class Blocks:
+    """Kernels of all training prompts with the landmarks, by block, and what they were made of."""
+
+    def __init__(self, reading: Reading) -> None:
+        assert reading.pieces is not None
+        count = len(reading.points)
+        chosen = np.arange(count)
+        if count > MOST_LANDMARKS:
+            chosen = np.random.default_rng(_SEED).choice(count, MOST_LANDMARKS, replace=False)
+        self.landmarks = np.sort(chosen)
+        self.standardisation = Standardisation.of(reading.blocks)
+        self.rarity = rarity_of(reading.pieces)
+        self.linear: dict[str, Any] = {
+            TF_IDF: weigh_pieces(reading.pieces, self.rarity),
+            NETWORK: np.hstack([reading.words, self.standardisation(np.hstack(reading.blocks))]),
+        }
+        self.vectors = {EMBEDDING: reading.embedding}
+        if reading.sentence is not None:
+            self.vectors[SENTENCE] = reading.sentence
+        self.widths: dict[str, float] = {}
+        self.scales: dict[str, float] = {}
+        self.kernels = {name: self._linear_kernel(name) for name in self.linear}
+        self.kernels |= {name: self._radial_kernel(name) for name in self.vectors}
+
+    def _linear_kernel(self, name: str) -> Singles:
+        """Return products of rows, over the mean of a row with itself."""
+        rows = self.linear[name]
+        square = float((rows * rows).sum()) / rows.shape[0]
+        self.scales[name] = 1 / max(square, 1e-12)
+        products = rows @ rows[self.landmarks].T
+        products = products.toarray() if hasattr(products, "toarray") else products
+        return (products * self.scales[name]).astype(np.float32)
+
+    def _radial_kernel(self, name: str) -> Singles:
+        """Return a radial kernel whose width is the landmarks' median distance, squared."""
+        squares = squared_distances(self.vectors[name], self.vectors[name][self.landmarks])
+        among = squares[self.landmarks][np.triu_indices(len(self.landmarks), 1)]
+        self.widths[name] = max(float(np.median(among)), 1e-6)
+        return np.exp(-squares / self.widths[name]).astype(np.float32)
+
+    def fit(self, known: NDArray[np.bool_], goals: Floats) -> dict[str, FormFit]:
+        """Fit every form, and the stack, to the prompts whose scores are known."""
+        forms = {name: [name] for name in self.kernels} | {STACK: list(self.kernels)}
+        fitted = {}
+        for form, names in forms.items():
+            kernel = np.sum([self.kernels[name] for name in names], axis=0, dtype=np.float64)
+            basis = _basis(kernel[self.landmarks])
+            ridge = fit_ridge(kernel[known] @ basis, goals)
+            on_landmarks = basis @ ridge.slopes
+            weights = {name: self._weights(name, on_landmarks) for name in names}
+            fitted[form] = FormFit(weights, ridge)
+        return fitted
+
+    def _weights(self, name: str, on_landmarks: Floats) -> Floats:
+        if name in self.vectors:
+            return on_landmarks
+        return self.scales[name] * (self.linear[name][self.landmarks].T @ on_landmarks)
+
+    def columns(self, name: str) -> int:
+        """Return how many weights a target has in a block."""
+        return len(self.landmarks) if name in self.vectors else self.linear[name].shape[1]
+
+    def parts(self, weights: Mapping[str, Floats]) -> dict[str, Any]:
+        """Return the parts of a predictor besides the network's, by weights of each block."""
+        parts: dict[str, Neighbours] = {}
+        singles = {name: array.astype(np.float32) for name, array in weights.items()}
+        for name, vectors in self.vectors.items():
+            width = np.array([self.widths[name]], dtype=np.float32)
+            parts[PART_OF[name]] = Neighbours(vectors[self.landmarks], width, singles[name])
+        return {"pieces": Pieces(self.rarity, singles[TF_IDF]), "neighbours": parts}
+
+
+def _basis(kernel: Floats) -> Floats:
+    """Return what a kernel's rows are multiplied by to be features whose products it is."""
+    squares, vectors = np.linalg.eigh(kernel)
+    kept = squares > _LEAST_SQUARE * squares[-1]
+    return vectors[:, kept] / np.sqrt(squares[kept])
+
+
+def kept_form(fitted: Mapping[str, FormFit], goals: Floats, target: int) -> str:
+    """Return the form that a target keeps.
+
+    The stack, unless another form's squared errors on left-out prompts are lower on average by
+    more than two standard errors of the differences.
+    """
+    errors = {
+        form: (one.ridge.left_out[:, target] - goals[:, target]) ** 2
+        for form, one in fitted.items()
+    }
+    best = min(errors, key=lambda form: errors[form].mean())
+    gain = errors[STACK] - errors[best]
+    return best if gain.mean() > 2 * gain.std() / np.sqrt(len(gain)) else STACK
+
+
+def strength_of(one: FormFit, target: int) -> float:
+    """Return the strength of a form's ridge for a target."""
+    return RIDGE_STRENGTHS[int(one.ridge.strength[target])]
