@@ -1,13 +1,14 @@
 """Arrays of the text predictors: their types, their scale, and their names in a checkpoint."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]
+AnyFloats = TypeVar("AnyFloats", Singles, Floats)
 Arrays = dict[str, NDArray[Any]]
 INT8_SCALE = 127.0
 """What int8 vectors and points are divided by."""
@@ -21,6 +22,16 @@ def unit(array: ArrayLike) -> Singles:
     """
     values = np.asarray(array, dtype=np.float32)
     return values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-12)
+
+
+def squared_distances(rows: AnyFloats, points: AnyFloats) -> AnyFloats:
+    """Return the squared Euclidean distances between two sets of rows.
+
+    >>> squared_distances(np.array([[0.0, 1.0]]), np.array([[3.0, 5.0]])).tolist()
+    [[25.0]]
+    """
+    first, second = (rows**2).sum(axis=1), (points**2).sum(axis=1)
+    return np.maximum(first[:, None] + second - 2 * rows @ points.T, 0)
 
 
 def prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pqpp_models.text.arrays import Arrays, Floats, Singles, prefixed
+from pqpp_models.text.arrays import Arrays, Floats, Singles, prefixed, squared_distances
 from pqpp_models.text.collection.collection import Collection, words_from_tensors
 
 Layers = list[tuple[Singles, Singles]]
@@ -64,16 +64,6 @@ class KernelRidge:
     def __call__(self, rows: Mapping[str, Singles]) -> Singles:
         """Return the predictions for some rows."""
         return self.kernel(rows) @ self.coefficients + self.offset
-
-
-def squared_distances(rows: Singles, points: Singles) -> Singles:
-    """Return the squared Euclidean distances between two sets of rows.
-
-    >>> squared_distances(np.array([[0.0, 1.0]]), np.array([[3.0, 5.0]])).tolist()
-    [[25.0]]
-    """
-    first, second = (rows**2).sum(axis=1), (points**2).sum(axis=1)
-    return np.maximum(first[:, None] + second - 2 * rows @ points.T, 0)
 
 
 def network(rows: Singles, layers: Layers) -> Singles:

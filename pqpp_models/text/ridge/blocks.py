@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from pqpp_models.text.arrays import Floats, Singles, unit
+from pqpp_models.text.arrays import Floats, Singles, squared_distances, unit
 from pqpp_models.text.reading.words import difficulty_features
 from pqpp_models.text.ridge.pieces import code_of, count_pieces, weigh_pieces, words_in
 
@@ -21,7 +21,7 @@ BUCKETS = 1024
 """How many columns words and pairs of neighbours are hashed into."""
 
 
-class Reading(NamedTuple):
+class ReadPrompts(NamedTuple):
     """What is read of prompts, one row each.
 
     Attributes:
@@ -59,7 +59,7 @@ def read(
     sentence_encoder: SentenceEncoder | None,
     prompts: Sequence[str],
     with_pieces: bool = True,
-) -> Reading:
+) -> ReadPrompts:
     """Read normalised prompts.
 
     Args:
@@ -69,7 +69,7 @@ def read(
         with_pieces: whether pieces of words are counted.
     """
     points, *layers = network.represent(prompts)
-    return Reading(
+    return ReadPrompts(
         points,
         hashed_words(prompts),
         (*layers, difficulty_features(prompts, network.tables)),
@@ -78,12 +78,12 @@ def read(
     )
 
 
-def join(readings: Sequence[Reading]) -> Reading:
+def join_readings(readings: Sequence[ReadPrompts]) -> ReadPrompts:
     """Return readings of several chunks as one."""
     from scipy.sparse import csr_array, vstack
 
     points, words, blocks, pieces, sentences = zip(*readings, strict=True)
-    return Reading(
+    return ReadPrompts(
         np.concatenate(points),
         np.concatenate(words),
         tuple(np.concatenate(block) for block in zip(*blocks, strict=True)),
@@ -124,7 +124,7 @@ class Pieces(NamedTuple):
     rarity: Singles
     weights: Singles
 
-    def score(self, reading: Reading) -> Floats:
+    def score(self, reading: ReadPrompts) -> Floats:
         """Return what it adds to the standardised scores."""
         assert reading.pieces is not None
         return weigh_pieces(reading.pieces, self.rarity) @ self.weights.astype(np.float64)
@@ -154,11 +154,5 @@ def radial_kernel(vectors: Singles, landmarks: Singles, width: float) -> Floats:
     >>> radial_kernel(np.array([[0.0], [2.0]]), np.array([[0.0]]), 4.0).round(3).tolist()
     [[1.0], [0.368]]
     """
-    return np.exp(-squared_distances(vectors, landmarks) / width)
-
-
-def squared_distances(vectors: Singles, others: Singles) -> Floats:
-    """Return them, shape ``(vectors, others)``; never below 0."""
-    rows, columns = vectors.astype(np.float64), others.astype(np.float64)
-    squares = (rows**2).sum(axis=1)[:, None] + (columns**2).sum(axis=1)
-    return np.maximum(squares - 2 * rows @ columns.T, 0.0)
+    squares = squared_distances(vectors.astype(np.float64), landmarks.astype(np.float64))
+    return np.exp(-squares / width)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models.targets import Z90
 from pqpp_models.text.arrays import Floats
-from pqpp_models.text.ridge.blocks import Reading
-from pqpp_models.text.ridge.head import Head, named
+from pqpp_models.text.ridge.blocks import ReadPrompts
+from pqpp_models.text.ridge.head import Head, target_by_form
 
 _MEASURES = ("pearson", "kendall", "spearman")
 
@@ -25,7 +25,7 @@ class TrainingPrompts(NamedTuple):
         far: which are in no plain English.
     """
 
-    reading: Reading
+    reading: ReadPrompts
     texts: list[str]
     values: Floats
     far: NDArray[np.bool_]
@@ -68,11 +68,11 @@ def cross_validate(
     for number in tqdm(range(folds), desc="cross-validation", unit="part", disable=not progress):
         there = np.flatnonzero(part == number)
         fitted, _ = head.fit(*prompts.take(np.flatnonzero(part != number)), with_forms=True)
-        found = fitted.predict_with_uncertainty([as_typed[row] for row in there])
+        found = fitted.predict_with_uncertainty([as_typed[int(row)] for row in there])
         for name, column in zip(fitted.targets, found.values.T, strict=True):
             predicted.setdefault(name, np.empty(count))[there] = column
         deviations[there] = found.deviations[:, : len(targets)]
-    start = named(targets[0], "")
+    start = target_by_form(targets[0], "")
     forms = [name.removeprefix(start) for name in predicted if name.startswith(start)]
     result: dict[str, Any] = {"cross_validation": {}, "forms": {}}
     for column, target in enumerate(targets):
@@ -84,7 +84,7 @@ def cross_validate(
             "coverage": round(float(near.mean()), 4) if len(near) else 0.0,
         }
         result["forms"][target] = {
-            form: coefficients(predicted[named(target, form)][rows], true)["spearman"]
+            form: coefficients(predicted[target_by_form(target, form)][rows], true)["spearman"]
             for form in forms
         }
     return result

@@ -28,7 +28,7 @@ from pqpp_models.prompts import COLUMN, ID, read_prompts
 from pqpp_models.record.record import TrainingRecord
 from pqpp_models.targets import known_range
 from pqpp_models.text.arrays import Floats
-from pqpp_models.text.ridge.blocks import Reading, join, read
+from pqpp_models.text.ridge.blocks import ReadPrompts, join_readings, read
 from pqpp_models.text.ridge.cross_validation import TrainingPrompts, cross_validate
 from pqpp_models.text.ridge.head import Head
 from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_names
@@ -236,12 +236,12 @@ def _limits(target: str, values: Floats, told: tuple[float, float] | None) -> tu
 
 def _read_all(
     network: Any, sentence_encoder: SentenceEncoder | None, texts: list[str], progress: bool
-) -> Reading:
+) -> ReadPrompts:
     from tqdm.auto import tqdm
 
     starts = range(0, len(texts), _CHUNK)
     bar = tqdm(starts, desc="reading prompts", unit=f" x {_CHUNK}", disable=not progress)
-    return join([read(network, sentence_encoder, texts[at : at + _CHUNK]) for at in bar])
+    return join_readings([read(network, sentence_encoder, texts[at : at + _CHUNK]) for at in bar])
 
 
 def _sha256(texts: list[str], values: Floats) -> str:

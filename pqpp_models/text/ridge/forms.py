@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.text.arrays import Floats, Singles
-from pqpp_models.text.ridge.blocks import Neighbours, Pieces, Reading, squared_distances
+from pqpp_models.text.arrays import Floats, Singles, squared_distances
+from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts
 from pqpp_models.text.ridge.pieces import rarity_of, weigh_pieces
 from pqpp_models.text.ridge.predictor import Standardisation
-from pqpp_models.text.ridge.regression import RIDGE_STRENGTHS, RidgeFit, fit_ridge
+from pqpp_models.text.ridge.regression import RIDGE_STRENGTHS, RidgeFit, ridge_with_best_strength
 
 TF_IDF, NETWORK, STACK = "tf-idf", "network", "stack"
-EMBEDDING, SENTENCE = "embedding kernel", "encoder kernel"
+EMBEDDING_KERNEL, ENCODER_KERNEL = "embedding kernel", "encoder kernel"
 
-PART_OF = {EMBEDDING: "embedding", SENTENCE: "sentence"}
+PART_OF = {EMBEDDING_KERNEL: "embedding", ENCODER_KERNEL: "sentence"}
 """What a predictor calls the part of a kernel."""
 
 MOST_LANDMARKS = 1000
@@ -46,7 +46,7 @@ class FormFit:
 class Blocks:
     """Kernels of all training prompts with the landmarks, by block, and what they were made of."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ReadPrompts) -> None:
         assert reading.pieces is not None
         count = len(reading.points)
         chosen = np.arange(count)
@@ -59,9 +59,9 @@ class Blocks:
             TF_IDF: weigh_pieces(reading.pieces, self.rarity),
             NETWORK: np.hstack([reading.words, self.standardisation(np.hstack(reading.blocks))]),
         }
-        self.vectors = {EMBEDDING: reading.embedding}
+        self.vectors = {EMBEDDING_KERNEL: reading.embedding}
         if reading.sentence is not None:
-            self.vectors[SENTENCE] = reading.sentence
+            self.vectors[ENCODER_KERNEL] = reading.sentence
         self.widths: dict[str, float] = {}
         self.scales: dict[str, float] = {}
         self.kernels = {name: self._linear_kernel(name) for name in self.linear}
@@ -78,7 +78,8 @@ class Blocks:
 
     def _radial_kernel(self, name: str) -> Singles:
         """Return a radial kernel whose width is the landmarks' median distance, squared."""
-        squares = squared_distances(self.vectors[name], self.vectors[name][self.landmarks])
+        vectors = self.vectors[name].astype(np.float64)
+        squares = squared_distances(vectors, vectors[self.landmarks])
         among = squares[self.landmarks][np.triu_indices(len(self.landmarks), 1)]
         self.widths[name] = max(float(np.median(among)), 1e-6)
         return np.exp(-squares / self.widths[name]).astype(np.float32)
@@ -88,9 +89,10 @@ class Blocks:
         forms = {name: [name] for name in self.kernels} | {STACK: list(self.kernels)}
         fitted = {}
         for form, names in forms.items():
-            kernel = np.sum([self.kernels[name] for name in names], axis=0, dtype=np.float64)
+            some = [self.kernels[name] for name in names]
+            kernel: Any = np.sum(some, axis=0, dtype=np.float64)
             basis = _basis(kernel[self.landmarks])
-            ridge = fit_ridge(kernel[known] @ basis, goals)
+            ridge = ridge_with_best_strength(kernel[known] @ basis, goals)
             on_landmarks = basis @ ridge.slopes
             weights = {name: self._weights(name, on_landmarks) for name in names}
             fitted[form] = FormFit(weights, ridge)

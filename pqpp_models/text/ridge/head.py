@@ -12,7 +12,7 @@ from pqpp_models.record.record import TrainingRecord
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, chunks
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, distance_to_nearest
 from pqpp_models.text.conformal import calibrate_targets
-from pqpp_models.text.ridge.blocks import Reading
+from pqpp_models.text.ridge.blocks import ReadPrompts
 from pqpp_models.text.ridge.forms import NETWORK, STACK, Blocks, FormFit, kept_form, strength_of
 from pqpp_models.text.ridge.predictor import RidgePredictor
 from pqpp_models.text.ridge.sentence_encoder import SentenceEncoder
@@ -39,7 +39,7 @@ class Head:
 
     def fit(
         self,
-        reading: Reading,
+        reading: ReadPrompts,
         texts: list[str],
         values: Floats,
         far: NDArray[np.bool_],
@@ -52,14 +52,14 @@ class Head:
             texts: the prompts, normalised.
             values: shape ``(prompts, targets)``, NaN where there is none.
             far: the prompts that are in no plain English.
-            with_forms: predict by every form, too, as the target ``named(target, form)``.
+            with_forms: predict by every form, too, as the target ``target_by_form(target, form)``.
 
         Returns:
             The predictor, and by target the form that is kept and its strength.
         """
         blocks = Blocks(reading)
         forms = (None, *blocks.kernels, STACK) if with_forms else (None,)
-        names = [named(target, form) for form in forms for target in self.limits]
+        names = [target_by_form(target, form) for form in forms for target in self.limits]
         columns = _Columns(blocks, len(names))
         choice: dict[str, Any] = {"form": {}, "strength": {}}
         distance = _distances(reading.points)
@@ -79,7 +79,7 @@ class Head:
                 choice["strength"][target] = strength_of(fitted[kept], place)
                 for form in forms:
                     one = fitted[form or kept]
-                    column = names.index(named(target, form))
+                    column = names.index(target_by_form(target, form))
                     columns.put(column, one, place)
                     columns.calibrate(
                         column,
@@ -94,7 +94,11 @@ class Head:
             columns.weights[NETWORK].astype(np.float32),
             columns.intercept.astype(np.float32),
             np.rint(reading.points * INT8_SCALE).astype(np.int8),
-            {named(target, form): self.limits[target] for form in forms for target in self.limits},
+            {
+                target_by_form(target, form): self.limits[target]
+                for form in forms
+                for target in self.limits
+            },
             calibration={k: v.astype(np.float32) for k, v in columns.calibration.items()},
             sentence_encoder=self.sentence_encoder,
             reads_any_language=bool(far.mean() >= MOSTLY_FAR),
@@ -104,10 +108,10 @@ class Head:
         return predictor, choice
 
 
-def named(target: str, form: str | None) -> str:
+def target_by_form(target: str, form: str | None) -> str:
     """Return what a target is called that is predicted by a form; itself by that which is kept.
 
-    >>> named("rating", None), named("rating", "stack")
+    >>> target_by_form("rating", None), target_by_form("rating", "stack")
     ('rating', 'rating by stack')
     """
     return target if form is None else f"{target} by {form}"

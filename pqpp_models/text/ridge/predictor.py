@@ -27,7 +27,7 @@ from pqpp_models.text.calibration import (
     read_calibrated,
 )
 from pqpp_models.text.reading.words import DIFFICULTY_FEATURES
-from pqpp_models.text.ridge.blocks import BUCKETS, Neighbours, Pieces, Reading, read
+from pqpp_models.text.ridge.blocks import BUCKETS, Neighbours, Pieces, ReadPrompts, read
 from pqpp_models.text.ridge.pieces import HALF, SeenPieces
 from pqpp_models.text.ridge.sentence_encoder import SentenceEncoder
 
@@ -122,7 +122,8 @@ class RidgePredictor(CalibratedPredictor):
         self.targets = tuple(self.limits)
         self.tables, self.known_words = self.encoder.tables, self.encoder.known_words
         if self.reads_any_language and self.pieces is not None:
-            self.known_words = SeenPieces(self.pieces.rarity)
+            seen: Any = SeenPieces(self.pieces.rarity)
+            self.known_words = seen
         self._points = self.references.astype(np.float32).T / INT8_SCALE
 
     def embed(self, rows: Any) -> Singles:
@@ -134,10 +135,11 @@ class RidgePredictor(CalibratedPredictor):
         reading = read(self.encoder, self.sentence_encoder, prompts, self.pieces is not None)
         return self.score_reading(reading), distance_to_nearest(reading.points, self._points)
 
-    def score_reading(self, reading: Reading) -> Floats:
+    def score_reading(self, reading: ReadPrompts) -> Floats:
         """Return the standardised scores of all targets of prompts that have been read."""
         layers = self.standardisation(np.hstack(reading.blocks))
-        scores = np.hstack([reading.words, layers]) @ self.weights + self.intercept
+        rows = np.hstack([reading.words, layers])
+        scores: Floats = np.asarray(rows @ self.weights + self.intercept, dtype=np.float64)
         if self.pieces is not None:
             scores = scores + self.pieces.score(reading)
         for name, part in self.neighbours.items():

@@ -31,7 +31,7 @@ class RidgeFit(NamedTuple):
     left_out: Floats
 
 
-def fit_ridge(
+def ridge_with_best_strength(
     rows: Floats, values: Floats, strengths: Sequence[float] = RIDGE_STRENGTHS
 ) -> RidgeFit:
     """Fit ridge regression with an intercept that is not shrunk.
@@ -45,7 +45,7 @@ def fit_ridge(
         rows: shape ``(rows, columns)``, two rows or more.
         values: shape ``(rows, targets)``.
 
-    >>> fitted = fit_ridge(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]), [2.0])
+    >>> fitted = ridge_with_best_strength(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]), [2.0])
     >>> fitted.slopes.tolist(), fitted.intercept.tolist(), fitted.left_out.ravel().tolist()
     ([[1.0]], [2.0], [5.0, 1.0])
     """
@@ -73,7 +73,7 @@ def fit_ridge(
 
 
 def solve_ridge(rows: Floats, values: Floats, strengths: Sequence[float]) -> tuple[Floats, Floats]:
-    """Return what `fit_ridge` minimises with, for each strength.
+    """Return what `ridge_with_best_strength` minimises with, for each strength.
 
     Returns:
         Slopes of shape ``(strengths, columns, targets)``, intercepts ``(strengths, targets)``.

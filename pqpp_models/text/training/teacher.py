@@ -34,7 +34,7 @@ from pqpp_backbones.training.number_format import check_number_format, number_fo
 from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.targets import Limits, scale_targets
 from pqpp_models.text.arrays import Floats, Singles
-from pqpp_models.text.ridge.regression import fit_ridge, solve_ridge
+from pqpp_models.text.ridge.regression import ridge_with_best_strength, solve_ridge
 
 
 def descend(
@@ -369,6 +369,8 @@ def inside(states: Singles, scores: Sequence[float], seed: int) -> Floats:
     predictions = np.empty(len(rows))
     for number in range(_FOLDS):
         there = part == number
-        fitted = fit_ridge(rows[~there].astype(np.float64), goals[~there], _STRENGTHS)
+        fitted = ridge_with_best_strength(
+            rows[~there].astype(np.float64), goals[~there], _STRENGTHS
+        )
         predictions[there] = (rows[there] @ fitted.slopes + fitted.intercept)[:, 0]
     return predictions

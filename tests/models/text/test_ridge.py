@@ -25,7 +25,7 @@ from pqpp_models.text.ridge.blocks import hashed_words
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.pieces import HALF, count_pieces, rarity_of, weigh_pieces
 from pqpp_models.text.ridge.predictor import RidgePredictor, Standardisation
-from pqpp_models.text.ridge.regression import RIDGE_STRENGTHS, fit_ridge, solve_ridge
+from pqpp_models.text.ridge.regression import RIDGE_STRENGTHS, ridge_with_best_strength, solve_ridge
 
 COLOURS = ("red", "green", "blue", "black", "white", "brown")
 THINGS = ("cat", "dog", "vase", "train", "pizza", "robot", "juggler", "zebra", "violin", "hydrant")
@@ -77,7 +77,7 @@ def test_strength_and_left_out_predictions_are_scikit_learns(matrices, shape):
 
     rows, values = matrices(*shape)
     strengths = RIDGE_STRENGTHS[::4]
-    fitted = fit_ridge(rows, values, strengths)
+    fitted = ridge_with_best_strength(rows, values, strengths)
     for target, true in enumerate(values.T):
         left_out = [
             cross_val_predict(linear_model.Ridge(one), rows, true, cv=LeaveOneOut())
@@ -455,7 +455,7 @@ def test_a_head_of_an_older_release_reads_prompts_as_it_was_fitted(ridge, tmp_pa
     assert named.pop("normaliser") == "content"
     config.write_text(json.dumps(named), "utf-8")
     older = Predictor.from_pretrained(config.parent)
-    assert len(set(older.predict(typed)[:, 0])) == 2 and older.ignored_of(typed[0]) == ""
+    assert np.ptp(older.predict(typed)[:, 0]) > 1e-3 and older.ignored_of(typed[0]) == ""
     assert older.predict(PROMPTS).tolist() == ridge.predict(PROMPTS).tolist()
 
 
