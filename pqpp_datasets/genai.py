@@ -9,7 +9,7 @@ Kept as published: two ratings are slips of the keyboard, 41 (prompt 00232, DALL
 are called as in the file; its `SDXL_2_1` is what the paper calls SD v2.1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -62,7 +62,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
                 "chinese_prompt": entry.get("prompt in Chinese"),
                 "ratings": ratings,
                 **means,
-                "mean_rating": _mean([rating for some in ratings.values() for rating in some]),
+                "mean_rating": _mean_of_models(means.values()),
             }
         )
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
@@ -72,6 +72,12 @@ def _mean(ratings: list[int]) -> float | None:
     """Return the mean of the ratings that the scale has."""
     known = [rating for rating in ratings if _LEAST <= rating <= _MOST]
     return float(exact_mean(known)) if known else None
+
+
+def _mean_of_models(means: Iterable[float | None]) -> float | None:
+    """Return the mean over the models, as `pqpp build` has it: empty where one of them is."""
+    known = list(means)
+    return None if None in known else float(exact_mean(known))
 
 
 BENCHMARKS = (

@@ -61,7 +61,8 @@ def test_a_rating_beyond_the_scale_stays_and_counts_in_no_mean(tmp_path):
     )
     assert (second["prompt_id"], second["ratings"]["sdxl_base"]) == ("00002", [41, 3, 4])
     assert (second["sdxl_base_rating"], second["dalle_3_rating"]) == (3.5, 2.0)
-    assert second["mean_rating"] == pytest.approx((5 * 6 + 7) / 17)
+    # A mean over the models: each counts the same, however many of its ratings are slips.
+    assert second["mean_rating"] == pytest.approx((5 * 2 + 3.5) / 6)
 
 
 def test_a_generator_without_a_video_has_no_rating(tmp_path):
@@ -255,6 +256,8 @@ def test_real_genai(real_data):
     assert first["prompt"] == "A baker pulling freshly baked bread out of an oven in a bakery."
     assert (first["ratings"]["sdxl_turbo"], first["sdxl_turbo_rating"]) == ([2, 4, 3], 3.0)
     assert first["mean_rating"] == pytest.approx(58 / 18)
+    slip = rows[231]
+    assert (slip["prompt_id"], round(slip["mean_rating"], 3)) == ("00232", 1.639)
     assert tenth["prompt"].startswith("A sorcerer's hat casting shadows over a cluttered")
     assert (tenth["prompt_id"], tenth["ratings"]["deepfloyd"]) == ("00010", [1, 2, 1])
     assert (last["prompt_id"], last["prompt"]) == ("00527", "Five stones by the river.")
