@@ -121,7 +121,7 @@ def loop(work: Path, model: str | None) -> None:
     write_prompts(prompts)
     run("predict", "--file", prompts, "--output", work / "predicted.csv")
     pipeline = model or tiny_pipeline(work / "tiny")
-    small = [] if model else ["--steps", "2", "--height", "64", "--width", "64"]
+    small = [] if model else ["--num-inference-steps", "2", "--height", "64", "--width", "64"]
     names = ("fast", "fine")
     for name in names:
         run("generate", "--model", pipeline, "--name", name, "--file", prompts,

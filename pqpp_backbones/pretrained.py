@@ -195,9 +195,7 @@ def fetch(name: str, what: str = "model", revision: str | None = None) -> tuple[
     """
     folder = expanded(name)
     if folder.is_dir():
-        files = sorted({path for pattern in WHOLE for path in folder.glob(pattern)})
-        parts = [f"{path.name} {sha256_of(path)}\n" for path in files]
-        return folder, Model(str(name), f"sha256:{sha256_of_parts(parts)}")
+        return folder, Model(str(name), files_digest(folder, WHOLE))
     repository, _, at = name.partition("@")
     if not is_repository_id(repository):
         raise CheckpointError(
@@ -205,6 +203,25 @@ def fetch(name: str, what: str = "model", revision: str | None = None) -> tuple[
         )
     folder = pull_files(repository, WHOLE, at or revision, error=CheckpointError)
     return folder, Model(repository, folder.name)
+
+
+def files_digest(folder: Path, patterns: Sequence[str] = ("**/*",)) -> str:
+    """Return what stands for the revision of a folder: the hash of its files.
+
+    Args:
+        folder: The folder.
+        patterns: Of the files; all but hidden ones if left out.
+
+    Example:
+        >>> import tempfile
+        >>> files_digest(Path(tempfile.mkdtemp()))[:15]
+        'sha256:e3b0c442'
+    """
+    files = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
+    names = {path.relative_to(folder).as_posix(): path for path in files}
+    shown = {name: path for name, path in names.items() if not name.startswith(".")}
+    parts = [f"{name} {sha256_of(path)}\n" for name, path in sorted(shown.items())]
+    return f"sha256:{sha256_of_parts(parts)}"
 
 
 def load_model(

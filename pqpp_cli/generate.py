@@ -7,7 +7,7 @@ import sys
 from collections.abc import Set
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqpp_cli.command import Command, Group
 from pqpp_cli.errors import CommandError
@@ -18,16 +18,37 @@ from pqpp_files.paths import expanded
 if TYPE_CHECKING:
     from pqpp_engines.generate.generators import Generator
     from pqpp_engines.generate.shards import GenerateShard
+    from pqpp_files.shards import HeldShard
+
+_CUT = (".parquet", ".csv", ".tsv", ".gz")
 
 
 class Pipeline(Group):
     """A pipeline of diffusers."""
 
     TITLE = "the pipeline; what is left out is its own choice"
-    steps: int | None = option(None, "denoising steps", metavar="N")
-    guidance: float | None = option(None, "guidance scale", metavar="X")
+    RETIRED: ClassVar = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
+    num_inference_steps: int | None = option(None, "denoising steps", metavar="N")
+    guidance_scale: float | None = option(None, "of classifier-free guidance", metavar="X")
+    negative_prompt: str | None = option(None, "what shall not be seen", metavar="TEXT")
     height: int | None = option(None, "of the images", metavar="PIXELS")
     width: int | None = option(None, "of the images", metavar="PIXELS")
+    scheduler: str | None = option(
+        None, "a class of diffusers, like DPMSolverMultistepScheduler", metavar="CLASS"
+    )
+    lora: str | None = option(
+        None, "LoRA weights: a folder or OWNER/REPOSITORY", metavar="NAME_OR_PATH", path="name"
+    )
+    lora_scale: float = option(1.0, "how strong they are", metavar="X", goes_with="lora")
+    dropped: tuple[str, ...] = option(
+        (), "parts not to load, like text_encoder_3,tokenizer_3 of SD3", metavar="NAME[,...]"
+    )
+    set: dict[str, str] = option(
+        {},
+        "any other argument of the pipeline's call, pipeline.KEY=VALUE, or of the scheduler's "
+        "configuration, scheduler.KEY=VALUE; values are JSON or text",
+        metavar="KEY=VALUE",
+    )
     revision: str | None = option(None, "branch, tag or commit of a repository")
     variant: str | None = option(None, "of the weights, like fp16")
     dtype: str = option("float32", "float32, bfloat16 or float16")
@@ -83,14 +104,18 @@ class Generate(ColumnOptions, Shards, Pipeline, ImagesEndpoint, ImagesMade, Comm
       --output study
   pqpp generate --command "python glide.py --prompt {prompt} --seed {seed} --to {output}" \\
       --model-name glide --file prompts.csv --output study
+  pqpp generate --model OWNER/SD3 --dropped text_encoder_3,tokenizer_3 --negative-prompt blurry \
+      --scheduler FlowMatchHeunDiscreteScheduler --set pipeline.max_sequence_length=128 \
+      --file prompts.csv --output study
   accelerate launch -m pqpp generate --model SDXL --file prompts.csv --output study
   pqpp generate --images-url https://api.example.com/v1 --images-model NAME --file prompts.csv \
       --most-money 5 --price-per-image 0.04 --output study
   pqpp generate --image-dir made --pattern "{prompt_id}/image_[45].png" --model-name sdxl \
       --file prompts.csv --output study
 
-Images lie as images/PROMPT_ID/MODEL_I.png, each with a JSON file (seed, steps, guidance, revision,
-sha256), and images/metadata.jsonl lists them: pqpp assess, pqpp annotate and pqpp build read them.
+Images lie as images/PROMPT_ID/MODEL_I.png, each with a JSON file (seed, num_inference_steps,
+guidance_scale, scheduler, revision, sha256 ...), and images/metadata.jsonl lists them: pqpp assess,
+pqpp annotate and pqpp build read them.
 The seed of an image is a hash of its prompt's id, the model's name and I, so that it depends on no
 other image. What is there is not made again: run the line again after a kill.
 
@@ -101,11 +126,12 @@ is asked for again in the next run. Images of --image-dir are copied, as PNG, wi
 first file of a prompt, by the numbers in the names, is its image 0.
 
 Shard by shard, --file is Parquet or CSV of any size, and made/MODEL holds a table of what was made
-and what could not be. images/metadata.jsonl is written by a run without --shard: write the line
-once more without it at the end. Limits of calls and money count for each task by itself.
+and what could not be. accelerate launch works so, with or without options of shards: each process
+takes its share. images/metadata.jsonl is written by a run without --shard: write the line once more
+without it at the end. Limits of calls and money count for each task by itself.
 """
     RETIRED: ClassVar = {"out": "output", "name": "model_name"}
-    SHARD_SIZE = 100
+    SHARD_SIZE = 8  # so that no process of a few has nothing to do
     model: str | None = option(
         None, "SDXL, SD1.5, OWNER/REPOSITORY or a folder", metavar="NAME_OR_PATH", path="name"
     )
@@ -130,7 +156,7 @@ once more without it at the end. Limits of calls and money count for each task b
     batch_size: int = option(
         1, "images at a time; with 1 they are the same to the bit in any job", metavar="N"
     )
-    shard_size: int | None = option(None, "rows of a shard (default: 100)")
+    shard_size: int | None = option(None, "rows of a shard (default: 8)")
 
     def __post_init__(self) -> None:
         """Check that there is one way to come by images, and what it needs."""
@@ -147,25 +173,20 @@ once more without it at the end. Limits of calls and money count for each task b
             raise CommandError("`most_money`: say by `price_per_image` what an image costs")
         if self.in_shards:
             self.refuse_with_shards("image_dir")
-            if self._has_many_workers and (self.most_calls or self.most_money):
+            if self.has_many_workers and (self.most_calls or self.most_money):
                 raise CommandError(
                     "`workers`: each would spend `most_calls` or `most_money`; leave it out"
                 )
 
-    @property
-    def _has_many_workers(self) -> bool:
-        return (self.workers or 1) > 1
-
     def run(self) -> None:
         """Make the images that are not there."""
         from pqpp_engines.generate import generate
-        from pqpp_files.shards import launched_share, parts_of_share
+        from pqpp_files.shards import launched_share
         from pqpp_models.prompt_file import read_prompts_and_ids
 
-        if self.in_shards:
+        if self.in_shards or (launched_share(os.environ) and not self.image_dir):
             return self._generate_shards()
         prompts, ids = read_prompts_and_ids(self.file, self.column)
-        share = parts_of_share(launched_share(os.environ))
         generator = self.open_generator(set(ids))
         summary = generate(
             generator,
@@ -173,7 +194,6 @@ once more without it at the end. Limits of calls and money count for each task b
             self.output,
             self.images_per_prompt,
             self.batch_size,
-            share,
             progress=sys.stderr.isatty(),
         )
         text = f"{summary.made} images made in {self.output}/images, {summary.skipped} were there"
@@ -188,11 +208,22 @@ once more without it at the end. Limits of calls and money count for each task b
     def _generate_shards(self) -> None:
         """Make images from shard to shard."""
         from pqpp_engines.generate.run import list_images
-        from pqpp_files.shards import launched_share
 
-        self.work_on_shards(self.file, self.output, self._job, ("prompt_id",))
-        if not (self.shard or launched_share(os.environ)):
+        is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
+        held = None if is_cut else self._held
+        self.work_on_shards(self.file, self.output, self._job, ("prompt_id",), held)
+        if not self.shard:
             list_images(expanded(self.output))
+
+    def _held(self, size: int) -> list[HeldShard]:
+        """Cut a file that is read as a whole."""
+        import pyarrow as pa
+
+        from pqpp_files.shards import hold_shards
+        from pqpp_models.prompt_file import read_prompts_and_ids
+
+        prompts, ids = read_prompts_and_ids(self.file, self.column)
+        return hold_shards(pa.table({"prompt_id": ids, self.column: prompts}), size)
 
     def _job(self) -> tuple[GenerateShard, dict, Path]:
         from pqpp_engines.generate.shards import GenerateShard
@@ -202,7 +233,7 @@ once more without it at the end. Limits of calls and money count for each task b
             partial(Generate.open_generator, self), self.output, *counts, self.column
         )
         settings, place = job.settings, Path(self.output, "made", job.generator.name)
-        if self._has_many_workers:
+        if self.has_many_workers:
             del job.generator  # each worker has its own
         return job, settings, place
 
@@ -228,10 +259,16 @@ once more without it at the end. Limits of calls and money count for each task b
         return generate.DiffusersGenerator(
             self.model or "",
             name,
-            self.steps,
-            self.guidance,
+            self.num_inference_steps,
+            self.guidance_scale,
+            self.negative_prompt,
             self.height,
             self.width,
+            self.scheduler,
+            self.lora,
+            self.lora_scale,
+            self.dropped,
+            {name: _value(text) for name, text in self.set.items()},
             self.revision,
             self.variant,
             self.dtype,
@@ -240,6 +277,16 @@ once more without it at the end. Limits of calls and money count for each task b
             self.attention_slicing,
             self.vae_tiling,
         )
+
+
+def _value(text: str) -> Any:
+    """Return what a text is as JSON, or the text."""
+    from pqpp_files.foreign.json_values import parse_json
+
+    try:
+        return parse_json(text)
+    except ValueError:
+        return text
 
 
 def _device_of_launcher() -> str | None:

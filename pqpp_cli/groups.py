@@ -7,12 +7,15 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqpp_cli.command import Group
 from pqpp_cli.errors import CommandError
 from pqpp_files.options.option import option
 from pqpp_files.paths import expanded
+
+if TYPE_CHECKING:
+    from pqpp_files.shards import HeldShard
 
 
 def _targets() -> Sequence[str]:
@@ -226,17 +229,51 @@ class Shards(Group):
         "do only this share of the shards, I from 0 to N - 1: one of N machines or tasks",
         metavar="I/N",
     )
-    workers: int | None = option(None, "processes at a time (default: 1)", metavar="W")
+    workers: int | None = option(
+        None, "processes at a time (default: 1; with ray as many as fit)", metavar="W"
+    )
+    engine: str | None = option(
+        None,
+        "who does the work: local, this machine (default), or ray, a cluster, whose nodes all see "
+        "the files",
+        choices=("local", "ray"),
+    )
+    ray_address: str | None = option(
+        None,
+        "of the cluster, like auto or ray://HOST:10001 (default: a new one on this machine)",
+        metavar="ADDRESS",
+    )
+    num_cpus: float | None = option(
+        None, "with --engine ray: processors of a task (default: 1)", metavar="N", least=0
+    )
+    num_gpus: float | None = option(
+        None, "with --engine ray: GPUs of a worker, which keeps its model, like 0.5", least=0
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what is about a cluster where none is asked for."""
+        super().__post_init__()
+        for name in ("ray_address", "num_cpus", "num_gpus"):
+            if getattr(self, name) is not None and self.engine != "ray":
+                raise CommandError(f"`{name}`: it is about `engine` ray; add that")
 
     @property
     def in_shards(self) -> bool:
         """Whether one of the options was given."""
-        return any(one is not None for one in (self.shard_size, self.shard, self.workers))
+        given = (self.shard_size, self.shard, self.workers, self.engine)
+        return any(one is not None for one in given)
+
+    @property
+    def has_many_workers(self) -> bool:
+        """Whether other processes do the work, each with a model of its own."""
+        return (self.workers or 1) > 1 or self.engine == "ray"
 
     def role_of(self, name: str) -> str | None:
         """Return what the path of an option is; shards are written into a folder."""
         if name == "output" and self.in_shards:
-            return "output"
+            from pqpp_files.shards.store import is_local
+
+            return "output" if is_local(str(self.output)) else None  # type: ignore[attr-defined]
         return super().role_of(name)
 
     def refuse_with_shards(self, *names: str) -> None:
@@ -251,6 +288,7 @@ class Shards(Group):
         output: str | None,
         begin: Callable[[], tuple[Callable, Mapping[str, Any], str | Path]],
         numbered: Sequence[str] = (),
+        held: Callable[[int], Sequence[HeldShard]] | None = None,
     ) -> None:
         """Do a job on an input, into a folder, and say what was done.
 
@@ -258,11 +296,19 @@ class Shards(Group):
             begin: Returns the job, see `pqpp_files.shards.run_shards`, what the outputs depend on
                 besides the rows, and their folder; called once the input has been looked at.
             numbered: See `pqpp_files.shards.find_shards`.
+            held: From the size of a shard to the shards of a file that is read as a whole.
 
         Raises:
             CommandError: No file or no folder is named, or the one lies in the other.
         """
-        from pqpp_files.shards import find_shards, launched_share, parts_of_share, run_shards
+        from pqpp_files.shards import (
+            RayOptions,
+            find_shards,
+            is_local,
+            launched_share,
+            parts_of_share,
+            run_shards,
+        )
 
         if file in (None, "-"):
             raise CommandError(
@@ -271,7 +317,7 @@ class Shards(Group):
         if output is None:
             raise CommandError("shards are written into a folder; name it by `output`")
         source, target = (expanded(place).resolve() for place in (file, output))
-        if source.is_dir() and source in target.parents:
+        if is_local(output) and source.is_dir() and source in target.parents:
             raise CommandError(
                 f"`output` {output} lies in the input {file}, and would be read as a part of it; "
                 "name another folder"
@@ -279,10 +325,21 @@ class Shards(Group):
         share = self.shard or launched_share(os.environ)
         parts_of_share(share)  # refuses what is none before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
-        shards = find_shards(file, size, numbered)
+        shards: Any = held(size) if held else find_shards(file, size, numbered)
         job, settings, place = begin()
         workers = 1 if self.workers is None else self.workers
-        done = run_shards(job, shards, place, settings, share, workers, sys.stderr.isatty())
+        cpus = 1.0 if self.num_cpus is None else self.num_cpus
+        done = run_shards(
+            job,
+            shards,
+            place,
+            settings,
+            share,
+            workers,
+            sys.stderr.isatty(),
+            engine=self.engine or "local",
+            ray=RayOptions(self.ray_address, cpus, self.num_gpus or 0.0, self.workers),
+        )
         text = f"{done.shards} of {len(shards)} shards written to {output} from {done.rows} rows"
         text += f", {done.skipped} were there" if done.skipped else ""
         text += f"; {done.errors} rows have an error (column error)" if done.errors else ""

@@ -146,7 +146,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             pictures = [picture for shard in shards for picture in job.pictures(shard.read())]
             for assessor in planning:
                 assessor.plan(pictures)
-        if (self.workers or 1) > 1:
+        if self.has_many_workers:
             del job.assessors  # each worker has its own
         return job, settings, self.output
 

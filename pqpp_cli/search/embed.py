@@ -45,6 +45,6 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
 
         job = EmbedShard(self.model, self.column, self.image_dir, self.revision, self.batch_size)
         settings = job.settings
-        if (self.workers or 1) > 1:
+        if self.has_many_workers:
             del job.encoder  # each worker has its own
         return job, settings, self.output

@@ -58,7 +58,7 @@ them.
 
     def run(self) -> None:
         """Search and write."""
-        from pqpp_engines.index.retrieve import QUERY_IDS, Retriever, write_run
+        from pqpp_engines.index.retrieve import QUERY_IDS, Retriever, check_run, write_run
         from pqpp_engines.index.source import load_queries
         from pqpp_models.prompt_file import read_prompts_and_ids
 
@@ -78,6 +78,7 @@ them.
             return self.work_on_shards(self.file, self.output, lambda: job, QUERY_IDS)
         _ = retriever.opened  # refused before the queries are read
         texts, ids = read_prompts_and_ids(self.file, self.column, QUERY_IDS)
+        check_run(self.output, retriever.opened.ids, ids, retriever.run_name)
         vectors = load_queries(self.queries, len(texts)) if self.queries else None
         results = retriever.run(ids, texts, vectors, _shown)
         write_run(self.output, results)

@@ -3,8 +3,8 @@
 from pqpp_engines.generate.endpoint import EndpointGenerator as EndpointGenerator
 from pqpp_engines.generate.folder import FolderGenerator as FolderGenerator
 from pqpp_engines.generate.generators import CommandGenerator as CommandGenerator
-from pqpp_engines.generate.generators import DiffusersGenerator as DiffusersGenerator
 from pqpp_engines.generate.generators import Generator as Generator
 from pqpp_engines.generate.generators import Made as Made
+from pqpp_engines.generate.pipeline import DiffusersGenerator as DiffusersGenerator
 from pqpp_engines.generate.run import generate as generate
 from pqpp_engines.generate.run import seed_of as seed_of

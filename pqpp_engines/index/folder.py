@@ -1,19 +1,20 @@
 """The folder of an index: what stands in it, checked when it is read, whole when it is written."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import IndexingError
+from pqpp_engines.index.ids import Ids
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_array, load_faiss
 from pqpp_files.hashes import sha256_of
 from pqpp_hub.card import render_card
 
-FILES = ("index.json", "index.faiss", "ids.txt", "embeddings.npy", "README.md")
+FILES = ("index.json", "index.faiss", "ids.arrow", "embeddings.npy", "README.md")
 CONFIG, INDEX, IDS, EMBEDDINGS, CARD = FILES
 _NUMBERS: Mapping[str, tuple[type, float, float]] = {
     "size": (int, 1, 1_000_000),
@@ -30,19 +31,23 @@ _CANDIDATES = 256  # that a graph keeps in mind
 _DAMAGE = (OSError, ValueError, TypeError, RuntimeError, EOFError, OverflowError, MemoryError)
 
 
-def open_parts(folder: Path) -> tuple[dict[str, Any], list[str], Any, Any]:
-    """Return configuration, ids, embeddings and index of a folder, both memory-mapped.
+def open_parts(folder: Path) -> tuple[dict[str, Any], Ids, Any, Any]:
+    """Return configuration, ids, embeddings and index of a folder, all memory-mapped.
 
     Raises:
         IndexingError: Something is not there, damaged, or does not belong together; one line.
     """
     if not (folder / CONFIG).is_file():
         raise IndexingError(f"{folder}: no {CONFIG}; name a folder that pqpp search has built")
+    if (folder / "ids.txt").is_file() and not (folder / IDS).exists():
+        raise IndexingError(
+            f"{folder} was built by an older release; build it again from its {EMBEDDINGS} with "
+            "ids.txt as `ids`"
+        )
     with needing("pqpp search", "engines"):
         pass
     try:
         config = checked_config(read_foreign_json(folder / CONFIG))
-        ids = (folder / IDS).read_text("utf-8").split("\n")[:-1]
         embeddings = load_array(folder / EMBEDDINGS)
         # Of a file that was cut faiss may read what is not there, and end the process.
         if (found := (folder / INDEX).stat().st_size) != config["index_bytes"]:
@@ -50,6 +55,7 @@ def open_parts(folder: Path) -> tuple[dict[str, Any], list[str], Any, Any]:
         for name, digest in config.get("sha256", {}).items():  # older ones have none
             if sha256_of(folder / name) != digest:
                 raise ValueError(f"{name} is not what was written")
+        ids = Ids.read(folder / IDS)
         index = load_faiss(folder / INDEX)
         set_probes(index, config["probes"])
         if embeddings.dtype.kind != "f":
@@ -100,13 +106,13 @@ def checked_config(config: Any) -> dict[str, Any]:
     return config
 
 
-def write_rest(folder: Path, index: Any, ids: Sequence[str], config: Mapping[str, Any]) -> None:
+def write_rest(folder: Path, index: Any, ids: Ids, config: Mapping[str, Any]) -> None:
     """Write all but the embeddings of an index to a folder."""
     import faiss
 
     with (folder / INDEX).open("wb") as file:  # by faiss itself, a full disk may pass unnoticed
         faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
-    (folder / IDS).write_text("".join(f"{one}\n" for one in ids), "utf-8")
+    ids.write(folder / IDS)
     digests = {name: sha256_of(folder / name) for name in (INDEX, IDS, EMBEDDINGS)}
     config = {**config, "index_bytes": (folder / INDEX).stat().st_size, "sha256": digests}
     (folder / CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")

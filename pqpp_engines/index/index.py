@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.folder import EMBEDDINGS, FILES, INDEX, open_parts, write_rest
+from pqpp_engines.index.ids import Ids
 from pqpp_engines.index.vectors import (
     Floats,
     best_cosines,
-    checked_ids,
     nearest,
-    refuse_twice,
     shape_of,
     stored_parts,
     unit_parts,
@@ -115,7 +114,7 @@ class Index:
                 f"embeddings of shape {shape}; the index has items of "
                 f"{' x '.join(map(str, self.embeddings.shape[1:]))} numbers"
             )
-        return self._grown(lambda: unit_parts(embeddings), checked_ids(ids, shape[0]), output)
+        return self._grown(lambda: unit_parts(embeddings), Ids.of(ids, shape[0]), output)
 
     @typed
     def merge(self, other: Index, output: str | os.PathLike[str]) -> Self:
@@ -133,11 +132,10 @@ class Index:
     def _grown(
         self,
         parts: Callable[[], Iterator[NDArray]],
-        ids: Sequence[str],
+        ids: Ids,
         output: str | os.PathLike[str] | None,
     ) -> Self:
-        every = [*self.ids, *ids]
-        refuse_twice(every)
+        every = self.ids.and_(ids)
         place = self.folder if output is None else expanded(output)
         per, size = self.config["vectors_per_id"], self.config["size"]
         added = {"vectors": len(every) * per, "added": len(ids) * per}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.encoders import ImageTextEncoder
+from pqpp_engines.index.ids import Ids
 from pqpp_engines.index.index import Index
 from pqpp_files.paths import expanded
 from pqpp_files.shards import ERROR, cell_texts
@@ -25,6 +26,7 @@ QUERY_IDS = ("query_id", "prompt_id")
 RUN = ("query_id", "prompt", "image", "rank", "score", "model")
 """The columns of a run, as `pqpp build --runs` reads them."""
 
+_TREC = (".trec", ".run", ".txt")
 _TABLES = {".csv": "csv", ".jsonl": "jsonl", ".json": "json", ".parquet": "parquet"}
 
 
@@ -115,6 +117,11 @@ class Retriever:
             )
         return wanted
 
+    @property
+    def run_name(self) -> str:
+        """What the run is called."""
+        return self.name or (self.opened.config["model"] or "index").rsplit("/", 1)[-1]
+
     def run(
         self,
         ids: Sequence[str],
@@ -142,14 +149,13 @@ class Retriever:
             ranking = rerank(self.encoder, texts, places, image_at, shown=shown)
             places, scores = (one[:, : self.k] for one in ranking)
         each = range(places.shape[1])
-        name = self.name or (self.opened.config["model"] or "index").rsplit("/", 1)[-1]
         return {
             "query_id": [one for one in ids for _ in each],
             "prompt": [one for one in texts for _ in each],
             "image": [self.opened.ids[one] for one in places.ravel()],
             "rank": [rank + 1 for _ in ids for rank in each],
             "score": [float(one) for one in scores.ravel()],
-            "model": [name] * places.size,
+            "model": [self.run_name] * places.size,
         }
 
     def __call__(self, table: pa.Table) -> pa.Table:
@@ -252,14 +258,14 @@ def write_run(path: str, run: Mapping[str, Sequence]) -> None:
         run: The columns `query_id`, `image`, `rank`, `score`, `model`, and for tables any others.
 
     Raises:
-        IndexingError: The ending is none, or a name has a blank, which TREC's format cannot hold.
+        IndexingError: The ending is none.
     """
     from pqpp_files.write_beside import write_beside, write_whole
     from pqpp_files.write_table import table_text, write_parquet
 
     suffix = Path(path).suffix.lower()
-    if suffix in (".trec", ".run", ".txt"):
-        write_whole(path, _trec(path, run))
+    if suffix in _TREC:
+        write_whole(path, _trec(run))
     elif suffix == ".parquet":
         with write_beside(path) as beside:
             write_parquet(beside, [run], [run])
@@ -269,14 +275,29 @@ def write_run(path: str, run: Mapping[str, Sequence]) -> None:
         raise IndexingError(f"`output` {path}: name a file in .trec, {', '.join(_TABLES)}")
 
 
-def _trec(path: str, run: Mapping[str, Sequence]) -> str:
-    for name in ("query_id", "image", "model"):
-        wrong = next((value for value in run[name] if len(str(value).split()) != 1), None)
-        if wrong is not None:
+def check_run(path: str, ids: Ids, query_ids: Sequence[str], name: str) -> None:
+    """Refuse, before a search, names that the format of its run cannot hold.
+
+    Raises:
+        IndexingError: The format is TREC's, and an image, a query or the run has a blank.
+    """
+    if Path(path).suffix.lower() not in _TREC:
+        return
+    queries = next((one for one in query_ids if len(one.split()) != 1), None)
+    wrong = {
+        "image": ids.with_a_blank(),
+        "query_id": queries,
+        "model": name if len(name.split()) != 1 else None,
+    }
+    for column, value in wrong.items():
+        if value is not None:
             raise IndexingError(
-                f"`output` {path}: TREC's format has no blanks, {name} {wrong!r:.60} has; name a "
+                f"`output` {path}: TREC's format has no blanks, {column} {value!r:.60} has; name a "
                 "file in .parquet"
             )
+
+
+def _trec(run: Mapping[str, Sequence]) -> str:
     names = ("query_id", "image", "rank", "score", "model")
     rows = zip(*(run[name] for name in names), strict=True)
     return "".join(f"{q} Q0 {image} {rank} {score!r} {m}\n" for q, image, rank, score, m in rows)

@@ -4,7 +4,6 @@ An item has one vector, or several (BLIP-2 gives 32 for an image); the similarit
 that of the item's best vector.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -140,27 +139,3 @@ def strangers(embeddings: NDArray, sample: int, seed: int) -> Floats:
 def overlap(found: Iterable[NDArray], true: Iterable[NDArray]) -> float:
     """Return the mean share of the true ones among those that were found."""
     return float(np.mean([np.isin(t, f).mean() for f, t in zip(found, true, strict=True)]))
-
-
-def checked_ids(ids: Sequence[str], items: int) -> list[str]:
-    """Return ids as texts.
-
-    Raises:
-        IndexingError: There are not as many as items, one is empty or has a line break, or one
-            stands twice.
-    """
-    names = [str(item) for item in ids]
-    if len(names) != items:
-        raise IndexingError(f"{len(names)} ids for {items} vectors; give one each")
-    wrong = next((item for item in names if not item or "\n" in item or "\r" in item), None)
-    if wrong is not None:
-        raise IndexingError(f"id {wrong!r:.80}: give ids of one line that are not empty")
-    refuse_twice(names)
-    return names
-
-
-def refuse_twice(names: Sequence[str]) -> None:
-    """Refuse ids of which one stands twice."""
-    if len(set(names)) != len(names):
-        twice = Counter(names).most_common(1)[0][0]
-        raise IndexingError(f"id {twice!r:.80} stands twice; keep one of them")

@@ -66,6 +66,8 @@ def files_of(source: str) -> list[str]:
             paths = of_kind[0] + of_kind[1] or list(chain.from_iterable(of_kind))
         else:
             paths = [path] if file_system.exists(path) else []
+    except (ImportError, ValueError) as error:  # it says what to install, or that there is none
+        raise FileError(f"{source}: {in_a_line(error, named=False)}") from None
     except Exception as error:  # each file system has errors of its own
         raise FileError(f"{source}: {in_a_line(error)}; check its name") from None
     if not paths:

@@ -8,27 +8,25 @@ processes and machines may work on one folder, each on its share.
 
 from __future__ import annotations
 
+import io
 import json
-import multiprocessing
 import os
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, in_a_line
-from pqpp_files.foreign.json_values import parse_json, read_json
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.arguments import typed
-from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.shards.cells import all_utf_8
 from pqpp_files.shards.cut import AnyShard, Shard, share_of
-from pqpp_files.write_beside import write_beside, write_whole
+from pqpp_files.shards.pool import done_here
+from pqpp_files.shards.store import Store
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from pqpp_files.shards.ray_engine import RayOptions
 
 ERROR = "error"
 """The column in which a job says why a row could not be done; null for a good row."""
@@ -37,7 +35,7 @@ MANIFEST = "_shards.json"  # readers of folders leave out what begins so
 """The file beside the outputs that says what they were made from and how."""
 
 _OUTPUTS = (MANIFEST, "part-*.parquet", ".*.pqpp-*")
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+ENGINES = ("local", "ray")
 Job = Callable[["pa.Table"], "pa.Table"]
 
 
@@ -69,6 +67,8 @@ def run_shards(
     workers: int = 1,
     progress: bool = False,
     beside: Sequence[str] = (),
+    engine: str = "local",
+    ray: RayOptions | None = None,
 ) -> ShardsDone:
     """Do what is not done of a job.
 
@@ -76,12 +76,15 @@ def run_shards(
         job: From the rows of a shard to those of its output; the same rows give the same output.
             With several workers it must be picklable.
         shards: All shards of the job, from `find_shards` or `hold_shards`.
-        output: The folder of the outputs.
+        output: The folder of the outputs, or a URL that fsspec knows, like `s3://bucket/done`.
         settings: What the outputs depend on besides the rows; goes into `_shards.json`.
         share: `I/N`: only this share of the shards.
         workers: How many processes; each has one thread for linear algebra.
         progress: Whether a bar is shown.
         beside: Patterns of what else may lie in the folder.
+        engine: "local": this process or `workers` on this machine; "ray": a cluster, where the
+            output is a place that all nodes see.
+        ray: What of the cluster is taken; a processor a task if left out.
 
     Raises:
         FileError: The folder holds the outputs of another job or other things, a shard cannot be
@@ -98,25 +101,31 @@ def run_shards(
         >>> run_shards(lambda table: table, shards, folder / "out", {})
         ShardsDone(shards=0, skipped=2, rows=0, errors=0)
     """
-    place = expanded(output)
-    chosen = share_of(shards, share)
+    store, chosen = Store(output), share_of(shards, share)
     if workers < 1:
         raise FileError(f"workers {workers}: give a number from 1")
+    if engine not in ENGINES:
+        raise FileError(f"engine {engine!r}: choose among {', '.join(ENGINES)}")
     inputs = {shard.path.removeprefix("file://") for shard in shards if isinstance(shard, Shard)}
-    check_output_folder(place, (*_OUTPUTS, *beside), inputs)
+    store.check((*_OUTPUTS, *beside), sorted(inputs))
     # Not the whole path, which may differ between the machines of one job.
     made_from = {"settings": dict(settings), "shards": [shard.told() for shard in shards]}
-    work = _Work(job, place, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
-    work.check()
-    todo, summary = [], ShardsDone()
+    work = Work(job, store, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
+    there, todo, summary = work.check(), [], ShardsDone()
     for shard in chosen:
-        if (place / shard.name).exists():
+        if shard.name in there:
             summary.skipped += 1
-            summary.errors += _errors_in(place / shard.name)
+            summary.errors += work.errors_of(shard)
         else:
             todo.append(shard)
+    if engine == "ray":
+        from pqpp_files.shards.ray_engine import RayOptions, done_on_ray
+
+        done = done_on_ray(work, todo, ray or RayOptions(workers=None if workers == 1 else workers))
+    else:
+        done = done_here(work, todo, workers)
     with _bar(chosen, todo, progress) as bar:
-        for shard, errors in _done(work, todo, workers):
+        for shard, errors in done:
             if errors is None:
                 summary.skipped += 1
             else:
@@ -128,18 +137,18 @@ def run_shards(
 
 
 @dataclass
-class _Work:
+class Work:
     """A job, and where its outputs go.
 
     Attributes:
         job: See `run_shards`.
-        place: The folder.
+        store: The place.
         manifest: What `_shards.json` must say.
         is_begun: Whether it says so.
     """
 
     job: Job
-    place: Path
+    store: Store
     manifest: str
     is_begun: bool = False
 
@@ -151,109 +160,64 @@ class _Work:
         """
         import pyarrow.parquet
 
-        if (self.place / shard.name).exists():
+        if self.store.has(shard.name):
             return None
         table = all_utf_8(self.job(shard.read()))
         self._write_manifest()  # now that the job is known not to be refused
-        with write_beside(self.place / shard.name) as beside:
-            pyarrow.parquet.write_table(table, beside)
-        return _errors(table)
+        content = io.BytesIO()
+        pyarrow.parquet.write_table(table, content)
+        return _errors(table) if self.store.put_new(shard.name, content.getvalue()) else None
 
-    def check(self) -> None:
-        """Refuse a folder of another job."""
-        path = self.place / MANIFEST
-        if not path.exists():
-            if self.place.exists() and any(self.place.glob("part-*.parquet")):
-                raise FileError(f"{self.place} holds shards but no {MANIFEST}; name a new folder")
-            return
+    def check(self) -> set[str]:
+        """Refuse a folder of another job; return the names of what is there."""
+        names = self.store.names()
+        if MANIFEST not in names:
+            if any(name.startswith("part-") for name in names):
+                raise FileError(f"{self.store} holds shards but no {MANIFEST}; name a new folder")
+            return names
         wanted = parse_json(self.manifest)
         try:
-            there = read_json(path)
+            there = parse_json(self.store.read(MANIFEST).decode())
             settings, shards = dict(there["settings"]), there["shards"]
         except (ValueError, KeyError, TypeError):
-            raise FileError(f"{path} is damaged; name a new folder") from None
+            raise FileError(f"{self.store}/{MANIFEST} is damaged; name a new folder") from None
         for name in sorted({*settings, *wanted["settings"]}):
             before, now = settings.get(name), wanted["settings"].get(name)
             if before != now:
                 raise FileError(
-                    f"{self.place} was made with {name} {before}, not {now}; name a new folder"
+                    f"{self.store} was made with {name} {before}, not {now}; name a new folder"
                 )
         if shards != wanted["shards"]:
-            raise FileError(f"{self.place} was made from other rows or shards; name a new folder")
+            raise FileError(f"{self.store} was made from other rows or shards; name a new folder")
+        return names
+
+    def errors_of(self, shard: AnyShard) -> int:
+        """Return how many rows of an output that is there have an error."""
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        try:
+            with (
+                self.store.open(shard.name) as opened,
+                pyarrow.parquet.ParquetFile(opened) as file,
+            ):
+                return _errors(file.read(columns=[ERROR]))  # none is no error here
+        except (pa.ArrowException, OSError) as error:
+            reason = in_a_line(error, named=False)
+            raise FileError(
+                f"{self.store}/{shard.name} is damaged ({reason}); remove it and run again"
+            ) from None
 
     def _write_manifest(self) -> None:
         if self.is_begun:
             return
-        if (self.place / MANIFEST).exists():
+        if self.store.has(MANIFEST) or not self.store.put_new(MANIFEST, self.manifest.encode()):
             self.check()  # another process may have begun another job since
-        else:
-            write_whole(self.place / MANIFEST, self.manifest)
         self.is_begun = True
 
 
 def _errors(table: pa.Table) -> int:
     return len(table) - table[ERROR].null_count if ERROR in table.column_names else 0
-
-
-def _errors_in(path: Path) -> int:
-    """Return how many rows of an output that is there have an error."""
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            return _errors(file.read(columns=[ERROR]))  # none is no error here
-    except (pa.ArrowException, OSError) as error:
-        reason = in_a_line(error, named=False)
-        raise FileError(f"{path} is damaged ({reason}); remove it and run again") from None
-
-
-_WORK: list[_Work] = []  # in a worker, what it works on
-
-
-def _begin(work: _Work) -> None:
-    _WORK[:] = [work]
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """End this worker when the process that started it has been killed; it would wait for ever."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _do(shard: AnyShard) -> int | None:
-    return _WORK[0].do(shard)
-
-
-def _done(
-    work: _Work, todo: Sequence[AnyShard], workers: int
-) -> Iterator[tuple[AnyShard, int | None]]:
-    """Do shards, in this process or in others; gives each with its number of bad rows."""
-    if workers == 1 or len(todo) < 2:
-        for shard in todo:
-            yield shard, work.do(shard)
-        return
-    before = {name: os.environ[name] for name in _THREADS if name in os.environ}
-    os.environ |= dict.fromkeys(_THREADS, "1")  # new processes take it over before they import
-    spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(workers, len(todo)), spawn, _begin, (work,))
-    try:
-        running = {pool.submit(_do, shard): shard for shard in todo}
-        for future in as_completed(running):
-            yield running[future], future.result()
-    except BrokenProcessPool:
-        raise FileError(
-            "a worker was killed, perhaps for want of memory; run it again with fewer workers or "
-            "smaller shards: what is done stays"
-        ) from None
-    finally:
-        pool.shutdown(cancel_futures=True)
-        for name in _THREADS:
-            del os.environ[name]
-        os.environ |= before
 
 
 def _bar(chosen: Sequence[AnyShard], todo: Sequence[AnyShard], progress: bool) -> Any:

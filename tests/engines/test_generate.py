@@ -11,7 +11,9 @@ import time
 import zlib
 
 import pytest
+from PIL import Image
 
+from pqpp_backbones.errors import CheckpointError
 from pqpp_cli.main import main
 from pqpp_engines.errors import GenerateError, ImageRefusedError
 from pqpp_engines.generate import CommandGenerator, DiffusersGenerator, Made, generate, seed_of
@@ -32,8 +34,6 @@ class Drawn(Generator):
     name, settings = "drawn", {"steps": 1}
 
     def make(self, wanted):
-        from PIL import Image
-
         colours = [(one.seed % 251, len(one.prompt), 0) for one in wanted]
         return [Made(Image.new("RGB", (8, 8), one), one[0] % 2 == 0) for one in colours]
 
@@ -53,7 +53,9 @@ def pipeline(tmp_path_factory):
 
 
 def tiny(pipeline, **options):
-    return DiffusersGenerator(str(pipeline), steps=2, height=32, width=32, device="cpu", **options)
+    return DiffusersGenerator(
+        str(pipeline), num_inference_steps=2, height=32, width=32, device="cpu", **options
+    )
 
 
 def test_a_pipeline_makes_the_same_images_in_any_job(pipeline, tmp_path):
@@ -63,7 +65,7 @@ def test_a_pipeline_makes_the_same_images_in_any_job(pipeline, tmp_path):
         generate(tiny(pipeline), PROMPTS, tmp_path / "two", 2, share=share)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     told = json.loads((tmp_path / "one/images/p-1/tiny-xl_1.json").read_text())
-    assert told["seed"] == seed_of("p-1", "tiny-xl", 1) and told["steps"] == 2
+    assert told["seed"] == seed_of("p-1", "tiny-xl", 1) and told["num_inference_steps"] == 2
     image = (tmp_path / "one/images/p-1/tiny-xl_1.png").read_bytes()
     assert told["sha256"] == hashlib.sha256(image).hexdigest()
     assert told["model_id"] == "tiny-xl" and str(tmp_path) not in json.dumps(told)
@@ -72,7 +74,6 @@ def test_a_pipeline_makes_the_same_images_in_any_job(pipeline, tmp_path):
 
 def test_a_batch_gives_nearly_the_same_images(pipeline, tmp_path):
     import numpy as np
-    from PIL import Image
 
     generate(tiny(pipeline), PROMPTS, tmp_path / "one", 1)
     generate(tiny(pipeline), PROMPTS, tmp_path / "four", 1, batch_size=3)
@@ -229,18 +230,109 @@ def lives(number):
         return False
 
 
-def test_the_command_takes_a_pipeline_and_shares_of_a_launcher(pipeline, tmp_path, monkeypatch):
-    (tmp_path / "p.txt").write_text("a red cat\na blue dog\ntwo birds\n")
-    words = ["generate", "--model", str(pipeline), "--steps", "1", "--height", "32", "--width",
-             "32", "--images-per-prompt", "1", "--file", str(tmp_path / "p.txt"), "--output",
-             str(tmp_path / "out")]  # fmt: skip
+def test_shares_of_a_launcher_are_those_of_shards_with_and_without_options(tmp_path, monkeypatch):
+    texts = [f"a photo of {n} dogs" for n in range(20)]
+    (tmp_path / "p.txt").write_text("\n".join(texts))
+    (tmp_path / "p.csv").write_text("prompt\n" + "\n".join(texts))
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert main(words) == 0
-    assert [one.parent.name for one in (tmp_path / "out").rglob("*.png")] == ["1"]
-    monkeypatch.delenv("RANK")
-    assert main(words) == 0
-    assert len(list((tmp_path / "out").rglob("*.png"))) == 3
+    made = []
+    for file, options in (("p.txt", []), ("p.csv", []), ("p.csv", ["--shard-size", "8"])):
+        out = tmp_path / str(len(made))
+        words = ["generate", "--command", COMMAND, "--model-name", "drawn", "--images-per-prompt",
+                 "1", "--file", str(tmp_path / file), "--output", str(out), *options]  # fmt: skip
+        assert main(words) == 0
+        made.append(sorted(int(one.parent.name) for one in out.rglob("*.png")))
+    assert made == [list(range(8, 16))] * 3
+
+
+def test_a_folder_with_other_weights_is_another_model(pipeline, tmp_path):
+    import torch
+
+    generate(tiny(pipeline), PROMPTS[:1], tmp_path / "out", 1)
+    changed = tiny(pipeline, name="tiny-xl").pipeline
+    with torch.no_grad():
+        next(changed.unet.parameters()).add_(0.1)
+    changed.save_pretrained(tmp_path / "tiny-xl")
+    with pytest.raises(GenerateError, match=r"was made with revision 'sha256:\w+', not 'sha256:"):
+        generate(tiny(tmp_path / "tiny-xl"), PROMPTS[:1], tmp_path / "out", 2)
+
+
+def test_options_are_those_of_diffusers_and_what_is_used_is_told(pipeline, tmp_path):
+    import diffusers
+    import numpy as np
+    import torch
+
+    words = ["generate", "--model", str(pipeline), "--negative-prompt", "blurry", "--scheduler",
+             "DPMSolverMultistepScheduler", "--set", "scheduler.use_karras_sigmas=true", "--set",
+             "pipeline.guidance_rescale=0.7", "--images-per-prompt", "1"]  # fmt: skip
+    (tmp_path / "p.csv").write_text("prompt_id,prompt\np,a red cat\n")
+    words += ["--file", str(tmp_path / "p.csv"), "--device", "cpu", "--num-inference-steps", "3"]
+    assert main([*words, "--output", str(tmp_path / "out")]) == 0
+    pipe = diffusers.StableDiffusionXLPipeline.from_pretrained(pipeline)
+    pipe.scheduler = diffusers.DPMSolverMultistepScheduler.from_config(
+        pipe.scheduler.config, use_karras_sigmas=True
+    )
+    options = {"negative_prompt": "blurry", "guidance_rescale": 0.7, "num_inference_steps": 3}
+    generator = torch.Generator("cpu").manual_seed(seed_of("p", "tiny-xl", 0))
+    expected = pipe("a red cat", generator=generator, **options).images[0]
+    made = Image.open(tmp_path / "out/images/p/tiny-xl_0.png")
+    assert (np.asarray(made) == np.asarray(expected)).all()
+    told = json.loads((tmp_path / "out/images/p/tiny-xl_0.json").read_text())
+    assert told["guidance_scale"] == 5.0  # SDXL's own
+    assert (told["height"], told["width"]) == made.size[::-1]
+    assert told["scheduler"] == "DPMSolverMultistepScheduler"
+    assert told["pipeline.guidance_rescale"] == 0.7 and told["scheduler.use_karras_sigmas"] is True
+    for more, said in (
+        ({"scheduler": "NoScheduler"}, "choose among .*DDIMScheduler"),
+        ({"more": {"pipeline.colour": 1}}, "pipeline.colour: StableDiffusionXLPipeline takes none"),
+        ({"more": {"scheduler.colour": 1}}, "scheduler.colour: EulerDiscreteScheduler takes none"),
+        ({"more": {"vae.colour": 1}}, "write pipeline.KEY"),
+        ({"dropped": ("text_encoder_9",)}, "text_encoder_9: .* has no such part; it has"),
+    ):
+        with pytest.raises(GenerateError, match=said):
+            tiny(pipeline, **more)
+
+
+def test_a_dropped_encoder_is_not_loaded_and_one_that_was_not_saved_is_not_missed(tmp_path):
+    pytest.importorskip("diffusers")
+    from support.tiny_rahf import diffusion_3
+
+    pipe = diffusion_3()
+    pipe.save_pretrained(tmp_path / "whole")
+    pipe.register_modules(text_encoder_3=None, tokenizer_3=None)
+    pipe.save_pretrained(tmp_path / "without")
+    dropped = ("text_encoder_3", "tokenizer_3")
+    images = []
+    for folder, parts in (("whole", dropped), ("without", ())):
+        generator = tiny(tmp_path / folder, dropped=parts, name="sd3")
+        assert generator.pipeline.text_encoder_3 is None
+        (made,) = generator.make([Wanted("p", "a red cat", 0, 7)])
+        images.append(made.image.tobytes())
+    assert images[0] == images[1]
+    assert generator.settings["guidance_scale"] == 7.0
+
+
+def test_lora_weights_change_images_by_their_scale(pipeline, tmp_path):
+    peft = pytest.importorskip("peft")
+    from peft.utils import get_peft_model_state_dict
+
+    plain = tiny(pipeline)
+    unet = tiny(pipeline).pipeline.unet
+    unet.add_adapter(peft.LoraConfig(r=2, target_modules=["to_q"], init_lora_weights="gaussian"))
+    weights = {name: value + 1 for name, value in get_peft_model_state_dict(unet).items()}
+    type(plain.pipeline).save_lora_weights(tmp_path / "lora", unet_lora_layers=weights)
+    wanted = [Wanted("p", "a red cat", 0, 7)]
+
+    def image(generator):
+        return generator.make(wanted)[0].image.tobytes()
+
+    none = tiny(pipeline, lora=str(tmp_path / "lora"), lora_scale=0.0)
+    full = tiny(pipeline, lora=str(tmp_path / "lora"))
+    assert image(none) == image(plain) != image(full)
+    assert full.settings["lora"].startswith("lora sha256:") and full.settings["lora_scale"] == 1.0
+    with pytest.raises(CheckpointError, match="holds no usable LoRA"):
+        tiny(pipeline, lora=str(pipeline))
 
 
 @pytest.mark.parametrize(

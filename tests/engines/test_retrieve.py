@@ -9,7 +9,7 @@ import pytest
 
 from pqpp_cli.main import main
 from pqpp_engines.errors import IndexingError
-from pqpp_engines.index import ImageTextEncoder, Index
+from pqpp_engines.index import ImageTextEncoder, Index, build_index
 from pqpp_models import CheckpointError
 
 pytest.importorskip("faiss")
@@ -201,11 +201,10 @@ def test_an_index_grows_merges_and_shows(tmp_path, capsys, monkeypatch):
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(words, said, images, tmp_path, capsys, monkeypatch):
-    from pqpp_engines.index import build_index
-
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
-    (tmp_path / "q.csv").write_text("query_id,prompt\nq 1,a red cat\nq2,a dog\n")
+    first = "q 1" if "no blanks" in said else "q1"
+    (tmp_path / "q.csv").write_text(f"query_id,prompt\n{first},a red cat\nq2,a dog\n")
     np.save("e.npy", np.ones((3, 4)))
     np.save("two.npy", np.ones((2, 4)))
     np.save("one.npy", np.float32(1))
@@ -218,3 +217,14 @@ def test_what_cannot_be_done_is_said_in_a_line(words, said, images, tmp_path, ca
     assert main(words) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+
+
+def test_a_blank_in_a_name_is_refused_before_the_search(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    build_index(np.eye(3), ["a.png", "b c.png", "d.png"], "spaced")
+    np.save("q.npy", np.eye(3)[:1])
+    (tmp_path / "q.csv").write_text("query_id,prompt\nq1,a cat\n")
+    monkeypatch.setattr(Index, "search", lambda *_: pytest.fail("searched"))
+    words = ["search", "retrieve", "spaced", "--file", "q.csv", "--queries", "q.npy", "--output"]
+    assert main([*words, "r.trec"]) == 2
+    assert "no blanks, image 'b c.png' has" in capsys.readouterr().err

@@ -61,9 +61,9 @@ TRIED = {
          "--output", "blip2.trec"],
         ["search", "embed", "--model", "./clip", "--file", "queries.csv", "--output", "embedded"],
         ["generate", "--model", "pipe_xl", "--file", "prompts.csv", "--images-per-prompt", "1",
-         "--output", "made", "--device", "cpu", "--steps", "2"],
+         "--output", "made", "--device", "cpu", "--num-inference-steps", "2"],
         ["generate", "--model", "pipe", "--file", "prompts.csv", "--images-per-prompt", "1",
-         "--output", "made", "--device", "cpu", "--steps", "2"],
+         "--output", "made", "--device", "cpu", "--num-inference-steps", "2"],
         ["rewrite", "a red cat", "--target", "mean_hbpp", "--candidates", "candidates.csv"],
         ["rewrite", "a red cat", "--target", "mean_hbpp", "--chat-model", "chat_text",
          "--most-calls", "50"],
@@ -91,9 +91,9 @@ CODE = {
     ),
     "apps": "import diffusers; from pqpp_feedback.rahf.uses import __path__",
     "ray": (
-        "import ray, ray.data; from pqpp_engines import ray_predict; ray.init(num_cpus=1);"
-        "rows = ray.data.from_items([{'prompt': 'a cat'}]);"
-        "print(ray_predict(rows, 'mean_rr').take_all())"
+        "import pyarrow as pa; from pqpp_files.shards import hold_shards, run_shards;"
+        "shards = hold_shards(pa.table({'prompt': ['a cat']}), 1);"
+        "print(run_shards(lambda table: table, shards, 'copied', {}, engine='ray'))"
     ),
     "torchmetrics": (
         "from pqpp_metrics.states import TorchMetric; metric = TorchMetric('rmse_qpp');"

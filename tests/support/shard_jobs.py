@@ -34,3 +34,14 @@ class SaysWhoAndSleeps:
 def refuses(table):
     """Refuse any shard."""
     raise FileError("no such column")
+
+
+class Doubled:
+    """Doubles, and takes its time."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __call__(self, table):
+        time.sleep(self.seconds)
+        return doubled(table)

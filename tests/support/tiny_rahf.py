@@ -92,6 +92,38 @@ def diffusion_xl():
     return pipe
 
 
+def diffusion_3():
+    """Return a random Stable Diffusion 3 pipeline, with T5, for images of 32 x 32."""
+    import diffusers
+    import torch
+    from transformers import CLIPTextModelWithProjection, T5Config, T5EncoderModel
+
+    torch.manual_seed(0)
+    t5 = T5Config(vocab_size=300, d_model=32, d_kv=8, d_ff=32, num_layers=1, num_heads=2)
+    pipe = diffusers.StableDiffusion3Pipeline(
+        transformer=diffusers.SD3Transformer2DModel(
+            sample_size=16,
+            patch_size=1,
+            num_layers=1,
+            attention_head_dim=8,
+            num_attention_heads=4,
+            caption_projection_dim=32,
+            joint_attention_dim=32,
+            pooled_projection_dim=32,
+        ),
+        scheduler=diffusers.FlowMatchEulerDiscreteScheduler(),
+        vae=tiny_vae(latent_channels=16, shift_factor=0.06),
+        text_encoder=CLIPTextModelWithProjection(text_config()),
+        tokenizer=short_tokenizer(),
+        text_encoder_2=CLIPTextModelWithProjection(text_config()),
+        tokenizer_2=short_tokenizer(),
+        text_encoder_3=T5EncoderModel(t5),
+        tokenizer_3=short_tokenizer(),
+    )
+    pipe.set_progress_bar_config(disable=True)
+    return pipe
+
+
 def tiny_unet(**options):
     import diffusers
 
@@ -105,16 +137,15 @@ def tiny_unet(**options):
     )
 
 
-def tiny_vae():
+def tiny_vae(**options):
     import diffusers
 
     blocks = {
         "down_block_types": ["DownEncoderBlock2D"] * 2,
         "up_block_types": ["UpDecoderBlock2D"] * 2,
     }
-    return diffusers.AutoencoderKL(
-        in_channels=3, out_channels=3, latent_channels=4, **blocks, **BLOCKS
-    )
+    options = {"latent_channels": 4, **blocks, **BLOCKS, **options}
+    return diffusers.AutoencoderKL(in_channels=3, out_channels=3, **options)
 
 
 def text_config():

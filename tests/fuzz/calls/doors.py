@@ -32,7 +32,7 @@ LEFT_OUT = {
     "DiffusersGenerator": "made from a pipeline for seconds; fuzzed as a command",
 }
 """Names that are not called, and why."""
-REFUSED = ("bench", "open_assessors", "ImageTextEncoder", "push_files", "ray_predict", "merge")
+REFUSED = ("bench", "open_assessors", "ImageTextEncoder", "push_files", "merge")
 REFUSED += ("FeedbackModel", "render_card", "render_report")
 REFUSED += ("embed", "explain", "predict_with_uncertainty")
 """What needs the Hub, ray, a whole study, or a predictor of another kind, so may never answer."""

@@ -1,0 +1,260 @@
+"""Images by a pipeline of diffusers, with the options that diffusers gives it."""
+
+import inspect
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pqpp_backbones.pretrained import DTYPES, files_digest, loading, put_on
+from pqpp_engines.errors import GenerateError
+from pqpp_engines.generate.generators import Generator, Made, Wanted
+from pqpp_files.extras import needing
+from pqpp_files.foreign.json_values import read_json
+from pqpp_files.paths import expanded
+from pqpp_hub import is_repository_id
+from pqpp_hub.pull import pull_files
+
+MODELS = {
+    "SDXL": "stabilityai/stable-diffusion-xl-base-1.0",
+    "SD1.5": "stable-diffusion-v1-5/stable-diffusion-v1-5",
+}
+"""Short names of pipelines on the Hub."""
+
+OFFLOADS = ("model", "sequential")
+_CALL = ("num_inference_steps", "guidance_scale", "negative_prompt", "height", "width")
+_OURS = ("prompt", "generator", "output_type", "return_dict", "latents")
+
+
+@dataclass
+class DiffusersGenerator(Generator):
+    """Any text-to-image pipeline of diffusers.
+
+    Each image has a random generator of its own, on the CPU, so that it depends neither on the
+    batch nor on the device's own stream of random numbers. Batches of other sizes differ by what
+    other shapes round differently; with one image at a time they are equal to the bit.
+
+    Args:
+        model: A name of `MODELS`, OWNER/REPOSITORY or a folder; safetensors only, and no code.
+        name: What the model is called in files; the last part of its name if left out.
+        num_inference_steps: Denoising steps; the pipeline's own number if left out, like the others
+            that follow.
+        guidance_scale: Of the classifier-free guidance.
+        negative_prompt: What shall not be seen, the same for all images.
+        height: Of the images, in pixels.
+        width: Of the images, in pixels.
+        scheduler: The class of diffusers, as "DPMSolverMultistepScheduler".
+        lora: A folder or OWNER/REPOSITORY of LoRA weights in safetensors; needs peft.
+        lora_scale: How strong they are.
+        dropped: Parts that are not loaded, as ("text_encoder_3", "tokenizer_3") of SD3.
+        more: "pipeline.KEY" or "scheduler.KEY" to a value: whatever else the pipeline's call and
+            the scheduler's configuration take.
+        revision: Branch, tag or commit of a repository.
+        variant: Of the weights, as "fp16".
+        dtype: One of `DTYPES`.
+        device: Where it runs; a GPU if there is one.
+        offload: "model" or "sequential": `enable_model_cpu_offload` and so on of diffusers.
+        attention_slicing: `enable_attention_slicing` of diffusers.
+        vae_tiling: `enable_tiling` of the VAE.
+
+    Raises:
+        GenerateError: An option is unknown.
+        CheckpointError: The pipeline cannot be had or loaded.
+        MissingExtraError: diffusers or torch are not installed.
+    """
+
+    model: str
+    name: str = ""
+    num_inference_steps: int | None = None
+    guidance_scale: float | None = None
+    negative_prompt: str | None = None
+    height: int | None = None
+    width: int | None = None
+    scheduler: str | None = None
+    lora: str | None = None
+    lora_scale: float = 1.0
+    dropped: Sequence[str] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+    revision: str | None = None
+    variant: str | None = None
+    dtype: str = "float32"
+    device: str | None = None
+    offload: str | None = None
+    attention_slicing: bool = False
+    vae_tiling: bool = False
+    pipeline: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise GenerateError(f"dtype {self.dtype!r}: choose among {', '.join(DTYPES)}")
+        if self.offload not in (None, *OFFLOADS):
+            raise GenerateError(f"offload {self.offload!r}: choose among {', '.join(OFFLOADS)}")
+        full = MODELS.get(self.model, self.model)
+        self.name = self.name or Path(full).name.casefold()
+        with needing("pqpp generate", "engines"):
+            import diffusers  # noqa: F401
+            import torch
+        if self.device is None:
+            self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        found = self.revision
+        if self.pipeline is None:
+            self.pipeline, found = self._loaded(full)
+        options = self._set_scheduler()
+        lora = self._add_lora()
+        self._prepare()
+        self._call = self._call_options()
+        self.settings = {
+            "model_id": full if is_repository_id(full) else Path(full).name,
+            "revision": found,
+            "dtype": self.dtype,
+            **self._used(),
+            "scheduler": type(self.pipeline.scheduler).__name__,
+            **options,
+            **lora,
+            **({"dropped": sorted(self.dropped)} if self.dropped else {}),
+        }
+
+    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
+        """See `Generator.make`."""
+        import torch
+
+        made = self.pipeline(
+            [image.prompt for image in wanted],
+            generator=[torch.Generator("cpu").manual_seed(image.seed) for image in wanted],
+            **self._call,
+        )
+        flagged = getattr(made, "nsfw_content_detected", None) or [None] * len(made.images)
+        return [
+            Made(image, flag, {"height": image.height, "width": image.width})
+            for image, flag in zip(made.images, flagged, strict=True)
+        ]
+
+    def _loaded(self, name: str) -> tuple[Any, str]:
+        """Return the pipeline, and the commit that it came from, or the hash of its files."""
+        import diffusers
+        import torch
+
+        diffusers.utils.logging.disable_progress_bar()
+        remedy = "name a folder or OWNER/REPOSITORY of a pipeline of diffusers"
+        is_folder = expanded(name).is_dir()
+        with (
+            warnings.catch_warnings(),
+            loading(f"{self.model} holds no usable pipeline", remedy, name, files=()),
+        ):
+            folder = str(expanded(name)) if is_folder else name
+            if not is_folder:
+                folder = diffusers.DiffusionPipeline.download(
+                    name, revision=self.revision, variant=self.variant, use_safetensors=True
+                )
+            # Older versions know the older name alone, newer ones warn of it.
+            warnings.filterwarnings("ignore", "`torch_dtype` is deprecated", FutureWarning)
+            found = diffusers.AutoPipelineForText2Image.from_pretrained(
+                folder,
+                variant=self.variant,
+                torch_dtype=getattr(torch, self.dtype),
+                use_safetensors=True,
+                trust_remote_code=False,
+                **dict.fromkeys({*self.dropped, *_not_saved(Path(folder))}),
+            )
+        unknown = set(self.dropped) - set(found.config)
+        if unknown:
+            parts = ", ".join(sorted(found.components))
+            raise GenerateError(f"{min(unknown)}: {self.model} has no such part; it has {parts}")
+        return found, files_digest(Path(folder)) if is_folder else Path(folder).name
+
+    def _set_scheduler(self) -> dict[str, Any]:
+        """Take another scheduler, or change its configuration; return what was changed."""
+        import diffusers
+
+        changed = self._more("scheduler")
+        if self.scheduler is None and not changed:
+            return {}
+        own = self.pipeline.scheduler
+        kind: Any = getattr(diffusers, self.scheduler, None) if self.scheduler else type(own)
+        if not (isinstance(kind, type) and issubclass(kind, diffusers.SchedulerMixin)):
+            compatible = ", ".join(sorted(known.__name__ for known in own.compatibles))
+            raise GenerateError(
+                f"`scheduler` {self.scheduler}: diffusers has none; choose among {compatible}"
+            )
+        known = inspect.signature(kind).parameters
+        _refuse_unknown("scheduler", changed, known, kind.__name__)
+        self.pipeline.scheduler = kind.from_config(own.config, **changed)
+        return {f"scheduler.{key}": value for key, value in changed.items()}
+
+    def _add_lora(self) -> dict[str, Any]:
+        """Put LoRA weights into the pipeline; return what they are."""
+        if self.lora is None:
+            return {}
+        with needing("`lora`", "engines"):
+            import peft  # noqa: F401
+        if expanded(self.lora).is_dir():
+            folder, told = expanded(self.lora), Path(self.lora).name
+        else:
+            folder, told = pull_files(self.lora, ["*.safetensors"], error=GenerateError), self.lora
+        remedy = "name a folder or OWNER/REPOSITORY with one .safetensors of LoRA"
+        with (
+            warnings.catch_warnings(),
+            loading(f"{self.lora} holds no usable LoRA", remedy, str(folder), files=()),
+        ):
+            (file,) = sorted(folder.glob("*.safetensors"))
+            self.pipeline.load_lora_weights(
+                folder, weight_name=file.name, adapter_name="lora", use_safetensors=True
+            )
+            self.pipeline.set_adapters(["lora"], [self.lora_scale])
+        return {"lora": f"{told} {files_digest(folder)}", "lora_scale": self.lora_scale}
+
+    def _call_options(self) -> dict[str, Any]:
+        """Return what the pipeline is called with besides prompts and random numbers."""
+        known = inspect.signature(type(self.pipeline).__call__).parameters
+        given = {name: getattr(self, name) for name in _CALL}
+        given = {name: value for name, value in given.items() if value is not None}
+        given |= self._more("pipeline")
+        _refuse_unknown("pipeline", given, known, type(self.pipeline).__name__)
+        return given
+
+    def _used(self) -> dict[str, Any]:
+        """Return the values that are used, the pipeline's own where none is given.
+
+        What the size is where none is given, the images tell.
+        """
+        known = inspect.signature(type(self.pipeline).__call__).parameters
+        own = {name: known[name].default for name in _CALL if name in known}
+        used = {name: self._call.get(name, default) for name, default in own.items()}
+        rest = {f"pipeline.{name}": self._call[name] for name in self._call if name not in _CALL}
+        return {name: value for name, value in used.items() if value is not None} | rest
+
+    def _more(self, part: str) -> dict[str, Any]:
+        of_part = {}
+        for name, value in self.more.items():
+            head, _, key = name.partition(".")
+            if head not in ("pipeline", "scheduler") or not key:
+                raise GenerateError(f"`more` {name}: write pipeline.KEY or scheduler.KEY")
+            if head == part:
+                of_part[key] = value
+        return of_part
+
+    def _prepare(self) -> None:
+        self.pipeline.set_progress_bar_config(disable=True)
+        if self.attention_slicing:
+            self.pipeline.enable_attention_slicing()
+        if self.vae_tiling:
+            self.pipeline.vae.enable_tiling()
+        if self.offload is None:
+            put_on(self.pipeline, self.device)
+        else:
+            getattr(self.pipeline, f"enable_{self.offload}_cpu_offload")(device=self.device)
+
+
+def _not_saved(folder: Path) -> list[str]:
+    """Return the parts that a pipeline was saved without; diffusers asks for some of them."""
+    index = read_json(folder / "model_index.json")
+    return [name for name, value in index.items() if value == [None, None]]
+
+
+def _refuse_unknown(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
+    """Refuse what a pipeline or scheduler does not take, and what is set for each image."""
+    for name in given:
+        if name not in known or name in _OURS:
+            others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))
+            raise GenerateError(f"{part}.{name}: {of} takes none; choose among {others:.400}")

@@ -1,0 +1,220 @@
+"""Ray's engine: shards as tasks on a cluster, or by actors that keep a model on their GPU.
+
+Ray Data is not used: it loses the order of files and does everything again after a failure. A task
+whose node dies is done again elsewhere; an actor's shard goes to another actor, and no actor is
+waited for that found no place. What is in flight is bounded, so that the driver's memory does not
+grow with the job.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from pqpp_files.errors import FileError, PqppError, in_a_line
+from pqpp_files.extras import needing
+from pqpp_files.shards.cut import AnyShard
+from pqpp_files.shards.pool import THREADS
+
+if TYPE_CHECKING:
+    from pqpp_files.shards.run import Work
+
+_TRIES = 4
+_LOOK = 30.0  # seconds without a result until the cluster is asked whether the work still fits
+
+
+@dataclass(frozen=True)
+class RayOptions:
+    """What of a cluster a job takes.
+
+    Attributes:
+        address: Of the cluster, as `ray.init` takes it; a new one on this machine if None.
+        num_cpus: Of a task or actor.
+        num_gpus: Of an actor, fractions too; 0 for tasks.
+        workers: The most tasks or actors at once; as many as fit if None.
+    """
+
+    address: str | None = None
+    num_cpus: float = 1.0
+    num_gpus: float = 0.0
+    workers: int | None = None
+
+
+def done_on_ray(
+    work: Work, todo: Sequence[AnyShard], options: RayOptions
+) -> Iterator[tuple[AnyShard, int | None]]:
+    """Do shards on a cluster; gives each with its number of bad rows, as they are done.
+
+    Raises:
+        FileError: No node has what a task asks for, a worker cannot import the job, or a shard's
+            workers died four times.
+        MissingExtraError: Ray is not installed.
+    """
+    if not todo:
+        return
+    with _cluster(options) as ray:
+        places = _places(ray, options)
+        run = _actors_do if options.num_gpus else _tasks_do
+        try:
+            for shard, errors in run(ray, ray.put(work), todo, options, places):
+                # After a kill what a dead worker had done comes back as done by another.
+                yield shard, work.errors_of(shard) if errors is None else errors
+        except ray.exceptions.RayTaskError as error:
+            cause = getattr(error, "cause", None)
+            if isinstance(cause, PqppError):
+                raise cause from None
+            reason = str(error).strip().splitlines()[-1][:300]
+            raise FileError(f"a task failed on its worker: {reason}") from None
+        except ray.exceptions.RayError as error:
+            raise FileError(
+                f"Ray cannot go on ({in_a_line(error)[:200]}); run it again: what is done stays"
+            ) from None
+
+
+@contextmanager
+def _cluster(options: RayOptions) -> Iterator[Any]:
+    """Give Ray, connected; a cluster that was started for this job ends with it."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if options.address is None:
+        os.environ.setdefault("RAY_AUTH_MODE", "token")  # it listens on all interfaces
+    with needing("`engine` ray", "ray"):
+        import ray
+    if ray.is_initialized():
+        yield ray
+        return
+    environment = dict.fromkeys(THREADS, "1")
+    if options.address is None:
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    here = {"include_dashboard": False} if options.address is None else {}
+    try:
+        ray.init(
+            options.address or "local",
+            runtime_env={"env_vars": environment},
+            log_to_driver=False,
+            logging_level="ERROR",
+            **here,
+        )
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise FileError(
+            f"no cluster of Ray at {options.address or 'this machine'} ({in_a_line(error)[:200]})"
+        ) from None
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def _places(ray: Any, options: RayOptions) -> int:
+    """Return how many tasks or actors fit on the nodes that are there; none is refused."""
+    asked = {"CPU": options.num_cpus, "GPU": options.num_gpus}
+    asked = {name: count for name, count in asked.items() if count}
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    fitting = sum(
+        min((math.floor(node.get(name, 0) / count + 1e-9) for name, count in asked.items()))
+        for node in nodes
+    )
+    if not fitting:
+        largest = {name: max((node.get(name, 0) for node in nodes), default=0) for name in asked}
+        told = ", ".join(f"{count:g} {name}" for name, count in asked.items())
+        most = ", ".join(f"{count:g} {name}" for name, count in largest.items())
+        raise FileError(f"a task asks for {told}, the largest node has {most}; ask for less")
+    return min(fitting, options.workers or fitting)
+
+
+def _tasks_do(
+    ray: Any, work: Any, todo: Sequence[AnyShard], options: RayOptions, places: int
+) -> Iterator[tuple[AnyShard, int | None]]:
+    task = ray.remote(_do).options(
+        num_cpus=options.num_cpus, max_retries=_TRIES - 1, scheduling_strategy="SPREAD"
+    )
+    window = places if options.workers else 2 * places + 2
+    waiting, running = iter(todo), {}
+    while True:
+        for shard in waiting:
+            running[task.remote(work.hex(), [work], shard)] = shard
+            if len(running) >= window:
+                break
+        if not running:
+            return
+        for ready in _ready(ray, list(running), options):
+            yield running.pop(ready), ray.get(ready)
+
+
+def _actors_do(
+    ray: Any, work: Any, todo: Sequence[AnyShard], options: RayOptions, places: int
+) -> Iterator[tuple[AnyShard, int | None]]:
+    """Give each shard to an actor that is ready; that of one that died goes to another."""
+    make = ray.remote(_Actor).options(
+        num_cpus=options.num_cpus, num_gpus=options.num_gpus, max_restarts=0
+    )
+    left, tries = list(reversed(todo)), Counter[str]()
+    running: dict[Any, tuple[Any, AnyShard | None]] = {}
+
+    def start() -> None:
+        actor = make.remote(work)
+        running[actor.is_ready.remote()] = actor, None
+
+    for _ in range(min(places, len(todo))):
+        start()
+    while left or any(shard is not None for _, shard in running.values()):
+        for ready in _ready(ray, list(running), options):
+            actor, shard = running.pop(ready)
+            try:
+                errors = ray.get(ready)
+            except ray.exceptions.RayActorError:
+                if shard is not None:
+                    left.append(shard)
+                    tries[shard.name] += 1
+                if tries.total() and tries.most_common(1)[0][1] >= _TRIES:
+                    raise
+                tries["an actor"] += shard is None
+                start()
+                continue
+            if shard is not None:
+                yield shard, errors
+            if left:
+                shard = left.pop()
+                running[actor.do.remote(shard)] = actor, shard
+
+
+def _ready(ray: Any, running: list[Any], options: RayOptions) -> list[Any]:
+    """Wait for results; where none comes for long, look whether the cluster still has room."""
+    while True:
+        ready, _ = ray.wait(running, num_returns=1, timeout=_LOOK)
+        if ready:
+            return list(ready)
+        _places(ray, options)
+
+
+@lru_cache(maxsize=1)
+def _work_of(key: str) -> dict[str, Any]:
+    """Return a place for the work of a key: a process unpacks it once, and keeps its model."""
+    return {}
+
+
+def _do(key: str, work: list[Any], shard: AnyShard) -> int | None:
+    import ray
+
+    kept = _work_of(key)
+    if not kept:
+        kept["work"] = ray.get(work[0])
+    errors: int | None = kept["work"].do(shard)
+    return errors
+
+
+class _Actor:
+    def __init__(self, work: Work) -> None:
+        self.work = work
+
+    def is_ready(self) -> None:
+        return None
+
+    def do(self, shard: AnyShard) -> int | None:
+        return self.work.do(shard)

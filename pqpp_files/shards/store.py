@@ -1,0 +1,150 @@
+"""Where outputs lie: a folder, or any place that fsspec knows, like `s3://bucket/predicted`.
+
+What is written is there whole or not at all. A writer of an object store that is left by an
+exception publishes what it has, so an output is serialised first and put in one piece.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.paths import check_output_folder, expanded
+from pqpp_files.write_beside import write_whole
+
+
+class Store:
+    """A place for outputs, which have names; other processes may write there too.
+
+    Args:
+        url: A folder, or a URL of fsspec.
+
+    Example:
+        >>> store = Store("memory://example")
+        >>> store.put_new("a", b"1"), store.put_new("a", b"2"), store.read("a"), store.names()
+        (True, False, b'1', {'a'})
+    """
+
+    def __init__(self, url: str | os.PathLike[str]) -> None:
+        self.url = os.fspath(url)
+        self.is_local = is_local(self.url)
+        if self.is_local:
+            self.url = str(expanded(self.url.removeprefix("file://")))
+
+    def __str__(self) -> str:
+        """Return the place as it was named."""
+        return self.url
+
+    def check(self, patterns: Sequence[str], inputs: Sequence[str]) -> None:
+        """Refuse a folder that holds other things or an input, and a place that is none.
+
+        Raises:
+            FileError: It is such a one.
+        """
+        if self.is_local:
+            check_output_folder(self.url, patterns, [one for one in inputs if is_local(one)])
+            return
+        here = self._files.unstrip_protocol(self._root)
+        if any(one == here or one.startswith(f"{here}/") for one in inputs):
+            raise FileError(f"{self.url} holds an input; name another place")
+        self.names()
+
+    def names(self) -> set[str]:
+        """Return what is there, by one look."""
+        if self.is_local:
+            with contextlib.suppress(FileNotFoundError):
+                return {path.name for path in Path(self.url).iterdir()}
+            return set()
+        with self._telling(), contextlib.suppress(FileNotFoundError):
+            found = self._files.ls(self._root, detail=False, refresh=True)
+            return {path.rstrip("/").rpartition("/")[2] for path in found}
+        return set()
+
+    def has(self, name: str) -> bool:
+        """Tell whether an output is there."""
+        if self.is_local:
+            return Path(self.url, name).exists()
+        with self._telling():
+            self._files.invalidate_cache(self._root)
+            return bool(self._files.exists(f"{self._root}/{name}"))
+
+    def open(self, name: str) -> Any:
+        """Open an output, to read it."""
+        if self.is_local:
+            return Path(self.url, name).open("rb")
+        with self._telling():
+            return self._files.open(f"{self._root}/{name}", "rb")
+
+    def read(self, name: str) -> bytes:
+        """Return an output."""
+        with self.open(name) as file:
+            content: bytes = file.read()
+        return content
+
+    def put_new(self, name: str, content: bytes) -> bool:
+        """Write an output whole; tell whether it was new, where another wrote it meanwhile.
+
+        Two that write at once are told apart where the store can do that (local folders take the
+        later one, which is equal).
+        """
+        if self.is_local:
+            write_whole(Path(self.url, name), content)
+            return True
+        path = f"{self._root}/{name}"
+        with self._telling():
+            try:
+                self._files.pipe_file(path, content, mode="create")
+            except FileExistsError:
+                return False
+            except (NotImplementedError, TypeError, ValueError):  # it knows no such mode
+                self._files.pipe_file(path, content)
+        return True
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the connection behind: each process has its own."""
+        return {"url": self.url, "is_local": self.is_local}
+
+    @cached_property
+    def _place(self) -> tuple[Any, str]:
+        import fsspec
+
+        try:
+            files, root = fsspec.core.url_to_fs(self.url)
+        except (ValueError, ImportError) as error:
+            raise FileError(f"{self.url}: {in_a_line(error, named=False)}") from None
+        return files, root.rstrip("/")
+
+    @property
+    def _files(self) -> Any:
+        return self._place[0]
+
+    @property
+    def _root(self) -> str:
+        return self._place[1]
+
+    @contextlib.contextmanager
+    def _telling(self) -> Any:
+        """Turn what a file system raises into an error of one line, without its headers."""
+        try:
+            yield
+        except (FileNotFoundError, FileExistsError, FileError, NotImplementedError):
+            raise
+        except Exception as error:  # each file system has errors of its own
+            reason = in_a_line(error)[:200]
+            raise FileError(f"{self.url}: {reason}; check its name and your rights") from None
+
+
+def is_local(url: str) -> bool:
+    """Tell whether a text names a file or folder on this machine.
+
+    Example:
+        >>> is_local("a/b"), is_local("file:///a"), is_local("s3://bucket/a")
+        (True, True, False)
+    """
+    scheme, mark, _ = url.partition("://")
+    return not mark or scheme == "file"

@@ -1,0 +1,142 @@
+"""Ray's engine: the bytes of a local run, through nodes that are killed, in bounded memory."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.shard_jobs import Doubled, doubled, refuses
+
+from pqpp_cli.main import main
+from pqpp_files.errors import FileError, MissingExtraError
+from pqpp_files.shards import RayOptions, hold_shards, run_shards
+
+
+def contents(folder):
+    """Return what readers of a folder see; a killed node leaves what it was about to write."""
+    return {path.name: path.read_bytes() for path in folder.glob("[!.]*")}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two nodes of one processor and one GPU each, the second of which tests may kill."""
+    ray = pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    node = {"num_cpus": 1, "num_gpus": 1, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=node)
+    paths = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    environment = {"env_vars": {"PYTHONPATH": paths}}
+    ray.init(cluster.address, log_to_driver=False, logging_level="ERROR", runtime_env=environment)
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [RayOptions(), RayOptions(num_gpus=0.5)])
+def test_a_node_is_killed_in_the_middle_and_the_bytes_are_those_of_a_local_run(
+    options, cluster, tmp_path
+):
+    node = cluster.add_node(num_cpus=1, num_gpus=1)
+    shards = hold_shards(pa.table({"n": range(24)}), 1)
+    job = Doubled(seconds=0.3)
+
+    def kill():
+        while len(list(tmp_path.glob("ray/part-*"))) < 5:
+            time.sleep(0.05)
+        cluster.remove_node(node, allow_graceful=False)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    done = run_shards(job, shards, tmp_path / "ray", {}, engine="ray", ray=options)
+    killer.join()
+    assert (done.shards, done.skipped, done.rows) == (24, 0, 24)
+    run_shards(doubled, shards, tmp_path / "local", {})
+    assert contents(tmp_path / "ray") == contents(tmp_path / "local")
+
+
+@pytest.mark.slow
+def test_what_does_not_fit_or_cannot_run_is_told_in_a_line(cluster, tmp_path):
+    shards = hold_shards(pa.table({"n": range(4)}), 1)
+    for options, said in (
+        (RayOptions(num_cpus=4), r"asks for 4 CPU, the largest node has 1 CPU; ask for less"),
+        (RayOptions(num_gpus=3), r"asks for 1 CPU, 3 GPU, the largest node has 1 CPU, 1 GPU"),
+    ):
+        with pytest.raises(FileError, match=said):
+            run_shards(doubled, shards, tmp_path, {}, engine="ray", ray=options)
+    with pytest.raises(FileError, match=r"^no such column$"):
+        run_shards(refuses, shards, tmp_path, {}, engine="ray")
+    assert not list(tmp_path.iterdir())
+    # More actors than places: those that fit do the work.
+    done = run_shards(
+        doubled, shards, tmp_path, {}, engine="ray", ray=RayOptions(num_gpus=1, workers=9)
+    )
+    assert done.shards == 4
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_shards_are_pending_in_bounded_memory(cluster, tmp_path):
+    from pqpp_files.shards.ray_engine import done_on_ray
+
+    class Nothing:
+        """Work that takes no time."""
+
+        def do(self, shard):
+            return 0
+
+    shards = hold_shards(pa.table({"n": range(100_000)}), 1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    done = done_on_ray(Nothing(), shards, RayOptions())
+    for _ in range(3000):  # a window is in flight, not all
+        next(done)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KiB
+    done.close()
+
+
+LINE = """
+import sys
+from pqpp_cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+def test_a_cluster_of_its_own_with_two_processors_ends_and_is_gone_after_ctrl_c(tmp_path):
+    pytest.importorskip("ray")
+    pq.write_table(pa.table({"prompt": [f"{n} dogs" for n in range(300)]}), tmp_path / "p.parquet")
+    words = ["predict", "--file", str(tmp_path / "p.parquet"), "--shard-size", "50", "--target",
+             "mean_hbpp", "--output"]  # fmt: skip
+    line = [sys.executable, "-c", LINE, *words, str(tmp_path / "ray"), "--engine", "ray"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0 and done.stderr.count("\n") == 1, done.stderr
+    assert main([*words, str(tmp_path / "local")]) == 0
+    assert contents(tmp_path / "ray") == contents(tmp_path / "local")
+    line[-3] = str(tmp_path / "cut")
+    process = subprocess.Popen([*line, "--num-cpus", "2"], stderr=subprocess.PIPE)
+    while not list(tmp_path.glob("cut/part-*")) and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130 or process.returncode == 0
+    assert process.stderr.read().count(b"\n") == 1
+
+
+def test_what_is_about_a_cluster_needs_one(tmp_path, capsys, monkeypatch):
+    (tmp_path / "p.csv").write_text("prompt\na cat\n")
+    words = ["predict", "--file", str(tmp_path / "p.csv"), "--output", str(tmp_path / "out")]
+    assert main([*words, "--num-gpus", "0.5"]) == 2
+    assert "--num-gpus: it is about --engine ray" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "ray", None)
+    shards = hold_shards(pa.table({"n": [1]}), 1)
+    with pytest.raises(MissingExtraError, match=r"needs ray; run: pip install"):
+        run_shards(doubled, shards, tmp_path / "out", {}, engine="ray")
+    with pytest.raises(FileError, match="engine 'dask': choose among local, ray"):
+        run_shards(doubled, shards, tmp_path / "out", {}, engine="dask")

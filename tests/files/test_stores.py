@@ -1,0 +1,131 @@
+"""Object stores: outputs there whole or not at all, once, and with the bytes of a local folder."""
+
+import subprocess
+import sys
+import time
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.shard_jobs import doubled
+
+from pqpp_cli.main import main
+from pqpp_files.errors import FileError
+from pqpp_files.shards import ShardsDone, Store, find_shards, hold_shards, run_shards
+
+
+@pytest.fixture
+def memory():
+    files = fsspec.filesystem("memory")
+    yield files
+    files.store.clear()
+
+
+def test_inputs_and_outputs_lie_anywhere_with_the_bytes_of_a_folder(memory, tmp_path):
+    with memory.open("/in/n.parquet", "wb") as file:
+        pq.write_table(pa.table({"n": range(10)}), file)
+    shards = find_shards("memory://in/n.parquet", 3)
+    done = run_shards(doubled, shards, "memory://out", {"a": 1})
+    assert done == ShardsDone(4, 0, 10, 0)
+    memory.rm(f"/out/{shards[1].name}")
+    assert run_shards(doubled, shards, "memory://out", {"a": 1}) == ShardsDone(1, 3, 3, 0)
+    run_shards(doubled, shards, tmp_path, {"a": 1})
+    remote = {path.rpartition("/")[2]: memory.cat(path) for path in memory.ls("/out", detail=False)}
+    assert remote == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(FileError, match=r"memory://out was made with a 1, not 2"):
+        run_shards(doubled, shards, "memory://out", {"a": 2})
+    with pytest.raises(FileError, match=r"memory://in holds an input"):
+        run_shards(doubled, shards, "memory://in", {})
+
+
+def test_a_job_that_fails_publishes_nothing_and_a_second_writer_changes_nothing(memory):
+    def fails(table):
+        raise FileError("in the middle")
+
+    shards = hold_shards(pa.table({"n": range(4)}), 2)
+    with pytest.raises(FileError, match="in the middle"):
+        run_shards(fails, shards, "memory://out", {})
+    assert not memory.exists("/out")
+
+    def overtaken(table):  # another process writes the shard while this one works
+        Store("memory://out").put_new(shards[0].name, b"the other's")
+        return table
+
+    done = run_shards(overtaken, shards, "memory://out", {})
+    assert (done.shards, done.skipped) == (1, 1)
+    assert memory.cat(f"/out/{shards[0].name}") == b"the other's"
+
+
+def test_a_store_is_listed_once(memory, monkeypatch):
+    shards = hold_shards(pa.table({"n": range(50)}), 1)
+    run_shards(doubled, shards, "memory://out", {})
+    asked = []
+    for name in ("ls", "exists", "info"):
+        real = getattr(type(memory), name)
+        monkeypatch.setattr(
+            type(memory), name, lambda *a, _r=real, _n=name, **k: asked.append(_n) or _r(*a, **k)
+        )
+    run_shards(doubled, shards[:0], "memory://other", {})
+    before = len(asked)
+    assert run_shards(doubled, shards, "memory://out", {}).skipped == 50
+    assert asked[before:].count("ls") <= 3 and asked.count("exists") == 0
+
+
+def test_places_that_are_none_are_told_in_a_line(tmp_path, capsys):
+    pq.write_table(pa.table({"prompt": ["a cat"]}), tmp_path / "p.parquet")
+    words = ["predict", "--file", str(tmp_path / "p.parquet"), "--shard-size", "5", "--output"]
+    for place, said in (("nofs://a/b", "Protocol not known: nofs"), ("abfs://a/b", "adlfs")):
+        assert main([*words, place]) == 2
+        error = capsys.readouterr().err
+        assert said in error and error.count("\n") == 1
+    assert not (tmp_path / "nofs:").exists()
+
+
+def test_the_command_writes_to_a_store(memory, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"prompt": ["a cat", "two dogs"]}), "p.parquet")
+    words = ["predict", "--file", "p.parquet", "--shard-size", "1", "--target", "mean_hbpp"]
+    assert main([*words, "--output", "memory://predicted"]) == 0
+    assert main([*words, "--output", "here"]) == 0
+    for path in (tmp_path / "here").iterdir():
+        assert memory.cat(f"/predicted/{path.name}") == path.read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"p.parquet", "here"}
+
+
+@pytest.mark.slow
+def test_a_server_of_s3(tmp_path, monkeypatch):
+    pytest.importorskip("s3fs")
+    pytest.importorskip("moto.server")
+    port = "5907"
+    server = subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "-p", port],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1"}
+    for name, value in {**keys, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}.items():
+        monkeypatch.setenv(name, value)
+    try:
+        files = fsspec.filesystem("s3")
+        for _ in range(300):
+            try:
+                files.mkdir("bucket")
+                break
+            except Exception:
+                time.sleep(0.2)
+        with files.open("bucket/in/n.parquet", "wb") as file:
+            pq.write_table(pa.table({"n": range(20)}), file)
+        shards = find_shards("s3://bucket/in/*.parquet", 3)
+        done = run_shards(doubled, shards, "s3://bucket/out", {}, workers=2)
+        assert done == ShardsDone(7, 0, 20, 0)
+        run_shards(doubled, shards, tmp_path, {})
+        for path in tmp_path.iterdir():
+            assert files.cat(f"bucket/out/{path.name}") == path.read_bytes()
+        assert run_shards(doubled, shards, "s3://bucket/out", {}).skipped == 7
+        store = Store("s3://bucket/out")
+        assert not store.put_new(shards[0].name, b"another")
+        assert store.read(shards[0].name) != b"another"
+    finally:
+        server.terminate()
+        server.wait()
