@@ -12,7 +12,7 @@ from pqpp_backbones.chat.options import ChatOptions
 from pqpp_cli.command import Command, Group
 from pqpp_cli.errors import CommandError
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
     from pqpp_engines.rewrite import Judge
@@ -54,10 +54,11 @@ class Rewrite(PromptOptions, OnePredictor, ChatOptions, StudyOptions, ResultOpti
   pqpp rewrite --file prompts.csv --target mean_p10 --chat-url https://api.example.com/v1 \\
       --chat-model big --most-money 2 --prices 0.5,1.5 --keep candidates.jsonl
 
-The original is always a candidate. A rewrite is taken only if it keeps the meaning, the predictor
-can read it, and the lower bound of its gain is over the margin; of several the one with the highest
-bound. Leaving out words raises what a predictor predicts, which is why it is not asked alone.
---keep tells every refusal. A key for the endpoint stands in the variable PQPP_CHAT_KEY.
+The original is always a candidate. A rewrite is taken only if it keeps the meaning, adds little,
+the predictor can read it, and it is probably better; of several the one most probably so. "please
+give me a picture of" is no part of the meaning. Leaving out words raises what a predictor predicts,
+which is why it is not asked alone. --keep tells all candidates in their order, with what was added,
+what was lost and every refusal. A key for the endpoint stands in the variable PQPP_CHAT_KEY.
 
 A file of candidates has the columns prompt and candidate. For retrieval a rewrite is an expanded
 query: name a target such as mean_p10. --chat-model without --chat-url is a model of transformers, a
@@ -69,7 +70,7 @@ folder or OWNER/REPOSITORY, that runs in this process.
   pqpp annotate init ab.yaml --file ab/pairs.csv --image-dir made/images --kind preference
 """
     RETIRED: ClassVar = {"name": "model_name"}
-    target: str = option(NEEDED, "what shall become better", metavar="NAME")
+    target: str = option("alignment", "what shall become better", metavar="NAME")
     candidates: str | None = option(
         None, "columns prompt and candidate", metavar="FILE", path="file"
     )
@@ -81,8 +82,8 @@ folder or OWNER/REPOSITORY, that runs in this process.
     )
     count: int = option(4, "rewrites a prompt")
     predictor: str = option("static", "that judges")
-    margin: float = option(0.0, "over which the bound must be")
-    confidence: float = option(0.8, "of the bound, one-sided")
+    margin: float = option(0.0, "over which the expected gain must be")
+    confidence: float = option(0.5, "the probability of that with which a rewrite is taken")
     keep: str | None = option(
         None, "every candidate with its verdict", metavar="FILE.jsonl", path="output file"
     )
@@ -184,7 +185,11 @@ def _table(columns: dict[str, list]) -> str:
     from pqpp_files.visible import visible
 
     rows = [
-        (visible(" ".join(text.split())), visible(new) if changed else "(kept)", f"{bound:+.2f}")
-        for text, new, changed, bound in zip(*columns.values(), strict=True)
+        (
+            visible(" ".join(text.split())),
+            visible(new) if changed else "(kept)",
+            f"{probability:.0%}" if changed else "",
+        )
+        for text, new, changed, probability in zip(*columns.values(), strict=True)
     ]
-    return tabulate(rows, ["prompt", "rewritten", "gain, at least"], disable_numparse=True)
+    return tabulate(rows, ["prompt", "rewritten", "probably better"], disable_numparse=True)

@@ -1,10 +1,13 @@
-"""Which rewrites of a prompt are accepted, and why the others are not.
+"""How probably rewrites of a prompt are better, in order, and why some are none.
 
 A predictor alone is gamed at once: leaving out words raises what it predicts. So a rewrite has to
-keep the meaning, and to be better by more than the predictor's own doubt. How much of their errors
-two like prompts share stands in `likeness.json`; `benchmarks/rewriting.md` tells how that was
-measured inside the train split of PQPP: residuals of a kernel ridge fitted without both captions of
-a pair, by the pair's cosine.
+keep the meaning, and is ranked by the probability that it is expected to do better. In that
+probability counts what the predictor does not know of the two prompts, and not the chance in votes
+and images, which is most of a prediction's deviation and the same for any prompt. How much of their
+errors two like prompts share stands in `likeness.json`; `benchmarks/rewriting.md` tells how that
+was measured inside the train split of PQPP: residuals of a kernel ridge fitted without both
+captions of a pair, by the pair's cosine. Chance is not shared, so what the most alike share is the
+part of the variance that is no chance.
 """
 
 import math
@@ -17,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_engines.errors import RewriteError
-from pqpp_engines.rewrite.meaning import meaning_lost
+from pqpp_engines.rewrite.meaning import meaning_lost, missing, only_shorter, words_to_keep
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
@@ -26,6 +29,9 @@ from pqpp_models.measures.nltk_resources import stopwords, wordnet
 from pqpp_models.prompts import normalise
 
 _LIKENESS = Path(__file__).with_name("likeness.json")
+UNSURE = "not better"
+"""How the reason begins where a rewrite says the same, and is too improbably better."""
+
 LEAST_COSINE = 0.6
 """Of the predictor's space: paraphrases of PQPP's captions have means of .81 to .99, others .16."""
 
@@ -39,7 +45,10 @@ class RewriteVerdict(NamedTuple):
         reason: Why not; empty where it is accepted.
         predicted: What is predicted of it.
         gain: That less what is predicted of the original.
-        lower_bound: Of the gain.
+        probability: That the gain to be expected is over the margin.
+        similarity: The cosine of both prompts in the predictor's space; 1 where it has none.
+        added: Content words that the original has no word for.
+        lost: Content words of the original that the candidate has no word for.
     """
 
     prompt: str
@@ -47,22 +56,22 @@ class RewriteVerdict(NamedTuple):
     reason: str
     predicted: float
     gain: float
-    lower_bound: float
+    probability: float
+    similarity: float
+    added: tuple[str, ...]
+    lost: tuple[str, ...]
 
 
 class Judge:
-    """Accepts rewrites that are surely better and say the same.
-
-    The lower bound is that of a difference of two normal predictions whose errors are correlated as
-    `shared_error` tells of prompts so much alike. It bounds what people would say of new images of
-    both prompts, chance included, which is most of it.
+    """Ranks rewrites that say the same by how probably they do better.
 
     Args:
-        target: What shall become better, such as `mean_hbpp`, `alignment` or `mean_p10`.
+        target: What shall become better, such as `alignment`, `mean_hbpp` or `mean_p10`.
         predictor: Name, folder or OWNER/NAME of one that knows how sure it is.
-        margin: By how much the lower bound must be over the original, in the target's units.
-        confidence: Of the one-sided lower bound, from .5 to below 1.
+        margin: What the expected gain must be over, in the target's units.
+        confidence: The least probability of that with which a rewrite is accepted, below 1.
         least_cosine: Of the two prompts in the predictor's space, where it has one.
+        most_added: Content words that may be added, as a share of the original's; one always may.
 
     Raises:
         RewriteError: The predictor does not know how sure it is, or a number is out of range.
@@ -78,18 +87,21 @@ class Judge:
     @typed
     def __init__(
         self,
-        target: str,
+        target: str = "alignment",
         predictor: str = DEFAULT_PREDICTOR,
         margin: float = 0.0,
-        confidence: float = 0.8,
+        confidence: float = 0.5,
         least_cosine: float = LEAST_COSINE,
+        most_added: float = 1.0,
     ) -> None:
-        if not 0.5 <= confidence < 1:
-            raise RewriteError(f"confidence {confidence}: give a number from .5 to below 1")
+        if not 0 <= confidence < 1:
+            raise RewriteError(f"confidence {confidence}: give a number from 0 to below 1")
+        if not most_added >= 0:
+            raise RewriteError(f"most_added {most_added}: give a number from 0")
         if not (math.isfinite(margin) and margin >= 0):
             raise RewriteError(f"margin {margin}: give a number from 0")
         self.target, self.margin, self.confidence = target, margin, confidence
-        self.least_cosine = least_cosine
+        self.least_cosine, self.most_added = least_cosine, most_added
         self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor)
         if not self.predictor.knows_uncertainty:
@@ -103,22 +115,42 @@ class Judge:
     @typed
     def __call__(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
         """Judge the candidates for one prompt, in their order."""
-        from scipy.special import ndtri
+        from scipy.special import ndtr
 
         texts = [original, *candidates]
         predicted = self.predictor.predict_with_uncertainty(texts, [self.target])
         values, deviations = predicted.values[:, 0], predicted.deviations[:, 0]
-        cosines = self._cosines(texts)
-        shared = 2 * self._shared_error(cosines) * deviations * deviations[0]
-        spread = np.sqrt(np.maximum(deviations**2 + deviations[0] ** 2 - shared, 0.0))
-        gains = values - values[0]
-        bounds = gains - float(ndtri(self.confidence)) * spread
+        cosines, gains = self._cosines(texts), values - values[0]
+        spread = self._spread(deviations, cosines)
         verdicts = []
         for at, text in enumerate(candidates, 1):
-            reason = self._why_not(original, text, bool(predicted.far[at]), cosines[at], bounds[at])
-            figures = (float(values[at]), float(gains[at]), float(bounds[at]))
-            verdicts.append(RewriteVerdict(text, not reason, reason, *figures))
+            surely = (gains[at] - self.margin) / max(float(spread[at]), 1e-9)
+            probability = 0.0 if predicted.far[at] else float(ndtr(surely))
+            added, lost = tuple(missing(text, original)), tuple(missing(original, text))
+            reason = self._why_not(original, text, bool(predicted.far[at]), cosines[at], added)
+            if not reason and not probability > self.confidence:
+                reason = f"{UNSURE}: {probability:.0%} is the probability of being better"
+            figures = float(values[at]), float(gains[at]), probability, float(cosines[at])
+            verdicts.append(RewriteVerdict(text, not reason, reason, *figures, added, lost))
         return verdicts
+
+    @typed
+    def rank(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
+        """Judge the candidates, and put them in order: by their probability of being better.
+
+        Those that are refused for more than a low probability come last.
+
+        Example:
+            >>> ranked = Judge().rank("a couch dog on", ["a couch", "a dog on a couch"])
+            >>> [verdict.prompt for verdict in ranked]
+            ['a dog on a couch', 'a couch']
+        """
+
+        def place(verdict: RewriteVerdict) -> tuple[bool, float]:
+            is_refused = not verdict.accepted and not verdict.reason.startswith(UNSURE)
+            return is_refused, -verdict.probability
+
+        return sorted(self(original, candidates), key=place)
 
     @typed
     def check_writer(self, name: str) -> None:
@@ -142,17 +174,18 @@ class Judge:
 
     @typed
     def best(self, original: str, candidates: Sequence[str]) -> str:
-        """Return the accepted candidate with the highest lower bound, or the original.
+        """Return the accepted candidate that is most probably better, or the original.
 
         Example:
-            >>> Judge("mean_hbpp").best("a dog on a couch", ["a couch", "dog"])
+            >>> Judge().best("a dog on a couch", ["a couch", "dog"])
             'a dog on a couch'
         """
-        accepted = [verdict for verdict in self(original, candidates) if verdict.accepted]
-        best = max(accepted, key=lambda verdict: verdict.lower_bound, default=None)
-        return best.prompt if best else original
+        first = next(iter(self.rank(original, candidates)), None)
+        return first.prompt if first and first.accepted else original
 
-    def _why_not(self, original: str, text: str, far: bool, cosine: float, bound: float) -> str:
+    def _why_not(
+        self, original: str, text: str, far: bool, cosine: float, added: Sequence[str]
+    ) -> str:
         if not text.strip():
             return "it is blank"
         if normalise(text) == normalise(original):
@@ -161,17 +194,29 @@ class Judge:
             return "it is far: the predictor cannot read it"
         if lost := meaning_lost(original, text):
             return lost
+        if only_shorter(original, text):
+            return "it only leaves words out"
+        if len(added) > max(1, self.most_added * len(words_to_keep(original))):
+            return f"too much is added: {', '.join(added)}"
         if cosine < self.least_cosine:
             return f"another meaning: cosine {cosine:.2f}, {self.least_cosine:g} is needed"
-        if not bound > self.margin:
-            return f"not surely better: the lower bound of the gain is {bound:+.2f}"
         return ""
 
-    def _shared_error(self, cosines: np.ndarray) -> np.ndarray:
-        """Return the correlation of each text's error with that of the first."""
-        if not self.predictor.has_space:
-            return np.zeros(len(cosines))
-        return shared_error(self.predictor.name, self.target, cosines)
+    def _spread(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
+        """Return the deviation of each gain as far as it is no chance in votes and images.
+
+        Where nothing was measured all of it counts; alignment, of which there are no single
+        captions to measure it on, is held to be as HBPP is.
+        """
+        known, target = self.predictor.name, self.target
+        if target == "alignment":
+            target = "mean_hbpp"
+        most = float(shared_error(known, target, 1.0)) if self.predictor.has_space else 0.0
+        shared = shared_error(known, target, cosines) if most else np.zeros(len(cosines))
+        covariance = 2 * shared * deviations * deviations[0]
+        return np.sqrt(
+            np.maximum((most or 1.0) * (deviations**2 + deviations[0] ** 2) - covariance, 0.0)
+        )
 
     def _cosines(self, texts: list[str]) -> np.ndarray:
         """Return each text's cosine with the first; 1 where the predictor has no space."""

@@ -1,8 +1,9 @@
 """Whether a rewritten prompt still asks for what the original asked for.
 
-Words may be added and moved. What may not be lost: each content word, or a word of WordNet that
-means the same or something more special; each number; each negation; each word for a place; and who
-does what to whom, as far as `roles` sees it.
+What an encoder does not see. Words may be moved, and what asks for an image ("please give me a
+picture of") is no part of it. What may not be lost: each content word, or a word of WordNet that
+means the same or something more special; each number; each negation; each word for a place that
+turns what is seen round; and who does what to whom, as far as `roles` sees it.
 """
 
 import re
@@ -32,14 +33,31 @@ _PLACES = (
     "behind",
     "front before",
     "between among amid",
-    "near beside next by alongside adjacent",
-    "inside within",
     "outside",
     "top",
     "bottom",
     "across opposite",
 )
 _PLACE_OF = {word: line.split()[0] for line in _PLACES for word in line.split()}
+# What is asked of a machine, not of an image: a run of these words at the beginning, if one of them
+# asks, and light ones anywhere.
+_REQUESTS = (
+    "please pls plz can could would will want need wish like give show make create generate draw "
+    "paint produce render imagine looking see must should contain"
+)
+_ASKING = frozenset(_REQUESTS.split())
+_BESIDE_REQUESTS = (
+    "i i'm im i'd me my we you you'd u it to if for be is are were was there a an the some of with "
+    "which where that who showing containing contains image images picture pictures pic photo "
+    "photograph drawing"
+)
+_AROUND = frozenset(_BESIDE_REQUESTS.split())
+_LIGHT_WORDS = (
+    "please pls plz thx u would could should must im stand stands standing lie lies lying there "
+    "makes located within containing photo picture image pic next beside near inside"
+)
+_LIGHT = frozenset(_LIGHT_WORDS.split())
+_ENDINGS = ("y", "en", "ly", "ish", "ing", "ed", "s", "es")
 # Of a word for something special the more general one is so many steps away at most.
 _STEPS_UP = 3
 
@@ -61,6 +79,7 @@ def meaning_lost(original: str, rewrite: str) -> str:
         >>> meaning_lost("two dogs without a leash", "dogs without a leash")
         'numbers differ: 2 became none'
     """
+    original, rewrite = without_request(original), without_request(rewrite)
     before, after = _words(original), _words(rewrite)
     for name, count in (("numbers", _numbers), ("negations", _negations)):
         counted, counted_after = count(before), count(after)
@@ -70,12 +89,62 @@ def meaning_lost(original: str, rewrite: str) -> str:
     lost = sorted(places - {_PLACE_OF[word] for word in after if word in _PLACE_OF})
     if lost:
         return f"the place is lost: {lost[0]}"
-    kept = frozenset(after)
-    for word in words_to_keep(original):
-        if not any(_stands_for(counted_after, word) for counted_after in kept):
-            return f"a word is lost: {word}"
+    if lost := missing(original, rewrite):
+        return f"a word is lost: {lost[0]}"
     turned = turned_round(_words(original, True), _words(rewrite, True), _is_content, _stands_for)
     return f"turned round: {' '.join(turned)}" if turned else ""
+
+
+@typed
+def missing(original: str, rewrite: str) -> list[str]:
+    """Return the content words of a text for which another has none that means the same.
+
+    Example:
+        >>> missing("a snowy hill with a dog", "snow on a hill")
+        ['dog']
+    """
+    words, wanted = _words(rewrite), words_to_keep(without_request(original))
+    return [word for word in wanted if not any(_stands_for(one, word) for one in words)]
+
+
+@typed
+def without_request(text: str) -> str:
+    """Return a prompt without the words that ask for an image, as "please give me a picture of".
+
+    Example:
+        >>> without_request("please give me an image of a dog")
+        'dog'
+        >>> without_request("a picture on a wall")
+        'a picture on a wall'
+    """
+    asks, end = False, 0
+    for match in _WORD.finditer(text):
+        word = match[0].casefold()
+        if word not in _ASKING and word not in _AROUND:
+            break
+        asks, end = asks or word in _ASKING, match.end()
+    else:
+        return text
+    head = text[:end].casefold().split()
+    is_request = asks or head[-1:] in (["of"], ["where"], ["with"], ["showing"], ["which"])
+    return text[end:].lstrip(" ,:;-") if is_request else text
+
+
+@typed
+def only_shorter(original: str, rewrite: str) -> bool:
+    """Tell whether a rewrite is its original with words left out, requests and light ones apart.
+
+    Example:
+        >>> only_shorter("a dog on a couch", "dog couch"), only_shorter("dog on couch", "a dog")
+        (True, False)
+    """
+    left = iter(before := _bare(original))
+    after = _bare(rewrite)
+    return len(after) < len(before) and all(word in left for word in after)
+
+
+def _bare(text: str) -> list[str]:
+    return [word for word in _words(without_request(text)) if word not in _LIGHT]
 
 
 def words_to_keep(text: str) -> list[str]:
@@ -110,18 +179,23 @@ def _told(counted: Counter) -> str:
 
 def _is_content(word: str) -> bool:
     is_counted = word in _NUMBERS or word.isdecimal() or word in _NEGATIONS or word.endswith("n't")
-    return not is_counted and word not in _PLACE_OF and word not in stopwords()
+    return not is_counted and not (word in _PLACE_OF or word in _LIGHT or word in stopwords())
 
 
 @lru_cache(maxsize=100_000)
 def _stands_for(other: str, word: str) -> bool:
     """Tell whether a word means the same as another one, or something more special."""
-    if other == word or _lemmas(other) & _lemmas(word):
+    if other == word or _lemmas(other) & _lemmas(word) or _is_form(*sorted((other, word), key=len)):
         return True
     meanings = _synsets(word)
     return bool(meanings) and any(
         synset in meanings or meanings & _above(synset) for synset in _synsets(other)
     )
+
+
+def _is_form(short: str, long: str) -> bool:
+    """Tell forms of one stem: snow and snowy, wood and wooden."""
+    return len(short) > 3 and long.startswith(short) and long[len(short) :] in _ENDINGS
 
 
 @cache

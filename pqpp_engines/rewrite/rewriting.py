@@ -11,7 +11,7 @@ class Rewritten(NamedTuple):
     """What became of prompts.
 
     Attributes:
-        columns: `prompt`, `rewritten`, `changed` and `lower_bound` of the gain, one a prompt.
+        columns: `prompt`, `rewritten`, `changed` and `probability` of being better, one a prompt.
         verdicts: One a candidate, with its `original`.
         error: What ended the writing; later prompts stay as they were.
         stopped_at: The place of the first of them.
@@ -35,7 +35,7 @@ def rewrite_all(
 
     Args:
         write: Returns the candidates of a prompt, like `Writer` or `Synonyms`.
-        judge: Says of each whether it is accepted, and by how much it surely gains.
+        judge: Says of each whether it is accepted, and how probably it is better.
         progress: Show a progress bar on standard error.
     """
     from tqdm import tqdm
@@ -49,15 +49,14 @@ def rewrite_all(
             candidates = write(prompt) if prompt.strip() and error is None else []
         except ChatError as failure:
             error, candidates, stopped_at = failure, [], len(best)
-        judged = judge(prompt, candidates) if candidates else []
+        judged = judge.rank(prompt, candidates) if candidates else []
         verdicts += [{"original": prompt, **verdict._asdict()} for verdict in judged]
-        accepted = [verdict for verdict in judged if verdict.accepted]
-        best.append(max(accepted, key=lambda verdict: verdict.lower_bound) if accepted else None)
+        best.append(next((verdict for verdict in judged if verdict.accepted), None))
     columns: dict[str, list] = {
         "prompt": list(prompts),
         "rewritten": [v.prompt if v else text for text, v in zip(prompts, best, strict=True)],
         "changed": [verdict is not None for verdict in best],
-        "lower_bound": [verdict.lower_bound if verdict else 0.0 for verdict in best],
+        "probability": [verdict.probability if verdict else 0.0 for verdict in best],
     }
     return Rewritten(columns, verdicts, error, stopped_at)
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import statistics
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from support.paraphrases import PARAPHRASES
 from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import RewriteError
 from pqpp_engines.rewrite import Judge, meaning_lost
-from pqpp_engines.rewrite.judge import shared_error
+from pqpp_engines.rewrite.judge import UNSURE, shared_error
+from pqpp_files.read_table import read_table
 from pqpp_models import TARGETS, Predictor
 
 pytestmark = pytest.mark.realdata  # WordNet is part of it
@@ -76,7 +79,7 @@ def test_paraphrases_keep_the_meaning(captions):
         passed = 0
         for original, rewrite in pairs:
             [verdict] = judge(original, [rewrite])
-            passed += verdict.accepted or verdict.reason.startswith("not surely better")
+            passed += verdict.accepted or verdict.reason.startswith(UNSURE)
         assert passed / len(pairs) > 0.5, name
 
 
@@ -100,7 +103,7 @@ def test_leaving_out_words_is_not_accepted_though_the_predictor_likes_it(caption
 def test_rephrasings_of_conqa_are_not_accepted(real_data):
     seed = json.loads((real_data / "conqa/seed.json").read_text("utf-8"))
     made = json.loads((real_data / "conqa/exp_GPT_J6B.json").read_text("utf-8"))
-    judge = Judge("mean_hbpp", "static-train")
+    judge = Judge("mean_hbpp", "static-train", confidence=0.9)
     verdicts = [v for n, texts in made.items() for v in judge(seed[n]["Text"], texts)]
     assert len(verdicts) > 700
     assert np.mean([one.accepted for one in verdicts]) < 0.02
@@ -144,20 +147,61 @@ def test_what_sits_on_what_is_turned_round_in_captions(captions):
 
 
 @pytest.mark.parametrize("target", ["mean_hbpp", "mean_p10", "alignment"])
-def test_the_bound_is_that_of_normal_errors_correlated_as_measured(target):
-    judge = Judge(target, "static" if target == "alignment" else "static-train", confidence=0.9)
+def test_the_probability_is_that_of_what_is_no_chance(target):
+    """Of two errors of which a part is shared by the most alike, and less by the less alike."""
+    judge = Judge(target, "static")
     texts = ["a dog on a couch", "on a couch a dog"]
     found = judge.predictor.predict_with_uncertainty(texts, [target])
     one, other = judge.predictor.embed(texts).astype(float)
     cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
-    rho = float(shared_error("static", target, cosine))
-    assert (rho > 0) == (target != "alignment")
+    measured = "mean_hbpp" if target == "alignment" else target
+    known, rho = (float(shared_error("static", measured, at)) for at in (1.0, cosine))
     [verdict] = judge(texts[0], texts[1:])
-    covariance = np.diag(found.deviations[:, 0] ** 2)
-    covariance[0, 1] = covariance[1, 0] = rho * found.deviations[:, 0].prod()
+    deviations = known**0.5 * found.deviations[:, 0]  # without chance
+    covariance = np.diag(deviations**2)
+    covariance[0, 1] = covariance[1, 0] = rho / known * deviations.prod()
     spread = np.sqrt(np.array([-1, 1]) @ covariance @ np.array([-1, 1]))
     assert verdict.gain == pytest.approx(float(found.values[1, 0] - found.values[0, 0]), abs=1e-6)
-    assert verdict.lower_bound == pytest.approx(verdict.gain - 1.2815516 * spread, abs=1e-5)
+    normal = statistics.NormalDist(0, spread)
+    assert verdict.probability == pytest.approx(normal.cdf(verdict.gain), abs=1e-5)
+    assert verdict.similarity == pytest.approx(cosine, abs=1e-6)
+
+
+def without_words(judge, text):
+    """Leave out up to four words, each time that whose loss raises the prediction most."""
+    words = text.split()
+    for _ in range(4):
+        shorter = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
+        words = shorter[int(judge.predictor.predict(shorter, judge.target).argmax())].split()
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("target", ["alignment", "mean_hbpp"])
+def test_of_three_rewrites_of_an_awkward_prompt_the_better_one_comes_first(target):
+    rows = read_table(Path(__file__).with_name("awkward_prompts.csv"))
+    judge, first = Judge(target), []
+    for awkward, better, worse in zip(
+        *(rows.texts(name) for name in ("awkward", "better", "worse")), strict=True
+    ):
+        shorter = without_words(judge, awkward)
+        best = judge.rank(awkward, [worse, shorter, better])[0]
+        is_one = best.accepted or best.reason.startswith(UNSURE)
+        first.append(("better", "worse", "shorter")[[better, worse, shorter].index(best.prompt)]
+                     if is_one else "none")  # fmt: skip
+    assert len(first) == 60
+    assert first.count("better") >= 0.8 * 60
+    assert first.count("shorter") < 0.02 * 60
+
+
+def test_a_request_is_no_meaning_and_additions_are_limited():
+    judge = Judge()
+    [verdict] = judge("please would u give me an image of a couch dog on", ["a dog on a couch"])
+    assert verdict.accepted and verdict.lost == () and verdict.probability > 0.5
+    [verdict] = judge("a dog on a couch", ["a dog on a couch on fire, with crying people"])
+    assert verdict.reason == "too much is added: fire, crying, people"
+    assert verdict.added == ("fire", "crying", "people")
+    [verdict] = judge("a small dog on a couch", ["small dog couch"])
+    assert verdict.reason == "it only leaves words out"
 
 
 def test_like_prompts_share_more_of_their_errors_and_unlike_or_unmeasured_ones_none():
@@ -177,6 +221,7 @@ def test_like_prompts_share_more_of_their_errors_and_unlike_or_unmeasured_ones_n
     ("options", "said"),
     [
         ({"confidence": 1.0}, "below 1"),
+        ({"most_added": -1.0}, "most_added -1"),
         ({"margin": -1.0}, "margin -1"),
         ({"predictor": "n_words"}, "does not know how sure"),
     ],

@@ -43,7 +43,7 @@ def test_an_endpoint_writes_and_the_judge_decides(tmp_path, capsys, monkeypatch)
     assert [one["prompt"] for one in kept] == REWRITES[:3]  # each once
     assert kept[1]["reason"] == "a word is lost: dog"
     assert kept[2]["reason"] == "numbers differ: none became 3"
-    assert kept[0]["accepted"] == (kept[0]["lower_bound"] > 0)
+    assert kept[0]["accepted"] == (kept[0]["probability"] > 0.5)
     out, err = capsys.readouterr()
     assert "2 calls" in err and "secret" not in out + err + (tmp_path / "kept.jsonl").read_text()
 

@@ -33,7 +33,7 @@ def test_an_expansion_goes_by_the_same_judge_and_keeps_the_meaning(real_data):
     texts = [
         one["Text"] for one in json.loads((real_data / "conqa/seed.json").read_text()).values()
     ]
-    judge = Judge("mean_p10", "static-train")
+    judge = Judge("mean_p10", "static-train", confidence=0.9)
     verdicts = [verdict for text in texts for verdict in judge(text, Synonyms(6)(text))]
     assert len(verdicts) > 200
     assert np.mean([one.accepted for one in verdicts]) < 0.02
