@@ -211,7 +211,7 @@ without it at the end. Limits of calls and money count for each task by itself.
 
         is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
         held = None if is_cut else self._held
-        self.work_on_shards(self.file, self.output, self._job, ("prompt_id",), held)
+        self.work_on_shards(self.file, self.output, self.shard_job, ("prompt_id",), held)
         if not self.shard:
             list_images(expanded(self.output))
 
@@ -225,7 +225,8 @@ without it at the end. Limits of calls and money count for each task by itself.
         prompts, ids = read_prompts_and_ids(self.file, self.column)
         return hold_shards(pa.table({"prompt_id": ids, self.column: prompts}), size)
 
-    def _job(self) -> tuple[GenerateShard, dict, Path]:
+    def shard_job(self) -> tuple[GenerateShard, dict, Path]:
+        """Return the job of a shard, what its rows depend on, and where their table goes."""
         from pqpp_engines.generate.shards import GenerateShard
 
         counts = self.images_per_prompt, self.batch_size
