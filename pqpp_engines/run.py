@@ -46,22 +46,23 @@ class RunShard:
     generate: Sequence[GenerateShard]
     assess: Mapping[str, AssessShard] = field(default_factory=dict)
     predict: PredictShard | None = None
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
     images: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Go through the stages."""
         import pyarrow as pa
 
-        rows, failed = [], {}
+        rows: list[dict[str, Any]] = []
+        failed: dict[str, str] = {}
         for job in self.generate:
             rows += self._stage(f"generate {job.generator.name}", job, table, failed)
         schema = [(name, getattr(pa, _KINDS.get(name, "string"))()) for name in _IMAGE]
         for row in rows:
             if row[ERROR] is not None:
                 row[ERROR] = f"generate {row['model']}: {row[ERROR]}"
-        for name, job in self.assess.items():
-            found = self._stage(f"assess {name}", job, table, failed)
+        for name, assessing in self.assess.items():
+            found = self._stage(f"assess {name}", assessing, table, failed)
             schema += _add_verdicts(rows, found, failed.get(f"assess {name}"))
         if self.predict is not None:
             found = self._stage("predict", self.predict, table, failed)
@@ -73,7 +74,7 @@ class RunShard:
         return [
             f"{stage}: {self.images[stage]} rows in {spent:.1f} s, "
             f"{self.images[stage] / max(spent, 1e-9):.2f} a second"
-            for stage, spent in self.seconds.most_common()
+            for stage, spent in self.seconds.items()
         ]
 
     def _stage(
@@ -92,7 +93,8 @@ class RunShard:
                 | {"model": model, ERROR: str(error)}
                 for row in table.to_pylist()
             ]
-        self.seconds[stage] += time.perf_counter() - begin
+        spent = time.perf_counter() - begin
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
         self.images[stage] += len(rows)
         return rows
 

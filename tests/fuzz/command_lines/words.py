@@ -60,7 +60,7 @@ _WAYS = {
     "assess vistar": "image_dir only|evidence|image_dir only card|"
     "image_dir only=hwpq chat_url chat_model most_calls questionnaires",
     "generate": "image_dir=<pictures> pattern model_name|images_url images_model model_name|"
-    "command model_name|model steps=1 height=16 width=16",
+    "command model_name|model num_inference_steps=1 height=16 width=16",
     "search add": "index=<search>/index model=<search>/clip source=<more>|"
     "index=<search>/vectors source=<more_vectors> ids",
     "search build": "model=<clip> source=<images>|source=<vectors>|source=<vectors> ids",
@@ -100,7 +100,8 @@ init kind: relevance|match|order|preference|rating|rich|ranking|x;
 serve url: https://a.example/study|http://127.0.0.1:8000|x;  serve root_path: /study|x;
 beside: <ensemble>;  branch: main|x;  build images: <table>;  build labels: <labels>;
 build model: <encoder>|<clip>;  build name: My benchmark|x/y|é;  build prompts: <table>;
-pseudonym_key: <captions>;
+pseudonym_key: <captions>;  scheduler: DDIMScheduler|x;  lora: <clip>|x;
+dropped: text_encoder_2|x;  negative_prompt: blurry|é;  ray_address: x;  pipeline: <captions>;
 build relevance: <relevance>;  build runs: <runs>|one=<runs>;  candidates: <candidates>;
 caption_column: caption|prompt;  captions: <captions>;  card_table: <table>;
 certificate: <password>;  chat_model: tiny|<chat_model>;  chat_url: <chat>;  citation: <bib>;
