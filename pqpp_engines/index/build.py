@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.folder import EMBEDDINGS, FILES, set_probes, write_rest
-from pqpp_engines.index.ids import Ids
+from pqpp_engines.index.ids import ItemIds
 from pqpp_engines.index.index import Index, candidates
 from pqpp_engines.index.plan import Plan, plan_for
 from pqpp_engines.index.vectors import (
@@ -81,7 +81,7 @@ def build_index(
     shape = shape_of(embeddings)
     if len(shape) not in (2, 3):
         raise IndexingError(f"embeddings of shape {shape}: give {SHAPES}")
-    names = Ids.of(ids, shape[0])
+    names = ItemIds.of(ids, shape[0])
     per, size = vectors_of_each(shape), shape[-1]
     plan = plan_for(shape[0] * per, size, factory)
     try:

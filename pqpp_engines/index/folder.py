@@ -7,7 +7,7 @@ from typing import Any
 
 from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import IndexingError
-from pqpp_engines.index.ids import Ids
+from pqpp_engines.index.ids import ItemIds
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_array, load_faiss
@@ -31,7 +31,7 @@ _CANDIDATES = 256  # that a graph keeps in mind
 _DAMAGE = (OSError, ValueError, TypeError, RuntimeError, EOFError, OverflowError, MemoryError)
 
 
-def open_parts(folder: Path) -> tuple[dict[str, Any], Ids, Any, Any]:
+def open_parts(folder: Path) -> tuple[dict[str, Any], ItemIds, Any, Any]:
     """Return configuration, ids, embeddings and index of a folder, all memory-mapped.
 
     Raises:
@@ -55,7 +55,7 @@ def open_parts(folder: Path) -> tuple[dict[str, Any], Ids, Any, Any]:
         for name, digest in config.get("sha256", {}).items():  # older ones have none
             if sha256_of(folder / name) != digest:
                 raise ValueError(f"{name} is not what was written")
-        ids = Ids.read(folder / IDS)
+        ids = ItemIds.read(folder / IDS)
         index = load_faiss(folder / INDEX)
         set_probes(index, config["probes"])
         if embeddings.dtype.kind != "f":
@@ -106,7 +106,7 @@ def checked_config(config: Any) -> dict[str, Any]:
     return config
 
 
-def write_rest(folder: Path, index: Any, ids: Ids, config: Mapping[str, Any]) -> None:
+def write_rest(folder: Path, index: Any, ids: ItemIds, config: Mapping[str, Any]) -> None:
     """Write all but the embeddings of an index to a folder."""
     import faiss
 

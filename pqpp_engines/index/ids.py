@@ -15,14 +15,14 @@ _AT_ONCE = 100_000
 _BREAKS, _BLANKS = r"^$|[\r\n]", r"\s"
 
 
-class Ids(Sequence[str]):
+class ItemIds(Sequence[str]):
     """Texts of one line, each once, in the order of the items.
 
     Attributes:
         column: Of Arrow.
 
     Example:
-        >>> ids = Ids.of(["a", "b"], 2)
+        >>> ids = ItemIds.of(["a", "b"], 2)
         >>> ids[1], len(ids), ids == ["a", "b"]
         ('b', 2, True)
     """
@@ -31,7 +31,7 @@ class Ids(Sequence[str]):
         self.column = column
 
     @classmethod
-    def of(cls, ids: Sequence[str], items: int) -> Ids:
+    def of(cls, ids: Sequence[str], items: int) -> ItemIds:
         """Return ids, checked.
 
         Raises:
@@ -42,7 +42,7 @@ class Ids(Sequence[str]):
 
         if len(ids) != items:
             raise IndexingError(f"{len(ids)} ids for {items} vectors; give one each")
-        if isinstance(ids, Ids):
+        if isinstance(ids, ItemIds):
             return ids
         starts = range(0, items, _AT_ONCE)
         parts = (map(str, ids[start : start + _AT_ONCE]) for start in starts)
@@ -50,7 +50,7 @@ class Ids(Sequence[str]):
         return cls(pa.chunked_array(chunks, pa.large_string())).checked()
 
     @classmethod
-    def read(cls, path: Path) -> Ids:
+    def read(cls, path: Path) -> ItemIds:
         """Return the ids of a file, which stay in it.
 
         Raises:
@@ -72,13 +72,13 @@ class Ids(Sequence[str]):
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table, max_chunksize=_AT_ONCE)
 
-    def and_(self, others: Ids) -> Ids:
+    def and_(self, others: ItemIds) -> ItemIds:
         """Return these and others, of which none may stand twice."""
         import pyarrow as pa
 
-        return Ids(pa.chunked_array([*self.column.chunks, *others.column.chunks])).checked()
+        return ItemIds(pa.chunked_array([*self.column.chunks, *others.column.chunks])).checked()
 
-    def checked(self) -> Ids:
+    def checked(self) -> ItemIds:
         """Return them, if each is one line and stands once."""
         import pyarrow.compute as pc
 
@@ -114,7 +114,7 @@ class Ids(Sequence[str]):
     def __getitem__(self, place: Any) -> Any:
         """Return the id of an item, or those of some."""
         if isinstance(place, slice):
-            return Ids(self.column[place])
+            return ItemIds(self.column[place])
         return self.column[int(place)].as_py()
 
     def __eq__(self, other: object) -> bool:

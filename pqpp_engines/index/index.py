@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.folder import EMBEDDINGS, FILES, INDEX, open_parts, write_rest
-from pqpp_engines.index.ids import Ids
+from pqpp_engines.index.ids import ItemIds
 from pqpp_engines.index.vectors import (
     Floats,
     best_cosines,
@@ -114,7 +114,7 @@ class Index:
                 f"embeddings of shape {shape}; the index has items of "
                 f"{' x '.join(map(str, self.embeddings.shape[1:]))} numbers"
             )
-        return self._grown(lambda: unit_parts(embeddings), Ids.of(ids, shape[0]), output)
+        return self._grown(lambda: unit_parts(embeddings), ItemIds.of(ids, shape[0]), output)
 
     @typed
     def merge(self, other: Index, output: str | os.PathLike[str]) -> Self:
@@ -132,7 +132,7 @@ class Index:
     def _grown(
         self,
         parts: Callable[[], Iterator[NDArray]],
-        ids: Ids,
+        ids: ItemIds,
         output: str | os.PathLike[str] | None,
     ) -> Self:
         every = self.ids.and_(ids)

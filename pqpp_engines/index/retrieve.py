@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.encoders import ImageTextEncoder
-from pqpp_engines.index.ids import Ids
+from pqpp_engines.index.ids import ItemIds
 from pqpp_engines.index.index import Index
 from pqpp_files.paths import expanded
 from pqpp_files.shards import ERROR, cell_texts
@@ -275,7 +275,7 @@ def write_run(path: str, run: Mapping[str, Sequence]) -> None:
         raise IndexingError(f"`output` {path}: name a file in .trec, {', '.join(_TABLES)}")
 
 
-def check_run(path: str, ids: Ids, query_ids: Sequence[str], name: str) -> None:
+def check_run(path: str, ids: ItemIds, query_ids: Sequence[str], name: str) -> None:
     """Refuse, before a search, names that the format of its run cannot hold.
 
     Raises:

@@ -29,7 +29,7 @@ from pqpp_models.measures.nltk_resources import stopwords, wordnet
 from pqpp_models.prompts import normalise
 
 _LIKENESS = Path(__file__).with_name("likeness.json")
-UNSURE = "not better"
+TOO_UNSURE = "not better"
 """How the reason begins where a rewrite says the same, and is too improbably better."""
 
 LEAST_COSINE = 0.6
@@ -129,7 +129,7 @@ class Judge:
             added, lost = tuple(missing(text, original)), tuple(missing(original, text))
             reason = self._why_not(original, text, bool(predicted.far[at]), cosines[at], added)
             if not reason and not probability > self.confidence:
-                reason = f"{UNSURE}: {probability:.0%} is the probability of being better"
+                reason = f"{TOO_UNSURE}: {probability:.0%} is the probability of being better"
             figures = float(values[at]), float(gains[at]), probability, float(cosines[at])
             verdicts.append(RewriteVerdict(text, not reason, reason, *figures, added, lost))
         return verdicts
@@ -147,7 +147,7 @@ class Judge:
         """
 
         def place(verdict: RewriteVerdict) -> tuple[bool, float]:
-            is_refused = not verdict.accepted and not verdict.reason.startswith(UNSURE)
+            is_refused = not verdict.accepted and not verdict.reason.startswith(TOO_UNSURE)
             return is_refused, -verdict.probability
 
         return sorted(self(original, candidates), key=place)

@@ -14,7 +14,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.shards.cut import AnyShard
 
 if TYPE_CHECKING:
-    from pqpp_files.shards.run import Work
+    from pqpp_files.shards.work import Work
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _WORK: list[Work] = []  # in a worker, what it works on

@@ -24,7 +24,7 @@ from pqpp_files.shards.cut import AnyShard
 from pqpp_files.shards.pool import THREADS
 
 if TYPE_CHECKING:
-    from pqpp_files.shards.run import Work
+    from pqpp_files.shards.work import Work
 
 _TRIES = 4
 _LOOK = 30.0  # seconds without a result until the cluster is asked whether the work still fits

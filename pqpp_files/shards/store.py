@@ -18,14 +18,14 @@ from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import write_whole
 
 
-class Store:
+class ShardStore:
     """A place for outputs, which have names; other processes may write there too.
 
     Args:
         url: A folder, or a URL of fsspec.
 
     Example:
-        >>> store = Store("memory://example")
+        >>> store = ShardStore("memory://example")
         >>> store.put_new("a", b"1"), store.put_new("a", b"2"), store.read("a"), store.names()
         (True, False, b'1', {'a'})
     """

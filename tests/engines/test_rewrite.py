@@ -12,7 +12,7 @@ from support.paraphrases import PARAPHRASES
 from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import RewriteError
 from pqpp_engines.rewrite import Judge, meaning_lost
-from pqpp_engines.rewrite.judge import UNSURE, shared_error
+from pqpp_engines.rewrite.judge import TOO_UNSURE, shared_error
 from pqpp_files.read_table import read_table
 from pqpp_models import TARGETS, Predictor
 
@@ -79,7 +79,7 @@ def test_paraphrases_keep_the_meaning(captions):
         passed = 0
         for original, rewrite in pairs:
             [verdict] = judge(original, [rewrite])
-            passed += verdict.accepted or verdict.reason.startswith(UNSURE)
+            passed += verdict.accepted or verdict.reason.startswith(TOO_UNSURE)
         assert passed / len(pairs) > 0.5, name
 
 
@@ -185,7 +185,7 @@ def test_of_three_rewrites_of_an_awkward_prompt_the_better_one_comes_first(targe
     ):
         shorter = without_words(judge, awkward)
         best = judge.rank(awkward, [worse, shorter, better])[0]
-        is_one = best.accepted or best.reason.startswith(UNSURE)
+        is_one = best.accepted or best.reason.startswith(TOO_UNSURE)
         first.append(("better", "worse", "shorter")[[better, worse, shorter].index(best.prompt)]
                      if is_one else "none")  # fmt: skip
     assert len(first) == 60

@@ -24,9 +24,9 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.glob("[!.]*")}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster():
-    """Two nodes of one processor and one GPU each, the second of which tests may kill."""
+    """A node of one processor and one GPU, to which tests add one that they kill."""
     ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 

@@ -12,7 +12,7 @@ from support.shard_jobs import doubled
 
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError
-from pqpp_files.shards import ShardsDone, Store, find_shards, hold_shards, run_shards
+from pqpp_files.shards import ShardsDone, ShardStore, find_shards, hold_shards, run_shards
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_job_that_fails_publishes_nothing_and_a_second_writer_changes_nothing(
     assert not memory.exists("/out")
 
     def overtaken(table):  # another process writes the shard while this one works
-        Store("memory://out").put_new(shards[0].name, b"the other's")
+        ShardStore("memory://out").put_new(shards[0].name, b"the other's")
         return table
 
     done = run_shards(overtaken, shards, "memory://out", {})
@@ -123,7 +123,7 @@ def test_a_server_of_s3(tmp_path, monkeypatch):
         for path in tmp_path.iterdir():
             assert files.cat(f"bucket/out/{path.name}") == path.read_bytes()
         assert run_shards(doubled, shards, "s3://bucket/out", {}).skipped == 7
-        store = Store("s3://bucket/out")
+        store = ShardStore("s3://bucket/out")
         assert not store.put_new(shards[0].name, b"another")
         assert store.read(shards[0].name) != b"another"
     finally:
