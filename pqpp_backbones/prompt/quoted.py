@@ -1,4 +1,4 @@
-"""The text that a prompt wants to be drawn: what stands in quotation marks."""
+"""The text that a prompt wants to be drawn: what stands in quotation marks, or is said to be."""
 
 from __future__ import annotations
 
@@ -10,17 +10,43 @@ _MOST = 400
 
 def _between(pair: str, length: str) -> str:
     """Return the pattern of a text between two marks."""
-    return rf"{re.escape(pair[0])}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
+    inches = r"(?<!\d)" if pair == '""' else ""  # a 12" pizza
+    return rf"{inches}{re.escape(pair[0])}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
 
 
 # An apostrophe opens a quotation after a blank, and closes it before one or a mark: the dog's bowl
-# holds none.
+# and rock 'n' roll hold none.
 _SINGLE = [
-    rf"(?<!\w)'(?=\S)([^'\n]{{1,{_MOST}}}(?:(?<=\w)'(?=\w)[^'\n]{{1,{_MOST}}}){{0,8}})(?<=\S)'(?!\w)",
+    rf"(?<!\w)'(?=\S)(?!n')([^'\n]{{1,{_MOST}}}(?:(?<=\w)'(?=\w)[^'\n]{{1,{_MOST}}}){{0,8}})(?<=\S)'(?!\w)",
     rf"(?<!\w)‘(?=\S)([^‘\n]{{1,{_MOST}}}?)’(?!\w)",
 ]
 QUOTED = re.compile("|".join([*(_between(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
 """A quotation: its marks and, in the one group that matched, its text."""
+_SURFACE = (
+    r"(?:sign|poster|banner|label|shirt|sweater|hoodie|hat|cap|mug|cup|sticker|billboard|board|"
+    r"blackboard|whiteboard|chalkboard|screen|marquee|graffiti|card|note|badge|button|cake|"
+    r"neon(?: sign| light)?|text|lettering|caption|headline|logo|cover|tattoo|plaque|letter|plate|"
+    r"door ?mat|balloon|flag|paper|book|scroll|storefront|tombstone|gravestone)s?"
+)
+"""What texts stand on, so that a text in small letters is one where such a thing says it."""
+_SAYS = r"(?:(?:that|which) )?(?:says?|saying|reads?|reading|spells?|spelling)(?: out)?:? "
+_TOKEN = r"(?:[A-Z0-9][^\s,.;:?!\"()]*[!?]*)"
+_PROPER = rf"({_TOKEN}(?: (?:(?:of|the|and|to|in|a|for|&) ){{0,2}}{_TOKEN})*[!?]*)"
+"""Words with capitals, with small ones between them."""
+_NAMED = r"writing |the (?:words?|letters?|text|phrase|slogan|title|name|number|saying) "
+_DRAWN = r"(?:written|painted|printed|embroidered|engraved|carved|stitched|spelled|spelt|scrawled)"
+_PLACE = (
+    r"(?: (?:on|in|at|with|above|below|under|over|by|next to) (?:a|an|the|his|her|its|their|it)\b"
+    r"| (?:in front|and is|written|hanging|standing)\b|[,.;:\n]|$)"
+)
+_BARE = re.compile(
+    rf"\b(?:{_SAYS}|{_NAMED})(?-i:{_PROPER})"
+    rf"|\bwith (?:the number )?(?-i:{_PROPER}) {_DRAWN}\b"
+    rf"|\b{_SURFACE} {_SAYS}(?:the word )?(?-i:(?=[a-z]))([^,.;:\"\n]+?[!?]*)(?={_PLACE})"
+    r"|\bthe word (?!of |is |for |that |in |on |from |and )(\w[\w'-]*)",
+    re.IGNORECASE,
+)
+"""A text without quotation marks, in the one group that matched."""
 _WRAPPED = re.compile(
     "|".join(_between(pair, "+") for pair in [*_PAIRS, "‘’", "``"])
     + r"|'(?=\S)([^\n]+)'|```([^`]+)```"
@@ -38,6 +64,20 @@ def quoted_texts(prompt: str) -> tuple[str, ...]:
     ('STOP', 'bowl')
     """
     return tuple(_text_of(match) for match in QUOTED.finditer(prompt))
+
+
+def wanted_texts(prompt: str) -> tuple[str, ...]:
+    """Return the texts that a prompt wants to be drawn: what is quoted, else what is said to be.
+
+    Without quotation marks a text is told by what says it and by its capitals; in small letters it
+    is one only where a sign, a shirt or the like says it.
+
+    >>> wanted_texts("a sign that says Deep Learning on a wall"), wanted_texts("he reads a book")
+    (('Deep Learning',), ())
+    >>> wanted_texts("a mug that says 'No'"), wanted_texts("a shirt with Carpe Diem written on it")
+    (('No',), ('Carpe Diem',))
+    """
+    return quoted_texts(prompt) or tuple(_text_of(match) for match in _BARE.finditer(prompt))
 
 
 def without_wrapping(prompt: str) -> str:

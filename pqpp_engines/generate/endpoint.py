@@ -21,7 +21,6 @@ _LARGEST = 60_000_000  # bytes of an answer; an image of 4096 x 4096 as base64 i
 _MOST_PIXELS = 8192 * 8192
 # What servers leave out of OpenAI's words, or the hosted ones refuse: sent until it is refused.
 _OPTIONAL = ("seed", "response_format")
-_POLICY = ("content_policy", "content policy", "moderation", "safety")
 
 
 class EndpointGenerator(Generator):
@@ -90,7 +89,7 @@ class EndpointGenerator(Generator):
             except ServiceError as error:
                 if self._drop_refused(error):
                     continue
-                if error.status == 400 and any(word in error.said.casefold() for word in _POLICY):
+                if error.refuses_content:
                     return Made(None, True, {"refused": error.said})
                 raise GenerateError(str(error)) from None
             told["seed"] = body.get("seed")

@@ -44,11 +44,14 @@ class Assessor(abc.ABC):
         columns: What `perceive` and `score` read in `Picture.about`; kept in the result.
         models: Role to model.
         seconds: Role to how long it has looked, filled by `timed`.
+        is_one_by_one: Whether it looks at each image by itself anyway, and is given one at a time:
+            what goes wrong with one then costs no second look at others.
     """
 
     name: str = ""
     routine: str = ""
     columns: Sequence[str] = ()
+    is_one_by_one = False
 
     def __init__(self, models: Mapping[str, Model] | None = None) -> None:
         self.models: dict[str, Model] = dict(models or {})
@@ -70,7 +73,8 @@ class Assessor(abc.ABC):
             pictures: What each was generated from.
 
         Raises:
-            ImageError: An image cannot be assessed. Each is then tried by itself.
+            ImageError: An image cannot be assessed. Each is then tried by itself, as after any
+                other error but those of models, services and budgets.
         """
 
     @abc.abstractmethod

@@ -58,7 +58,8 @@ class DetectorEye:
         # Images of a batch would be padded to one size, which moves boxes.
         answer = self._found(image)
         classes = self._loaded.model.config.id2label
-        boxes = _boxes(answer, [classes[int(number)] for number in answer["labels"]])
+        found = [classes[int(number)] for number in answer["labels"]]
+        boxes = boxes_of(answer, found, image.size)
         known = [box for box in boxes if box["label"] in labels.values()]
         return {"labels": labels, "boxes": known}
 
@@ -69,16 +70,16 @@ class DetectorEye:
         for name in names:
             text = f"{name}." if is_grounded else [[f"a photo of a {name}"]]
             answer = self._found(image, text, is_grounded)
-            boxes += apart(_boxes(answer, [name] * len(answer["scores"])))
+            boxes += apart(boxes_of(answer, [name] * len(answer["scores"]), image.size))
         return {"labels": {name: name for name in names}, "boxes": boxes}
 
     def _found(self, image: Any, text: Any = None, is_grounded: bool = False) -> Any:
-        """Return what the processor makes of the model's outputs, boxes in shares of the sides."""
+        """Return what the processor makes of the model's outputs, boxes in pixels."""
         model, processor = self._loaded.model, self._loaded.processor
         asked = {} if text is None else {"text": text}
         prepared = processor(images=image, return_tensors="pt", **asked)
         inputs = placed(prepared, self._loaded)
-        options: dict[str, Any] = {"threshold": KEPT_ABOVE, "target_sizes": [(1, 1)]}
+        options: dict[str, Any] = {"threshold": KEPT_ABOVE, "target_sizes": [image.size[::-1]]}
         if is_grounded:
             options |= {"input_ids": inputs["input_ids"], "text_threshold": KEPT_ABOVE}
         kind = "" if text is None else "grounded_"
@@ -105,12 +106,26 @@ def _takes_words(config: Any) -> bool:
     return config.model_type in modeling_auto.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES
 
 
-def _boxes(answer: Any, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return boxes as plain values, the best first; equal ones in the order of their places."""
-    corners = [np.clip(box.float().cpu().numpy(), 0, 1).tolist() for box in answer["boxes"]]
+def boxes_of(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[dict[str, Any]]:
+    """Return boxes as plain values, the best first; equal ones in the order of their places.
+
+    A box that has no area within the image, as those that lie in its padding, is left out.
+
+    Args:
+        answer: `scores` (n,) and `boxes` (n, 4) in pixels, tensors.
+        names: Of what each box holds.
+        size: Width and height of the image.
+
+    Example:
+        >>> found = {"scores": torch.tensor([0.9]), "boxes": torch.tensor([[0, 2, 10, 30.0]])}
+        >>> boxes_of(found, ["cat"], (10, 20))[0]["box"]
+        [0.0, 0.10000000149011612, 1.0, 1.0]
+    """
+    corners = np.clip(answer["boxes"].float().cpu().numpy() / np.float32([*size, *size]), 0, 1)
     boxes = [
-        {"label": name, "score": float(score), "box": box}
+        {"label": name, "score": float(score), "box": box.tolist()}
         for name, score, box in zip(names, answer["scores"], corners, strict=True)
+        if (box[:2] < box[2:]).all()
     ]
     return sorted(boxes, key=lambda box: (-box["score"], box["label"], box["box"]))
 

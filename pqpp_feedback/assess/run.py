@@ -18,11 +18,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
+from pqpp_backbones.chat.chat import ChatError
+from pqpp_backbones.errors import CheckpointError
 from pqpp_feedback.assess.assessor import Assessor, Verdict, described, evidence_text
 from pqpp_feedback.assess.pictures import Picture, open_picture, pictures_of
 from pqpp_feedback.assess.verdicts import verdict_row, verdict_table, write_verdicts
 from pqpp_feedback.checks import check_count
 from pqpp_feedback.errors import AssessError, ImageError
+from pqpp_files.errors import MissingExtraError, in_a_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
@@ -229,19 +232,34 @@ def _judged(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Ju
     """Return evidence and verdict of each image; one that cannot be assessed stops no other."""
     if not pairs:
         return []
+    if assessor.is_one_by_one and len(pairs) > 1:
+        return [judged for pair in pairs for judged in _judged(assessor, [pair])]
     images, pictures = zip(*pairs, strict=True)
     try:
-        seen = assessor.perceive(images, pictures)
-    except ImageError as error:
+        texts = [evidence_text(evidence) for evidence in assessor.perceive(images, pictures)]
+        # From what is kept, so that it can be computed again to the same number.
+        return [
+            (text, assessor.score(parse_json(text), picture))
+            for text, picture in zip(texts, pictures, strict=True)
+        ]
+    except Exception as error:
+        if ends_the_run(error):
+            raise
         if len(pairs) == 1:
-            return [(None, Verdict(None, None, f"the image cannot be assessed: {error}"))]
-        return [judged for pair in pairs for judged in _judged(assessor, [pair])]
-    texts = [evidence_text(evidence) for evidence in seen]
-    # From what is kept, so that it can be computed again to the same number.
-    return [
-        (text, assessor.score(parse_json(text), picture))
-        for text, picture in zip(texts, pictures, strict=True)
-    ]
+            why = str(error) if isinstance(error, ImageError) else in_a_line(error)
+            return [(None, Verdict(None, None, f"the image cannot be assessed: {why}"))]
+    return [judged for pair in pairs for judged in _judged(assessor, [pair])]
+
+
+def ends_the_run(error: Exception) -> bool:
+    """Return whether an error is of a model or a service, which no other image can change.
+
+    Example:
+        >>> ends_the_run(ImageError("too small")), ends_the_run(ZeroDivisionError())
+        (False, False)
+    """
+    is_of_a_model = isinstance(error, ChatError | CheckpointError | MissingExtraError)
+    return is_of_a_model and not getattr(error, "refuses_content", False)
 
 
 @dataclass

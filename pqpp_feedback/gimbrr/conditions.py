@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pqpp_feedback.assess.listed import listed
 from pqpp_feedback.errors import AssessError
 
 ASKED_COLUMNS = ("task", "representations", "task_specific_label", "auto_assessment")
@@ -37,15 +38,13 @@ def asked_of(about: Mapping[str, Any]) -> Asked:
     """Return what a prompt asks for.
 
     Args:
-        about: Its `ASKED_COLUMNS`; objects as a list, or in one text with commas between.
+        about: Its `ASKED_COLUMNS`; objects as `listed` reads them, with commas between.
 
     Example:
         >>> asked_of({"task": "Counting", "representations": "Apple ", "task_specific_label": 5})
         Asked(task='Counting', objects=('apple',), label='5', is_automatic=True)
     """
-    names = about.get("representations") or ()
-    names = names.split(",") if isinstance(names, str) else names
-    objects = tuple(name.strip().lower() for name in names if name.strip())
+    objects = tuple(name.lower() for name in listed(about.get("representations"), ","))
     label = about.get("task_specific_label")
     marked = about.get("auto_assessment")
     return Asked(

@@ -1,9 +1,10 @@
 """What a prompt tells a score: its columns and control parameters."""
 
-import re
+from collections.abc import Mapping
 from typing import Any
 
 from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.errors import ImageError
 
 
 def asked(picture: Picture, name: str) -> Any:
@@ -19,18 +20,7 @@ def asked(picture: Picture, name: str) -> Any:
     if given is not None:
         return given
     pairs = picture.about.get("parameters") or {}
+    if not isinstance(pairs, Mapping):
+        raise ImageError("its `parameters` are a text; keep prompts as Parquet or JSON lines")
     values = dict(zip(pairs.get("key", ()), pairs.get("value", ()), strict=False))
     return values.get(name)
-
-
-def listed(value: Any) -> list[str]:
-    """Return a list, or a text with bars or semicolons between its parts, as a list of texts.
-
-    Example:
-        >>> listed("a cat wakes; a cat eats"), listed(["one"]), listed(None)
-        (['a cat wakes', 'a cat eats'], ['one'], [])
-    """
-    if value is None:
-        return []
-    parts = re.split(r"[;|]", value) if isinstance(value, str) else value
-    return [str(part).strip() for part in parts if str(part).strip()]

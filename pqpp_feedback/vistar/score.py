@@ -38,6 +38,7 @@ class VistarScore(Assessor):
     roles: ClassVar[tuple[str, ...]] = ()
     options: ClassVar[tuple[str, ...]] = ()
     is_usual = True
+    is_one_by_one = True
     section = ""
 
     def __init_subclass__(cls) -> None:

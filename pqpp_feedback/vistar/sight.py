@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pqpp_backbones.pretrained import Model, load_model
+from pqpp_feedback.assess.listed import listed
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.vectors import unit_rows
 from pqpp_feedback.checks import check_choice
+from pqpp_feedback.errors import ImageError
 from pqpp_feedback.vistar.choices import choices
-from pqpp_feedback.vistar.parameters import asked, listed
+from pqpp_feedback.vistar.parameters import asked
 from pqpp_files.extras import needing
 
 _SIZES = ("original_sizes", "reshaped_input_sizes")  # for what comes after the model
@@ -107,7 +109,11 @@ class Sight:
         return self._once(f"objects {key}", picture, lambda: self._objects(smaller(image), words))
 
     def depth(self, image: Any, picture: Picture) -> NDArray[np.float64]:
-        """Return (height, width), the distance of each pixel along the view."""
+        """Return (height, width), the distance of each pixel along the view.
+
+        Raises:
+            ImageError: The model sees one distance everywhere, which tells nothing.
+        """
         return self._once("depth", picture, lambda: self._depth(smaller(image)))
 
     def _once(self, what: str, picture: Picture, look: Callable[[], Any]) -> Any:
@@ -167,10 +173,11 @@ class Sight:
         )
         values = depths["predicted_depth"].float().cpu().numpy().astype(float)
         if is_distance(loaded.model.config):
-            return np.maximum(values, 1e-6)
-        # Nearness, up to scale and shift: what is nearest is taken to be at 1.
-        near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
-        return 1 / (near + choices("sight")["far_nearness"])
+            values = np.maximum(values, 1e-6)
+        else:  # nearness, up to scale and shift: what is nearest is taken to be at 1
+            near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
+            values = 1 / (near + choices("sight")["far_nearness"])
+        return uneven(values)
 
     def similarity(self, images: Sequence[Any], texts: Sequence[str]) -> NDArray[np.float64]:
         """Return CLIP's cosines, a row an image, a column a text; each is embedded by itself."""
@@ -281,6 +288,22 @@ def in_pixels(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArr
     boxes[:, :2] = np.minimum(boxes[:, :2], np.array(size) - 1)
     boxes[:, 2:] = np.maximum(boxes[:, 2:], boxes[:, :2] + 1)
     return boxes
+
+
+def uneven(depth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return depth that differs by more than rounding.
+
+    Raises:
+        ImageError: It is the same everywhere, or no number, which tells nothing of solids.
+
+    Example:
+        >>> uneven(np.full((2, 2), 3.0))
+        Traceback (most recent call last):
+        pqpp_feedback.errors.ImageError: the model of depth sees one distance everywhere
+    """
+    if not np.ptp(depth) > 1e-5 * depth.mean():
+        raise ImageError("the model of depth sees one distance everywhere")
+    return depth
 
 
 def is_distance(config: Any) -> bool:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # type checkers and editors do not run what finds the files b
     from pqpp_metrics.functional.information_gain import *
     from pqpp_metrics.functional.keywords import *
     from pqpp_metrics.functional.match_rate import *
+    from pqpp_metrics.functional.prediction_powered import *
     from pqpp_metrics.functional.qpp_report import *
     from pqpp_metrics.functional.ranking import *
     from pqpp_metrics.functional.ranking_graded import *

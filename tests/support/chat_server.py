@@ -14,9 +14,9 @@ class ChatServer:
     Attributes:
         answer: Called with the body of a request; returns the text of the reply, or all of it as a
             dict where the endpoint is of another kind.
-        faults: One a request, used up in order: None, a status, a status with what is said, `slow`,
-            `drip`, `cut`, `nonsense`, `empty`, `endless`, or `wait N`: status 429 that asks for N
-            seconds.
+        faults: One a request, used up in order: None, a status, a status with what is said and
+            perhaps a code, `slow`, `drip`, `cut`, `nonsense`, `empty`, `endless`, or `wait N`:
+            status 429 that asks for N seconds.
         asked: The bodies that came.
         keys: The Authorization headers that came.
     """
@@ -41,7 +41,8 @@ def serve_chat():
             fault = state.faults.pop(0) if state.faults else None
             usage = {"prompt_tokens": 100, "completion_tokens": 10}
             if isinstance(fault, tuple):
-                return self._send(fault[0], {"error": {"message": fault[1]}})
+                error = dict(zip(("message", "code"), fault[1:], strict=False))
+                return self._send(fault[0], {"error": error})
             if isinstance(fault, int):
                 key = self.headers.get("Authorization", "")
                 return self._send(fault, {"error": {"message": f"refused\n{key}"}})

@@ -1,9 +1,9 @@
-"""Random detectors of a few kilobytes, of four kinds, saved as transformers saves them."""
+"""Random detectors of a few kilobytes, of six kinds, saved as transformers saves them."""
 
 from support.tiny_models import _character_tokenizer as character_tokenizer
 
 LABELS = ("person", "apple", "cat", "Sofa", "N/A")
-KINDS = ("detr", "rt_detr", "owlv2", "grounding_dino")
+KINDS = ("detr", "rt_detr", "rt_detr_v2", "d_fine", "owlv2", "grounding_dino")
 
 
 def save_detector(folder, kind="detr"):
@@ -51,37 +51,70 @@ def _detr():
     return DetrForObjectDetection(config), images
 
 
-def _rt_detr():
-    from transformers import (
-        RTDetrConfig,
-        RTDetrForObjectDetection,
-        RTDetrImageProcessor,
-        RTDetrResNetConfig,
-    )
+def _rt_detr(version=""):
+    import transformers
 
-    backbone = RTDetrResNetConfig(
+    backbone = transformers.RTDetrResNetConfig(
         embedding_size=4,
         hidden_sizes=[4, 4, 8, 8],
         depths=[1, 1, 1, 1],
         layer_type="basic",
         out_features=["stage2", "stage3", "stage4"],
     )
-    config = RTDetrConfig(
+    config = getattr(transformers, f"RTDetr{version}Config")(
         backbone_config=backbone,
-        encoder_hidden_dim=8,
         encoder_in_channels=[4, 8, 8],
-        encoder_ffn_dim=8,
-        encoder_attention_heads=2,
-        d_model=8,
-        num_queries=6,
-        decoder_in_channels=[8, 8, 8],
-        decoder_ffn_dim=8,
-        decoder_layers=1,
-        decoder_attention_heads=2,
-        num_denoising=0,
-        **_names(),
+        **_real_time_layers(),
     )
-    return RTDetrForObjectDetection(config), RTDetrImageProcessor(size={"height": 64, "width": 64})
+    side = {"height": 64, "width": 64}
+    model = getattr(transformers, f"RTDetr{version}ForObjectDetection")(config)
+    return model, transformers.RTDetrImageProcessor(size=side)
+
+
+def _rt_detr_v2():
+    return _rt_detr("V2")
+
+
+def _d_fine():
+    from transformers import (
+        DFineConfig,
+        DFineForObjectDetection,
+        HGNetV2Config,
+        RTDetrImageProcessor,
+    )
+
+    backbone = HGNetV2Config(
+        embedding_size=8,
+        hidden_sizes=[8, 8, 8, 8],
+        stem_channels=[3, 8, 8],
+        stage_in_channels=[8, 8, 8, 8],
+        stage_mid_channels=[8, 8, 8, 8],
+        stage_out_channels=[8, 8, 8, 8],
+        stage_num_blocks=[1, 1, 1, 1],
+        stage_numb_of_layers=[1, 1, 1, 1],
+        out_features=["stage2", "stage3", "stage4"],
+    )
+    config = DFineConfig(
+        backbone_config=backbone, encoder_in_channels=[8, 8, 8], **_real_time_layers()
+    )
+    images = RTDetrImageProcessor(size={"height": 64, "width": 64})
+    return DFineForObjectDetection(config), images
+
+
+def _real_time_layers():
+    return {
+        "encoder_hidden_dim": 8,
+        "encoder_ffn_dim": 8,
+        "encoder_attention_heads": 2,
+        "d_model": 8,
+        "num_queries": 6,
+        "decoder_in_channels": [8, 8, 8],
+        "decoder_ffn_dim": 8,
+        "decoder_layers": 2,
+        "decoder_attention_heads": 2,
+        "num_denoising": 0,
+        **_names(),
+    }
 
 
 def _owlv2():

@@ -52,7 +52,50 @@ def _segmenter(folder):
     SamProcessor(images).save_pretrained(folder)
 
 
+def save_sam2(folder):
+    """Save a random SAM 2 in place of the segmenter, and return the folder."""
+    import torch
+    from transformers import (
+        Sam2Config,
+        Sam2HieraDetConfig,
+        Sam2ImageProcessor,
+        Sam2Model,
+        Sam2Processor,
+        Sam2VisionConfig,
+    )
+
+    torch.manual_seed(0)
+    backbone = Sam2HieraDetConfig(
+        hidden_size=8,
+        num_attention_heads=1,
+        image_size=[64, 64],
+        window_positional_embedding_background_size=[4, 4],
+        blocks_per_stage=[1, 1, 1, 1],
+        embed_dim_per_stage=[8, 16, 32, 64],
+        num_attention_heads_per_stage=[1, 1, 2, 2],
+        window_size_per_stage=[4, 4, 2, 2],
+        global_attention_blocks=[],
+    )
+    vision = Sam2VisionConfig(
+        backbone_config=backbone,
+        backbone_channel_list=[64, 32, 16, 8],
+        backbone_feature_sizes=[[16, 16], [8, 8], [4, 4]],
+        fpn_hidden_size=16,
+    )
+    prompt = {"hidden_size": 16, "image_size": 64, "patch_size": 16, "mask_input_channels": 4}
+    decoder = {"hidden_size": 16, "mlp_dim": 16, "num_attention_heads": 2}
+    decoder |= {"num_hidden_layers": 1, "iou_head_hidden_dim": 8}
+    config = Sam2Config(
+        vision_config=vision, prompt_encoder_config=prompt, mask_decoder_config=decoder
+    )
+    Sam2Model(config).save_pretrained(folder)
+    side = {"height": 64, "width": 64}
+    Sam2Processor(Sam2ImageProcessor(size=side), target_size=64).save_pretrained(folder)
+    return folder
+
+
 def _depth(folder):
+    import torch
     from transformers import (
         DepthAnythingConfig,
         DepthAnythingForDepthEstimation,
@@ -77,7 +120,11 @@ def _depth(folder):
         depth_estimation_type="metric",
         max_depth=20,
     )
-    DepthAnythingForDepthEstimation(config).save_pretrained(folder)
+    model = DepthAnythingForDepthEstimation(config)
+    with torch.no_grad():  # so that depths differ
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    model.save_pretrained(folder)
     DPTImageProcessor(
         size={"height": 56, "width": 56}, ensure_multiple_of=14, keep_aspect_ratio=True
     ).save_pretrained(folder)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from pqpp_feedback.assess.assessor import Verdict
+from pqpp_feedback.assess.assessor import DIGITS, Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.checks import check_choice
 from pqpp_feedback.vistar.choices import choices
@@ -18,6 +18,7 @@ from pqpp_metrics.functional.vistar import penetration
 
 Mask = NDArray[np.bool_]
 WEIGHTINGS = ("corrected", "printed")
+_FLATTEST = 1e-5  # of the mean depth: what is flatter differs by rounding alone
 
 
 class PenetrationScore(VistarScore):
@@ -168,7 +169,7 @@ def _meeting(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
     chosen, square = choices("penetration"), np.ones((3, 3), bool)
     rim = ndimage.binary_dilation(a, square) & ndimage.binary_dilation(b, square)
     relief = float(depth[a].std() + depth[b].std())
-    if not rim.any() or relief <= 0:
+    if not rim.any() or relief <= max(_FLATTEST * float(depth.mean()), 10.0**-DIGITS):
         return None
     (near_a, slope), (near_b, slope_of_other) = (_continued(mask, depth, rim) for mask in (a, b))
     allowed = chosen["meeting_slope"] * (slope + slope_of_other)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pqpp_backbones.pretrained import Model
+from pqpp_backbones.prompt.quoted import wanted_texts
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices
@@ -126,7 +127,9 @@ class TextRenderingScore(VistarScore):
     """
 
     angle = "TR"
-    inputs: ClassVar = {"text": "what the image should say; else what the prompt has in quotes"}
+    inputs: ClassVar = {
+        "text": "what the image should say; else what the prompt quotes or says to be drawn"
+    }
 
     def __init__(
         self, sight: Sight | None = None, read: Callable[[Any], list[dict]] = pieces_of_text
@@ -140,7 +143,9 @@ class TextRenderingScore(VistarScore):
         """Return why there is nothing to compare with; empty where a text is asked for."""
         if wanted_text(picture):
             return ""
-        return "the prompt asks for no text: none in quotes, no parameter `text`"
+        return (
+            "the prompt asks for no text: none in quotes or said to be drawn, no parameter `text`"
+        )
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pieces of text that the image shows."""
@@ -161,7 +166,7 @@ class TextRenderingScore(VistarScore):
 
 
 def wanted_text(picture: Picture) -> str:
-    """Return the text that an image should show: the parameter `text`, or what stands in quotes.
+    """Return the text that an image should show: its parameter, or what the prompt wants drawn.
 
     Example:
         >>> from pathlib import Path
@@ -171,5 +176,4 @@ def wanted_text(picture: Picture) -> str:
     given = asked(picture, "text")
     if given:
         return given if isinstance(given, str) else " ".join(given)
-    quoted = re.findall(r'"([^"]+)"|“([^”]+)”|«([^»]+)»', picture.prompt)
-    return " ".join(next(filter(None, groups)) for groups in quoted)
+    return " ".join(wanted_texts(picture.prompt))

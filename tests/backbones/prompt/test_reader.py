@@ -5,6 +5,7 @@ import pathlib
 
 import pytest
 
+from pqpp_backbones.prompt.quoted import wanted_texts
 from pqpp_backbones.prompt.reader import IGNORED, read_prompt
 from pqpp_datasets.prompt_text import normalise
 
@@ -32,3 +33,13 @@ def test_a_prompt_is_read_as_its_case_says(case):
         assert list(reading.numbers) == case["numbers"]
     if "quoted" in case:
         assert list(reading.quoted) == case["quoted"]
+
+
+WANTED = json.loads((pathlib.Path(__file__).parent / "wanted_texts.json").read_text("utf-8"))
+
+
+def test_texts_that_prompts_want_drawn():
+    """Every text prompt of DrawBench, all of PartiPrompts on writing, and some of all kinds."""
+    assert len(WANTED) >= 150
+    wrong = {p: wanted_texts(p) for p, texts in WANTED if list(wanted_texts(p)) != texts}
+    assert wrong == {}

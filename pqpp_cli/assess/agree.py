@@ -1,0 +1,38 @@
+"""`pqpp assess agree`: how far verdicts may stand in for people's, and how many votes they save."""
+
+from __future__ import annotations
+
+import itertools
+
+from pqpp_cli.command import Command
+from pqpp_cli.groups import Tables
+from pqpp_files.options.option import NEEDED, option
+
+
+class AssessAgree(Tables, Command):
+    """Print how well automated verdicts agree with people by task and model, how well their scores
+    are probabilities, and how many judged images they save (prediction-powered inference).
+    """
+
+    EPILOG = """examples:
+  pqpp assess agree verdicts.parquet --people votes.csv
+  pqpp assess agree monday.parquet tuesday.parquet --people votes.csv --format markdown
+
+People's answers: image (or prompt_id and model), and matched: true or false, yes or no, 1 or 0.
+They need be on some of the images only; for the interval these must be a random sample of all.
+"""
+    file: tuple[str, ...] = option(
+        NEEDED, "tables that pqpp assess wrote", metavar="FILE", path="file", word=True
+    )
+    people: str = option(NEEDED, "people's answers", metavar="FILE", path="file")
+
+    def run(self) -> None:
+        """Print the tables."""
+        from pqpp_cli.output import emit
+        from pqpp_feedback.assess.agree import agree
+        from pqpp_feedback.assess.people import read_people
+        from pqpp_feedback.assess.tables import figures_text
+        from pqpp_feedback.assess.verdicts import read_verdicts
+
+        rows = itertools.chain.from_iterable(map(read_verdicts, self.file))
+        emit(figures_text(self.style, *agree(rows, read_people(self.people))), self.output)

@@ -1,0 +1,129 @@
+"""A mean of people's judgments, made narrower by automated scores of many more items."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import _inputs
+from pqpp_metrics.functional._containers import Values
+
+
+def prediction_powered_mean(
+    judgments: Values,
+    scores: Values,
+    other_scores: Values,
+    confidence: float = 0.95,
+    weight: float | None = None,
+) -> dict[str, float]:
+    """Mean of judgments with the interval that automated scores of further items make narrower.
+
+    Whatever the scores' bias, the interval holds: what they say wrongly is measured on the items
+    that people have judged, and taken out (Angelopoulos et al., "Prediction-Powered Inference",
+    Science 382, 2023; with a weight of the scores: Angelopoulos, Duchi and Zrnic, "PPI++",
+    arXiv 2311.01453). The judged items must be a random sample of all.
+
+    Args:
+        judgments: People's, shape (judged,), at least 2.
+        scores: The automated scores of the same items in the same order; on any scale.
+        other_scores: Of the items that nobody has judged, shape (others,).
+        confidence: Level of the intervals, between 0 and 1.
+        weight: What scores are multiplied by, from 0 (they are not used) to 1 (as in the first
+            paper); None (default): the one with the least variance, as PPI++ has it.
+
+    Returns:
+        dict: "mean", "ci_low", "ci_high"; "weight"; "judged_mean", "judged_ci_low",
+        "judged_ci_high", of the judgments alone; "worth", how many judgments alone would have as
+        wide an interval; "n" and "others". Normal intervals, with the variances of the sample.
+
+    Example:
+        >>> truth, scores = [0, 1, 1, 0, 1, 1], [0.1, 0.9, 0.8, 0.2, 0.7, 0.6]
+        >>> result = prediction_powered_mean(truth, scores, scores * 50)
+        >>> round(result["mean"], 3), round(result["weight"], 3), round(result["worth"])
+        (0.667, 1.0, 29)
+    """
+    confidence = _inputs.require_between("confidence", confidence, 0, 1)
+    truth, own = _inputs.alike_floats(1, judgments=judgments, scores=scores)
+    others = _inputs.as_floats("other_scores", other_scores, 1)
+    if len(truth) < 2:
+        raise MetricInputError("`judgments` holds one value; give at least 2")
+    if weight is None:
+        weight = _least_variance_weight(truth, own, others)
+    elif not 0 <= weight <= 1:
+        raise MetricInputError(f"`weight` is {weight!r}; it must be from 0 to 1")
+    apart = truth - weight * own
+    mean = float(weight * others.mean() + apart.mean())
+    variance = float(weight**2 * others.var() / len(others) + apart.var() / len(truth))
+    plain = float(truth.var() / len(truth))
+    reach = _quantile(confidence)
+    half, judged_half = reach * math.sqrt(variance), reach * math.sqrt(plain)
+    return {
+        "mean": mean,
+        "ci_low": mean - half,
+        "ci_high": mean + half,
+        "weight": float(weight),
+        "judged_mean": float(truth.mean()),
+        "judged_ci_low": float(truth.mean() - judged_half),
+        "judged_ci_high": float(truth.mean() + judged_half),
+        "worth": len(truth) * plain / variance if variance > 0 else math.inf,
+        "n": len(truth),
+        "others": len(others),
+    }
+
+
+def judgments_needed(
+    half_width: float,
+    deviation: float,
+    correlation: float = 0.0,
+    items: int | None = None,
+    confidence: float = 0.95,
+) -> int:
+    """How many items people must judge for an interval that is so narrow.
+
+    With n judged of N items whose scores correlate with judgments by rho, the variance of the best
+    prediction-powered mean is that of the judgments times (1 - rho^2 (N - n) / N) / n.
+
+    Args:
+        half_width: Half of the interval's width, above 0.
+        deviation: Standard deviation of the judgments; at most 0.5 for yes and no.
+        correlation: Pearson's, of scores and judgments; 0 (default): without scores.
+        items: How many items there are in all, N; None (default): any number.
+        confidence: Level of the interval, between 0 and 1.
+
+    Returns:
+        int: The least number, at least 2; `items` where not even all suffice.
+
+    Example:
+        >>> judgments_needed(0.05, 0.5), judgments_needed(0.05, 0.5, correlation=0.8)
+        (385, 139)
+    """
+    confidence = _inputs.require_between("confidence", confidence, 0, 1)
+    for name, value in {"half_width": half_width, "deviation": deviation}.items():
+        if not 0 <= value < math.inf or (name == "half_width" and value == 0):
+            raise MetricInputError(f"`{name}` is {value!r}; it must be a number above 0")
+    if not -1 <= correlation <= 1:
+        raise MetricInputError(f"`correlation` is {correlation!r}; it must be from -1 to 1")
+    # n = a (1 - r^2 (1 - n / N)) with a = (z s / h)^2, solved for n.
+    alone = (_quantile(confidence) * deviation / half_width) ** 2
+    unknown = correlation**2
+    share = 0.0 if items is None else alone * unknown / items
+    needed = math.inf if share >= 1 else alone * (1 - unknown) / (1 - share)
+    most = math.inf if items is None else items
+    return int(min(max(2, math.ceil(needed - 1e-9) if needed < math.inf else needed), most))
+
+
+def _least_variance_weight(truth: np.ndarray, own: np.ndarray, others: np.ndarray) -> float:
+    """PPI++, example 6.1, clipped to 0 .. 1; the variance is that of all scores."""
+    spread = np.concatenate([own, others]).var(ddof=1)
+    if not spread > 0:
+        return 0.0
+    together = ((truth - truth.mean()) * (own - own.mean())).mean()
+    return float(np.clip(together / ((1 + len(own) / len(others)) * spread), 0, 1))
+
+
+def _quantile(confidence: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + confidence) / 2))

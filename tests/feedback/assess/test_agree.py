@@ -1,0 +1,80 @@
+"""`pqpp assess agree` beside scikit-learn, scipy and the formulas, on verdicts made by a rule."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pqpp_cli.main import main
+from pqpp_feedback.assess.agree import agree, isotonic
+from pqpp_feedback.assess.people import read_people
+from pqpp_feedback.assess.verdicts import COLUMNS, write_verdicts
+
+
+@pytest.fixture
+def study(tmp_path):
+    """600 images with scores; people answered on 150. Returns the rows and the answers."""
+    random, rows, votes = np.random.default_rng(0), [], ["image,matched"]
+    for number in range(600):
+        quality = random.random()
+        answer = random.random() < quality**2  # so that scores are no probabilities
+        verdict = quality > 0.5 if number % 7 else None
+        row = dict.fromkeys(COLUMNS) | {"image": f"{number}.png", "prompt_id": str(number // 4)}
+        row |= {"task": ("count", "colour")[number % 2], "generator": "ab"[number // 2 % 2]}
+        row |= {"routine": "mine", "assessor": "mine", "score": quality, "verdict": verdict}
+        rows.append(row)
+        if number < 150:
+            votes.append(f"{number}.png,{'yes' if answer else 'no'}")
+    (tmp_path / "votes.csv").write_text("\n".join(votes) + "\n")
+    write_verdicts(tmp_path / "v.parquet", rows)
+    return rows, tmp_path
+
+
+def test_figures_are_those_of_others(study):
+    rows, folder = study
+    people = read_people(folder / "votes.csv")
+    (by_task, by_model, calibration, saved), notes = agree(rows, people)
+    answers = np.array([people.of(row) for row in rows[:150]])
+    scores = np.array([row["score"] for row in rows])
+    whole = by_task.rows[0]
+    assert whole["rank"] == pytest.approx(stats.kendalltau(scores[:150], answers).statistic)
+    verdicts = [(row["verdict"], one) for row, one in zip(rows, answers, strict=False)]
+    alike = [verdict == one for verdict, one in verdicts if verdict is not None]
+    assert whole["accuracy"] == pytest.approx(np.mean(alike)) and whole["n"] == len(alike)
+    assert [row["task"] for row in by_task.rows] == ["all", "colour", "count"]
+    assert [row["generator"] for row in by_model.rows] == ["all", "a", "b"]
+    (row,) = calibration.rows
+    assert row["brier"] == pytest.approx(((scores[:150] - answers) ** 2).mean())
+    assert row["calibrated"] < row["brier"] - 0.01
+    (row,) = saved.rows
+    weight = np.cov(answers, scores[:150], ddof=0)[0, 1] / ((1 + 150 / 450) * scores.var(ddof=1))
+    mean = weight * scores[150:].mean() + (answers - weight * scores[:150]).mean()
+    assert row["powered"][0] == pytest.approx(mean) and row["judged"] == 150
+    widths = [row[name][2] - row[name][1] for name in ("powered", "people")]
+    assert widths[0] < widths[1] and row["worth"] > 150 and row["needed"] < row["without"]
+    assert len(notes) == 2
+
+
+def test_the_isotonic_fit_is_that_of_scikit_learn():
+    sklearn = pytest.importorskip("sklearn.isotonic")
+    random = np.random.default_rng(1)
+    scores = random.integers(0, 30, 200) / 30  # ties
+    truth = (random.random(200) < scores).astype(float)
+    others = random.uniform(-0.1, 1.1, 50)
+    model = sklearn.IsotonicRegression(out_of_bounds="clip").fit(scores, truth)
+    assert isotonic(scores, truth, others) == pytest.approx(model.predict(others))
+
+
+def test_the_command_prints_tables_and_tells_what_lacks(study, capsys):
+    _, folder = study
+    words = ["assess", "agree", str(folder / "v.parquet"), "--people", str(folder / "votes.csv")]
+    assert main([*words, "--format", "json"]) == 0
+    tables = json.loads(capsys.readouterr().out)["tables"]
+    assert set(tables) == {"agreement_by_task", "agreement_by_generator", "calibration", "saved"}
+    assert main(words) == 0 and "Votes that scores save" in capsys.readouterr().out
+    (folder / "votes.csv").write_text("image,matched\nother.png,yes\n")
+    assert main(words) == 2
+    assert "people have answered on no image" in capsys.readouterr().err
+    (folder / "votes.csv").write_text("image,matched\n0.png,yes\n2.png,no\n")
+    assert main(words) == 0 and "mine: fewer than 20 images" in capsys.readouterr().out

@@ -1,0 +1,155 @@
+"""Each role's real class beside plain transformers: wide, tall and turned images, to a pixel.
+
+The weights are random and tiny: what is compared is where things lie, not what they are.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+Image = pytest.importorskip("PIL.Image", reason="images need pillow")
+
+import torch  # noqa: E402
+from PIL import ImageOps  # noqa: E402
+from support.tiny_eyes import KINDS, LABELS, save_detector  # noqa: E402
+from support.tiny_sight import save_sam2, save_sight  # noqa: E402
+from transformers import (  # noqa: E402
+    AutoModelForDepthEstimation,
+    AutoModelForMaskGeneration,
+    AutoModelForObjectDetection,
+    AutoModelForZeroShotObjectDetection,
+    AutoProcessor,
+    VitPoseForPoseEstimation,
+)
+
+from pqpp_feedback.assess.detector import DetectorEye, boxes_of  # noqa: E402
+from pqpp_feedback.assess.pictures import Picture, open_picture  # noqa: E402
+from pqpp_feedback.vistar.sight import Sight, in_pixels  # noqa: E402
+
+SHAPES = {"wide": ((192, 96), None), "tall": ((96, 192), None), "turned": ((192, 96), 6)}
+"""Width and height as stored, and the orientation that EXIF tells."""
+BOX = [0.1, 0.2, 0.6, 0.9]
+
+
+@pytest.fixture(params=SHAPES)
+def photo(request, tmp_path):
+    """A file, and the image that plain Pillow makes of it."""
+    size, orientation = SHAPES[request.param]
+    pixels = np.random.default_rng(0).integers(0, 255, (*size[::-1], 3), np.uint8)
+    exif = Image.Exif()
+    if orientation:
+        exif[0x0112] = orientation
+    Image.fromarray(pixels).save(tmp_path / "a.png", exif=exif)
+    with Image.open(tmp_path / "a.png") as image:
+        return tmp_path / "a.png", ImageOps.exif_transpose(image).convert("RGB")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    detectors = {kind: str(save_detector(folder / kind, kind)) for kind in KINDS}
+    roles = ("segmenter", "depth", "pose", "expression")
+    sight = save_sight(folder, roles)
+    return {**detectors, **sight}
+
+
+@functools.cache
+def plain(folder, auto_class):
+    return AutoProcessor.from_pretrained(folder), auto_class.from_pretrained(folder).eval()
+
+
+opened_eye = functools.cache(DetectorEye)
+
+
+def plain_boxes(folder, kind, image):
+    """What a user of transformers alone gets, in pixels of the image; whatever its score."""
+    size = [image.size[::-1]]
+    if kind not in ("owlv2", "grounding_dino"):
+        processor, model = plain(folder, AutoModelForObjectDetection)
+        outputs = model(**processor(images=image, return_tensors="pt"))
+        found = processor.post_process_object_detection(outputs, 0.0, size)[0]
+        return found["boxes"]
+    processor, model = plain(folder, AutoModelForZeroShotObjectDetection)
+    text = "apple." if kind == "grounding_dino" else [["a photo of a apple"]]
+    inputs = processor(images=image, text=text, return_tensors="pt")
+    options = {"threshold": 0.0, "target_sizes": size}
+    if kind == "grounding_dino":
+        options |= {"input_ids": inputs["input_ids"], "text_threshold": 0.0}
+    return processor.post_process_grounded_object_detection(model(**inputs), **options)[0]["boxes"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@torch.inference_mode()
+def test_boxes(saved, kind, photo, monkeypatch):
+    path, image = photo
+    monkeypatch.setattr("pqpp_feedback.assess.detector.apart", list)  # all that are found
+    monkeypatch.setattr("pqpp_feedback.assess.detector.KEPT_ABOVE", 0.0)
+    asked = ["apple"] if kind in ("owlv2", "grounding_dino") else [n.lower() for n in LABELS]
+    (seen,) = opened_eye(saved[kind], "cpu").look([open_picture(path)], [asked])
+    ours = np.array([box["box"] for box in seen["boxes"]]).reshape(-1, 4) * [
+        *image.size,
+        *image.size,
+    ]
+    wide, high = image.size
+    others = plain_boxes(saved[kind], kind, image).numpy().clip(0, [wide, high] * 2)
+    others = others[(others[:, 2:] > others[:, :2]).all(1)]
+    assert len(ours) == len(others) > 0
+    for box in others:
+        assert np.abs(ours - box).max(1).min() < 0.01
+
+
+def test_a_box_without_area_is_no_object():
+    made = {"scores": torch.tensor([0.9, 0.8, 0.7]), "boxes": torch.tensor(
+        [[10.0, 10, 20, 20], [95, 5, 120, 9], [120, 5, 140, 9]]  # the last is in the padding
+    )}  # fmt: skip
+    boxes = boxes_of(made, ["cow"] * 3, (96, 192))
+    assert [box["box"][0] * 96 for box in boxes] == pytest.approx([10, 95])
+    assert boxes[1]["box"][2] == 1.0
+
+
+@pytest.mark.parametrize("kind", ["segmenter", "sam2"])
+@torch.inference_mode()
+def test_masks(saved, kind, photo, tmp_path):
+    path, image = photo
+    folder = saved.get(kind)
+    if kind == "sam2":
+        pytest.importorskip("torchvision", reason="processors of SAM 2 need it")
+        folder = str(save_sam2(tmp_path / "sam2"))
+    masks, _ = Sight({"segmenter": folder}, "cpu").segment(open_picture(path), [BOX])
+    processor, model = plain(folder, AutoModelForMaskGeneration)
+    box = (np.array(BOX) * [*image.size, *image.size]).tolist()
+    inputs = processor(images=image, input_boxes=[[box]], return_tensors="pt")
+    names = [name for name in ("original_sizes", "reshaped_input_sizes") if name in inputs]
+    sizes = [inputs.pop(name) for name in names]
+    outputs = model(**inputs, multimask_output=False)
+    expected = processor.post_process_masks(outputs.pred_masks, *sizes)[0][0, 0].numpy()
+    assert masks.shape == (1, *image.size[::-1]) and (masks[0] == expected).all()
+    assert 0 < masks.mean() < 1
+
+
+@torch.inference_mode()
+def test_depth(saved, photo):
+    path, image = photo
+    ours = Sight({"depth": saved["depth"]}, "cpu").depth(open_picture(path), Picture(path, ""))
+    processor, model = plain(saved["depth"], AutoModelForDepthEstimation)
+    outputs = model(**processor(images=image, return_tensors="pt"))
+    size = [image.size[::-1]]
+    (expected,) = processor.post_process_depth_estimation(outputs, target_sizes=size)
+    assert ours.shape == image.size[::-1]
+    assert np.abs(ours - expected["predicted_depth"].numpy().clip(1e-6)).max() < 1e-4
+
+
+@torch.inference_mode()
+def test_poses(saved, photo):
+    path, image = photo
+    sight = Sight({name: saved[name] for name in ("pose", "expression")}, "cpu")
+    sight.detect = lambda image, words: [{"label": "person", "score": 0.9, "box": BOX}]
+    (person,) = sight.people(open_picture(path))
+    processor, model = plain(saved["pose"], VitPoseForPoseEstimation)
+    left, top, right, bottom = in_pixels([BOX], image.size)[0].tolist()
+    boxes = [[[left, top, right - left, bottom - top]]]
+    outputs = model(**processor(images=image, boxes=boxes, return_tensors="pt"))
+    (expected,) = processor.post_process_pose_estimation(outputs, boxes=boxes)[0]
+    assert np.abs(np.array(person["keypoints"])[:, :2] - expected["keypoints"].numpy()).max() < 1e-3
