@@ -137,10 +137,12 @@ def isotonic(
 
 def _saved(rows: Sequence[Row], people: PeopleSay) -> dict[str, Any]:
     """Return the mean of people's answers with and without the scores of unjudged images."""
-    answers = np.array([{None: np.nan}.get(said, said) for said in map(people.of, rows)], float)
+    said = map(people.of, rows)
+    answers = np.array([np.nan if one is None else float(one) for one in said])
     scores, is_judged = np.array([_score_of(row) for row in rows]), np.isfinite(answers)
     truth, own, others = answers[is_judged], scores[is_judged], scores[~is_judged]
-    found = prediction_powered_mean(truth, own, others if len(others) else own)
+    # Where people have judged all, no score adds anything.
+    found = prediction_powered_mean(truth, own, *((others,) if len(others) else (own, 0.95, 0.0)))
     spread = truth.std() * own.std()
     rho = float(((truth - truth.mean()) * (own - own.mean())).mean() / spread) if spread else 0.0
     needed = [judgments_needed(0.05, float(truth.std()), r, len(rows)) for r in (rho, 0.0)]

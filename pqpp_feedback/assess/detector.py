@@ -121,7 +121,9 @@ def boxes_of(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[d
         >>> boxes_of(found, ["cat"], (10, 20))[0]["box"]
         [0.0, 0.10000000149011612, 1.0, 1.0]
     """
-    corners = np.clip(answer["boxes"].float().cpu().numpy() / np.float32([*size, *size]), 0, 1)
+    corners = np.clip(
+        answer["boxes"].float().cpu().numpy() / np.array([*size, *size], np.float32), 0, 1
+    )
     boxes = [
         {"label": name, "score": float(score), "box": box.tolist()}
         for name, score, box in zip(names, answer["scores"], corners, strict=True)
