@@ -19,7 +19,7 @@ FEWEST = 20
 """Images with an answer of people that a calibration or an interval needs; ours to choose."""
 FOLDS = 5
 
-NOTES = (
+HOW_TO_READ = (
     "rank is Kendall's tau-b of scores and answers. brier is the mean squared error of scores as "
     "probabilities, calibrated after an isotonic fit to the prompts of other folds.",
     "people: the mean answer and its interval of 95 % from the judged images alone; powered: the "
@@ -70,7 +70,7 @@ def agree(rows: Iterable[Row], people: PeopleSay) -> tuple[list[Figures], list[s
     fewer = (
         [f"{', '.join(left_out)}: fewer than {FEWEST} images with an answer"] if left_out else []
     )
-    return tables, [*NOTES, *fewer]
+    return tables, [*HOW_TO_READ, *fewer]
 
 
 def _score_of(row: Row) -> float | None:
