@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from pqpp_backbones.prompt.numbers import places_of_numbers
 from pqpp_backbones.prompt.quoted import QUOTED
+from pqpp_models.text.reading.asking_less import PLACES
 
 Edit = tuple[int, int, str]
 """Where a part of a prompt begins and ends, and what stands in its place."""
@@ -70,16 +71,6 @@ _AFFIRMED = (
     (re.compile(r"\bnor\b", re.I), "and"),
     (re.compile(r"\b(?:lacking|missing)\b(?=\s+(?:an?|the|its|his|her|any|all)\b)", re.I), "with"),
 )
-_PLACED = (
-    re.compile(
-        r"\b(?:(?:to|on|at)\s+the\s+)?(?:left|right)(?:[\s-]+hand)?(?:\s+side)?\s+of\b"
-        r"|\b(?:(?:directly|right|just)\s+)?(?:in\s+front\s+of|on\s+(?:the\s+)?top\s+of|underneath"
-        r"|beneath|below|above|behind|under|between|(?:at|on)\s+the\s+bottom\s+of|across\s+from"
-        r"|opposite)\b(?!\s+(?:construction|the\s+(?:wheel|weather|influence)))",
-        re.I,
-    ),
-    "near",
-)  # fmt: skip
 _SIDES = (
     re.compile(r"[\s,]*\bon\s+(?:the|its|his|her)\s+(?:left|right)\b(?!\s+\w*hand)", re.I),
     "",
@@ -154,7 +145,7 @@ def skills_in(prompt: str) -> list[PromptSkill]:
         ("count", _count(masked, counted)),
         ("text", _text(prompt)),
         ("negation", _negation(masked)),
-        ("relation", _quoting("says where things are", masked, (_PLACED, _SIDES))),
+        ("relation", _quoting("says where things are", masked, (PLACES, _SIDES))),
         ("comparison", _quoting("compares things", masked, _COMPARED)),
         ("colour", _colour(masked, counted)),
     )

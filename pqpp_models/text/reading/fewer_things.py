@@ -64,7 +64,7 @@ def counts_in(text: str) -> tuple[Count, ...]:
     >>> [(count.number, count.thing) for count in counts_in("3 red cats in 1999, bus 23, 5 metres")]
     [(3, (6, 10))]
     """
-    if not any(letter.isdecimal() for letter in text) and not _NUMBER_WORD.search(text):
+    if not _NUMBER_WORD.search(text):
         return ()
     quotations = [match.span() for match in QUOTED.finditer(text)]
     counts: list[Count] = []
@@ -84,7 +84,7 @@ def counts_in(text: str) -> tuple[Count, ...]:
 
 
 _NUMBER_WORD = re.compile(
-    rf"\b(?:{'|'.join(_NAMES[1:])}|\w+teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
+    rf"\d|\b(?:{'|'.join(_NAMES[1:])}|\w+teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
     r"|dozen|hundred|thousand|million|billion)"
 )
 _NEXT_WORD = re.compile(r" [a-z]{2}")

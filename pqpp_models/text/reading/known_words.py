@@ -93,6 +93,7 @@ class KnownWords:
         self._levels = np.stack([words & 15, words >> 4], axis=1).ravel()
         self._usual = letters.astype(np.float64) * (-_NEPERS / 255)
         self._values: dict[str, float] = {}
+        self._known: dict[str, bool] = {}
         self._of_texts: dict[tuple[str, str], Any] = {}
 
     @classmethod
@@ -203,10 +204,14 @@ class KnownWords:
 
     def _is_known(self, word: str) -> bool:
         """Tell whether texts hold a word more than once, or the lexicon does, in some form."""
-        return any(
-            self._is_in_lexicon(stem) or self._levels[_places(stem)].min() > _ONE_TEXT
-            for stem in _stems(word)
-        )
+        if word not in self._known:
+            if len(self._known) >= _CACHED:
+                self._known.clear()
+            self._known[word] = any(
+                self._levels[_places(stem)].min() > _ONE_TEXT or self._is_in_lexicon(stem)
+                for stem in _stems(word)
+            )
+        return self._known[word]
 
     def _is_in_lexicon(self, word: str) -> bool:
         is_long = len(word) >= _SHORTEST_IN_LEXICON

@@ -28,12 +28,12 @@ from pqpp_models.text.calibration import (
     read_calibrated,
     read_targets,
 )
-from pqpp_models.text.reading.fewer_things import with_fewer_things
+from pqpp_models.text.reading.asking_less import asking_less, log_length_to_draw
 from pqpp_models.text.reading.words import WordTables
 from pqpp_models.text.static.network import UNKNOWN_PIECE, StaticNetwork, WordPieces
 
 _REMEDY = "save or download the predictor again"
-_FEWER = "no_easier_with_more"
+_FEWER, _COSTS = "no_easier_with_more", "length_costs"
 _MOST_TOLD = 12
 
 
@@ -50,8 +50,9 @@ class StaticPredictor(CalibratedPredictor):
         references: int8 points of the training prompts, for the distance.
         tables: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
-        no_easier_with_more: targets that more things in a prompt never raise: their scores are the
-            lowest of those of the same prompt with fewer things (`with_fewer_things`).
+        no_easier_with_more: targets that asking for more never raises: their scores are the lowest
+            of those of the same prompt that asks for less (`asking_less`).
+        length_costs: by target, what its score loses with `log_length_to_draw`.
 
     >>> predictor = StaticPredictor.from_shipped("static")
     >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
@@ -65,6 +66,7 @@ class StaticPredictor(CalibratedPredictor):
     targets: tuple[str, ...] = TARGETS
     normaliser: str = field(default=CURRENT, kw_only=True)
     no_easier_with_more: tuple[str, ...] = field(default=(), kw_only=True)
+    length_costs: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
     name = "static"
     chunk_size = 1024
@@ -96,21 +98,25 @@ class StaticPredictor(CalibratedPredictor):
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the standardised scores of all targets, and the distances."""
         scores, points = self.network(self._encode(prompts))
-        lowest = self._lowest_of_fewer(prompts, scores.astype(np.float64))
+        lowest = self._lowest_asking_less(prompts, scores.astype(np.float64))
         return lowest, distance_to_nearest(points, self._points)
 
-    def _lowest_of_fewer(self, prompts: Sequence[str], scores: Floats) -> Floats:
+    def _lowest_asking_less(self, prompts: Sequence[str], scores: Floats) -> Floats:
         columns = [self.targets.index(target) for target in self.no_easier_with_more]
-        fewer: dict[int, list[str]] = {}
+        costs = np.array(
+            [self.length_costs.get(target, 0.0) for target in self.no_easier_with_more]
+        )
+        less: dict[int, list[str]] = {}
         for at, prompt in enumerate(prompts if columns else ()):
-            texts = with_fewer_things(prompt)
-            if texts != [prompt]:
-                fewer[at] = texts
-        if fewer:
-            found = self.network(self._encode([text for some in fewer.values() for text in some]))
-            starts = np.cumsum([0, *map(len, fewer.values())])[:-1]
-            lowest = np.minimum.reduceat(found[0][:, columns], starts)
-            scores[np.ix_(list(fewer), columns)] = lowest
+            texts = asking_less(prompt)
+            if texts != [prompt] or log_length_to_draw(prompt):
+                less[at] = texts
+        if less:
+            texts = [text for some in less.values() for text in some]
+            lengths = np.array([log_length_to_draw(text) for text in texts])
+            found = self.network(self._encode(texts))[0][:, columns] - np.outer(lengths, costs)
+            starts = np.cumsum([0, *map(len, less.values())])[:-1]
+            scores[np.ix_(list(less), columns)] = np.minimum.reduceat(found, starts)
         return scores
 
     def _unread(self, text: str) -> str:
@@ -120,7 +126,7 @@ class StaticPredictor(CalibratedPredictor):
         return "; ".join(filter(None, (super()._unread(text), told if beyond else "")))
 
     def _further_facts(self) -> dict[str, Any]:
-        return {_FEWER: self.no_easier_with_more}
+        return {_FEWER: self.no_easier_with_more, _COSTS: self.length_costs}
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.tokens.encode(text) for text in texts]
@@ -139,7 +145,9 @@ class StaticPredictor(CalibratedPredictor):
             **self._calibration_tensors(),
         }
         numbers = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
-        rules = {_FEWER: list(self.no_easier_with_more)} if self.no_easier_with_more else {}
+        rules: dict[str, Any] = {_FEWER: list(self.no_easier_with_more)}
+        rules[_COSTS] = dict(self.length_costs)
+        rules = {name: rule for name, rule in rules.items() if rule}
         return {**numbers, NORMALISER: self.normaliser, **rules, **self.details}, tensors
 
     @classmethod
@@ -164,9 +172,10 @@ class StaticPredictor(CalibratedPredictor):
             targets,
             normaliser=read_normaliser(folder, config),
             no_easier_with_more=_read_rule(folder, config, targets),
+            length_costs=_read_costs(folder, config, targets),
             tables=WordTables(tensors["word_counts"], tensors["word_pairs"], captions),
             instruction_model=InstructionModel(tensors) if "gate.weight" in tensors else None,
-            **read_calibrated(config, tensors, "max_pieces", "captions", _FEWER),
+            **read_calibrated(config, tensors, "max_pieces", "captions", _FEWER, _COSTS),
         )
 
 
@@ -184,6 +193,19 @@ def _read_rule(folder: Path, config: Mapping[str, Any], targets: Sequence[str]) 
         path = folder / CONFIG
         raise CheckpointError(f"{path}: {_FEWER!r} is {shown(names)}, no targets; {_REMEDY}")
     return tuple(names)
+
+
+def _read_costs(
+    folder: Path, config: Mapping[str, Any], targets: Sequence[str]
+) -> dict[str, float]:
+    costs = config.get(_COSTS, {})
+    is_known = isinstance(costs, dict) and set(costs) <= set(targets)
+    if not is_known or not all(type(cost) is float and 0 <= cost < 9 for cost in costs.values()):
+        path = folder / CONFIG
+        raise CheckpointError(
+            f"{path}: {_COSTS!r} is {shown(costs)}, not targets with costs; {_REMEDY}"
+        )
+    return costs
 
 
 def _read_vocabulary(folder: Path, tensors: Tensors) -> list[str]:

@@ -31,6 +31,18 @@ def test_pairs_that_any_person_orders_alike(static):
     assert len(pairs) == 30 and len(wrong) <= 3, wrong
 
 
+def test_pairs_of_ten_kinds(static):
+    pairs = lines_of("pairs_by_kind.jsonl")
+    kinds = list(dict.fromkeys(pair["kind"] for pair in pairs))
+    values = [
+        static.predict([p[side] for p in pairs], "alignment") for side in ("easier", "harder")
+    ]
+    right = (values[0] > values[1])[:, 0].reshape(10, 30).mean(axis=1)
+    assert [pair["kind"] for pair in pairs[::30]] == kinds
+    assert right[:5].mean() >= 0.95, dict(zip(kinds, right, strict=True))  # 1.00
+    assert right[5:].mean() >= 0.85, dict(zip(kinds, right, strict=True))  # .887
+
+
 def test_texts_that_are_no_prompts_are_far(static):
     texts = [line["prompt"] for line in lines_of("not_prompts.jsonl")]
     found = static.predict_with_uncertainty(texts)

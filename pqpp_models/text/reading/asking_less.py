@@ -1,0 +1,125 @@
+"""A prompt that asks for less: what a prompt is compared with, so that more is never easier.
+
+Studies hold few prompts of each kind, so that a network may take a longer list, a longer text to
+draw, or a place for each thing for easier. A prediction that is the lowest of those for all that
+asks for less cannot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pqpp_backbones.prompt.quoted import QUOTED, quoted_texts
+from pqpp_models.text.reading.fewer_things import with_fewer_things
+
+PLACES = (
+    re.compile(
+        r"\b(?:(?:to|on|at)\s+the\s+)?(?:left|right)(?:[\s-]+hand)?(?:\s+side)?\s+of\b"
+        r"|\b(?:(?:directly|right|just)\s+)?(?:in\s+front\s+of|on\s+(?:the\s+)?top\s+of|underneath"
+        r"|beneath|below|above|behind|under|between|(?:at|on)\s+the\s+bottom\s+of|across\s+from"
+        r"|opposite)\b(?!\s+(?:construction|the\s+(?:wheel|weather|influence)))",
+        re.I,
+    ),
+    "near",
+)
+"""Words for where a thing is beside another, and what says less."""
+_ENDS = (
+    "and|or|of|in|on|at|with|by|from|to|for|near|under|over|is|are|was|that|which|who|beside|behind|above"
+    "|below|between|next|around|inside|through|sits|stands"
+)
+_NAME = rf"(?!(?:{_ENDS})\b)[a-z'-]+\b(?<!ing)"
+_THING = rf"(?:an?|the|some|one|two|three|four|five|six|\d+) {_NAME}(?: {_NAME}){{0,2}}"
+_SEPARATOR = r"(?:, and | and |, )"
+_LIST = re.compile(rf"\b{_THING}(?:{_SEPARATOR}{_THING})+")
+_MOST_WORDS = 12
+_MOST_TEXTS = 300
+_SHORT_TEXT = 4
+
+
+def asking_less(text: str) -> list[str]:
+    """Return a text with what it asks for put in one way, as it is and lower.
+
+    Fewer things that are counted, shorter lists, shorter texts to draw and plain places, in all
+    combinations while these are no more than 300. What holds none of it is returned alone.
+
+    >>> asking_less("a cat, a dog and a bird")
+    ['a cat', 'a cat and a dog', 'a cat, a dog and a bird']
+    >>> asking_less("a cup left of 2 pens")[-2:]
+    ['a cup left of one pen', 'a cup left of two pens']
+    """
+    texts = [text]
+    for lower in _WAYS:
+        found = [other for one in texts for other in lower(one)]
+        texts = found if len(found) <= _MOST_TEXTS else texts
+    return texts
+
+
+def with_shorter_lists(text: str) -> list[str]:
+    """Return a text with less and less of its first list of things; the last one has it whole."""
+    match = _LIST.search(text)
+    if match is None or any(q.start() < match.end() for q in QUOTED.finditer(text)):
+        return [text]
+    things = re.split(_SEPARATOR, match[0])
+    return [
+        text[: match.start()] + _listed(things[: n + 1]) + text[match.end() :]
+        for n in range(len(things))
+    ]
+
+
+def _listed(things: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(things[:-1]), *things[-1:])))
+
+
+def with_shorter_texts(text: str) -> list[str]:
+    """Return a text with one word, two words and so on of what it wants to be drawn, twelve at most.
+
+    >>> with_shorter_texts("a sign that says 'Mind the gap'")[:2]
+    ["a sign that says 'Mind'", "a sign that says 'Mind the'"]
+    """
+    texts = [""]
+    at = 0
+    for quotation in QUOTED.finditer(text):
+        start, end = next(span for span in map(quotation.span, range(1, 20)) if span[0] >= 0)
+        words = text[start:end].split()[:_MOST_WORDS]
+        shorter = [text[at:start] + " ".join(words[: n + 1]) for n in range(len(words))]
+        texts = [before + drawn for before in texts for drawn in shorter or [text[at:end]]]
+        at = end
+        if len(texts) > _MOST_TEXTS:
+            return [text]
+    return [before + text[at:] for before in texts]
+
+
+def with_plain_places(text: str) -> list[str]:
+    """Return a text with its places said plainly, and as it is; in quotation marks are none.
+
+    >>> with_plain_places("a cat behind a sign that says 'Stand behind'")[0]
+    "a cat near a sign that says 'Stand behind'"
+    """
+    pattern, plainly = PLACES
+    parts, at = [], 0
+    for quotation in QUOTED.finditer(text):
+        parts += [pattern.sub(plainly, text[at : quotation.start()]), quotation[0]]
+        at = quotation.end()
+    plain = "".join([*parts, pattern.sub(plainly, text[at:])])
+    return [text] if plain == text else [plain, text]
+
+
+_WAYS: tuple[Callable[[str], list[str]], ...] = (
+    with_fewer_things,
+    with_shorter_texts,
+    with_shorter_lists,
+    with_plain_places,
+)
+
+
+def log_length_to_draw(text: str) -> float:
+    """Return the log of the letters that a text wants to be drawn, over four; 0 up to there.
+
+    >>> [round(log_length_to_draw(text), 2) for text in ("'Hi'", "'STOP'", "'four times 4 is 16'")]
+    [0.0, 0.0, 1.5]
+    """
+    letters = sum(map(len, quoted_texts(text)))
+    return float(np.log(max(letters, _SHORT_TEXT) / _SHORT_TEXT))
