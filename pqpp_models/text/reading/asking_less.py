@@ -74,7 +74,7 @@ def _listed(things: Sequence[str]) -> str:
 
 
 def with_shorter_texts(text: str) -> list[str]:
-    """Return a text with one word, two words and so on of what it wants to be drawn, twelve at most.
+    """Return a text with one word, two and so on of what it wants to be drawn, twelve at most.
 
     >>> with_shorter_texts("a sign that says 'Mind the gap'")[:2]
     ["a sign that says 'Mind'", "a sign that says 'Mind the'"]

@@ -8,7 +8,8 @@ from pqpp_models.text.reading.asking_less import asking_less, log_length_to_draw
 
 THINGS = ("a dog", "a red car", "an old clock", "two cats", "a bird", "the moon", "a tree")
 SIGNS = ("a sign that says '{}'", 'a t-shirt with "{}" on it', "a poster with the words “{}”")
-TEXT = "Mind the gap between the old train and the new platform, please do".split()
+PHRASE = "Mind the gap between the old train and the new platform, please do"
+TEXT = PHRASE.split()
 
 
 @pytest.fixture(scope="module")
