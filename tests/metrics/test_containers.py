@@ -38,8 +38,9 @@ OTHERS = {
     "routing_gain": (list(RATES[:1]) * 2 + [[1.0, 1.0, 0.5, 1.0]], {"resamples": 50}),
     "compare_routings": (RATES + RATES, {"resamples": 50}),
     "saliency_report": (MAPS, {}),
+    "prediction_powered_mean": ([[0.0, 1.0, 1.0, 0.0], RATES[0], RATES[0] * 3], {}),
 }
-WITHOUT_ARRAYS = {"prompt_tokens", "student_t_p_value"}
+WITHOUT_ARRAYS = {"judgments_needed", "prompt_tokens", "student_t_p_value"}
 
 
 def example(name):
