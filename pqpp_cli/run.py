@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _PARTS = ("prompts", "column", "output", "generate", "assess", "predict")
 
 
-class RunPipeline(Shards, Command):
+class Run(Shards, Command):
     """Make images by several models, assess them and predict their prompts, into one table."""
 
     EPILOG = """examples:

@@ -14,7 +14,7 @@ from pqpp_cli.outputs import PAGES, is_output
 from pqpp_files.options.option import fields_of, option
 
 if TYPE_CHECKING:
-    from pqpp_models.bench.run import Run
+    from pqpp_models.bench.run import BenchRun
     from pqpp_models.bench.split import Split
     from pqpp_models.predictor import Predictor
 
@@ -235,7 +235,7 @@ it.
             if value not in (usual[name].default, {}, ()) and not is_output(self.role_of(name))
         }
 
-    def _run(self) -> Run:
+    def _run(self) -> BenchRun:
         """Return what the table is made of."""
         from pqpp_cli.output import note
         from pqpp_models.bench.automatic_metrics import run_automatic_metrics

@@ -100,11 +100,13 @@ def judgments_needed(
         (385, 139)
     """
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
-    for name, value in {"half_width": half_width, "deviation": deviation}.items():
-        if not 0 <= value < math.inf or (name == "half_width" and value == 0):
-            raise MetricInputError(f"`{name}` is {value!r}; it must be a number above 0")
-    if not -1 <= correlation <= 1:
-        raise MetricInputError(f"`correlation` is {correlation!r}; it must be from -1 to 1")
+    numbers = {"half_width": half_width, "deviation": deviation, "correlation": correlation}
+    for name, value in {**numbers, "items": 1 if items is None else items}.items():
+        least, most = (-1, 1) if name == "correlation" else (0, math.inf)
+        is_number = isinstance(value, int | float | np.number) and least <= value <= most
+        if not is_number or value == math.inf or (value == 0 and name in ("half_width", "items")):
+            allowed = "from -1 to 1" if name == "correlation" else "above 0"
+            raise MetricInputError(f"`{name}` is {value!r:.60}; it must be a number {allowed}")
     # n = a (1 - r^2 (1 - n / N)) with a = (z s / h)^2, solved for n.
     alone = (_quantile(confidence) * deviation / half_width) ** 2
     unknown = correlation**2

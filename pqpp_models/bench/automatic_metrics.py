@@ -17,7 +17,7 @@ from pqpp_models.bench.by_prompt import KEYS, values_by_prompt
 from pqpp_models.bench.experiments import Cell
 from pqpp_models.bench.held_out import held_out_builds
 from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
-from pqpp_models.bench.run import Run
+from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -123,7 +123,7 @@ def run_automatic_metrics(
     named: Mapping[str, str],
     baseline: str | None = None,
     progress: bool = False,
-) -> Run:
+) -> BenchRun:
     """Correlate predictors, and people, with the metrics of a file.
 
     Args:
@@ -150,7 +150,7 @@ def run_automatic_metrics(
     nearest = not split.is_pqpp  # as of the main table of a benchmark of one's own
     predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
     results = evaluate_predictions(predictions, metrics, split, cells, builds.stands_for)
-    run = Run(split, builds.predictors, results, predictions, metrics, builds)
+    run = BenchRun(split, builds.predictors, results, predictions, metrics, builds)
     if baseline:
         run = run.tested(baseline, progress)
     people = human_results(cells, metrics, split.true(asked), split)

@@ -19,7 +19,7 @@ import pandas as pd
 
 from pqpp_files.hashes import sha256_of, sha256_of_parts
 from pqpp_models.bench.by_prompt import KEYS
-from pqpp_models.bench.run import Run
+from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.tables import format_results
 from pqpp_models.predictor import Predictor
 
@@ -28,7 +28,7 @@ _FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the same run gives the same bytes
 _ROWS, _PREDICTIONS = "prompts.csv", "predictions/{}.csv"
 
 
-def bundle_of(run: Run, recipe: Mapping[str, Any]) -> bytes:
+def bundle_of(run: BenchRun, recipe: Mapping[str, Any]) -> bytes:
     """Return a zip archive of a run.
 
     It holds `prompts.csv` (prompts and true values), `predictions/<target>.csv` (a column a
@@ -63,14 +63,14 @@ def bundle_of(run: Run, recipe: Mapping[str, Any]) -> bytes:
     return written.getvalue()
 
 
-def _rows(run: Run) -> pd.DataFrame:
+def _rows(run: BenchRun) -> pd.DataFrame:
     there = [name for name in (*KEYS, "source") if name in run.split.rows.column_names]
     columns = {name: run.split.rows[name][:] for name in there}
     truth = {name: np.array(values, np.float64) for name, values in run.references.items()}
     return pd.DataFrame({**columns, **truth})
 
 
-def _predictions(run: Run) -> dict[str, pd.DataFrame]:
+def _predictions(run: BenchRun) -> dict[str, pd.DataFrame]:
     """Return target to a table of what each predictor said of it, by prompt."""
     keys = [name for name in KEYS if name in run.split.rows.column_names]
     prompts = {name: run.split.rows[name][:] for name in keys}

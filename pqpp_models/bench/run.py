@@ -27,7 +27,7 @@ from pqpp_models.targets import stand_in
 
 
 @dataclass(frozen=True)
-class Run:
+class BenchRun:
     """What was found, and what it was computed from.
 
     Attributes:
@@ -97,7 +97,7 @@ def run_table(
     table: str = "main",
     fitted_to: str = "mscoco",
     progress: bool = False,
-) -> Run:
+) -> BenchRun:
     """Correlate predictions with the truth, as one of the paper's tables.
 
     On rows that are not PQPP's, a predictor that has none of the targets is asked for what stands
@@ -124,7 +124,7 @@ def run_table(
     results = evaluate_predictions(predictions, *told)
     if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
         results = [result for result in results if result.n]
-    return Run(split, builds.predictors, results, predictions, references, builds)
+    return BenchRun(split, builds.predictors, results, predictions, references, builds)
 
 
 def _by_nearest(split: Split, table: str) -> bool:

@@ -12,7 +12,7 @@ from support.pqpp_folders import write_v1_0
 from pqpp_datasets import builder
 from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import DownloadError
-from pqpp_datasets.sources import Release, Source, release
+from pqpp_datasets.sources import PublishedFile, Release, release
 from pqpp_hub import pull
 
 BODY = bytes(range(256)) * 700
@@ -29,7 +29,7 @@ def server(monkeypatch):
 
 
 def release_of(server, sha256=DIGEST, size=SIZE, name="a.csv"):
-    source = Source(name, f"{server.url}/{name}", size, sha256)
+    source = PublishedFile(name, f"{server.url}/{name}", size, sha256)
     return Release("pqpp/test", "0" * 40, (source,))
 
 
@@ -188,7 +188,7 @@ def test_offline_mode_is_respected(server, tmp_path, monkeypatch):
 
 
 def test_nobody_there(tmp_path, server):
-    source = Source("a.csv", "http://127.0.0.1:9/a.csv", None, None)
+    source = PublishedFile("a.csv", "http://127.0.0.1:9/a.csv", None, None)
     with pytest.raises(DownloadError, match="no connection"):
         download_release(Release("x", "y", (source,)), ["a.csv"], tmp_path)
 
@@ -225,7 +225,7 @@ def test_load_dataset_downloads_verifies_and_caches(server, tmp_path, cache, mon
         server.files[f"/{split}.csv"] = body
         digest = hashlib.sha256(body).hexdigest()
         sources.append(
-            Source(f"dataset/{split}.csv", f"{server.url}/{split}.csv", len(body), digest)
+            PublishedFile(f"dataset/{split}.csv", f"{server.url}/{split}.csv", len(body), digest)
         )
     pinned = Release("pqpp/v1.0", "1" * 40, tuple(sources))
     monkeypatch.setattr(builder, "release", lambda _: pinned)

@@ -29,14 +29,14 @@ from pqpp_models.bench.rows import (
     published_groups,
     table_rows,
 )
-from pqpp_models.bench.run import Run
+from pqpp_models.bench.run import BenchRun
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.explain.page import STYLE
 
 
 @typed
 def render_report(
-    run: Run,
+    run: BenchRun,
     published: Sequence[PublishedResult] = (),
     spaces: Mapping[str, Projection] | None = None,
     explain: bool = False,
@@ -107,7 +107,7 @@ def render_report(
     )
 
 
-def _panels(run: Run, one: Any, titles: Mapping[str, str]) -> list[dict[str, Any]]:
+def _panels(run: BenchRun, one: Any, titles: Mapping[str, str]) -> list[dict[str, Any]]:
     predictor = run.predictors.get(one.predictor)
     in_units = bool(predictor is not None and predictor.supervised and not predictor.one_score)
     return [

@@ -33,20 +33,20 @@ def rows():
 
 def test_a_function_of_a_module_here(rows, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "my_scores.py").write_text(
+    (tmp_path / "my_lengths.py").write_text(
         "def lengths(prompts):\n    return [len(p) for p in prompts]\n"
         "def odd(prompts):\n    return {}['x']\nnone = 3\n"
     )
     words = ["bench", "--dataset", "sample", "--split", "test", "--target", "mean_rr"]
-    assert main([*words, "--predictors", "my_scores:lengths,n_words", "--format", "json"]) == 0
+    assert main([*words, "--predictors", "my_lengths:lengths,n_words", "--format", "json"]) == 0
     found = {row["predictor"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
     expected = stats.pearsonr(list(map(len, rows["prompt"])), rows["mean_rr"][:])
-    assert found["my_scores:lengths"]["pearson"] == pytest.approx(expected.statistic, abs=1e-9)
+    assert found["my_lengths:lengths"]["pearson"] == pytest.approx(expected.statistic, abs=1e-9)
     for name, said in (
-        ("my_scores:odd", "my_scores:odd failed on 1 prompts (KeyError: 'x'); correct it"),
-        ("my_scores:lengthy", "cannot be imported"),
+        ("my_lengths:odd", "my_lengths:odd failed on 1 prompts (KeyError: 'x'); correct it"),
+        ("my_lengths:lengthy", "cannot be imported"),
         ("my_score:lengths", "cannot be imported"),
-        ("my_scores:none", "is a int; name a function of a list of texts"),
+        ("my_lengths:none", "is a int; name a function of a list of texts"),
     ):
         assert main([*words, "--predictors", name]) == 2
         (line,) = capsys.readouterr().err.splitlines()

@@ -21,7 +21,7 @@ from pqpp_models.bench.report.ranking import leading, ranked_rows
 from pqpp_models.bench.report.spaces import neighbours_alike, space_panels
 from pqpp_models.bench.report.summary import in_words
 from pqpp_models.bench.rows import heading
-from pqpp_models.bench.run import Run
+from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import Split
 
 
@@ -210,7 +210,7 @@ def test_headings_are_readable_and_nothing_at_all_makes_a_page():
     assert [heading(r, short=True) for r in results] == ["SDXL → GLIDE", "GLIDE on mscoco"]
     told = {"glide_hbpp": Target("glide_hbpp", "GLIDE 2")}
     assert heading(results[1], told["glide_hbpp"]) == "HBPP of GLIDE 2 on mscoco"
-    page = render_report(Run(split, {}, [], [], {}, Builds({}, {}, [])))
+    page = render_report(BenchRun(split, {}, [], [], {}, Builds({}, {}, [])))
     assert "Nothing was compared" in page and '<ol class="rank">' not in page
 
 
@@ -218,10 +218,10 @@ def test_the_differences_from_a_baseline_are_a_table():
     first, true, rows = said(30, "first", noise=0.5)
     other, _, others = said(30, "<other>", noise=3.0, seed=1)
     rows = Dataset.from_dict({"prompt": [f"cat {i}" for i in range(30)], **true})
-    run = Run(Split(rows, "own", "test"), {}, others, [first, other], true, Builds({}, {}, []))
+    run = BenchRun(Split(rows, "own", "test"), {}, others, [first, other], true, Builds({}, {}, []))
     assert 'id="differences"' not in render_report(run)
     both = evaluate_predictions([first, other], true, run.split)
-    tested = Run(run.split, {}, both, [first, other], true, run.builds).tested("<other>")
+    tested = BenchRun(run.split, {}, both, [first, other], true, run.builds).tested("<other>")
     page = render_report(tested)
     (table,) = re.findall(r'id="differences".*?</table>', page, re.DOTALL)
     assert "Difference from &lt;other&gt;" in table and "<other>" not in table
