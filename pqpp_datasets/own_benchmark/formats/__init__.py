@@ -4,6 +4,10 @@ import importlib
 import pkgutil
 from typing import Any
 
+from pqpp_datasets.errors import OptionError
+from pqpp_files.names import did_you_mean
+from pqpp_files.options.arguments import typed
+
 
 def format_names() -> list[str]:
     """Return the formats as a user writes them.
@@ -15,13 +19,19 @@ def format_names() -> list[str]:
     return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
 
 
+@typed
 def converter(name: str) -> tuple[Any, tuple[str, ...] | None]:
     """Return the function of a format, called like its module, and the columns that it reads.
+
+    Raises:
+        OptionError: There is no such format.
 
     Example:
         >>> converter("pickapic")[1][0], converter("label-studio")[1]
         ('caption', None)
     """
+    if name not in format_names():
+        raise OptionError(f"`name` is {name!r:.60}; {did_you_mean(name, format_names())}")
     called = name.replace("-", "_")
     module = importlib.import_module(f"{__name__}.{called}")
     return getattr(module, called), getattr(module, "READ_ALONE", None)
