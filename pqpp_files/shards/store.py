@@ -19,6 +19,7 @@ from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import write_whole
 
 
+@typed
 class ShardStore:
     """A place for outputs, which have names; other processes may write there too.
 
