@@ -1,5 +1,6 @@
 """A file of another tool, opened: what it holds, as the columns of one of our kinds of file."""
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -38,17 +39,11 @@ class ForeignFile:
         convert, columns = converter(options.from_format)
         if columns is not None:  # what else the user names is read, too
             columns = (*columns, *options.columns.values())
-        try:
+        with self._told():
             source = self._source = source_of(
                 Input(path, False, options.encoding), columns, None, _TABLES
             )
             self.flat: FlatRows = convert(_records(source), options, str(path))
-        except DataFileError:
-            raise
-        except FileError as error:
-            raise DataFileError(str(error)) from None
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise self._is_other(error) from None
 
     def __str__(self) -> str:
         return str(self.path)
@@ -65,29 +60,32 @@ class ForeignFile:
         codes = {name: Codes() for name in dict.fromkeys((*columns, ROW))}
         names: dict[str, None] = {}
         rows: Iterator[Mapping[str, Any]] = iter(self.flat.rows)
-        try:
+        with self._told():
             while block := list(itertools.islice(rows, ROWS)):
                 tell(len(block))
                 names |= dict.fromkeys(name for row in block for name in row)
                 for name, column in codes.items():
                     column.extend(row.get(name) for row in block)
-        except DataFileError:
-            raise
-        except FileError as error:
-            raise DataFileError(str(error)) from None
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise self._is_other(error) from None
         names.pop(ROW, None)
         names |= dict.fromkeys(self._source.names if self._source.wanted else ())
         kept = {name: column for name, column in codes.items() if name in names or name == ROW}
         return kept, list(names)
 
-    def _is_other(self, error: Exception) -> DataFileError:
-        reason = f"{type(error).__name__}: {error!s:.80}"
-        return DataFileError(
-            f"{self.path}: not a file of {self._format} as it is published ({reason}); export it "
-            "again, or build from a plain table"
-        )
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tell a file that is of another form than its tool publishes in one line."""
+        try:
+            yield
+        except DataFileError:
+            raise
+        except FileError as error:
+            raise DataFileError(str(error)) from None
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            reason = f"{type(error).__name__}: {error!s:.80}"
+            raise DataFileError(
+                f"{self.path}: not a file of {self._format} as it is published ({reason}); export "
+                "it again, or build from a plain table"
+            ) from None
 
 
 def _records(source: Any) -> Iterator[dict[str, Any]]:
