@@ -179,8 +179,8 @@ class DiffusersGenerator(Generator):
             )
         known = inspect.signature(kind).parameters
         _refuse_unknown("scheduler", changed, known, kind.__name__)
-        made: Any = kind
-        self.pipeline.scheduler = made.from_config(own.config, **changed)
+        scheduler_class: Any = kind
+        self.pipeline.scheduler = scheduler_class.from_config(own.config, **changed)
         return {f"scheduler.{key}": value for key, value in changed.items()}
 
     def _add_lora(self) -> dict[str, Any]:

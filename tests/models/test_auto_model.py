@@ -1,6 +1,7 @@
 """`pipeline`, `AutoModel` and `AutoConfig` of the predictors that need no torch."""
 
 import filecmp
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -12,8 +13,9 @@ from support.processes import run_python  # noqa: E402
 from support.tiny_models import REPOSITORY  # noqa: E402
 
 import pqpp  # noqa: E402
+from pqpp_backbones.errors import CheckpointError  # noqa: E402
 from pqpp_files.errors import PqppError  # noqa: E402
-from pqpp_models import Predictor, registration  # noqa: E402
+from pqpp_models import Predictor, registration, registry  # noqa: E402
 from pqpp_models.errors import PredictorError, UnknownPredictorError  # noqa: E402
 
 PROMPTS = ["a red cat", "two dogs on a table", "a man riding a wave on a surfboard", "trees"] * 5
@@ -73,6 +75,25 @@ def test_saving_goes_round(fitted, transformers, tmp_path):
 def test_a_measure_has_one_score(transformers):
     pipe = transformers.pipeline(registration.TASK, model="mean_word_length")
     assert pipe(["a red"]) == [{"score": 2.0}]
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut", "gone", "of another"])
+def test_damaged_weights_are_refused_by_auto_model_too(fitted, transformers, tmp_path, damage):
+    folder = tmp_path / "damaged"
+    shutil.copytree(fitted[0], folder)
+    weights = folder / "model.safetensors"
+    content = weights.read_bytes()
+    if damage == "gone":
+        weights.unlink()
+    elif damage == "of another":
+        shutil.copy(registry.SHIPPED / "static" / weights.name, weights)
+    else:
+        cut = content[:-9]
+        weights.write_bytes(
+            cut if damage == "cut" else cut + bytes([content[-9] ^ 1]) + content[-8:]
+        )
+    with pytest.raises(CheckpointError, match=r"model\.safetensors"):
+        transformers.AutoModel.from_pretrained(str(folder))
 
 
 def test_what_is_no_predictor_is_told(transformers, tmp_path):

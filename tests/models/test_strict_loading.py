@@ -109,8 +109,10 @@ def test_the_options_of_transformers_stay(saved, tmp_path):
 def test_every_model_of_ours_is_strict():
     for ours in (registration._PREDICTORS, feedback_registration._FEEDBACK):
         assert ours.models
-        for _, path in ours.models.values():
-            assert issubclass(shared_registration._load(path), StrictLoading)
+        for model_type, (_, path) in ours.models.items():
+            # What needs no torch is read as a predictor; test_auto_model has its damages.
+            is_strict = issubclass(shared_registration._load(path), StrictLoading)
+            assert is_strict != (model_type == registration.NUMPY)
 
 
 def test_a_pipeline_without_its_tokenizer_says_so(saved, tmp_path):

@@ -132,7 +132,9 @@ def test_a_predictor_tells_its_rows_and_where_the_other_build_is(files):
     assert json.loads((folder / "config.json").read_text())["fitted_on_train"] == "me/mine@v1"
     record = Predictor.from_pretrained(folder).record
     assert record.fitted_on_train == "me/mine@v1"
-    below = len(Predictor.from_pretrained("static").record.rows)  # of the network under the head
+    below = len(
+        Predictor.from_pretrained("static-train").record.rows
+    )  # of the network under the head
     assert record.rows.among(validation.prompts).all() and len(record.rows) == below + 60
 
 

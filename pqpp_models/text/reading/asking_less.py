@@ -48,7 +48,7 @@ def asking_less(text: str) -> list[str]:
     >>> asking_less("a cat, a dog and a bird")
     ['a cat', 'a cat and a dog', 'a cat, a dog and a bird']
     >>> asking_less("a cup left of 2 pens")[-2:]
-    ['a cup left of one pen', 'a cup left of two pens']
+    ['a cup near two pens', 'a cup left of two pens']
     """
     texts = [text]
     for lower in _WAYS:
