@@ -82,8 +82,6 @@ def done_on_ray(
 def _cluster(options: RayOptions) -> Iterator[Any]:
     """Give Ray, connected; a cluster that was started for this job ends with it."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    if options.address is None:
-        os.environ.setdefault("RAY_AUTH_MODE", "token")  # it listens on all interfaces
     with needing("`engine` ray", "ray"):
         import ray
     if ray.is_initialized():

@@ -12,11 +12,15 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.processes import run_python
 from support.shard_jobs import Doubled, doubled, refuses
 
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError, MissingExtraError
 from pqpp_files.shards import RayOptions, hold_shards, run_shards
+
+TESTS = Path(__file__).parents[1]
+REPOSITORY = TESTS.parent
 
 
 def contents(folder):
@@ -33,7 +37,7 @@ def cluster():
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     node = {"num_cpus": 1, "num_gpus": 1, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=node)
-    paths = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    paths = os.pathsep.join([str(TESTS), *sys.path])
     environment = {"env_vars": {"PYTHONPATH": paths}}
     ray.init(cluster.address, log_to_driver=False, logging_level="ERROR", runtime_env=environment)
     yield cluster
@@ -127,6 +131,25 @@ def test_a_cluster_of_its_own_with_two_processors_ends_and_is_gone_after_ctrl_c(
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130 or process.returncode == 0
     assert process.stderr.read().count(b"\n") == 1
+
+
+OWN = """
+import ray  # before us, as in a notebook
+from ray._raylet import AuthenticationMode, get_authentication_mode
+import pyarrow as pa
+from pqpp_files.shards import hold_shards, run_shards
+from support.shard_jobs import doubled
+shards = hold_shards(pa.table({"n": range(4)}), 1)
+done = run_shards(doubled, shards, "out", {}, engine="ray")
+print(done.shards, get_authentication_mode() == AuthenticationMode.TOKEN, ray.is_initialized())
+"""
+
+
+@pytest.mark.slow
+def test_a_cluster_of_its_own_asks_for_a_token_though_ray_was_imported_before(tmp_path):
+    pytest.importorskip("ray")
+    done = run_python(OWN, tmp_path, PYTHONPATH=os.pathsep.join(map(str, (REPOSITORY, TESTS))))
+    assert done.stdout.split() == ["4", "True", "False"], done.stderr
 
 
 def test_what_is_about_a_cluster_needs_one(tmp_path, capsys, monkeypatch):
