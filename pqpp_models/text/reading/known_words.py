@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -312,9 +313,14 @@ def _stems(word: str) -> Iterator[str]:
 def _tokens(prompt: str) -> Iterator[tuple[str, bool]]:
     """Yield words, odd signs and residues of code, and whether each is the last."""
     for part in normalise(prompt).split():
-        is_code = bool(_CODE.search(part))
-        for token in [part] if is_code else _TOKEN.findall(part):
-            yield token, is_code
+        yield from _tokens_of(part)
+
+
+@lru_cache(_CACHED)
+def _tokens_of(part: str) -> tuple[tuple[str, bool], ...]:
+    if _CODE.search(part):
+        return ((part, True),)
+    return tuple((token, False) for token in _TOKEN.findall(part))
 
 
 def _words(text: str) -> list[str]:
