@@ -1,6 +1,6 @@
 """What the site needs beyond Sphinx: pages made at build time, links, formulas, versions."""
 
-from site_parts import accessible, commands, links, mathml, reference, roles, versions
+from site_parts import accessible, cells, commands, links, mathml, reference, roles, versions
 from site_parts.sources import write_changed
 
 MADE = "made"
@@ -9,6 +9,7 @@ MADE = "made"
 
 def setup(app):
     """Connect everything to the build."""
+    app.connect("config-inited", cells.prepare_kernels)
     app.connect("builder-inited", _make_pages)
     app.connect("source-read", links.read_source)
     app.connect("include-read", links.read_included)

@@ -1,8 +1,10 @@
 """The documentation site: every page has its place, links lead somewhere, the build is clean."""
 
 import functools
+import html
 import http.server
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -100,6 +102,41 @@ def test_functions_and_tests_that_a_page_names_are_there(page):
         assert not test or f"def {test}(" in (ROOT / path).read_text("utf-8"), test
 
 
+CELL_OUTPUT = re.compile(r'class="output stream[^>]*>(?:<div[^>]*>)*<pre>(.*?)</pre>', re.DOTALL)
+WORDS = """for n in $(seq 400); do printf 'prompt %d: ein Hündchen, 0.19571 — ' "$n"; done"""
+IN_PYTHON = """import sys
+for n in range(300):
+    print(n, "votes/judgments.csv ä" * (n % 3), end=" " if n % 7 else "\\n", flush=n % 5 == 0)"""
+
+
+def streams_shown(page):
+    """What the output boxes of a page show, in order, blank lines at their ends left out."""
+    boxes = CELL_OUTPUT.findall(page.read_text("utf-8"))
+    return [html.unescape(re.sub("<[^>]*>", "", box)).strip("\n") for box in boxes]
+
+
+def test_an_output_in_many_pieces_is_shown_as_the_process_printed_it(tmp_path):
+    pytest.importorskip("myst_nb", reason="needs the extra `docs`")
+    head = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n\n# Page\n\n"
+    cells = [f"```{{code-cell}}\n{text}\n```\n" for text in (f"%%bash -e\n{WORDS}", IN_PYTHON)]
+    (tmp_path / "index.md").write_text(head + "\n".join(cells), "utf-8")
+    (tmp_path / "conf.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(DOCS)!r})\nfrom site_parts import cells\n"
+        "extensions = ['myst_nb']\nnb_execution_mode = 'force'\nnb_merge_streams = True\n"
+        "nb_execution_raise_on_error = True\n"
+        "def setup(app):\n    app.connect('config-inited', cells.prepare_kernels)\n"
+    )
+    subprocess.run([sys.executable, "-m", "sphinx", "-q", tmp_path, tmp_path / "html"], check=True)
+    printed = [
+        subprocess.run(command, capture_output=True, check=True, env=os.environ | UTF8).stdout
+        for command in (["bash", "-c", WORDS], [sys.executable, "-c", IN_PYTHON])
+    ]
+    assert streams_shown(tmp_path / "html" / "index.html") == [
+        output.decode("utf-8").strip("\n") for output in printed
+    ]
+
+
+UTF8 = {"PYTHONIOENCODING": "utf-8"}
 LOOKED_AT = (
     *("index", "quickstart", "tutorials/ask", "tutorials/assess", "how/vistar", "worth"),
     *("understand/glossary", "made/api/pqpp_hub", "made/commands/predict", "made/metrics/hbpp"),
@@ -152,10 +189,21 @@ def test_every_public_name_and_command_is_on_the_site(site, parts):
 
 
 @pytest.mark.slow
-def test_no_cell_of_a_tutorial_printed_an_error(site):
-    for page in (site / VERSION / "tutorials").glob("*.html"):
-        text = page.read_text("utf-8")
-        assert "pqpp: error" not in text and "Traceback" not in text, page.name
+def test_cells_show_what_their_processes_printed_and_no_error(site):
+    executed = sorted((site / "jupyter_execute").rglob("*.ipynb"))
+    assert len(executed) >= 8
+    for notebook in executed:
+        printed = []
+        for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
+            streams = {}
+            for output in cell.get("outputs", ()):
+                if output["output_type"] == "stream":
+                    pieces = streams.setdefault(output["name"], [])
+                    pieces.append("".join(output["text"]))
+            printed += ["".join(pieces).strip("\n") for pieces in streams.values()]
+        page = site / VERSION / notebook.relative_to(site / "jupyter_execute")
+        assert streams_shown(page.with_suffix(".html")) == printed, notebook.name
+        assert "pqpp: error" not in "".join(printed)
 
 
 @pytest.mark.slow
