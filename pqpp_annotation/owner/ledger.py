@@ -11,11 +11,11 @@ from sqlalchemy import Select, Text, cast, func, select
 
 from pqpp_annotation.protocol.admission import study_votes
 from pqpp_annotation.store.answers import SHOWN_MODEL
+from pqpp_annotation.store.engine import parse_cell, wrong_cell
 from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction
 from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.votes.votes import Votes
-from pqpp_files.foreign.json_values import parse_json
 
 if TYPE_CHECKING:
     import pandas
@@ -72,7 +72,7 @@ class Ledger:
             Assignment.state,
             Assignment.finished,
         )
-        types = {"person_id": int, "item_id": int, "given": int}
+        types = {"person_id": int, "item_id": int, "given": int, "finished": float}
         query = query.join(Person).where(Person.role != "trial")
         assignments = _table(db, query.order_by(Assignment.id), **types)
         answers = answers.join(assignments, on="assignment_id", how="inner")
@@ -96,7 +96,7 @@ class Ledger:
         types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
         new = _table(db, query.where(Answer.id > last).order_by(Answer.id), seconds=float, **types)
         codes, texts = pandas.factorize(new.pop("value"))  # most answers are a few texts
-        labels = [self._kind.label(parse_json(text)) for text in texts]
+        labels = [self._kind.label(parse_cell(text)) for text in texts]
         new["label"] = np.array(labels, float)[codes]
         if known is None or new.empty:
             return new if known is None else known
@@ -121,7 +121,10 @@ def _table(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
     while rows := result.cursor.fetchmany(_CHUNK):
         parts.append(pandas.DataFrame(rows, columns=names))
     table = pandas.concat(parts[1:] or parts)
-    return table.astype({"id": int, **types}).set_index("id")
+    try:
+        return table.astype({"id": int, **types}).set_index("id")
+    except (TypeError, ValueError):
+        raise wrong_cell("text, where a number is allowed") from None
 
 
 def _items(db: Transaction) -> pandas.DataFrame:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Engine, Float, Integer, String, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from pqpp_annotation.errors import StoreError
@@ -82,6 +82,7 @@ def make_engine(url: URL, references: bool = True) -> Engine:
         return create_engine(url, pool_pre_ping=True, json_deserializer=_loaded, **sizes)
     busy = {"timeout": BUSY_SECONDS}
     engine = create_engine(url, connect_args=busy, json_deserializer=_loaded, **sizes)
+    engine.dialect.colspecs = {**engine.dialect.colspecs, **_CHECKED}
 
     @event.listens_for(engine, "connect")
     def _(connection, _record):
@@ -100,18 +101,60 @@ def make_engine(url: URL, references: bool = True) -> Engine:
     return engine
 
 
-def _loaded(text: str | bytes) -> Any:
+def _checked(kind: type, *allowed: type) -> type:
+    """Return a column type whose cells are held against what SQLite lets an editor put there."""
+    kinds = {type(None), *allowed}
+
+    def cell(value):
+        if type(value) not in kinds:
+            raise wrong_cell(f"{type(value).__name__}, where {allowed[0].__name__} is allowed")
+        return value
+
+    return type(f"Checked{kind.__name__}", (kind,), {"result_processor": lambda *_: cell})
+
+
+_CHECKED = {
+    Integer: _checked(Integer, int),
+    Float: _checked(Float, float, int),
+    String: _checked(String, str),
+}
+"""By column type; PostgreSQL itself keeps to the types of its columns."""
+
+
+def _loaded(text: str | bytes) -> dict[str, Any]:
     """Return what a text of JSON says; most of a quarter of a million answers are a few texts."""
     if len(text) > _SHORT:
-        return _parsed(text)
-    value = _loaded_once(text)
-    return dict(value) if isinstance(value, dict) else value
+        return parse_cell(text)
+    return dict(_loaded_once(text))
 
 
 @lru_cache(maxsize=4096)
-def _loaded_once(text: str | bytes) -> Any:
-    return _parsed(text)
+def _loaded_once(text: str | bytes) -> dict[str, Any]:
+    return parse_cell(text)
 
 
-def _parsed(text: str | bytes) -> Any:
-    return parse_json(text, "a cell of the study's database", remedy="go back to a backup")
+def parse_cell(text: str | bytes) -> dict[str, Any]:
+    """Return what a cell of JSON says.
+
+    Raises:
+        FileError: It is no JSON.
+        StoreError: It is another thing than an object.
+
+    Example:
+        >>> parse_cell('{"label": 2}')
+        {'label': 2}
+    """
+    value = parse_json(text, "a cell of the study's database", remedy="go back to a backup")
+    if not isinstance(value, dict):
+        raise wrong_cell("JSON that is no object")
+    return value
+
+
+def wrong_cell(what: str) -> StoreError:
+    """Return the error of a cell that holds what this package never writes.
+
+    Example:
+        >>> str(wrong_cell("text, where a number is allowed"))
+        "a cell of the study's database is text, where a number is allowed; go back to a backup"
+    """
+    return StoreError(f"a cell of the study's database is {what}; go back to a backup")

@@ -291,6 +291,28 @@ def test_what_is_no_database_of_a_study_is_refused(tmp_path):
         open_store("mysql://host/name")
 
 
+def test_an_answer_that_was_edited_by_hand_is_told_in_a_line(tmp_path, capsys):
+    store = small_store(tmp_path)
+    do_all(store, add_person(store, "ann").id, {"label": 1})
+    store.close()
+    (database,) = tmp_path.glob("*.db")
+    sound = database.read_bytes()
+    for command, damage in (
+        ("status", "UPDATE answer SET created = 'yesterday'"),
+        ("status", "UPDATE answer SET value = '[1]'"),
+        ("status", "UPDATE assignment SET finished = x'00ff'"),
+        ("export", "UPDATE answer SET value = '[1]'"),
+        ("export", "UPDATE answer SET seconds = 'a few'"),
+    ):
+        with closing(sqlite3.connect(database)) as db:
+            db.executescript(damage)
+        words = [str(tmp_path / "study.yaml"), "--output", str(tmp_path / "made")]
+        assert main(["annotate", command, *words]) == 2, damage
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1 and "go back to a backup" in error
+        database.write_bytes(sound)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -299,6 +321,8 @@ def test_what_is_no_database_of_a_study_is_refused(tmp_path):
         "ALTER TABLE item RENAME COLUMN prompt TO other",
         "UPDATE study SET config = '[1, 2]'",
         "UPDATE study SET config = '[['",
+        "UPDATE study SET created = 'yesterday'",
+        "UPDATE item SET prompt = x'00ff'",
         # The library tells of a table's damaged text by an error that is none of its own.
         "PRAGMA writable_schema = ON;"
         "UPDATE sqlite_schema SET sql = CAST(x'63ff' AS TEXT) WHERE name = 'item'",
