@@ -104,7 +104,7 @@ class Table:
 
 
 def read_table(
-    path: str | Path,
+    path: str | Path | Input,
     columns: Sequence[str] | None = None,
     plain: str = "value",
     kinds: Sequence[str] | None = None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +11,7 @@ from pqpp_files.names import how_many
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 PARTS = Path(__file__).with_name("page_parts")
 """What all reports share: their base, macros and style."""
@@ -57,6 +60,72 @@ def render_page(template: Path, /, **facts: Any) -> str:
         '<b>&lt;i&gt;</b> 0.500'
     """
     return page_templates(template.parent).get_template(template.name).render(facts)
+
+
+@dataclass(frozen=True)
+class BarCell:
+    """A number of a `bar_table`.
+
+    Attributes:
+        text: What stands beside the bar.
+        value: What it is sorted by.
+        start: Where the bar begins, in per cent of its width.
+        stop: Where it ends; None for no bar.
+    """
+
+    text: str
+    value: float | None = None
+    start: float = 0.0
+    stop: float | None = None
+
+    @classmethod
+    def of(
+        cls, value: float | None, limits: tuple[float, float] | None, pattern: str = "{:.2f}"
+    ) -> BarCell:
+        """Return the cell of a number on a scale: a bar from 0, or from the scale's lower end.
+
+        Args:
+            value: The number, None or NaN for none.
+            limits: The ends of the scale; without it there is no bar.
+            pattern: How the number is written.
+
+        Example:
+            >>> BarCell.of(0.25, (-1.0, 1.0))
+            BarCell(text='0.25', value=0.25, start=50.0, stop=62.5)
+            >>> BarCell.of(None, (0.0, 1.0)).text
+            '–'
+        """
+        if value is None or value != value:
+            return cls("–")
+        if limits is None:
+            return cls(pattern.format(value), value)
+        low, high = limits
+        ends = sorted(100 * (min(max(end, low), high) - low) / (high - low) for end in (value, 0.0))
+        return cls(pattern.format(value), value, *(round(end, 2) for end in ends))
+
+
+def bar_table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str | BarCell]],
+    caption: str = "",
+    sortable: bool = False,
+) -> Markup:
+    """Return a table as HTML that needs no style sheet: notebooks and our pages show it.
+
+    Args:
+        headings: Of the columns.
+        rows: Of each the texts and numbers; the first one names the row.
+        caption: What stands above, if anything.
+        sortable: Whether the headings are buttons, for a script that sorts by them.
+
+    Example:
+        >>> "<b>" in bar_table(["prompt", "rank"], [["<b>", BarCell.of(30.0, (0.0, 100.0))]])
+        False
+    """
+    from markupsafe import Markup
+
+    facts = {"headings": headings, "rows": rows, "caption": caption, "sortable": sortable}
+    return Markup(render_page(PARTS / "bar_table.html", **facts))
 
 
 def _figure(value: float | None) -> str:

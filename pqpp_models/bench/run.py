@@ -282,7 +282,7 @@ def bench(
         options: What `load_benchmark` takes, like `data_dir`; not together with `rows`.
 
     Returns:
-        A pandas `DataFrame`, one row a predictor and target.
+        A pandas `DataFrame`, one row a predictor and target; a notebook shows it with bars.
 
     Raises:
         PredictorError: The rows are no `datasets.Dataset` or lack what a predictor needs, or a
@@ -297,9 +297,8 @@ def bench(
         >>> bench(mine, "mean_rr", load_benchmark("sample", split="test"))["predictor"].tolist()
         ['mine']
     """
-    import pandas as pd
-
     from pqpp_datasets.load import load_benchmark
+    from pqpp_models.bench.notebook import bench_table
 
     if isinstance(targets, Mapping) or hasattr(predictors, "column_names"):
         predictors, targets, rows = targets, rows, predictors  # the data came first
@@ -326,4 +325,4 @@ def bench(
     found = run_table(data, loaded, wanted)
     for line in found.builds.notes:
         warnings.warn(line, stacklevel=2)
-    return pd.DataFrame([vars(result) for result in found.results])
+    return bench_table(found.results)

@@ -10,9 +10,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pqpp_datasets.target_columns import measure_of, sort_targets
+from pqpp_datasets.target_columns import measure_of, readable_words, sort_targets
 from pqpp_files.errors import PqppError
-from pqpp_files.render_page import render_page
+from pqpp_files.open_input import InputInMemory
+from pqpp_files.read_table import read_table
+from pqpp_files.render_page import BarCell, bar_table, render_page
 from pqpp_files.visible import visible
 from pqpp_files.write_table import table_text
 from pqpp_models.errors import PredictorError
@@ -22,10 +24,12 @@ from pqpp_models.explain.page import coloured_words, scale_of
 from pqpp_models.predict import main_targets, ordered_targets, predicted_columns
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import Z90, known_range
+from pqpp_models.verdict.reference import KEY
+from pqpp_models.verdict.verdict import VERDICT_COLUMNS, PromptVerdict, PromptVerdicts, verdict
 
-MOST_PROMPTS, SIDE_BY_SIDE, LONGEST = 1000, 4, 1000
-"""Prompts of a list, prompts that are shown one beside the other, characters of a prompt."""
-NEIGHBOURS, _ROWS = 3, 50
+MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
+"""Prompts of a file, of a table, and side by side; characters of a prompt."""
+NEIGHBOURS = 3
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class Bar:
 
     Attributes:
         target: Its name.
+        words: What it is.
         value: In its unit, None where nothing is predicted.
         low: The lower end of the 90 % interval, within the target's range; None if not known.
         high: Its upper end.
@@ -41,6 +46,7 @@ class Bar:
     """
 
     target: str
+    words: str
     value: float | None
     low: float | None
     high: float | None
@@ -49,45 +55,60 @@ class Bar:
     def share(self, value: float) -> float:
         """Return where a value lies in the range, in per cent.
 
-        >>> Bar("mean_hbpp", 0.5, 0.2, 0.8, (-1.0, 2.0)).share(0.5)
+        >>> Bar("mean_hbpp", "a score", 0.5, 0.2, 0.8, (-1.0, 2.0)).share(0.5)
         50.0
         """
         low, high = self.limits or (0.0, 1.0)
         return round(100 * (value - low) / (high - low), 2)
 
 
-def read_lines(text: str | None) -> list[str]:
-    r"""Return the prompts of a text, one on each line; blank lines are left out.
+def read_pasted(text: str | None) -> dict[str, list[Any]]:
+    r"""Return the columns of what was typed or pasted, rows without a prompt left out.
+
+    It is a table where a cell of its first line is `prompt`, else prompts, one on each line.
 
     Raises:
-        PredictorError: There is none, one is too long or no text, or there are too many.
+        PredictorError: There is no prompt, one is too long or no text, or there are too many.
+        FileError: A table is damaged.
 
-    >>> read_lines(" a red cat\r\n\ntwo dogs ")
-    ['a red cat', 'two dogs']
-    >>> read_lines("\n")
-    Traceback (most recent call last):
-        ...
-    pqpp_models.errors.PredictorError: no prompt came; write one, or paste some, one on each line
+    >>> read_pasted(" a red cat\r\n\ntwo dogs ")
+    {'prompt': ['a red cat', 'two dogs']}
+    >>> read_pasted("id;prompt\n007;a red cat\n")
+    {'id': ['007'], 'prompt': ['a red cat']}
     """
-    lines = [(n, one.strip()) for n, one in enumerate(re.split(r"\r\n|\r|\n", text or ""), 1)]
-    prompts = [one for _, one in lines if one]
-    if not prompts:
+    lines = re.split(r"\r\n|\r|\n", text or "")
+    if re.search("[\ud800-\udfff]", text or ""):
+        raise PredictorError("half a character came; write it again")
+    columns: dict[str, list[Any]] = {"prompt": [line.strip() for line in lines]}
+    if "prompt" in [cell.strip(' "\ufeff') for cell in re.split(r"[,;\t|]", lines[0])]:
+        table = read_table(InputInMemory("\n".join(lines), "the table", ".csv"))
+        columns = {name: table.values(name) for name in table.columns}
+        columns["prompt"] = table.texts("prompt")
+    kept = [row for row, prompt in enumerate(columns["prompt"]) if prompt.strip()]
+    if not kept:
         raise PredictorError("no prompt came; write one, or paste some, one on each line")
-    if len(prompts) > MOST_PROMPTS:
+    if len(kept) > MOST_PROMPTS:
         raise PredictorError(
-            f"{len(prompts):,} prompts came, at most {MOST_PROMPTS:,} are taken at a time; paste "
+            f"{len(kept):,} prompts came, at most {MOST_PROMPTS:,} are taken at a time; paste "
             "fewer, or put them into a file and run: pqpp predict --file prompts.txt --output "
             "predicted.csv"
         )
-    for number, one in lines:
-        if len(one) > LONGEST:
+    for row in kept:
+        if len(columns["prompt"][row]) > LONGEST:
             raise PredictorError(
-                f"line {number} has {len(one):,} characters, a prompt may have {LONGEST:,}; "
-                "shorten it, or break it into prompts of a line each"
+                f"prompt {row + 1} has {len(columns['prompt'][row]):,} characters, at most "
+                f"{LONGEST:,} are taken; shorten it, or break it into several"
             )
-        if re.search("[\ud800-\udfff]", one):
-            raise PredictorError(f"line {number} holds half a character; write it again")
-    return prompts
+    return {name: [cells[row] for row in kept] for name, cells in columns.items()}
+
+
+def called(target: str) -> str:
+    """Return a target in words, with its name.
+
+    >>> called("mean_rr"), called("score")
+    ('reciprocal rank, mean over models (mean_rr)', 'score')
+    """
+    return f"{readable_words(target)} ({target})" if measure_of(target) else target
 
 
 class Answerer:
@@ -124,20 +145,32 @@ class Answerer:
         is_sure = self.predictor.knows_uncertainty
         return predicted_columns(self.predictor, list(prompts), targets, is_sure)
 
+    def verdicts(self, prompts: Sequence[str]) -> PromptVerdicts:
+        """Return the verdicts on prompts, none where the predictor gives none."""
+        has_them = KEY in self.predictor.details
+        return verdict(list(prompts), self.predictor) if has_them else PromptVerdicts()
+
     def html(self, text: str | None, target: str | None = None) -> str:
-        """Return the answer as HTML, for one prompt a line of a text.
+        """Return the answer as HTML, for one prompt a line of a text, or a table of them.
 
         Args:
             text: What was typed or pasted.
             target: What the words are explained for; the first of `explained` if left out.
 
         Raises:
-            PredictorError: As `read_lines`, or the target is not predicted.
+            PredictorError: As `read_pasted`, or the target is not predicted.
         """
-        prompts = read_lines(text)
-        columns = self.columns(prompts)
+        given = read_pasted(text)
+        prompts = given["prompt"]
+        columns, verdicts = self.columns(prompts), self.verdicts(prompts)
+        records = [one.as_record() for one in verdicts]
+        added = columns | {
+            name: [record[name] for record in records] for name in VERDICT_COLUMNS if records
+        }
+        taken = (set(given) & set(added)) - {"prompt"}
+        added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}
         facts = {
-            "csv": _data_address(columns),
+            "csv": _data_address({**given, **added}),
             "count": len(prompts),
             "far_means": self.predictor.far_means,
             "direction": self.predictor.direction if self.predictor.one_score else "",
@@ -145,13 +178,17 @@ class Answerer:
         name = "list.html"
         if len(prompts) <= SIDE_BY_SIDE:
             name = "cards.html"
-            facts |= self._cards(prompts, columns, target or self.explained()[0])
+            facts |= self._cards(prompts, columns, verdicts, target or self.explained()[0])
         else:
-            facts |= _listed(columns, self.explained())
+            facts |= _listed(columns, verdicts, self.explained())
         return render_page(Path(__file__).with_name(name), **facts)
 
     def _cards(
-        self, prompts: Sequence[str], columns: Mapping[str, Sequence[Any]], target: str
+        self,
+        prompts: Sequence[str],
+        columns: Mapping[str, Sequence[Any]],
+        verdicts: Sequence[PromptVerdict],
+        target: str,
     ) -> dict[str, Any]:
         """Return what the template of prompts side by side is filled with."""
         explained = self.predictor.explain(prompts, target)
@@ -162,7 +199,9 @@ class Answerer:
         cards = [
             {
                 "prompt": visible(one.prompt),
+                "verdict": verdicts[row] if verdicts else None,
                 "far": bool(columns.get("far", [False] * len(prompts))[row]),
+                "ignored": visible(one.ignored),
                 "groups": _groups(columns, row),
                 "words": coloured_words(one, scale),
                 "table": [(visible(w), v) for w, v in zip(one.words, one.values, strict=True)],
@@ -172,16 +211,15 @@ class Answerer:
             }
             for row, one in enumerate(explained)
         ]
-        source = "" if judged is None else judged.name
         measures = [measure_of(one) for one in sort_targets(filter(measure_of, columns))]
         limits = [one.limits for one in measures if one and one.limits]
         return {
             "cards": cards,
             "abouts": dict.fromkeys((one.title, one.about) for one in measures if one),
             "has_zero": any(low < 0 for low, _ in limits),
-            "target": target,
+            "target": called(target),
             "note": NOTE,
-            "source": source,
+            "source": "" if judged is None else judged.name,
             "without": without,
             "sampled": any(one.permutations for one in explained),
         }
@@ -211,24 +249,34 @@ def _groups(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, An
 def _bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
     value, limits = columns[name][row], known_range(name)
     deviation = columns.get(f"{name}_deviation", [None] * (row + 1))[row]
+    words = readable_words(name) if measure_of(name) else ""
     if value is None or deviation is None:
-        return Bar(name, value, None, None, limits)
+        return Bar(name, words, value, None, None, limits)
     low, high = value - Z90 * deviation, value + Z90 * deviation
     if limits is not None:
         low, high = max(low, limits[0]), min(high, limits[1])
-    return Bar(name, value, low, high, limits)
+    return Bar(name, words, value, low, high, limits)
 
 
-def _listed(columns: Mapping[str, Sequence[Any]], targets: Sequence[str]) -> dict[str, Any]:
-    """Return what the template of a list is filled with: its first rows, some targets."""
-    shown = [one for one in targets if one in columns]
-    count = min(_ROWS, len(columns["prompt"]))
-    far = columns.get("far", [False] * count)
-    rows = [
-        (visible(columns["prompt"][row]), [_bar(columns, one, row) for one in shown], far[row])
-        for row in range(count)
-    ]
-    return {"targets": shown, "rows": rows, "any_far": any(far)}
+def _listed(
+    columns: Mapping[str, Sequence[Any]], verdicts: PromptVerdicts, targets: Sequence[str]
+) -> dict[str, Any]:
+    """Return what the template of a list is filled with: its first rows as a sortable table."""
+    count = min(MOST_LISTED, len(columns["prompt"]))
+    far = columns.get("far", [False] * count)[:count]
+    if verdicts:
+        table = PromptVerdicts(verdicts[:count]).as_html(sortable=True)
+    else:
+        bars = ([_bar(columns, target, row) for target in targets] for row in range(count))
+        rows = [
+            (
+                visible(prompt) + (" (far)" if is_far else ""),
+                *(BarCell.of(bar.value, bar.limits, "{:.3f}") for bar in some),
+            )
+            for prompt, is_far, some in zip(columns["prompt"], far, bars, strict=False)
+        ]
+        table = bar_table(("prompt", *targets), rows, sortable=True)
+    return {"table": table, "shown": count, "any_far": any(far) and not verdicts}
 
 
 def _data_address(columns: Mapping[str, Sequence[Any]]) -> Markup:

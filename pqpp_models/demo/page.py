@@ -8,7 +8,14 @@ from typing import Any
 
 from pqpp_files.extras import needing
 from pqpp_hub.space import blank_page, said_here, serve_page, telling
-from pqpp_models.demo.answer import LONGEST, MOST_PROMPTS, SIDE_BY_SIDE, Answerer
+from pqpp_models.demo.answer import (
+    LONGEST,
+    MOST_LISTED,
+    MOST_PROMPTS,
+    SIDE_BY_SIDE,
+    Answerer,
+    called,
+)
 from pqpp_models.explain.page import STYLE
 from pqpp_models.predictor import Predictor
 from pqpp_models.registry import DEFAULT_PREDICTOR
@@ -19,9 +26,12 @@ _ABOUT = """# How well will this prompt do?
 Before any image is made or searched: will generated images show what a prompt says, and will image
 search find it? `{name}` predicts it from the words alone. Nothing that you type is kept."""
 _INFO = (
-    f"One prompt on each line. Up to {SIDE_BY_SIDE} are shown side by side, up to "
-    f"{MOST_PROMPTS:,} as a list; each may have {LONGEST:,} characters."
+    f"One prompt on each line, or a table with a column `prompt`. Up to {SIDE_BY_SIDE} are shown "
+    f"side by side, up to {MOST_LISTED} as a table, up to {MOST_PROMPTS:,} as a file; each may "
+    f"have {LONGEST:,} characters."
 )
+_FILE = """<label>Or open a file of them, which stays in this browser:
+<input type="file" id="file" accept=".csv,.tsv,.txt"></label>"""
 _EXAMPLE = "a man riding a wave on a surfboard\ntwo men in suits juggle seven oranges"
 
 
@@ -57,8 +67,12 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR, data_dir: str | No
         box = gradio.Textbox(
             label="Prompts", info=_INFO, placeholder=_EXAMPLE, lines=3, max_lines=12, elem_id="box"
         )
+        gradio.HTML(_FILE, elem_id="open")
         target = gradio.Radio(
-            choices, value=choices[0], label="Explain the words for", elem_id="explain"
+            [(called(name), name) for name in choices],
+            value=choices[0],
+            label="Explain the words for",
+            elem_id="explain",
         )
         with gradio.Row():
             button = gradio.Button("Predict", variant="primary", elem_id="ask")
@@ -71,7 +85,7 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR, data_dir: str | No
             [box, target],
             [answer, said],
             js="(text, target) => window.pqpp.hold(text, target)",
-            show_progress="minimal",
+            show_progress="hidden",
             api_name="predict",
         )
         link.click(None, None, said, js="() => window.pqpp.copy()", api_visibility="private")
@@ -86,7 +100,7 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR, data_dir: str | No
             [box, target],
             [answer, said],
             js="(text, target) => [window.pqpp.opened ? text : null, target]",
-            show_progress="minimal",
+            show_progress="hidden",
             api_visibility="private",
         )
     return page

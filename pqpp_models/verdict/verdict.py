@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_backbones.prompt.reader import read_prompt
@@ -145,10 +144,38 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         return pd.DataFrame(rows, columns=["prompt", *VERDICT_COLUMNS])
 
     def _repr_html_(self) -> str:
-        from pqpp_files.render_page import render_page
+        return self.as_html()
 
-        rows = [(visible(one.prompt), one) for one in self]
-        return render_page(Path(__file__).with_name("table.html"), verdicts=rows)
+    def as_html(self, sortable: bool = False) -> str:
+        """Return a table with bars: prompts, verdicts and ranks.
+
+        Args:
+            sortable: Whether its headings are buttons.
+
+        >>> "counts nine things" in verdict(["nine red dogs"]).as_html()
+        True
+        """
+        from pqpp_files.render_page import BarCell, bar_table
+
+        rows = (
+            (
+                visible(one.prompt),
+                one.sentence,
+                BarCell.of(one.easier_than_people, (0, 100), "{:.0f}"),
+                BarCell.of(one.easier_than_captions, (0, 100), "{:.0f}"),
+            )
+            for one in self
+        )
+        return bar_table(
+            (
+                "prompt",
+                "verdict",
+                "easier than, of 100 prompts that people wrote",
+                "of 100 captions",
+            ),
+            rows,
+            sortable=sortable,
+        )
 
 
 @typed

@@ -7,10 +7,12 @@ import shutil
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from support.file_server import serve
 
+from pqpp_cli.demo import _ask
 from pqpp_cli.main import main
 from pqpp_datasets import sources
 
@@ -40,17 +42,11 @@ def is_real(folder, out):
     for target, r in (("mean_hbpp", 0.590), ("mean_p10", 0.566), ("mean_rr", 0.350)):
         assert float(ours["static-train", target]["pearson"]) == pytest.approx(r, abs=6e-4)
         assert ours["static-train", target]["n"] == "2000"
+    assert {name for name, _ in ours} == {"static-train", "mean_word_length", "word_count"}
     theirs = {r["predictor"] for r in rows if r["published"] == "True"}
     assert {"finetuned_bert", "finetuned_clip"} <= theirs and "finetuned_clip [" in out
     page = (folder / "demo" / "report.html").read_text("utf-8")
     assert "Generated data" not in page and "fine-tuned CLIP" in page
-    assert not (folder / "demo" / "fitted-on-sample").exists()
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Leaves the word counts out, which take most of the time."""
-    monkeypatch.setattr("pqpp_cli.demo._linguistic", dict)
 
 
 @pytest.fixture
@@ -66,7 +62,7 @@ def server(real_data, monkeypatch, cache):
 
 
 @pytest.mark.realdata
-def test_it_fetches_the_validation_file_verified_and_only_that(server, quick, tmp_path, capsys):
+def test_it_fetches_the_validation_file_verified_and_only_that(server, tmp_path, capsys):
     status, out, *_ = demo(tmp_path, capsys)
     assert status == 0 and WENT in out
     assert "on PQPP's validation prompts: downloaded, sha256 as published, " in out
@@ -82,7 +78,7 @@ def test_it_fetches_the_validation_file_verified_and_only_that(server, quick, tm
     [(True, ":0", (), 1), (True, ":0", ("--no-open",), 0), (True, "", (), 0), (False, ":0", (), 0)],
 )
 def test_the_report_is_opened_where_a_person_looks_on(
-    watched, display, more, opened, server, quick, tmp_path, capsys, monkeypatch
+    watched, display, more, opened, server, tmp_path, capsys, monkeypatch
 ):
     pages = []
     monkeypatch.setattr("webbrowser.open", pages.append)
@@ -94,16 +90,8 @@ def test_the_report_is_opened_where_a_person_looks_on(
     assert pages == [(tmp_path / "demo" / "report.html").resolve().as_uri()] * opened
 
 
-@pytest.mark.slow
 @pytest.mark.realdata
-def test_word_counts_stand_beside_where_nltk_has_its_data(server, tmp_path, capsys):
-    status, *_, cpu = demo(tmp_path, capsys)
-    assert status == 0 and cpu < 60
-    assert {"static-train", "n_words"} <= {row["predictor"] for row in figures(tmp_path)}
-
-
-@pytest.mark.realdata
-def test_other_bytes_are_no_validation_file(server, quick, tmp_path, capsys):
+def test_other_bytes_are_no_validation_file(server, tmp_path, capsys):
     body = server.files["/validation.csv"]
     server.files["/validation.csv"] = body.replace(b"0.5", b"0.6", 1)
     assert hashlib.sha256(body).digest() != hashlib.sha256(server.files["/validation.csv"]).digest()
@@ -113,7 +101,7 @@ def test_other_bytes_are_no_validation_file(server, quick, tmp_path, capsys):
 
 
 @pytest.mark.realdata
-def test_a_data_dir_is_read_and_named(real_data, quick, tmp_path, capsys, monkeypatch, cache):
+def test_a_data_dir_is_read_and_named(real_data, tmp_path, capsys, monkeypatch, cache):
     monkeypatch.setattr(sources, "release", lambda folder: pytest.fail("nothing is downloaded"))
     (tmp_path / "root" / "pqpp" / "v1.0" / "dataset").mkdir(parents=True)
     place = tmp_path / "root" / "pqpp" / "v1.0" / FILE
@@ -135,11 +123,28 @@ def test_offline_it_says_so_and_shows_no_published_figure(tmp_path, capsys, monk
     assert status == 0
     assert "PQPP's validation prompts are not here: " in out and "offline mode is on" in out
     assert "generated: nobody judged them" in out and "GENERATED DATA" in out
-    assert "on prompts left out of the fit" in out
-    published = re.compile(r"finetuned_|fine-tuned|\[a\]|\[b\]")
+    published = re.compile(r"finetuned_|fine-tuned CLIP|\[a\]|\[b\]")
     page = (tmp_path / "demo" / "report.html").read_text("utf-8")
     assert not published.search(out) and not published.search(page) and "Generated data." in page
-    assert {r["published"] for r in figures(tmp_path)} == {"False"}
-    assert (tmp_path / "demo" / "fitted-on-sample" / "model.safetensors").is_file()
+    rows = figures(tmp_path)
+    assert {r["published"] for r in rows} == {"False"}
+    r = {row["predictor"]: float(row["pearson"]) for row in rows if row["target"] == "mean_hbpp"}
+    assert set(r) == {"static-train", "word_count", "mean_word_length"}
+    # The figures that a network would show are those of the page on what they are worth.
+    worth = (Path(__file__).parents[2] / "docs" / "worth.md").read_text("utf-8")
+    for name, figure in (("`static-train`, validation", ".590"), ("fine-tuned BERT", ".568")):
+        assert re.search(rf"{re.escape(name)}[^|]*\| {re.escape(figure)} /", worth)
+        assert figure in out
+    assert out.rstrip().endswith('now a prompt of yours: pqpp predict "..."')
     again = demo(tmp_path, capsys)
     assert again[0] == 0 and again[1].split("\ndone in")[0] == out.split("\ndone in")[0]
+
+
+def test_a_person_at_a_terminal_is_asked_for_prompts(capsys, monkeypatch):
+    lines = iter(["nine red dogs on a table", ""])
+    monkeypatch.setattr("builtins.input", lambda text: next(lines))
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    _ask()
+    assert "hard: counts nine things\neasier than " in capsys.readouterr().out
+    assert not list(lines)

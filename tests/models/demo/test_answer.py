@@ -4,14 +4,17 @@ import base64
 import csv
 import io
 import re
+from html import escape, unescape
 
 import pytest
 from support.pqpp_folders import V1_0_ROWS, write_v1_0
 from support.processes import run_pqpp
 
+from pqpp_files.errors import FileError
 from pqpp_models import Predictor, PredictorError
 from pqpp_models.demo import answer
-from pqpp_models.demo.answer import Answerer, Bar, read_lines
+from pqpp_models.demo.answer import Answerer, Bar, read_pasted
+from pqpp_models.verdict.verdict import verdict
 
 PROMPTS = ("a man riding a wave on a surfboard", "seven <b>oranges</b> & a cat", "qwx zzyv 77")
 
@@ -34,14 +37,15 @@ def csv_of(html):
 
 def test_the_file_is_that_of_predict(static, tmp_path):
     html = static.html("\n".join(PROMPTS))
-    done = run_pqpp("predict", *PROMPTS, "--uncertainty", "--output", "p.csv", cwd=tmp_path)
+    done = run_pqpp(
+        "predict", *PROMPTS, "--uncertainty", "--verdict", "--output", "p.csv", cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     assert csv_of(html) == (tmp_path / "p.csv").read_bytes().decode("utf-8")
 
 
-@pytest.mark.parametrize("count", [2, 60])
-def test_the_numbers_are_those_of_predict(static, count):
-    prompts = [f"{number} dogs on a beach" for number in range(1, count + 1)]
+def test_the_numbers_are_those_of_predict(static):
+    prompts = [f"{number} dogs on a beach" for number in (1, 2)]
     found = static.predictor.predict_with_uncertainty(prompts)
     html = static.html("\n".join(prompts))
     rows = list(csv.DictReader(io.StringIO(csv_of(html))))
@@ -51,11 +55,47 @@ def test_the_numbers_are_those_of_predict(static, count):
         deviations = [float(row[f"{target}_deviation"]) for row in rows]
         assert deviations == pytest.approx(found.deviations[:, at], abs=1e-6)
     shown = re.findall(r"<td><b>([-.\d]+)</b>", html)
-    if count == 2:
-        assert shown == [f"{value:.3f}" for value in found.values.flatten()]
-    else:  # a list shows fifty of them, with the means
-        means = [static.predictor.targets.index(one) for one in static.explained()]
-        assert shown == [f"{value:.3f}" for value in found.values[:50, means].flatten()]
+    assert shown == [f"{value:.3f}" for value in found.values.flatten()]
+
+
+def test_each_prompt_begins_with_its_verdict_and_targets_are_folded(static):
+    html = static.html("\n".join(PROMPTS))
+    for card, prompt in zip(html.split("<section")[1:], PROMPTS, strict=True):
+        expected = verdict(prompt)
+        sentence = expected.sentence[0].upper() + expected.sentence[1:]
+        seen = plain(unescape(re.sub("<details>.*?</details>", "", card, flags=re.DOTALL)))
+        assert sentence in seen and expected.remedy in seen
+        assert expected.rank[1:] in seen  # its first letter is a capital
+        assert "blip2_rr" not in seen and "reciprocal rank with BLIP-2 blip2_rr" in plain(card)
+
+
+def test_a_list_is_a_table_of_verdicts_to_sort(static):
+    prompts = [f"{number} dogs on a beach" for number in range(1, 131)]
+    html = static.html("\n".join(prompts))
+    rows = re.findall(r"<tr><th scope=\"row\"[^>]*>(.*?)</th><td[^>]*>(.*?)</td>", html)
+    expected = verdict(prompts)[:100]
+    assert rows == [(one.prompt, escape(one.sentence)) for one in expected]
+    values = re.findall(r'<td data-value="([-.\d]+)"', html)
+    assert [float(value) for value in values[::2]] == [one.easier_than_people for one in expected]
+    assert "130 prompts, the first 100 as a table" in html and len(csv_of(html).splitlines()) == 131
+    assert html.count('<button type="button">') == 4
+
+
+def test_a_pasted_table_is_read_as_one_and_keeps_its_columns(static):
+    html = static.html('id;prompt;score\n007;"a cat; asleep";.5\n008;"two\ndogs";.4\n009; ;1\n')
+    rows = list(csv.DictReader(io.StringIO(csv_of(html))))
+    assert [(row["id"], row["prompt"], row["score"]) for row in rows] == [
+        ("007", "a cat; asleep", "0.5"),
+        ("008", "two\ndogs", "0.4"),
+    ]
+    assert float(rows[0]["alignment"]) == pytest.approx(
+        static.predictor.predict(["a cat; asleep"], "alignment")[0, 0], abs=1e-6
+    )
+    taken = csv_of(static.html("prompt,alignment\na cat,3\n")).splitlines()[0].split(",")
+    assert taken[:3] == ["prompt", "alignment", "alignment_predicted"]
+    assert read_pasted("a prompt, quickly\nprompt") == {"prompt": ["a prompt, quickly", "prompt"]}
+    with pytest.raises(FileError, match="the table, line 3: 1 cells came, the header has 2"):
+        read_pasted("prompt,id\na cat,1\na dog")
 
 
 def test_intervals_are_nine_in_ten_within_the_range():
@@ -68,7 +108,7 @@ def test_intervals_are_nine_in_ten_within_the_range():
     # 1.6449 deviations to each side, and HBPP ends at 2
     assert (inside.low, inside.high) == pytest.approx((0.17102, 0.82898))
     assert (cut.low, cut.high) == pytest.approx((1.07755, 2.0))
-    assert blank == Bar("mean_hbpp", None, None, None, (-1.0, 2.0))
+    assert blank == Bar("mean_hbpp", inside.words, None, None, None, (-1.0, 2.0))
     # (0.17102 + 1) / 3 and (0.82898 + 1) / 3 of the width
     assert inside.share(inside.low) == 39.03 and inside.share(inside.high) == 60.97
 
@@ -92,7 +132,7 @@ def test_far_is_said_in_words(static):
     near, far = static.html(PROMPTS[0]), static.html(PROMPTS[2])
     said = "not read as plain English"
     assert said in plain(far) and said not in plain(near)
-    assert "(far)" in static.html("\n".join([PROMPTS[2]] * 5))
+    assert said in static.html("\n".join([PROMPTS[2]] * 5))
 
 
 def test_neighbours_where_the_data_are(tmp_path, cache):
@@ -119,18 +159,18 @@ def test_a_training_free_predictor_says_what_its_score_means():
     [
         (None, "no prompt came"),
         (" \r\n\t\n", "no prompt came"),
-        ("a cat\n" + "x" * 1001, "line 2 has 1,001 characters, a prompt may have 1,000"),
+        ("a cat\n" + "x" * 1001, "prompt 2 has 1,001 characters, at most 1,000 are taken"),
         ("a cat\n" * 10_000, "10,000 prompts came, at most 1,000 are taken at a time"),
         ("a cat \ud800", "half a character"),
     ],
 )
 def test_refusals(text, said):
     with pytest.raises(PredictorError, match=said):
-        read_lines(text)
+        read_pasted(text)
 
 
 def test_the_limits_themselves_are_taken(static):
-    assert len(read_lines("x" * 1000)) == 1
+    assert len(read_pasted("x" * 1000)["prompt"]) == 1
     assert len(csv_of(static.html("a cat\r\n" * 1000)).splitlines()) == 1001
 
 
