@@ -106,7 +106,7 @@ class BarCell:
 
 def bar_table(
     headings: Sequence[str],
-    rows: Iterable[Sequence[str | BarCell]],
+    rows: Iterable[Sequence[Any]],
     caption: str = "",
     sortable: bool = False,
 ) -> Markup:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -27,18 +27,18 @@ class BenchTable(pd.DataFrame):
 
     def _repr_html_(self) -> str:
         if self.empty:
-            return super()._repr_html_()
+            return self.to_html()
         ends = self[[f"{name}_ci_{end}" for name in COEFFICIENTS for end in ("low", "high")]]
         low, high = min(0.0, ends.min().min()), max(0.0, ends.max().max())
         limits = (low, high) if high > low else None
         rows = [
             (
-                visible(row.predictor),
-                visible(row.label),
-                f"{row.n:,}",
+                visible(row["predictor"]),
+                visible(row["label"]),
+                f"{row['n']:,}",
                 *(_cell(row, name, limits) for name in COEFFICIENTS),
             )
-            for row in self.itertuples()
+            for row in self.to_dict("records")
         ]
         headings = ("predictor", "target", "prompts", "Pearson [95 %]", "Kendall [95 %]")
         data = ", ".join(sorted(set(self["config"] + " " + self["split"])))
@@ -50,8 +50,6 @@ def bench_table(results: Sequence[Result]) -> pd.DataFrame:
     return BenchTable([vars(result) for result in results])
 
 
-def _cell(row: Any, name: str, limits: tuple[float, float] | None) -> BarCell:
-    interval = " [{:.2f}, {:.2f}]".format(
-        *(getattr(row, f"{name}_ci_{end}") for end in ("low", "high"))
-    )
-    return BarCell.of(getattr(row, name), limits, "{:.3f}" + interval)
+def _cell(row: Mapping[Any, Any], name: str, limits: tuple[float, float] | None) -> BarCell:
+    interval = " [{:.2f}, {:.2f}]".format(*(row[f"{name}_ci_{end}"] for end in ("low", "high")))
+    return BarCell.of(row[name], limits, "{:.3f}" + interval)
