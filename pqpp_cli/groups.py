@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqpp_cli.command import Group
 from pqpp_cli.errors import CommandError
+from pqpp_cli.outputs import PAGES
 from pqpp_files.options.option import option
 from pqpp_files.paths import expanded
 
@@ -28,6 +29,13 @@ def _predictors() -> Sequence[str]:
     from pqpp_models import list_predictors
 
     return ["linguistic", *list_predictors()]
+
+
+def configurations() -> Sequence[str]:
+    """Return the names of datasets, for tab completion."""
+    from pqpp_datasets.benchmarks import BENCHMARKS
+
+    return list(BENCHMARKS)
 
 
 class Targets(Group):
@@ -98,11 +106,14 @@ class Dataset(DataDir):
         "of data files or of save_to_disk, or a table",
         metavar="NAME_OR_PATH",
         path="name",
+        known=configurations,
     )
     subset: str | None = option(
         None, "its configuration (default: the one that it names)", metavar="NAME"
     )
-    split: str | None = option(None, "its split (default: the only one)")
+    split: str | None = option(
+        None, "its split (default: the only one)", known=lambda: ("train", "validation", "test")
+    )
 
     def refuse_parts(self, *names: str) -> None:
         """Refuse options that say which part of a dataset, where no dataset is named."""
@@ -216,6 +227,25 @@ class Tables(ResultOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         _ = self.style
+
+
+class FigureTables(Tables):
+    """How tables of figures are shown: as text, and as a page."""
+
+    report: str | None = option(
+        None, "also write an HTML page", metavar="FILE", path="output file", endings=PAGES
+    )
+
+    def show(
+        self, title: str, tables: Sequence[Any], notes: Sequence[str] = (), text: str | None = None
+    ) -> None:
+        """Print the tables, as a text of their own if there is one, and write the page."""
+        from pqpp_cli.output import emit
+        from pqpp_feedback.assess.tables import figures_page, figures_text
+
+        emit(figures_text(self.style, tables, notes) if text is None else text, self.output)
+        if self.report:
+            emit(figures_page(title, tables, notes), self.report)
 
 
 class Shards(Group):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 
 from pqpp_cli.command import Command
-from pqpp_cli.groups import Tables
+from pqpp_cli.groups import FigureTables
 from pqpp_files.options.option import NEEDED, option
 
 
-class AssessAgree(Tables, Command):
+class AssessAgree(FigureTables, Command):
     """Print how well automated verdicts agree with people by task and model, how well their scores
     are probabilities, and how many judged images they save (prediction-powered inference).
     """
@@ -28,11 +28,9 @@ They need be on some of the images only; for the interval these must be a random
 
     def run(self) -> None:
         """Print the tables."""
-        from pqpp_cli.output import emit
         from pqpp_feedback.assess.agree import agree
         from pqpp_feedback.assess.people import read_people
-        from pqpp_feedback.assess.tables import figures_text
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         rows = itertools.chain.from_iterable(map(read_verdicts, self.file))
-        emit(figures_text(self.style, *agree(rows, read_people(self.people))), self.output)
+        self.show("Verdicts and people", *agree(rows, read_people(self.people)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import Command
-from pqpp_cli.groups import DataDir, Tables
+from pqpp_cli.groups import DataDir, FigureTables
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from pqpp_models.bench.conqa import Gap, KindOfQuery
 
 
-class BenchConqa(DataDir, Tables, Command):
+class BenchConqa(DataDir, FigureTables, Command):
     """Score runs on ConQA's queries, beside the published figures."""
 
     EPILOG = """examples:
-  pqpp bench conqa --runs CLIP=clip.trec mine.trec
+  pqpp bench conqa --runs CLIP=clip.trec mine.trec --report conqa.html
 """
     runs: dict[str, str] = option(
         NEEDED,
@@ -29,14 +29,13 @@ class BenchConqa(DataDir, Tables, Command):
 
     def run(self) -> None:
         """Print the tables."""
-        from pqpp_cli.output import emit, note
-        from pqpp_feedback.assess.tables import figures_text
+        from pqpp_cli.output import note
         from pqpp_models.bench.conqa import bench_conqa
 
         rows, gaps, notes = bench_conqa(self.runs, self.data_dir)
         note(*notes)
         about = "Recall@k is ConQA's: whether any of the first k images is relevant."
-        emit(figures_text(self.style, _tables(rows, gaps), [about]), self.output)
+        self.show("ConQA: conceptual and descriptive queries", _tables(rows, gaps), [about, *notes])
 
 
 def _tables(rows: list[KindOfQuery], gaps: list[Gap]) -> list[Figures]:

@@ -56,6 +56,8 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         place = (self.dataset, self.subset, self.asked_split, self.data_dir, self.image_dir)
         split = open_split(*place)
         predictors, left_out = load_predictors(self.predictors, split)
+        predicted = [target for one in predictors.values() for target in one.targets]
+        split.targets(self.targets, predicted)  # a misspelt one is told before any note
         note(*left_out)
         if any(predictor.inputs == "text+images" for predictor in predictors.values()):
             rows = with_kept_images(split.rows, self.dataset or "pqpp", self.image_dir)

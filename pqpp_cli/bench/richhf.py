@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pqpp_cli.command import Command
-from pqpp_cli.groups import DataDir, Tables
+from pqpp_cli.groups import DataDir, FigureTables
 from pqpp_files.options.option import option
 
 
-class BenchRichhf(DataDir, Tables, Command):
+class BenchRichhf(DataDir, FigureTables, Command):
     """Evaluate models of rich human feedback on RichHF-18K, beside the published figures."""
 
     EPILOG = """examples:
@@ -39,14 +39,13 @@ class BenchRichhf(DataDir, Tables, Command):
 
     def run(self) -> None:
         """Evaluate the models and print the four tables beside the published figures."""
-        from pqpp_cli.output import emit
-        from pqpp_feedback.rahf.bench.experiments import bench_richhf, format_tables, published
+        from pqpp_feedback.rahf.bench import experiments
         from pqpp_files.extras import needing
 
         with needing("pqpp bench richhf", "models"):
             import torch  # noqa: F401
             import transformers  # noqa: F401
-        figures = bench_richhf(
+        figures = experiments.bench_richhf(
             self.models,
             self.split,
             self.data_dir,
@@ -56,8 +55,10 @@ class BenchRichhf(DataDir, Tables, Command):
             self.batch_size,
             self.published,
         )
-        text = format_tables(self.style, figures)
+        notes = [f"this project's rows: {figures['scores']['data']}"]
+        notes += [f"published: {experiments.published()['source']}"] * self.published
+        text = experiments.format_tables(self.style, figures)
         if self.style in ("table", "markdown"):
-            text += f"\nthis project's rows: {figures['scores']['data']}\n"
-            text += f"published: {published()['source']}\n" if self.published else ""
-        emit(text, self.output)
+            text += "\n" + "\n".join(notes)
+        tables = experiments.shown_figures(figures)
+        self.show("RichHF-18K: scores, heatmaps and words", tables, notes, text)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pqpp_cli.command import Command
-from pqpp_cli.groups import Tables
+from pqpp_cli.groups import FigureTables
 from pqpp_files.options.option import NEEDED, option
 
 
-class BenchVistar(Tables, Command):
+class BenchVistar(FigureTables, Command):
     """Compare scores after VISTAR with people's choices, and rank generators for each role."""
 
     EPILOG = """examples:
@@ -36,9 +36,7 @@ class BenchVistar(Tables, Command):
 
     def run(self) -> None:
         """Print the tables."""
-        from pqpp_cli.output import emit
-        from pqpp_feedback.assess.tables import figures_text
         from pqpp_feedback.vistar.roles.bench import bench_vistar
 
         found = bench_vistar(self.verdicts, self.people, self.roles)
-        emit(figures_text(self.style, *found), self.output)
+        self.show("VISTAR: scores, people's choices and generators", *found)

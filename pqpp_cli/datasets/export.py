@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pqpp_cli.command import Command
 from pqpp_cli.datasets import EPILOG
-from pqpp_cli.datasets.show import _configurations
+from pqpp_cli.groups import configurations
 from pqpp_files.options.option import NEEDED, option
 
 
@@ -23,7 +23,7 @@ class DatasetsExport(Command):
         metavar="NAME[,NAME...]",
         word="too",
         commas=True,
-        known=_configurations,
+        known=configurations,
     )
     output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
     data_dir: str | None = option(

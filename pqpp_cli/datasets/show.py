@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pqpp_cli.command import Command
+from pqpp_cli.groups import configurations
 from pqpp_files.options.option import NEEDED, option
 
 _CELL = 32
 _PLAIN: dict[str, Any] = {"tablefmt": "simple", "disable_numparse": True}
-
-
-def _configurations() -> Sequence[str]:
-    from pqpp_datasets.benchmarks import BENCHMARKS
-
-    return list(BENCHMARKS)
 
 
 class DatasetsShow(Command):
@@ -30,7 +24,7 @@ class DatasetsShow(Command):
         metavar="CONFIGURATION",
         path="name",
         word="too",
-        known=_configurations,
+        known=configurations,
     )
     subset: str | None = option(None, "of a folder: its configuration", metavar="NAME")
     data_dir: str | None = option(

@@ -1,10 +1,13 @@
-"""Tables of figures as text: for a terminal, Markdown, LaTeX, CSV and JSON."""
+"""Tables of figures: for a terminal, Markdown, LaTeX, CSV and JSON, and as a page."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from pqpp_files.render_page import BarCell, bar_table, render_page
+from pqpp_files.visible import visible
 from pqpp_files.write_table import table_text
 
 FIGURE_STYLES = ("table", "markdown", "latex", "csv", "json")
@@ -58,7 +61,7 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
         return csv_text(("table", "row", "column", "value"), cells)
     from tabulate import tabulate
 
-    from pqpp_files.visible import markdown_cell, visible
+    from pqpp_files.visible import markdown_cell
 
     form, heading = _FORMS[style]
     readable = markdown_cell if form == "github" else visible
@@ -68,6 +71,43 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
         text = tabulate(rows, list(table.columns), form, disable_numparse=True)
         blocks.append(f"{heading.format(table.title)}\n{text}")
     return "\n\n".join([*blocks, *notes])
+
+
+def figures_page(title: str, tables: Sequence[Figures], notes: Sequence[str] = ()) -> str:
+    """Return tables as a self-contained HTML page; a rate with its interval has a bar.
+
+    Args:
+        title: Of the page.
+        tables: What to show; those without rows are left out.
+        notes: Sentences below them.
+
+    Example:
+        >>> rows = [{"task": "Counting", "rate": (0.5, 0.4, 0.6)}]
+        >>> "[.400, .600]" in figures_page("G", [Figures("r", "Rates", ["task", "rate"], rows)])
+        True
+    """
+    facts = []
+    for table in filter(lambda table: table.rows, tables):
+        limits = {name: _limits(table, name) for name in table.columns}
+        rows = ([_shown(row.get(n), limits[n]) for n in table.columns] for row in table.rows)
+        html = bar_table([visible(name) for name in table.columns], rows)
+        facts.append({"head": (table.name, table.title), "html": html})
+    page = Path(__file__).with_name("figures.html")
+    return render_page(page, title=title, tables=facts, notes=[visible(line) for line in notes])
+
+
+def _limits(table: Figures, column: str) -> tuple[float, float] | None:
+    """Return the scale of the bars of a column of rates: it holds 0 and all intervals."""
+    rates = [row[column] for row in table.rows if isinstance(row.get(column), tuple)]
+    ends = [0.0, *(end for rate in rates for end in rate if end is not None and end == end)]
+    return (min(ends), max(ends)) if max(ends) > min(ends) else None
+
+
+def _shown(value: Any, limits: tuple[float, float] | None) -> str | BarCell:
+    if not isinstance(value, tuple):
+        return visible(figure_text(value))
+    _, low, high = map(figure_text, value)
+    return BarCell.of(value[0], limits, f"{figure_text(value[0])} [{low}, {high}]")
 
 
 def csv_text(names: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:

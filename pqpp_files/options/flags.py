@@ -138,14 +138,20 @@ def _help_of(text: str, default: Any) -> str:
 
 
 def _complete(action: Any, declared: Any) -> None:
-    """Let tab completion know the names; of a list those behind the last comma."""
+    """Let tab completion know the names, and files too where a path will do.
+
+    Of a list it is the name behind the last comma.
+    """
     choices = declared.get("choices")
     known = declared.get("known") or (choices and (lambda: choices))
     if known:
 
         def complete(prefix: str, **_: Any) -> list[str]:
+            from argcomplete.completers import FilesCompleter
+
             head = "".join(prefix.rpartition(",")[:2]) if action.shape else ""
-            return [head + name for name in known()]
+            files = FilesCompleter()(prefix) if declared.get("path") else ()
+            return [*(head + name for name in known()), *files]
 
         action.completer = complete
 
@@ -201,6 +207,8 @@ def in_flags(text: str, kind: type) -> str:
         if name not in fields:
             return match[1] if match[1].startswith("--") else match[0]
         declared, name = fields[name].metadata, fields[name].name
+        if declared.get("word") == "too" and not match.start():
+            return name  # it came as a flag or as the first word
         return declared.get("metavar", name) if declared.get("word") is True else flag_of(name)
 
     return re.sub(r"`([\w-]+)`", written, text)

@@ -63,6 +63,11 @@ class Routing:
     stands_for: str | None = None
     fitted_on: str | None = None
 
+    @property
+    def shown(self) -> str:
+        """The rule, with a mark where the predictor was fitted to some of the prompts."""
+        return marked(self.rule, self.fitted_rows)
+
 
 @dataclass(frozen=True)
 class RoutingTable:
@@ -83,6 +88,22 @@ class RoutingTable:
     rows: list[Routing]
     curves: dict[str, tuple[Floats, Floats]]
     notes: list[str]
+
+    @property
+    def ordered(self) -> list[Routing]:
+        """The rows, the best gain first, what was fitted to the prompts last."""
+        return sorted(self.rows, key=lambda row: (bool(row.fitted_rows), -row.gain))
+
+    @property
+    def in_words(self) -> str:
+        """What the figures are of."""
+        unit = measure_of(self.strong)
+        return (
+            f"{self.weak} mean {self.means[0]:.3f}, {self.strong} mean {self.means[1]:.3f}, "
+            f"{self.rows[0].n} prompts; at 25 and 50 % stands the mean "
+            f"{unit.name if unit else 'quality'} where that share goes to {self.strong}; p by "
+            "paired bootstrap against the table's first predictor"
+        )
 
 
 def pair_of(split: Split, targets: Sequence[str]) -> tuple[str, str]:
@@ -209,7 +230,7 @@ def _curve(scores: Floats, weak: Floats, strong: Floats) -> tuple[Floats, Floats
 
 def format_routing(style: str, table: RoutingTable) -> str:
     """Return the table as `table`, `markdown`, `latex`, `csv` or `json`; the best gain first."""
-    rows = sorted(table.rows, key=lambda one: (bool(one.fitted_rows), -one.gain))
+    rows = table.ordered
     if style == "json":
         found = {**asdict(table), "rows": [asdict(one) for one in rows]}
         del found["curves"]
@@ -222,11 +243,10 @@ def format_routing(style: str, table: RoutingTable) -> str:
         return "".join(table_text("csv", [columns]))
     from tabulate import tabulate
 
-    unit = measure_of(table.strong)
     header = ["rule", "gain over random [95 %]", "of oracle", "- first", "p", "at 25 %", "at 50 %"]
     cells = [
         [
-            marked(one.rule, one.fitted_rows),
+            one.shown,
             f"{one.gain:.3f} [{one.ci_low:.3f}, {one.ci_high:.3f}]",
             f"{one.oracle_share:.1%}",
             "" if one.better is None else f"{one.better:+.3f}",
@@ -239,13 +259,7 @@ def format_routing(style: str, table: RoutingTable) -> str:
     ]
     form = {"table": "simple", "markdown": "github", "latex": "latex_booktabs"}[style]
     text = tabulate(cells, [*header, "share for 80 %"], form, disable_numparse=True)
-    what = unit.name if unit else "quality"
-    said = (
-        f"{table.weak} mean {table.means[0]:.3f}, {table.strong} mean {table.means[1]:.3f}, "
-        f"{table.rows[0].n} prompts; at 25 and 50 % stands the mean {what} where that "
-        f"share goes to {table.strong}; p by paired bootstrap against the table's first predictor"
-    )
-    return "\n".join([text, "", said, *table.notes])
+    return "\n".join([text, "", table.in_words, *table.notes])
 
 
 def plot_routing(table: RoutingTable, path: Any) -> None:

@@ -314,12 +314,12 @@ def bench(
         )
     data = Split.of(rows)
     loaded, left_out = load_predictors(predictors or None, data)
-    for line in left_out:
-        warnings.warn(line, stacklevel=2)
     for predictor in loaded.values():
         predictor.require_columns(rows.column_names, data.config)
     predicted = [target for one in loaded.values() for target in one.targets]
     wanted = data.targets(targets, predicted)
+    for line in left_out:
+        warnings.warn(line, stacklevel=2)
     if not predictors:
         loaded, _ = with_some_of(loaded, wanted, _by_nearest(data, "main"))
     found = run_table(data, loaded, wanted)

@@ -1,5 +1,7 @@
 """What every command has in common: one line for what is wrong, and no traceback."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,6 +26,36 @@ def test_a_mistyped_word_gets_one_line(words, said, capsys):
     assert main(words) == 2
     shown = capsys.readouterr().err
     assert said in shown and shown.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        ("pqpp bench --dataset ", {"pqpp", "pqpp-v1.0", "sample", "mine.csv"}),
+        ("pqpp predict --dataset pqpp --split ", {"train", "validation", "test"}),
+    ],
+)
+def test_tab_completion_knows_datasets_beside_files_and_splits(line, known, tmp_path):
+    (tmp_path / "mine.csv").touch()
+    asked = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "1"}
+    told = {"_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "answer")}
+    paths = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    subprocess.run(
+        [sys.executable, "-m", "pqpp"], env=os.environ | asked | told | paths, cwd=tmp_path
+    )
+    assert known <= set((tmp_path / "answer").read_text().split("\n"))
+
+
+def test_what_is_wrong_is_told_as_it_was_given_and_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["fit", "mine", "--output", "out"]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("pqpp: error: dataset mine: no folder") and "--dataset" not in shown
+    monkeypatch.setattr("nltk.data.path", [])  # a note on the word counts would come first
+    assert main(["bench", "--dataset", "sample", "--split", "test", "--target", "mean_hbp"]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("pqpp: error: no target is called 'mean_hbp'")
+    assert shown.count("\n") == 1
 
 
 def test_a_missing_package_gets_one_line(monkeypatch, capsys, tmp_path):

@@ -176,9 +176,19 @@ def format_tables(style: str, result: Mapping[str, Mapping[str, Any]]) -> str:
         return json.dumps({"source": published()["source"], "tables": result}, indent=1) + "\n"
     if style == "csv":
         return _csv(result)
-    # In a terminal the two correlations of a score share a column, which keeps the lines short.
-    figures = [_figures(name, table, style == "table") for name, table in result.items()]
-    return figures_text(style, figures) + "\n"
+    return figures_text(style, shown_figures(result, style == "table")) + "\n"
+
+
+def shown_figures(
+    result: Mapping[str, Mapping[str, Any]], is_paired: bool = False
+) -> list[Figures]:
+    """Return the tables as people read them.
+
+    Args:
+        result: From `tables`.
+        is_paired: Whether the two correlations of a score share a column, which keeps lines short.
+    """
+    return [_figures(name, table, is_paired) for name, table in result.items()]
 
 
 def _figures(name: str, table: Mapping[str, Any], is_paired: bool) -> Figures:

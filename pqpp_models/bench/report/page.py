@@ -57,6 +57,8 @@ def render_report(
     titles = {r.label: heading_of([r], r.label, split.told) for r in reversed(results)}
     label = leading(results, published)
     out = unranked(results)
+    told = {r.predictor for r in results if r.pearson == r.pearson or r.kendall == r.kendall}
+    shown = [one for one in run.predictions if one.predictor in told]
     return render_page(
         Path(__file__).with_name("report.html"),
         name=visible(split.config),
@@ -80,8 +82,9 @@ def render_report(
                 "name": visible(marked(one.predictor, out.get(one.predictor))),
                 "panels": _panels(run, one, titles),
             }
-            for one in run.predictions
+            for one in shown
         ],
+        without=[visible(p.predictor) for p in run.predictions if p.predictor not in told],
         spaces=[
             {
                 "name": visible(one.predictor),
@@ -101,7 +104,7 @@ def render_report(
                 titles,
                 run.predictors.get(one.predictor) if explain else None,
             )
-            for one in run.predictions
+            for one in shown
             if set(one.targets) & set(run.references)
         ],
     )

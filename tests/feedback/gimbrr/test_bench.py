@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+from html import unescape
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from support.benchmark_folders import write_gimbrr
 
 from pqpp_cli.main import main
 from pqpp_feedback.assess.agreement import agreement, ranking
-from pqpp_feedback.assess.tables import FIGURE_STYLES, Figures, figures_text
+from pqpp_feedback.assess.tables import FIGURE_STYLES, Figures, figure_text, figures_text
 from pqpp_feedback.errors import AssessError
 from pqpp_feedback.gimbrr.bench import agreement_by, bench_gimbrr, joined_verdicts, sentences
 
@@ -149,10 +151,29 @@ def test_tables_in_every_style(tmp_path, cache):
     assert figures_text("markdown", [hostile]).splitlines()[-1] == "| b\\|c\\nd |"
 
 
+def assert_shown(page, tables):
+    """Each table is on the page: every text, and every rate with its interval and a bar."""
+    text = unescape(page.read_text("utf-8"))
+    for table in tables:
+        part = text[text.index(f'<h2 id="{table.name}">') :]
+        shown = re.findall(r"<t[hd] (?:scope=\"row\"|data-value|style)[^>]*>(.*?)</t[hd]>", part)
+        cells = [re.sub("<[^>]*>", "", cell) for cell in shown]
+        expected = [
+            re.sub(r"(\S+) ([-.\d]+?)-(-?[.\d]+)$", r"\1 [\2, \3]", figure_text(row.get(name)))
+            if isinstance(row.get(name), tuple)
+            else figure_text(row.get(name))
+            for row in table.rows
+            for name in table.columns
+        ]
+        assert cells[: len(expected)] == expected
+
+
 def test_the_command_prints_the_tables(tmp_path, cache, capsys):
     write_gimbrr(tmp_path / "gimbrr")
     words = ["bench", "gimbrr", "--data-dir", str(tmp_path / "gimbrr")]
-    assert main([*words, "--output", str(tmp_path / "t.csv")]) == 0
+    page = tmp_path / "g.html"
+    assert main([*words, "--output", str(tmp_path / "t.csv"), "--report", str(page)]) == 0
+    assert_shown(page, bench_gimbrr(str(tmp_path / "gimbrr"))[0])
     assert (tmp_path / "t.csv").read_text().startswith("table,row,column,value\nrates,0,task,")
     assert main([*words, "--predictors", "n_words"]) == 2
     assert "--predictors is unknown" in capsys.readouterr().err

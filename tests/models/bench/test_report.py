@@ -214,6 +214,17 @@ def test_headings_are_readable_and_nothing_at_all_makes_a_page():
     assert "Nothing was compared" in page and '<ol class="rank">' not in page
 
 
+def test_what_says_the_same_of_all_prompts_has_a_line_and_no_section():
+    one, true, _ = said(30)
+    flat = Predictions("flat", one.targets, np.ones_like(one.values))
+    split = Split(Dataset.from_dict({"prompt": ["a"] * 30, **true}), "x", "y")
+    results = evaluate_predictions([one, flat], true, split)
+    page = render_report(BenchRun(split, {}, results, [one, flat], true, Builds({}, {}, [])))
+    assert "No chart of flat: one value for all prompts" in page
+    assert "<summary>mine</summary>" in page and "<summary>flat</summary>" not in page
+    assert page.count("<figure") == 2
+
+
 def test_the_differences_from_a_baseline_are_a_table():
     first, true, rows = said(30, "first", noise=0.5)
     other, _, others = said(30, "<other>", noise=3.0, seed=1)

@@ -78,8 +78,13 @@ def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
     assert main([*words, "--targets", "a_hbpp,b_hbpp", "--plot", "curve.png"]) == 0
     assert "n_words, harder prompts" in capsys.readouterr().out
     assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
-    assert main([*words, "--targets", "a_hbpp,b_hbpp", "--format", "json"]) == 0
+    assert (
+        main([*words, "--targets", "a_hbpp,b_hbpp", "--format", "json", "--report", "r.html"]) == 0
+    )
     found = json.loads(capsys.readouterr().out)
+    page = (tmp_path / "r.html").read_text("utf-8")
+    for row in found["rows"]:
+        assert row["rule"] in page and f".{round(1000 * row['gain']):03d} [" in page
     assert found["weak"] == "a_hbpp" and len(found["rows"]) == 3
     assert np.isclose(found["rows"][0]["oracle_share"], 1)
     for more, said in (
