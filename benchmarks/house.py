@@ -20,6 +20,7 @@ import subprocess
 import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -247,6 +248,7 @@ def _modules_with(start: str, package: str) -> set[str]:
     return {path.stem for path in paths if re.search(f"^{start}", path.read_text("utf-8"), re.M)}
 
 
+@cache
 def imports(by_table: bool = False) -> dict[str, set[str]]:
     """Return which modules each module imports.
 

@@ -4,6 +4,7 @@ import ast
 import configparser
 import re
 import sys
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def imports_of(path):
             yield node.module.partition(".")[0]
 
 
+@cache
 def imported():
     """Each outside package with the files that import it."""
     found = {}
@@ -54,6 +56,7 @@ def imported():
     return found
 
 
+@cache
 def distributions():
     return {
         name: {one.lower().replace("_", "-") for one in found}

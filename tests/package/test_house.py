@@ -65,7 +65,7 @@ def test_a_circle_through_a_function_is_seen(house, tmp_path, monkeypatch):
     (package / "a.py").write_text("import pqpp_files.b\n")
     (package / "b.py").write_text("def f():\n    from pqpp_files import a\n    return a\n")
     made = runpy.run_path(str(SCRIPT))
-    scope = made["imports"].__globals__
+    scope = made["circles"].__globals__
     monkeypatch.setitem(scope, "ROOT", tmp_path)
     monkeypatch.setitem(scope, "_paths", lambda: ["pqpp_files/a.py", "pqpp_files/b.py"])
     assert made["circles"]() == [["pqpp_files.a", "pqpp_files.b"]]
@@ -84,7 +84,7 @@ def test_a_hidden_circle_is_seen(text, tmp_path, monkeypatch):
     (tmp_path / "pqpp_files/a.py").write_text("import pqpp_files.b\n")
     (tmp_path / "pqpp_files/b.py").write_text(text)
     made = runpy.run_path(str(SCRIPT))
-    scope = made["imports"].__globals__
+    scope = made["circles"].__globals__
     monkeypatch.setitem(scope, "ROOT", tmp_path)
     monkeypatch.setitem(scope, "_paths", lambda: ["pqpp_files/a.py", "pqpp_files/b.py"])
     assert made["circles"]() == [["pqpp_files.a", "pqpp_files.b"]]
@@ -99,7 +99,7 @@ def test_a_constant_that_stands_twice_and_a_table_that_points_up_are_seen(tmp_pa
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     made = runpy.run_path(str(SCRIPT))
-    scope = made["imports"].__globals__
+    scope = made["circles"].__globals__
     monkeypatch.setitem(scope, "ROOT", tmp_path)
     monkeypatch.setitem(scope, "_paths", lambda: list(files))
     assert made["twice"](constants=True) == {"KINDS": list(files)} and made["twice"]() == {}
@@ -116,7 +116,7 @@ def test_a_family_that_imports_another_is_seen(house, tmp_path, monkeypatch):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     made = runpy.run_path(str(SCRIPT))
-    scope = made["imports"].__globals__
+    scope = made["circles"].__globals__
     monkeypatch.setitem(scope, "ROOT", tmp_path)
     monkeypatch.setitem(scope, "_paths", lambda: list(files))
     assert made["family_imports"]() == ["pqpp_models.clip.model -> pqpp_models.newer.part"]
