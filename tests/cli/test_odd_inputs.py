@@ -89,7 +89,7 @@ def test_whole_numbers_over_64_bits(here, capsys):
 
 
 TRAINERS = ("train_bert", "train_clip", "train_correlation_cnn", "train_rahf", "finetune_t2i")
-TRAINERS += ("train_rahf_baselines", "train_static", "train_text_ensemble")
+TRAINERS += ("train_static", "train_text_ensemble")
 RECIPES = ("seed: .inf", "seed: " + "9" * 5000, "seed: " + "[" * 20_000, f"seed: {HUGE}")
 
 

@@ -27,8 +27,6 @@ def said(function, *arguments, **details):
 LOADERS = {
     "RAHF": "from pqpp_feedback.rahf import FeedbackModel\nload = FeedbackModel.from_pretrained",
     "CLIP": "from pqpp_backbones.images.embedding import load_backbone as load",
-    "ResNet": "from pqpp_feedback.rahf.bench.baselines import TrainedBaseline\n"
-    "load = lambda name: TrainedBaseline.from_backbone('resnet', name)",
     "pipeline": "from pqpp_feedback.rahf.uses.fine_tune import load_pipeline as load",
     "towers": "from support.tiny_models import load_script\n"
     "script = load_script('train_rahf')\n"

@@ -88,7 +88,6 @@ RECIPES = {
     "train_clip": ("clip_generation", "clip_retrieval"),
     "train_correlation_cnn": ("correlation_cnn_generation", "correlation_cnn_retrieval"),
     "train_rahf": ("rahf", "rahf_scenes"),
-    "train_rahf_baselines": (),
     "finetune_t2i": (),
     "train_static": ("static",),
     "train_text_ensemble": ("text_ensemble",),

@@ -14,7 +14,7 @@ from models.made_up import made_up
 from models.text.training.test_scripts import ENSEMBLE, STATIC
 from support.alignment_folders import write_studies
 from support.small_disk import can_mount, run_on_small_disks
-from support.tiny_models import save_clip, save_text_encoder
+from support.tiny_models import save_text_encoder
 from training.test_publishing import clip, cnn
 
 from pqpp_models import TARGETS
@@ -33,7 +33,6 @@ SIZES = {
     "train_static": (4096, 200_000),
     "train_text_ensemble": (4096, 400_000),
     "train_rahf": (400_000, 800_000, 1_000_000),
-    "train_rahf_baselines": (400_000, 2_600_000, 3_300_000),
     "finetune_t2i": (400_000, 1_150_000),
 }
 
@@ -93,11 +92,9 @@ def feedback_recipes(folder):
         )
         lines.append(json.dumps({"file_name": f"{number}.png", "text": "a red cat"}))
     (folder / "chosen" / "metadata.jsonl").write_text("\n".join(lines) + "\n")
-    baseline = {"baseline": "clip", "model": save_clip(folder / "backbone"), **where}
     tuned = {"image_dir": folder / "chosen", "model": folder / "pipe", "resolution": 32}
     return {
         "train_rahf": words({"model": "tiny", **where}),
-        "train_rahf_baselines": words(baseline),
         "finetune_t2i": words({**tuned, "epochs": 1, "batch_size": 2}),
     }
 

@@ -17,7 +17,7 @@ from pqpp_backbones.training.script import or_exit
 from pqpp_files.options.option import RecipeError
 
 LAUNCHED = ("train_bert", "train_clip", "train_correlation_cnn")
-LAUNCHED += ("train_rahf", "train_rahf_baselines", "finetune_t2i")
+LAUNCHED += ("train_rahf", "finetune_t2i")
 LAUNCHED += ("train_static", "train_text_ensemble")
 
 

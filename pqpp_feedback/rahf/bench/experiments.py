@@ -35,12 +35,11 @@ def bench_richhf(
     """Evaluate models on a split of RichHF.
 
     Args:
-        models: Folders or repositories of RAHF models, and folders of baselines that
-            training/train_rahf_baselines.py trained.
+        models: Folders or repositories of RAHF models.
         split: `train`, `validation` or `test`.
         data_dir: Folder of the TFRecord files; downloaded if left out.
         pickapic_dir: Folder of a copy of Pick-a-Pic v1.
-        clip: A CLIP-like model for the baselines that learn nothing: its similarity as the
+        clip: A CLIP-like model for the baseline that learns nothing: its similarity as the
             alignment score, its gradient as the misalignment heatmap.
         limit: Only the first rows.
         batch_size: Images at once.
@@ -67,18 +66,10 @@ def bench_richhf(
 
 
 def figures_of(name: str, table: Any, batch_size: int = 16) -> dict[str, dict[str, float]]:
-    """Evaluate a RAHF model or a trained baseline on the rows of a split."""
-    from pqpp_feedback.rahf.bench.baselines import TrainedBaseline
-
-    if TrainedBaseline.is_saved_in(name):
-        baseline = TrainedBaseline.from_pretrained(name)
-        baseline.model.to(usual_device())
-        examples = baseline.examples(table)
-        predicted = baseline.predict(examples, batch_size)
-    else:
-        model = FeedbackModel.from_pretrained(name)
-        examples = Examples(table, model.processor, model.model.config.heatmap_size)
-        predicted = evaluation.predict_split(model, examples, batch_size)
+    """Evaluate a RAHF model on the rows of a split."""
+    model = FeedbackModel.from_pretrained(name)
+    examples = Examples(table, model.processor, model.model.config.heatmap_size)
+    predicted = evaluation.predict_split(model, examples, batch_size)
     return evaluation.feedback_figures(predicted, evaluation.truth_of(examples))
 
 

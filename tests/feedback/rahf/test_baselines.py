@@ -1,4 +1,4 @@
-"""The paper's baselines: shapes, learning of every weight, and what a gradient map shows."""
+"""CLIP as it is: the similarity, and what its gradient shows."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,6 @@ transformers = pytest.importorskip("transformers", reason="baselines need transf
 from support.tiny_models import save_clip  # noqa: E402
 
 from pqpp_feedback.rahf.bench.baselines import (  # noqa: E402
-    ClipBaseline,
-    ResnetBaseline,
     clip_gradient_heatmaps,
     clip_similarity,
 )
@@ -24,35 +22,6 @@ def clip(tmp_path_factory):
     folder = save_clip(tmp_path_factory.mktemp("clip"))
     processor = transformers.AutoProcessor.from_pretrained(folder)
     return transformers.CLIPModel.from_pretrained(folder).eval(), processor
-
-
-def test_resnet_predicts_scores_and_heatmaps_and_learns():
-    config = transformers.ResNetConfig(
-        embedding_size=4, hidden_sizes=[4, 8], depths=[1, 1], layer_type="basic"
-    )
-    model = ResnetBaseline(config, dense_sizes=(8,), deconv_sizes=(8, 4))
-    found = model(
-        torch.randn(2, 3, 32, 32),
-        heatmap_labels=torch.zeros(2, 2, 32, 32),
-        score_labels=torch.ones(2, 4),
-    )
-    assert found.scores.shape == (2, 4) and found.heatmaps.shape == (2, 2, 16, 16)
-    found.loss.backward()
-    assert all(one.grad is not None for one in model.parameters())
-
-
-def test_the_default_resnet_is_a_resnet_50():
-    config = transformers.ResNetConfig()
-    assert list(config.depths) == [3, 4, 6, 3] and config.layer_type == "bottleneck"
-
-
-def test_clip_predicts_scores_and_learns(clip):
-    model = ClipBaseline(clip[0], dense_sizes=(8,))
-    batch = clip[1](images=IMAGES, text=PROMPTS, return_tensors="pt", padding=True)
-    found = model(**batch, score_labels=torch.ones(3, 4))
-    assert found.scores.shape == (3, 4)
-    found.loss.backward()
-    assert model.score_head[0].weight.grad is not None
 
 
 def test_similarity_is_the_cosine(clip):

@@ -1,4 +1,4 @@
-"""What the three trainers of RAHF refuse before they begin."""
+"""What the two trainers of RAHF refuse before they begin."""
 
 import pytest
 
@@ -14,7 +14,6 @@ from pqpp_files.options.recipe import build_recipe
 
 KINDS = {
     "train_rahf": "RahfRecipe",
-    "train_rahf_baselines": "BaselineRecipe",
     "finetune_t2i": "LoraRecipe",
 }
 
@@ -137,10 +136,8 @@ def test_a_repository_is_checked_before_the_training(name):
 
 @pytest.mark.parametrize("option", [{"push_to_hub": True}, {"hub_private": True}, {}])
 def test_what_is_not_pushed_has_no_repository(option):
-    for script in ("train_rahf_baselines", "finetune_t2i"):
-        recipe = getattr(load_script(script), KINDS[script])
-        with pytest.raises(RecipeError, match="a recipe has no `hub_model_id`"):
-            build_recipe(recipe, {"hub_model_id": "a/b", **option})
+    with pytest.raises(RecipeError, match="a recipe has no `hub_model_id`"):
+        build_recipe(load_script("finetune_t2i").LoraRecipe, {"hub_model_id": "a/b", **option})
 
 
 @pytest.mark.parametrize(
@@ -175,7 +172,6 @@ def test_damaged_images_are_told_before_the_pipeline_is_loaded(tmp_path):
 def test_foreign_files_are_refused_before_the_training(tmp_path):
     for script, train, place in (
         ("train_rahf", "train_rahf", "model"),
-        ("train_rahf_baselines", "train_baseline", "model"),
         ("finetune_t2i", "finetune", "lora"),
     ):
         module, folder = load_script(script), tmp_path / script / place

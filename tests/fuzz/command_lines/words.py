@@ -27,7 +27,6 @@ TRAINERS = {
     "train_correlation_cnn": "model=<clip_generation> data_dir=<root>",
     "train_rahf": "data_dir=<richhf> model=<rahf>",
     "train_static": "model=<encoder> data_dir=<root> captions=<captions> parti=<captions>",
-    "train_rahf_baselines": "data_dir=<richhf>",
     "train_text_ensemble": "model=<encoder> data_dir=<root> captions=<captions>",
     "finetune_t2i": "model=<pipe> image_dir=<images> resolution=16",
 }
