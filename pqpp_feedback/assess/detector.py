@@ -7,12 +7,10 @@ import numpy as np
 import torch
 
 from pqpp_backbones.pretrained import Loaded, load_model
+from pqpp_feedback.assess.boxes import OVERLAP, apart
 
 KEPT_ABOVE = 0.05
 """The score from which on a box is kept as evidence; routines ask for more."""
-OVERLAP = 0.5
-"""Of detectors of any word, which find an object many times: boxes of one name that overlap by more
-are one; ours to choose."""
 SYNONYMS = {
     "airplane": "aeroplane",
     "couch": "sofa",
@@ -130,33 +128,6 @@ def boxes_of(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[d
         if (box[:2] < box[2:]).all()
     ]
     return sorted(boxes, key=lambda box: (-box["score"], box["label"], box["box"]))
-
-
-def apart(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[str, Any]]:
-    """Return boxes without those that overlap a better one.
-
-    Args:
-        boxes: With `score` and `box` (left, top, right, bottom), the best first.
-        overlap: The intersection over union from which on the worse one is left out.
-
-    Example:
-        >>> boxes = [{"box": [0, 0, 1, 1]}, {"box": [0, 0, 1, 0.9]}, {"box": [2, 2, 3, 3]}]
-        >>> [box["box"] for box in apart(boxes)]
-        [[0, 0, 1, 1], [2, 2, 3, 3]]
-    """
-    kept: list[dict[str, Any]] = []
-    for box in boxes:
-        if all(_overlap(box["box"], better["box"]) <= overlap for better in kept):
-            kept.append(box)
-    return kept
-
-
-def _overlap(a: Sequence[float], b: Sequence[float]) -> float:
-    width, height = (min(a[n + 2], b[n + 2]) - max(a[n], b[n]) for n in (0, 1))
-    if width <= 0 or height <= 0:
-        return 0.0
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
-    return width * height / (sum(areas) - width * height)
 
 
 def label_of(name: str, labels: Sequence[str]) -> str | None:

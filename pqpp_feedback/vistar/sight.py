@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pqpp_backbones.pretrained import Model, load_model
+from pqpp_feedback.assess.boxes import apart
 from pqpp_feedback.assess.listed import listed
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.vectors import unit_rows
@@ -144,8 +145,6 @@ class Sight:
 
     def detect(self, image: Any, words: Sequence[str]) -> list[dict[str, Any]]:
         """Return boxes of some words, the surest first: `label`, `score`, `box` in shares."""
-        from pqpp_feedback.assess.detector import apart
-
         with self.timed("detector"):
             (seen,) = self.model("detector").look([image], [list(words)])
         least = choices("sight")["least_score"]

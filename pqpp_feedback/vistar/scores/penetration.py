@@ -54,6 +54,7 @@ class PenetrationScore(VistarScore):
             "objects": len(objects.masks),
             "labels": [seen["label"] for seen in objects.seen],
             "seen": objects.seen,
+            "depths": [float(np.median(depth[mask])) for mask in objects.masks],
             "pairs": meeting_pairs(objects.masks, depth, confidences),
         }
 

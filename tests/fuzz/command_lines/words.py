@@ -51,6 +51,9 @@ _WAYS = {
     "rankings|judgments runs relevance",
     "annotate init": "file image_dir|file image_dir|dataset|file add study=<study>/study.yaml",
     "annotate import": "",
+    "assess check gimbrr": "scenes=8 clip detector|photos clip detector",
+    "assess check rahf": "scenes=8 model|photos model",
+    "assess check vistar": "scenes=8 only=text_rendering|photos only",
     "assess gallery": "",
     "assess gimbrr": "image_dir=<pictures> file=<asked> clip detector|evidence|"
     "image_dir=<pictures> file=<asked> clip detector gallery|evidence people fit_calibration",
@@ -136,6 +139,7 @@ names: a|b;  offload: model|sequential|x;  only: text_rendering|hwpq|light|geome
 option: ties=tau_b|k=3|x=[1;  other: <search>/vectors|<search>/index;  parti: <captions>;
 password_file: <password>;  pattern: {prompt_id}.png|{prompt_id}|../*.png|{x;  people: <people>;
 pickapic_dir: <images>;  port: <port>;  predictions: <scores>;  predictor: <quick>|<predictor>;
+photos: <images>|<pictures>;  scenes: 8|8|0|x;
 predictors: <quick>|<predictor>;  predictors metric: x=sdxl_hbpp|sdxl_hpsv2=sdxl_hbpp|x=x;
 predictors metrics: <table>;  preferences: <preferences>;  prices: 1|2;  prompts: <prompt>;
 rankings: <rankings>;

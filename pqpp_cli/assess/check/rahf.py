@@ -1,0 +1,14 @@
+"""`pqpp assess check rahf`: let Rahf look at scenes of known truth."""
+
+from __future__ import annotations
+
+from pqpp_cli.assess.check import EPILOG
+from pqpp_cli.assess.check.groups import Checking
+from pqpp_cli.command import Command
+from pqpp_feedback.assessors.rahf import RahfOptions
+
+
+class AssessCheckRahf(Checking, RahfOptions, Command):
+    """Let Rahf look at scenes of known truth, and print what it gets right."""
+
+    EPILOG = EPILOG
