@@ -98,7 +98,16 @@ print(json.dumps(seen))
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="steps are killed in forks")
 @pytest.mark.parametrize("way", ["exchange", "two renames"])
-@pytest.mark.parametrize("kind", ["file", "folder", "predictor", "export", "index", "grown index"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "file",
+        "folder",
+        "predictor",
+        "grown index",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("export", "index")),
+    ],
+)
 def test_kills_at_every_step(tmp_path, kind, way):
     if "index" in kind:
         pytest.importorskip("faiss")

@@ -67,7 +67,9 @@ def assert_same(left, right):
     assert all(torch.equal(left[name], right[name]) for name in left)
 
 
-@pytest.mark.parametrize("interrupt_at", [2, 11, 20, 21, 33, 59])
+@pytest.mark.parametrize(
+    "interrupt_at", [11, 20, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 21, 33, 59))]
+)
 def test_resumed_run_equals_uninterrupted_run(recipe, interrupt_at, tmp_path):
     whole, expected = run(recipe)
     recipe.output_dir, recipe.resume = str(tmp_path / "interrupted"), True
