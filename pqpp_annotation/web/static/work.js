@@ -319,8 +319,9 @@ addEventListener("popstate", async ({state}) => {
     note(gettext("No connection: earlier items can be seen again when it is back."), "warn");
     return;
   }
-  history.replaceState(state, "", url);
+  if (history.state?.assignment !== state.assignment) return; // the person has gone on meanwhile
   await show(earlier);
+  history.replaceState(state, "", url); // the address is of what is shown
 });
 
 /** The item that is shown here was answered in another tab. */

@@ -10,6 +10,7 @@ from pqpp_annotation.store.people import everybody, set_password
 from pqpp_annotation.store.work import progress_of
 
 pytestmark = pytest.mark.browser
+expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`").expect
 
 
 @pytest.fixture
@@ -59,18 +60,18 @@ def test_keys_alone_are_enough_from_the_link_to_the_end(serve, visitor):
             break
     page.keyboard.press("Enter")
     page.wait_for_selector("html[data-ready]")
-    assert page.inner_text("#count") == "0 of 2"
+    expect(page.locator("#count")).to_have_text("0 of 2")
     judge(page, "1", "2")
-    assert page.inner_text("#count") == "1 of 2"
+    expect(page.locator("#count")).to_have_text("1 of 2")
     page.keyboard.press("?")
-    assert "High relevance" in page.inner_text("#keys")
+    expect(page.locator("#keys")).to_contain_text("High relevance")
     page.keyboard.press("Escape")
     page.keyboard.press("3")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("4")
     judge(page, "ArrowRight", "1")
     page.wait_for_url("**/thanks")
-    assert "You have judged 2 items" in page.inner_text("main")
+    expect(page.locator("main")).to_contain_text("You have judged 2 items")
     assert sorted(labels(served)) == [-1, 1, 2, 2]
 
 
@@ -93,10 +94,12 @@ def test_saved_is_shown_only_when_it_is(serve, visitor):
     page.route("**/api/answers", lambda route: gate.append(route))
     page.keyboard.press("1")
     page.wait_for_selector("#saved[data-state='sending'][data-waiting='1']")
-    assert page.inner_text("#saved") == "Saving …" and count_answers(served.store) == 0
+    expect(page.locator("#saved")).to_have_text("Saving …")
+    assert count_answers(served.store) == 0
     gate[0].continue_()
     saved(page)
-    assert page.inner_text("#saved") == "Saved" and count_answers(served.store) == 1
+    expect(page.locator("#saved")).to_have_text("Saved")
+    assert count_answers(served.store) == 1
 
 
 def test_without_a_connection_work_goes_on_and_leaves_in_order(serve, visitor):
@@ -110,12 +113,12 @@ def test_without_a_connection_work_goes_on_and_leaves_in_order(serve, visitor):
     page.keyboard.press("3")
     page.keyboard.press("4")
     page.wait_for_selector("#saved[data-state='offline'][data-waiting='4']")
-    assert "Waiting for the connection: 4" in page.inner_text("#saved")
+    expect(page.locator("#saved")).to_contain_text("Waiting for the connection: 4")
     assert count_answers(served.store) == 0
     person.context.set_offline(False)
     saved(page)
     assert labels(served) == [2, 1, 0, -1]
-    assert page.locator("#banner").is_hidden()
+    expect(page.locator("#banner")).to_be_hidden()
 
 
 def test_what_waits_outlives_the_tab(serve, visitor):
@@ -130,7 +133,7 @@ def test_what_waits_outlives_the_tab(serve, visitor):
     page = person.ready(person.open(f"{served.url}/work"))
     saved(page)
     assert labels(served) == [2]
-    assert page.locator(".thumb .mark").all_inner_texts() == ["1", ""]
+    expect(page.locator(".thumb .mark")).to_have_text(["1", ""])
 
 
 def test_a_server_that_is_away_loses_nothing(serve, visitor):
@@ -157,7 +160,7 @@ def test_a_full_disk_is_said_and_loses_nothing(serve, visitor, monkeypatch):
         patch.setattr("pqpp_annotation.web.work.save_answer", full)
         page.keyboard.press("1")
         page.wait_for_selector("#saved[data-state='offline'][data-waiting='1']")
-        assert "cannot save now: its disk is full" in page.inner_text("#banner")
+        expect(page.locator("#banner")).to_contain_text("cannot save now: its disk is full")
     saved(page)
     assert labels(served) == [2]
 
@@ -189,7 +192,7 @@ def test_two_tabs_agree(serve, visitor):
     one.keyboard.press("1")
     saved(one)
     two.wait_for_function("() => document.querySelector('.thumb .mark').textContent === '1'")
-    assert "in another tab" in two.inner_text("#banner")
+    expect(two.locator("#banner")).to_contain_text("in another tab")
     two.bring_to_front()
     two.keyboard.press("2")
     saved(two)
@@ -214,7 +217,7 @@ def test_the_back_button_shows_the_item_before_to_be_changed(serve, visitor):
     second = assignment(page)
     page.go_back()
     page.wait_for_url(f"**/work/{first}")
-    assert page.locator(".thumb .mark").all_inner_texts() == ["1", "1"]
+    expect(page.locator(".thumb .mark")).to_have_text(["1", "1"])
     page.locator(".thumb").nth(0).click()
     page.keyboard.press("3")
     saved(page)
@@ -233,7 +236,7 @@ def test_reloading_at_each_step_changes_nothing(serve, visitor):
     for step, key in enumerate("1234"):
         page.reload()
         person.ready(page)
-        assert page.inner_text("#count") == f"{step // 2} of 2"
+        expect(page.locator("#count")).to_have_text(f"{step // 2} of 2")
         marks = page.locator(".thumb .mark").all_inner_texts()
         assert len([mark for mark in marks if mark]) == step % 2
         page.keyboard.press(key)
@@ -252,7 +255,7 @@ def test_an_item_is_skipped_and_another_comes(serve, visitor):
     assert progress_of(served.store, person.id).skipped == 1
     page.keyboard.press("h")
     page.wait_for_url("**/history")
-    assert "skipped" in page.inner_text(".earlier")
+    expect(page.locator(".earlier")).to_contain_text("skipped")
     page.locator(".earlier a").last.click()
     page.wait_for_selector("html[data-ready]")
     assert assignment(page) == first
@@ -264,7 +267,7 @@ def test_an_item_is_skipped_and_another_comes(serve, visitor):
 def test_practice_says_what_was_meant_and_comes_once_more(serve, visitor):
     served = serve(prompts=1, training=4)
     page = visitor().join(served.link())
-    assert page.inner_text("#count") == "Practice 1 of 2"
+    expect(page.locator("#count")).to_have_text("Practice 1 of 2")
     first = page.inner_text("[data-part=prompt]")
 
     def practise(*keys):
@@ -280,11 +283,11 @@ def test_practice_says_what_was_meant_and_comes_once_more(serve, visitor):
     assert practise("1", "1") == "That is right."
     text = practise("4", "1")
     assert "Not quite" in text and "1 of 2 were right" in text and "once more" in text
-    assert page.inner_text("#count") == "Practice 1 of 2"
-    assert page.inner_text("[data-part=prompt]") != first
+    expect(page.locator("#count")).to_have_text("Practice 1 of 2")
+    expect(page.locator("[data-part=prompt]")).not_to_have_text(first)
     practise("1", "1")
     assert "from now on it counts" in practise("1", "1")
-    assert page.inner_text("#count") == "0 of 1"
+    expect(page.locator("#count")).to_have_text("0 of 1")
     judge(page, "2", "2")
     assert labels(served, purpose="work") == [1, 1]
 
@@ -312,8 +315,8 @@ def test_another_device_goes_on_where_the_first_was(serve, visitor):
     saved(page)
     other = visitor(viewport=NARROW).join(link)
     assert assignment(other) == assignment(page)
-    assert other.inner_text("#count") == "1 of 3"
-    assert other.locator(".thumb .mark").all_inner_texts() == ["2", ""]
+    expect(other.locator("#count")).to_have_text("1 of 3")
+    expect(other.locator(".thumb .mark")).to_have_text(["2", ""])
 
 
 def test_keys_can_be_switched_off(serve, visitor):
@@ -327,7 +330,7 @@ def test_keys_can_be_switched_off(serve, visitor):
     page.reload()
     person.ready(page)
     page.keyboard.press("1")
-    assert page.locator(".thumb .mark").all_inner_texts() == ["", ""]
+    expect(page.locator(".thumb .mark")).to_have_text(["", ""])
     page.locator(".choice").first.click()
     saved(page)
     assert labels(served) == [2]
@@ -342,7 +345,7 @@ def test_after_signing_in_again_what_waits_is_sent(serve, visitor):
     set_password(served.store, one.id, "ends all sessions")
     page.keyboard.press("1")
     page.wait_for_selector("#saved[data-state='signed-out']")
-    assert "sign in" in page.inner_text("#banner")
+    expect(page.locator("#banner")).to_contain_text("sign in")
     assert count_answers(served.store) == 0
     again = person.join(link)
     saved(again)
@@ -357,5 +360,5 @@ def test_leaving_for_good(serve, visitor):
     page.click(".menu summary")
     page.click("text=Withdraw")
     page.click("button.danger")
-    assert "have been deleted" in page.inner_text("main")
+    expect(page.locator("main")).to_contain_text("have been deleted")
     assert count_answers(served.store) == 0
