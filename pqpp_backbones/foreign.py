@@ -31,6 +31,9 @@ _MOST_GROWTH = 1000
 # What an image or a text may be brought to, in pixels a side or in tokens.
 _SIZES = {"height": 4096, "width": 4096, "shortest_edge": 4096, "longest_edge": 10**8}
 _SIZES |= {"Fixed": 10**5, "pad_to_multiple_of": 10**5}
+# These processors write numbers of pixels of a whole image as if they were edges.
+_COUNT_PIXELS = ("Qwen2VL", "Qwen3VL", "Glm4v", "Glm46V")
+_PIXELS = {**_SIZES, "shortest_edge": _SIZES["longest_edge"]}
 # Patterns that try every way to cut a text: a repeated group is in no known tokenizer.
 _REPEATED_GROUP = re.compile(r"\)[*+{]")
 _HOLES = 100_000_000
@@ -140,9 +143,13 @@ def field_of(path: Path, name: str) -> str | None:
 
 
 def _check_json(path: Path) -> None:
-    growth = 1.0
-    for value in mappings_in(path):
-        _check_mapping(path, value)
+    growth, by_pixels = 1.0, []
+    for value in mappings_in(path):  # an outer one before those in it
+        kind = value.get("image_processor_type", value.get("video_processor_type"))
+        if isinstance(kind, str) and kind.startswith(_COUNT_PIXELS):
+            by_pixels.append(value.get("size"))
+        is_of_pixels = any(value is size for size in by_pixels)
+        _check_mapping(path, value, _PIXELS if is_of_pixels else _SIZES)
         growth *= _growth_of(value)
     if growth > _MOST_GROWTH:
         raise CheckpointError(
@@ -175,7 +182,7 @@ def _is_words(value: Any) -> bool:
     return isinstance(value, dict) and all(type(number) is int for number in value.values())
 
 
-def _check_mapping(path: Path, value: dict[str, Any]) -> None:
+def _check_mapping(path: Path, value: dict[str, Any], sizes: dict[str, int]) -> None:
     """Refuse what names code or files elsewhere, or what asks for more memory than any model."""
     where, another = visible(str(path)), "give another model"
     code = next((key for key in value if key in _CODE_KEYS and value[key]), None)
@@ -190,7 +197,7 @@ def _check_mapping(path: Path, value: dict[str, Any]) -> None:
             raise CheckpointError(f"{where} names the file {away[0][:80]!r} elsewhere; {another}")
     if "config" not in path.name and path.name != "tokenizer.json":
         return
-    for key, most in _SIZES.items():
+    for key, most in sizes.items():
         size = value.get(key)
         if isinstance(size, int | float) and not size <= most:
             raise CheckpointError(

@@ -29,7 +29,10 @@ TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
 WHOLE = (*TEXTS, WEIGHTS, "model-*.safetensors")
 """What models read of a repository."""
 _AGAIN = "save or download it again"
-_LACKS = re.compile(r"requires the (\w+) library but it was not found|classes: (torchvision):")
+_LACKS = re.compile(
+    r"requires the (\w+) library but it was not found|classes: (torchvision):|"
+    r"Package `(\w+)` is required"
+)
 """What transformers says where a package is not there that it asks for by itself."""
 
 
@@ -66,7 +69,7 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
     except Exception as error:
         lacking = None if isinstance(error, PqppError) else _LACKS.search(str(error))
         if lacking:
-            package = (lacking[1] or lacking[2]).lower()
+            package = lacking[lacking.lastindex].lower()
             line = f"{' or '.join(names)} needs {package}; run: pip install {package}"
             raise MissingExtraError(line) from None
         reason = why_not_loaded(error, *names)

@@ -105,6 +105,18 @@ def test_a_word_is_no_size(folder):
         check_foreign(folder)
 
 
+def test_the_pixels_of_a_whole_image_are_no_edges(folder):
+    pixels = {"shortest_edge": 65_536, "longest_edge": 16_777_216}  # as Qwen3-VL has them
+    of_qwen = {"image_processor_type": "Qwen2VLImageProcessorFast", "size": pixels}
+    put(folder, "processor_config.json", {"image_processor": of_qwen})
+    check_foreign(folder)
+    of_clip = {"image_processor_type": "CLIPImageProcessor", "size": pixels}
+    for unsound in (of_clip, of_qwen | {"crop_size": dict(pixels)}, {"a": of_qwen, "b": of_clip}):
+        put(folder, "processor_config.json", {"image_processor": unsound})
+        with pytest.raises(CheckpointError, match="'shortest_edge' is 6"):
+            check_foreign(folder)
+
+
 def changed(source, place, **fields):
     shutil.copytree(source, place)
     config = json.loads((place / "config.json").read_text())

@@ -134,10 +134,19 @@ def test_a_refused_content_is_a_row_and_a_wrong_key_ends_the_run(tmp_path):
             assess(found, [assessor], tmp_path / "w.parquet")
 
 
-def test_a_processor_that_needs_torchvision_says_so():
-    said = "Qwen2VLVideoProcessor requires the Torchvision library but it was not found in your env"
+@pytest.mark.parametrize(
+    ("package", "said"),
+    [
+        (
+            "torchvision",
+            "Qwen2VLVideoProcessor requires the Torchvision library but it was not found",
+        ),
+        ("num2words", "Package `num2words` is required to run SmolVLM processor. Install it with"),
+    ],
+)
+def test_a_processor_that_needs_another_package_says_so(package, said):
     with (
-        pytest.raises(MissingExtraError, match=r"vlm needs torchvision; run: pip install torchv"),
+        pytest.raises(MissingExtraError, match=f"vlm needs {package}; run: pip install {package}"),
         loading("vlm holds no usable model", "name another", "vlm", files=()),
     ):
         raise ImportError(said)
