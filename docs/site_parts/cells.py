@@ -15,11 +15,14 @@ def prepare_kernels(app, config):
     """Give kernels a `%%bash` of whole outputs, and let streams be joined as they are."""
     from myst_nb.core import render
 
-    profile = Path(app.srcdir) / "_build" / "ipython"
-    place = profile / "profile_default" / "startup" / _STARTUP.name
-    place.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(_STARTUP, place)
-    os.environ["IPYTHONDIR"] = str(profile)
+    home = Path(app.srcdir) / "_build" / "ipython"
+    startup = home / "profile_default" / "startup"
+    startup.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(_STARTUP, startup / _STARTUP.name)
+    # A kernel's warning of its unencrypted port on this machine is no warning of the build.
+    quiet = "c.IPKernelApp.log_level = 40\n"
+    (startup.parent / "ipython_kernel_config.py").write_text(f"c = get_config()\n{quiet}", "utf-8")
+    os.environ["IPYTHONDIR"] = str(home)
     render.coalesce_streams = joined_streams
 
 

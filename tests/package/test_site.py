@@ -27,7 +27,11 @@ PAGES = sorted(
     if path.relative_to(DOCS).parts[0] not in ("_build", "made", "site_parts")
 )
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(([^)\s#]+)[^)]*\)")
+LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)[^)]*\)")
+
+
+def read(page):
+    return page.read_text("utf-8")
 
 
 def named_in_toctrees(page):
@@ -42,20 +46,22 @@ def named_in_toctrees(page):
 
 
 def test_every_page_is_reached_from_the_front_page():
-    reached, ahead = set(), [DOCS / "index.md"]
+    reached, ahead = [], [DOCS / "index.md"]
     while ahead:
-        page = ahead.pop()
-        if page not in reached:
-            reached.add(page)
-            ahead.extend(named_in_toctrees(page))
-    assert set(PAGES) <= reached, sorted(set(PAGES) - reached)
+        reached.append(ahead.pop())
+        ahead.extend(named_in_toctrees(reached[-1]))
+    assert sorted(reached) == PAGES  # and each once
+    titles = [re.search("^# (.*)", text, re.MULTILINE) for text in map(read, PAGES)]
+    named = [title[1] for title in titles if title]
+    assert len(set(named)) == len(named) == len(PAGES) - 1  # but the front page, which is README's
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
-def test_links_lead_somewhere(page):
-    for target in LINK.findall(page.read_text("utf-8")):
+def test_links_lead_somewhere_and_are_called_by_words(page):
+    for words, target in LINK.findall(read(page)):
         if not re.match(r"[a-z]+:", target):
             assert (page.parent / target).exists(), target
+        assert not re.fullmatch(r"[\w./-]+\.(md|py|html)", words), words
 
 
 @pytest.fixture
@@ -102,7 +108,9 @@ def test_functions_and_tests_that_a_page_names_are_there(page):
         assert not test or f"def {test}(" in (ROOT / path).read_text("utf-8"), test
 
 
-CELL_OUTPUT = re.compile(r'class="output stream[^>]*>(?:<div[^>]*>)*<pre>(.*?)</pre>', re.DOTALL)
+CELL_OUTPUT = re.compile(
+    r'class="output (?:stream|stderr)[^>]*>(?:<div[^>]*>)*<pre>(.*?)</pre>', re.DOTALL
+)
 WORDS = """for n in $(seq 400); do printf 'prompt %d: ein Hündchen, 0.19571 — ' "$n"; done"""
 IN_PYTHON = """import sys
 for n in range(300):
@@ -200,7 +208,8 @@ def test_cells_show_what_their_processes_printed_and_no_error(site):
                 if output["output_type"] == "stream":
                     pieces = streams.setdefault(output["name"], [])
                     pieces.append("".join(output["text"]))
-            printed += ["".join(pieces).strip("\n") for pieces in streams.values()]
+            texts = ("".join(pieces).replace("\r\n", "\n") for pieces in streams.values())
+            printed += [text.strip("\n") for text in texts]
         page = site / VERSION / notebook.relative_to(site / "jupyter_execute")
         assert streams_shown(page.with_suffix(".html")) == printed, notebook.name
         assert "pqpp: error" not in "".join(printed)
@@ -222,8 +231,53 @@ def test_axe_finds_nothing_and_the_search_finds_a_name(site, visitor):  # noqa: 
             page.close()
         page = guest.open(f"http://127.0.0.1:{server.server_port}/search.html?q=reciprocal_rank")
         page.wait_for_selector("#search-results li a[href*='made/']")
+        first = page.evaluate(FIRST_THREE, list(QUERIES))
         server.shutdown()
     assert not found, "\n".join(found)
+    missed = [
+        query for query, pages in QUERIES.items() if not set(pages.split()) & set(first[query])
+    ]
+    assert len(missed) <= 2, missed
+
+
+FIRST_THREE = """queries => Object.fromEntries(queries.map((query) => {
+  const [text, terms, excluded, highlighted, objects] = Search._parseQuery(query);
+  const found = Search._performSearch(text, terms, excluded, highlighted, objects);
+  return [query, found.slice(-3).map((result) => result[0])];
+}))"""
+# Written down, with the pages that answer them, before any weight of a page was set.
+QUERIES = {
+    "load_dataset": "data",
+    "install": "quickstart index tutorials/index",
+    "bench report": "bench tutorials/bench",
+    "annotation service": "annotation tutorials/annotate",
+    "train predictor": "train tutorials/train",
+    "router": "route tutorials/route",
+    "budget": "route",
+    "rewrite": "route",
+    "heatmaps": "rahf how/richhf tutorials/assess",
+    "RAHF": "rahf how/richhf tutorials/assess",
+    "VISTAR": "how/vistar assess",
+    "GIMBRR": "how/gimbrr assess",
+    "krippendorff": "annotation own_benchmark_data metrics",
+    "own votes": "own_benchmark own_benchmark_data tutorials/own_benchmark",
+    "kendall": "metrics how/pqpp understand/glossary understand/numbers bench",
+    "recall": "metrics how/conqa retrieve ir_measures",
+    "ir_measures": "ir_measures",
+    "parquet shards": "scale tutorials/route",
+    "ray": "scale",
+    "nltk": "understand/faq bench prompts",
+    "far": "prompts understand/faq understand/glossary quickstart tutorials/ask",
+    "hbpp": "understand/glossary understand/numbers how/pqpp",
+    "deviation": "understand/numbers prompts quickstart understand/glossary worth",
+    "push hub": "train tutorials/train demo",
+    "web page": "demo",
+    "search images": "retrieve",
+    "generate images": "route",
+    "baseline": "bench tutorials/bench",
+    "nginx": "annotation",
+    "GPU": "understand/faq train",
+}
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
