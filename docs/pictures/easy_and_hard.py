@@ -1,4 +1,4 @@
-"""Draw README's picture: easy and hard prompts, and which words make them so.
+"""Draw README's picture: the verdicts on easy and hard prompts, and which words make them so.
 
 python docs/pictures/easy_and_hard.py docs/pictures/easy_and_hard.png
 """
@@ -16,7 +16,7 @@ PROMPTS = (
     "a bowl of fruit on a wooden table",
     "a green bench left of a blue elephant",
     "three cats and a clock under a bridge",
-    "a street sign that says NO PARKING",
+    "a street sign that says 'NO PARKING'",
     "a horse without legs",
     "two men in suits juggle seven oranges",
 )
@@ -26,25 +26,33 @@ LEAST, MOST = 0.03, 0.2  # a word that adds less is not coloured; from the secon
 
 def draw(path: str) -> None:
     """Draw the picture into a file."""
-    predictor = pqpp.Predictor.from_pretrained("static")
-    found = sorted(predictor.explain(PROMPTS, "alignment"), key=lambda one: -one.prediction)
-    figure = Figure(figsize=(8.4, 3.5), dpi=160)
+    verdicts = sorted(pqpp.verdict(PROMPTS), key=lambda found: -found.value)
+    explained = pqpp.Predictor.from_pretrained("static").explain(
+        [found.prompt for found in verdicts], "alignment"
+    )
+    figure = Figure(figsize=(9.6, 4.6), dpi=140)
     canvas = FigureCanvasAgg(figure)
-    words = figure.add_axes((0.01, 0.03, 0.5, 0.85))
-    bars = figure.add_axes((0.53, 0.03, 0.45, 0.85))
+    words = figure.add_axes((0.01, 0.02, 0.47, 0.9))
+    bars = figure.add_axes((0.5, 0.02, 0.49, 0.9))
     for axes in (words, bars):
-        axes.set(ylim=(len(found) - 0.5, -0.5))
+        axes.set(xlim=(0, 1), ylim=(len(verdicts) - 0.5, -0.5))
         axes.axis("off")
-    words.set(xlim=(0, 1))
-    bars.set(xlim=(0, 1))
     head = {"color": QUIET, "fontsize": 9, "va": "bottom"}
-    words.text(0, -0.6, "what raises and what lowers the prediction", **head)
-    bars.text(0, -0.6, "share of people who would say the image fits", **head)
-    for row, one in enumerate(found):
-        _write(words, canvas, row, one)
-        bars.barh(row, one.prediction, 0.5, color=BLUE if one.prediction > 0.55 else ORANGE)
-        at = one.prediction + 0.02
-        bars.text(at, row, f"{one.prediction:.2f}", va="center", fontsize=11, color=INK)
+    words.text(0, -0.62, "what raises and what lowers the prediction", **head)
+    bars.text(0, -0.62, "easier than so many of 100 prompts that people wrote, and why", **head)
+    for row, (found, explanation) in enumerate(zip(verdicts, explained, strict=True)):
+        _write(words, canvas, row, explanation)
+        share = found.easier_than_people / 100
+        bars.barh(row - 0.2, 1, 0.22, color="#e8e8e8")
+        bars.barh(row - 0.2, share, 0.22, color=ORANGE if "hard" in found.level else BLUE)
+        bars.text(
+            0,
+            row + 0.18,
+            f"{100 * share:.0f}: {found.sentence}",
+            va="center",
+            color=INK,
+            fontsize=9.5,
+        )
     figure.savefig(path, metadata={"Software": None})
 
 
