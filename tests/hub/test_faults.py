@@ -176,7 +176,11 @@ def _made(_running):
     assert made.error is None, made.error
 
 
-@pytest.fixture(params=THINGS)
+# What is slow to load goes the way of a model.
+QUICK = [name if name != "rahf" else pytest.param(name, marks=pytest.mark.slow) for name in THINGS]
+
+
+@pytest.fixture(params=QUICK)
 def thing(request, shared, _made):
     return THINGS[request.param]
 
@@ -358,8 +362,18 @@ def _pushed(_running, _made):
     return {}
 
 
-@pytest.mark.parametrize("name", PULLS)
-@pytest.mark.parametrize("fault", PULL_FAULTS)
+def _is_quick(fault: str, name: str) -> bool:
+    return name != "rahf" and (fault != TOO_SLOW or name == "model")
+
+
+@pytest.mark.parametrize(
+    ("fault", "name"),
+    [
+        pytest.param(fault, name, marks=() if _is_quick(fault, name) else pytest.mark.slow)
+        for fault in PULL_FAULTS
+        for name in PULLS
+    ],
+)
 def test_pull(shared, _made, _pushed, name, fault):
     thing, (on, details, comes) = PULLS[name], PULL_FAULTS[fault]
     assert push(shared, thing).value == 0
