@@ -4,6 +4,7 @@ import abc
 import json
 import math
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,7 @@ class Request:
         seed: Of the sampling.
         temperature: Of the sampling; 0 takes the likeliest.
         most_tokens: Of the reply.
+        answers: Words whose probabilities as the reply's first one are wanted.
     """
 
     text: str
@@ -44,15 +46,21 @@ class Request:
     seed: int = 0
     temperature: float = 0.0
     most_tokens: int = 2048
+    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back, with the tokens of question and reply where they were told."""
+    """What came back, with the tokens of question and reply where they were told.
+
+    Attributes:
+        chances: The probability of each of `Request.answers`; None where they are not told.
+    """
 
     text: str
     tokens_in: int | None = None
     tokens_out: int | None = None
+    chances: dict[str, float] | None = None
 
 
 class Chat(abc.ABC):
@@ -157,6 +165,29 @@ class Budget:
 def _tokens(request: Request) -> float:
     told = request.text + request.system + (json.dumps(request.schema) if request.schema else "")
     return len(told) / CHARACTERS_A_TOKEN + (TOKENS_AN_IMAGE if request.image is not None else 0)
+
+
+MOST_TOLD = 20
+"""The likeliest first tokens in which an answer is looked for: the most that endpoints tell."""
+
+
+def chances_of(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:
+    """Return the probability of each answer: that of all tokens that spell it, in any case.
+
+    Args:
+        tokens: The likeliest first tokens, with the logarithms of their probabilities.
+        answers: In small letters.
+
+    Example:
+        >>> chances_of([("Yes", math.log(0.6)), (" yes", math.log(0.1))], ("yes", "no"))
+        {'yes': 0.7, 'no': 0.0}
+    """
+    chances = dict.fromkeys(answers, 0.0)
+    for token, logarithm in tokens:
+        word = token.strip(" ▁Ġ\n").casefold()
+        if word in chances and math.isfinite(logarithm):
+            chances[word] += math.exp(min(logarithm, 0.0))
+    return {word: min(round(chance, 9), 1.0) for word, chance in chances.items()}
 
 
 def json_of(text: str) -> Any:

@@ -1,10 +1,12 @@
 """Any endpoint that speaks OpenAI's chat completions: vLLM, llama.cpp, hosted ones."""
 
 import base64
+import functools
 import io
+from collections.abc import Sequence
 from typing import Any
 
-from pqpp_backbones.chat.chat import Budget, Chat, Reply, Request, json_of
+from pqpp_backbones.chat.chat import MOST_TOLD, Budget, Chat, Reply, Request, chances_of, json_of
 from pqpp_backbones.chat.service import NoAnswer, Service
 
 KEY = "PQPP_CHAT_KEY"
@@ -47,14 +49,14 @@ class Endpoint(Chat):
     def ask(self, request: Request) -> Reply:
         """Return the reply to one question, asked again where the endpoint is busy or cut off."""
         body = _body(self.name, request)
-        reply = self._service.ask(
-            "/chat/completions", body, _reply, lambda: self.budget.admit(request)
-        )
+        read = functools.partial(_reply, request.answers)
+        admit = functools.partial(self.budget.admit, request)
+        reply = self._service.ask("/chat/completions", body, read, admit)
         self.budget.spend(request, reply)
         return reply
 
 
-def _reply(text: str) -> Reply | NoAnswer:
+def _reply(answers: Sequence[str], text: str) -> Reply | NoAnswer:
     try:
         completion = json_of(text)
         reply = completion["choices"][0]["message"]["content"]
@@ -65,7 +67,17 @@ def _reply(text: str) -> Reply | NoAnswer:
     usage = completion.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    return Reply(reply, *(n if type(n) is int and n >= 0 else None for n in counts))
+    asked, said = (n if type(n) is int and n >= 0 else None for n in counts)
+    return Reply(reply, asked, said, _chances(completion["choices"][0], answers))
+
+
+def _chances(choice: dict[str, Any], answers: Sequence[str]) -> dict[str, float] | None:
+    """Return the probabilities of answers; None where none are wanted or told."""
+    try:
+        told = choice["logprobs"]["content"][0]["top_logprobs"] if answers else None
+        return told and chances_of([(t["token"], float(t["logprob"])) for t in told], answers)
+    except (TypeError, KeyError, IndexError, ValueError, AttributeError):
+        return None
 
 
 def _body(model: str, request: Request) -> dict[str, Any]:
@@ -83,6 +95,8 @@ def _body(model: str, request: Request) -> dict[str, Any]:
         "temperature": request.temperature,
         "max_tokens": request.most_tokens,
     }
+    if request.answers:
+        body |= {"logprobs": True, "top_logprobs": MOST_TOLD}
     if request.schema is not None:
         form = {"name": "reply", "strict": True, "schema": request.schema}
         body["response_format"] = {"type": "json_schema", "json_schema": form}

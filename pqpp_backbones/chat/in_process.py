@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pqpp_backbones.chat.chat import Budget, Chat, ChatError, Reply, Request
+from pqpp_backbones.chat.chat import MOST_TOLD, Budget, Chat, ChatError, Reply, Request, chances_of
 
 _SEEING = "AutoModelForImageTextToText"
 
@@ -49,16 +49,22 @@ class InProcess(Chat):
             name: value.to(model.device, model.dtype if value.is_floating_point() else None)
             for name, value in inputs.items()
         }
-        sampled: dict[str, Any] = {"do_sample": False}
+        wanted: dict[str, Any] = {"do_sample": False, "max_new_tokens": request.most_tokens}
         if request.temperature > 0:
-            sampled = {"do_sample": True, "temperature": request.temperature}
+            wanted |= {"do_sample": True, "temperature": request.temperature}
+        wanted |= {"return_dict_in_generate": True, "output_logits": bool(request.answers)}
         devices = [model.device] if model.device.type == "cuda" else []
         with torch.inference_mode(), torch.random.fork_rng(devices):
             torch.manual_seed(request.seed)
-            found = model.generate(**placed, **sampled, max_new_tokens=request.most_tokens)
-        asked = placed["input_ids"].shape[1]
-        text = self.processor.decode(found[0, asked:], skip_special_tokens=True)
-        reply = Reply(text, asked, int(found.shape[1]) - asked)
+            found = model.generate(**placed, **wanted)
+        asked, tokens = placed["input_ids"].shape[1], found.sequences
+        text = self.processor.decode(tokens[0, asked:], skip_special_tokens=True)
+        chances = None
+        if request.answers:
+            top = found.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
+            words = map(self.processor.decode, top.indices.unsqueeze(-1))
+            chances = chances_of(zip(words, top.values.tolist(), strict=True), request.answers)
+        reply = Reply(text, asked, int(tokens.shape[1]) - asked, chances)
         self.budget.spend(request, reply)
         return reply
 

@@ -16,7 +16,7 @@ def module_names(package: str) -> list[str]:
 
     Example:
         >>> module_names("pqpp_feedback.assessors")
-        ['gimbrr', 'rahf', 'vistar']
+        ['gimbrr', 'rahf', 'vistar', 'vqa']
     """
     places = importlib.import_module(package).__path__
     return sorted(module.name for module in pkgutil.iter_modules(places))

@@ -80,6 +80,8 @@ def assess(
     batch_size: int = 16,
     progress: bool = False,
     share: str | None = None,
+    replace: bool = False,
+    checked: str = "",
 ) -> Ran:
     """Assess images, and write a table with a row for each image and assessor.
 
@@ -93,6 +95,8 @@ def assess(
         batch_size: How many images are in memory, and are handed to an assessor, at once.
         progress: Whether a bar on standard error shows images a second.
         share: `I/N`, the share of this process; that of `accelerate launch` if None.
+        replace: Whether other assessors' verdicts in the table may be replaced.
+        checked: What known answers have shown of the models; kept with the table.
 
     Raises:
         AssessError: There is no picture or no assessor, an image's id stands twice,
@@ -111,7 +115,7 @@ def assess(
     """
     _check(pictures, assessors, batch_size)
     place = expanded(output).absolute()
-    _refuse_others_verdicts(place, assessors)
+    _refuse_others_verdicts(place, assessors, replace)
     for assessor in assessors:
         assessor.plan(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
@@ -131,11 +135,11 @@ def assess(
     files = [folder / shard.name for shard in shards]
     ran.missing = sum(not file.is_file() for file in files)
     if not ran.missing:
-        ran.rows = _joined(files, place)
+        ran.rows = _joined(files, place, checked)
     return ran
 
 
-def _refuse_others_verdicts(place: Path, assessors: Sequence[Assessor]) -> None:
+def _refuse_others_verdicts(place: Path, assessors: Sequence[Assessor], replace: bool) -> None:
     """Refuse to replace what other assessors, or other models of theirs, have said."""
     if not place.is_file():
         return
@@ -151,19 +155,19 @@ def _refuse_others_verdicts(place: Path, assessors: Sequence[Assessor]) -> None:
         text = evidence_text({role: model.name for role, model in models})
         revisions = evidence_text({role: model.revision for role, model in models})
         wanted.add((assessor.routine, text, revisions))
-    if others := sorted(there - wanted):
+    if (others := sorted(there - wanted)) and not replace:
         routine, text, _ = others[0]
         raise AssessError(
-            f"{place} holds verdicts of {routine} by {text:.100}; name another file, or remove it"
+            f"{place} holds verdicts of {routine} by {text:.100}; name another or add `replace`"
         )
 
 
-def _joined(files: Sequence[Path], place: Path) -> int:
+def _joined(files: Sequence[Path], place: Path, checked: str) -> int:
     """Write all parts as the table, remove them, and return the number of rows."""
     rows = (row for file in files for row in pa.parquet.read_table(file).to_pylist())
     folder = files[0].parent
     try:
-        count = write_verdicts(place, rows)
+        count = write_verdicts(place, rows, checked)
         remove_behind(folder, place)
         if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
             folder.parent.rmdir()

@@ -30,6 +30,7 @@ _TYPES = {
 }
 """How the types of Arrow begin that a column may have; the others hold text."""
 _AT_ONCE = 4096
+_CHECKED = "pqpp_checked"
 
 
 def verdict_row(
@@ -102,8 +103,13 @@ def verdict_table(rows: Sequence[Row]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
+def write_verdicts(path: str | Path, rows: Iterable[Row], checked: str = "") -> int:
     """Write rows as Parquet, beside and renamed, and return how many; their bytes alone tell.
+
+    Args:
+        path: The file.
+        rows: With `COLUMNS`, or some of them.
+        checked: What `pqpp assess check` has said of the models; `checks_of` gives it back.
 
     Example:
         >>> import tempfile
@@ -112,16 +118,31 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
         1
     """
     none, count, left = verdict_table([]), 0, iter(rows)
+    schema = none.schema.with_metadata({_CHECKED: checked}) if checked else none.schema
     with (
         write_beside(path) as beside,
-        pa.parquet.ParquetWriter(beside, none.schema, write_page_checksum=True) as writer,
+        pa.parquet.ParquetWriter(beside, schema, write_page_checksum=True) as writer,
     ):
         while some := list(itertools.islice(left, _AT_ONCE)):
-            writer.write_table(verdict_table(some))
+            writer.write_table(verdict_table(some).replace_schema_metadata(schema.metadata))
             count += len(some)
         if not count:
-            writer.write_table(none)
+            writer.write_table(none.replace_schema_metadata(schema.metadata))
     return count
+
+
+def checks_of(path: str | Path) -> str:
+    """Return what known answers have shown of a table's models, as JSON; empty where nothing.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "verdicts.parquet"
+        >>> _ = write_verdicts(path, [{"image": "a.png"}], '{"tables": {}}')
+        >>> checks_of(path)
+        '{"tables": {}}'
+    """
+    metadata = pa.parquet.read_schema(path).metadata or {}
+    return metadata.get(_CHECKED.encode(), b"").decode("utf-8", "replace")
 
 
 def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,7 @@ def list_assessors() -> list[str]:
 
     Example:
         >>> list_assessors()
-        ['gimbrr', 'rahf', 'vistar']
+        ['gimbrr', 'rahf', 'vistar', 'vqa']
     """
     return module_names(__name__)
 

@@ -47,6 +47,20 @@ class VistarOptions(ChatOptions, AssessorOptions):
     weighting: str | None = option(
         None, "of penetration: as the paper means it, or prints it", ("corrected", "printed")
     )
+    text_match: str = option(
+        "whole",
+        "text that counts: all in the image, as in the paper, or the part most like the wanted one",
+        ("whole", "contained"),
+    )
+    text_script: str = option(
+        "usual",
+        "of the texts; usual is Latin and Chinese, other models are fetched once",
+        ("usual", "greek", "cyrillic", "korean", "arabic", "devanagari", "thai"),
+    )
+    text_turned: bool = option(False, "also read images turned by 90, 180 and 270 degrees")
+    text_counts: list[str] = option(
+        [], "what of texts counts beside letters", ("case", "punctuation")
+    )
     flawless_dir: str | None = option(
         None,
         "folder of images without flaws, some hundred, for the sixth of geometry",

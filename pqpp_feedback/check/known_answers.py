@@ -28,7 +28,7 @@ IN_PLACE, NEAR = 0.5, 0.1
 _CHANCE = {"answers": 0.5, "depth order": 0.5, "boxes": 0.0, "joints": 0.0}
 _ORIENTATION, _SIDEWAYS = 0x0112, 6
 
-HOW_TO_READ = (
+VERDICTS = (
     "answers: of a right and a wrong prompt (or image) the right one has the higher score; boxes: "
     "what the prompt names is found in place, under its name; depth order: of two balls the nearer "
     "one is seen nearer; joints: within a tenth of the person.",
@@ -89,7 +89,7 @@ def check(
         ("score", "scenes", "what", "told", "of", "accuracy", "said"),
         grade(rows, [scene for _, scene in known]),
     )
-    return Checked(figures, _models(assessors, ran), [*HOW_TO_READ, _memory()])
+    return Checked(figures, _models(assessors, ran), [*VERDICTS, _memory()])
 
 
 def write_scenes(

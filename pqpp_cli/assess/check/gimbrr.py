@@ -1,4 +1,4 @@
-"""`pqpp assess check gimbrr`: let Gimbrr look at scenes of known truth."""
+"""`pqpp assess check gimbrr`: let GIMBRR look at scenes of known truth."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from pqpp_feedback.assessors.gimbrr import GimbrrOptions
 
 
 class AssessCheckGimbrr(Checking, GimbrrOptions, Command):
-    """Let Gimbrr look at scenes of known truth, and print what it gets right."""
+    """Let GIMBRR look at scenes of known truth, and print what it gets right."""
 
     EPILOG = EPILOG

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 from pqpp_cli.errors import CommandError
-from pqpp_cli.groups import Tables
+from pqpp_cli.groups import FigureTables
 from pqpp_feedback.assess.options import AssessorOptions
 from pqpp_files.options.option import option
 
 
-class Checking(Tables, AssessorOptions):
+class Checking(FigureTables, AssessorOptions):
     """A check of an assessor, whose options stand beside these and open it."""
 
     photos: str | None = option(
@@ -27,8 +27,6 @@ class Checking(Tables, AssessorOptions):
 
     def run(self) -> None:
         """Print the tables."""
-        from pqpp_cli.output import emit
-        from pqpp_feedback.assess.tables import figures_text
         from pqpp_feedback.check.known_answers import check
 
         found = check(
@@ -38,5 +36,4 @@ class Checking(Tables, AssessorOptions):
             batch_size=self.batch_size,
             progress=sys.stderr.isatty(),
         )
-        tables = [found.scores, found.models]
-        emit(figures_text(self.style, tables, found.notes), self.output)
+        self.show("Known answers", [found.scores, found.models], found.notes)

@@ -1,4 +1,4 @@
-"""`pqpp assess check rahf`: let Rahf look at scenes of known truth."""
+"""`pqpp assess check rahf`: let RAHF look at scenes of known truth."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from pqpp_feedback.assessors.rahf import RahfOptions
 
 
 class AssessCheckRahf(Checking, RahfOptions, Command):
-    """Let Rahf look at scenes of known truth, and print what it gets right."""
+    """Let RAHF look at scenes of known truth, and print what it gets right."""
 
     EPILOG = EPILOG

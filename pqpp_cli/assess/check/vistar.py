@@ -1,4 +1,4 @@
-"""`pqpp assess check vistar`: let Vistar look at scenes of known truth."""
+"""`pqpp assess check vistar`: let VISTAR look at scenes of known truth."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from pqpp_feedback.assessors.vistar import VistarOptions
 
 
 class AssessCheckVistar(Checking, VistarOptions, Command):
-    """Let Vistar look at scenes of known truth, and print what it gets right."""
+    """Let VISTAR look at scenes of known truth, and print what it gets right."""
 
     EPILOG = EPILOG

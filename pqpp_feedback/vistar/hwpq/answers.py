@@ -1,18 +1,13 @@
 """Answers: all P questions of an image in one request, all N in another, some votes of each."""
 
-import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pqpp_backbones.chat.chat import Chat, Request, json_of
 from pqpp_feedback.assess.assessor import random_for
+from pqpp_feedback.assess.kept_answers import KeptAnswers, pixel_hash
 from pqpp_feedback.vistar.choices import choices
-from pqpp_files.foreign.json_values import read_json
-from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import expanded
-from pqpp_files.write_beside import write_whole
 
 SIDES = ("positive", "negative")
 SYSTEM = (
@@ -32,8 +27,7 @@ class Answers:
     """
 
     def __init__(self, chat: Chat, votes: int = 3, cache: str | Path | None = None) -> None:
-        self.chat, self.votes = chat, votes
-        self.cache = expanded(cache) if cache else None
+        self.chat, self.votes, self._kept = chat, votes, KeptAnswers(cache)
 
     def of(self, image: Any, questions: dict[str, list]) -> dict[str, Any]:
         """Return `positive` and `negative`: of each question its votes, None where unreadable.
@@ -45,7 +39,7 @@ class Answers:
         Raises:
             ChatError: The model does not reply.
         """
-        pixels = hashlib.sha256(f"{image.size}".encode() + image.tobytes()).hexdigest()
+        pixels = pixel_hash(image)
         answers: dict[str, Any] = {}
         for side in SIDES:
             votes = [
@@ -57,21 +51,21 @@ class Answers:
     def _vote(
         self, image: Any, pixels: str, side: str, questions: Sequence[str], seed: int
     ) -> list[bool | None]:
-        key = sha256_of_parts("\n".join([pixels, side, *questions, self.chat.name, str(seed)]))
-        path = self.cache / key[:2] / f"{key}.json" if self.cache else None
-        if path and path.is_file():
-            kept = read_json(path)
-            if isinstance(kept, list) and len(kept) == len(questions):
-                return kept
-        # Shuffled, so that the first question is not always the same one.
-        order = random_for(pixels, side, seed).permutation(len(questions)).tolist()
-        request = request_of(image, [questions[n] for n in order], seed)
-        answers = dict(zip(order, parsed(self.chat.ask(request).text, len(order)), strict=True))
-        votes = [answers[n] for n in range(len(order))]
-        if path:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, json.dumps(votes))
-        return votes
+        def ask() -> list[bool | None]:
+            # Shuffled, so that the first question is not always the same one.
+            order = random_for(pixels, side, seed).permutation(len(questions)).tolist()
+            request = request_of(image, [questions[n] for n in order], seed)
+            answers = parsed(self.chat.ask(request).text, len(order))
+            return [
+                answer
+                for _, answer in sorted(zip(order, answers, strict=True), key=lambda pair: pair[0])
+            ]
+
+        def is_usable(kept: Any) -> bool:
+            return isinstance(kept, list) and len(kept) == len(questions)
+
+        key = [pixels, side, *questions, self.chat.name, str(seed)]
+        return self._kept.of(key, ask, is_usable)
 
 
 def request_of(image: Any, questions: Sequence[str], seed: int) -> Request:

@@ -14,33 +14,83 @@ from pqpp_backbones.pretrained import Model
 from pqpp_backbones.prompt.quoted import wanted_texts
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.errors import AssessError
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.parameters import asked
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.sight import Sight
+from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
 from pqpp_metrics.functional.vistar import text_rendering
 
+SCRIPTS = {
+    "usual": "",  # Latin and Chinese, by the models in the package
+    "greek": "el",
+    "cyrillic": "cyrillic",
+    "korean": "korean",
+    "arabic": "arabic",
+    "devanagari": "devanagari",
+    "thai": "th",
+}
+"""Scripts, and what rapidocr calls the models that read them."""
+
 
 @functools.cache
-def _reader(read_upside_down: bool) -> Any:
+def _reader(script: str, read_upside_down: bool) -> Any:
     with needing("text rendering", "assess"):
-        from rapidocr import RapidOCR
-    return RapidOCR(
-        params={
-            "Global.log_level": "error",
-            "Global.use_cls": read_upside_down,
-            # The same sums in the same order, whatever the machine; several processes share it.
-            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
-        }
-    )
+        from rapidocr import LangRec, OCRVersion, RapidOCR
+    params = {
+        "Global.log_level": "error",
+        "Global.use_cls": read_upside_down,
+        # The same sums in the same order, whatever the machine; several processes share it.
+        "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+    }
+    if language := SCRIPTS[script]:
+        params["Rec.lang_type"] = LangRec(language)
+        params["Rec.ocr_version"] = OCRVersion.PPOCRV5
+    try:
+        return RapidOCR(params=params)
+    except Exception as error:  # of a download, whatever its client
+        raise AssessError(
+            f"rapidocr's model for {script} texts cannot be had ({in_a_line(error)[:120]}); it is "
+            "fetched once, from modelscope.cn"
+        ) from None
 
 
-def pieces_of_text(image: Any) -> list[dict[str, Any]]:
+def pieces_at_any_angle(image: Any, script: str = "usual") -> list[dict[str, Any]]:
+    """Read an image as it is and turned by 90, 180 and 270 degrees, and return what reads best.
+
+    That is the reading with the most letters, each counted by its confidence.
+
+    Args:
+        image: An image of PIL in RGB.
+        script: One of `SCRIPTS`.
+
+    Example:
+        >>> from PIL import Image
+        >>> pieces_at_any_angle(Image.new("RGB", (64, 64), "white"))
+        []
+    """
+    from PIL.Image import Transpose
+
+    ways = None, Transpose.ROTATE_90, Transpose.ROTATE_180, Transpose.ROTATE_270
+    read = [pieces_of_text(image.transpose(way) if way else image, script) for way in ways]
+    sums = [sum(one["confidence"] * len(one["text"]) for one in pieces) for pieces in read]
+    best = sums.index(max(sums))
+    for piece in read[best] if best else ():
+        del piece["corners"]
+        for _ in range(best):
+            left, top, right, bottom = piece["box"]
+            piece["box"] = [1 - bottom, left, 1 - top, right]
+    return read[best]
+
+
+def pieces_of_text(image: Any, script: str = "usual") -> list[dict[str, Any]]:
     """Read an image's pieces of text.
 
     Args:
         image: An image of PIL in RGB.
+        script: One of `SCRIPTS`.
 
     Returns:
         list: A piece each: `text`, `confidence` in [0, 1], `corners`, four points in pixels from
@@ -51,7 +101,8 @@ def pieces_of_text(image: Any) -> list[dict[str, Any]]:
         >>> pieces_of_text(Image.new("RGB", (64, 64), "white"))
         []
     """
-    read = _reader(choices("text_rendering")["read_upside_down"])(np.asarray(image)[..., ::-1])
+    upside_down = choices("text_rendering")["read_upside_down"]
+    read = _reader(script, upside_down)(np.asarray(image)[..., ::-1])
     if read.txts is None:
         return []
     pieces = []
@@ -94,20 +145,41 @@ def in_reading_order(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
     return [dict(pieces[i]) for row in rows for i in sorted(row, key=lambda i: (left[i], i))]
 
 
-def normalised(text: str) -> str:
+def normalised(text: str, counts: Sequence[str] = ()) -> str:
     """Return a text as it is compared: one case, no punctuation, single blanks.
 
+    Args:
+        text: As it was read or is wanted.
+        counts: What counts nonetheless: `case`, `punctuation`.
+
     Example:
-        >>> normalised(' "Grand  CANYON!" ')
-        'grand canyon'
+        >>> normalised(' "Grand  CANYON!" '), normalised("Stop!", ["case", "punctuation"])
+        ('grand canyon', 'Stop!')
     """
     chosen = choices("text_rendering")
     text = unicodedata.normalize("NFKC", text)
-    text = text.casefold() if chosen["fold_case"] else text
-    if chosen["punctuation_as_blank"]:
+    text = text.casefold() if chosen["fold_case"] and "case" not in counts else text
+    if chosen["punctuation_as_blank"] and "punctuation" not in counts:
         # An apostrophe joins: OCR often drops it, and "don't" is one word.
         text = re.sub(r"[^\w\s]|_", " ", re.sub("['’]", "", text))
     return " ".join(text.split())
+
+
+def best_part(read: str, wanted: str) -> str:
+    """Return the part of a read text that is most like the wanted one: other text is no fault.
+
+    Example:
+        >>> best_part("now grand canyn lodge", "grand canyon"), best_part("出口东门", "东门")
+        ('grand canyn', '东门')
+    """
+    if re.search(r"[\u3040-\u30ff\u3400-\u9fff]", wanted) and wanted in read:
+        return wanted  # of scripts without blanks
+    words, length = read.split(), len(wanted.split())
+    sizes = range(max(1, length - 1), length + 2)
+    parts = [" ".join(words[n : n + size]) for size in sizes for n in range(len(words) - size + 1)]
+    if not parts:
+        return read
+    return parts[int(text_rendering(parts, [wanted] * len(parts))["text_rendering"].argmax())]
 
 
 class TextRenderingScore(VistarScore):
@@ -117,6 +189,11 @@ class TextRenderingScore(VistarScore):
         sight: Not needed.
         read: What reads an image's pieces of text; the default is RapidOCR, whose models come with
             the package.
+        text_match: `whole`, as the paper: all text of the image counts; or `contained`: the part
+            that is most like the wanted text. The routine's name says the latter.
+        text_script: One of `SCRIPTS`.
+        text_turned: Whether the image is read turned, too.
+        text_counts: `case` and `punctuation`, where these count.
 
     Example:
         >>> from pathlib import Path
@@ -127,17 +204,36 @@ class TextRenderingScore(VistarScore):
     """
 
     angle = "TR"
+    options = ("text_match", "text_script", "text_turned", "text_counts")
     inputs: ClassVar = {
         "text": "what the image should say; else what the prompt quotes or says to be drawn"
     }
 
     def __init__(
-        self, sight: Sight | None = None, read: Callable[[Any], list[dict]] = pieces_of_text
+        self,
+        sight: Sight | None = None,
+        read: Callable[[Any], list[dict]] | None = None,
+        text_match: str = "whole",
+        text_script: str = "usual",
+        text_turned: bool = False,
+        text_counts: Sequence[str] = (),
     ) -> None:
-        version = metadata.version("rapidocr") if read is pieces_of_text else ""
         super().__init__(sight)
-        self.models["text"] = Model("rapidocr", version)
-        self._read = read
+        self.models["text"] = Model("rapidocr", "" if read else metadata.version("rapidocr"))
+        reader = pieces_at_any_angle if text_turned else pieces_of_text
+        self._read = read or functools.partial(reader, script=text_script)
+        self._match, self._counts = text_match, sorted(text_counts)
+        self._looked = {"script": text_script, "turned": text_turned}
+        self.routine += "".join(f"-{part}" for part in self._variant)
+
+    @property
+    def _variant(self) -> list[str]:
+        return [*(["contained"] if self._match == "contained" else []), *self._counts]
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The choices, and what differs from the paper's form."""
+        return {**super().settings, "variant": self._variant, **self._looked}
 
     def lacking(self, picture: Picture) -> str:
         """Return why there is nothing to compare with; empty where a text is asked for."""
@@ -157,7 +253,8 @@ class TextRenderingScore(VistarScore):
         chosen = choices(self.section)
         least, weight = chosen["least_confidence"], chosen["character_weight"]
         sure = [piece["text"] for piece in evidence["pieces"] if piece["confidence"] >= least]
-        read, wanted = normalised(" ".join(sure)), normalised(wanted_text(picture))
+        read, wanted = (normalised(t, self._counts) for t in (" ".join(sure), wanted_text(picture)))
+        read = best_part(read, wanted) if self._match == "contained" else read
         parts = text_rendering([read], [wanted], (weight, 1 - weight))
         scores = {name: float(values[0]) for name, values in parts.items()}
         outcome = f'read "{read}"' if read else "no text was read"

@@ -14,6 +14,7 @@ from support.true_eyes import true_assessors  # noqa: E402
 from pqpp_feedback.assess.assessor import Verdict, random_for  # noqa: E402
 from pqpp_feedback.assess.pictures import open_picture  # noqa: E402
 from pqpp_feedback.assess.run import assessed_rows  # noqa: E402
+from pqpp_feedback.assess.verdicts import checks_of  # noqa: E402
 from pqpp_feedback.check.known_answers import check, grade, write_scenes  # noqa: E402
 from pqpp_feedback.check.scenes import SCENE_KINDS, known_scenes  # noqa: E402
 from pqpp_feedback.errors import AssessError  # noqa: E402
@@ -210,5 +211,17 @@ def test_the_command_says_that_random_models_are_wrong(tmp_path, capsys):
     assert ("answers", "wrong") in said and "right" not in {word for _, word in said}
     assert {row["role"] for row in found["tables"]["models"]["rows"]} == {"clip", "detector"}
     assert all(row["revision"] for row in found["tables"]["models"]["rows"])
+    # The table goes into that of a run with these models, and into no other.
+    Image.new("RGB", (20, 16)).save(tmp_path / "a.png")
+    (tmp_path / "a.txt").write_text("a cat")
+    out = tmp_path / "v.parquet"
+    words = ["assess", "gimbrr", "--image-dir", str(tmp_path), "--checked", str(told)]
+    assert main([*words, *models, "--output", str(out)]) == 0
+    assert json.loads(checks_of(out)) == found
+    assert "gimbrr: wrong on some scenes" in capsys.readouterr().err
+    found["tables"]["models"]["rows"].pop()
+    told.write_text(json.dumps(found))
+    assert main([*words, *models, "--output", str(out)]) == 2
+    assert "says nothing of" in capsys.readouterr().err
     assert main(["assess", "check", "gimbrr", "--evidence", __file__]) == 2
     assert "a check looks at scenes of its own" in capsys.readouterr().err

@@ -15,6 +15,7 @@ from pqpp_feedback.vistar.scores.text_rendering import (
     TextRenderingScore,
     in_reading_order,
     normalised,
+    pieces_at_any_angle,
     wanted_text,
 )
 
@@ -55,6 +56,38 @@ def test_a_case_by_hand():
     # grand canyn / grand canyon: 1 - 1/12 of the letters; one of three tokens.
     assert said.score == pytest.approx((11 / 12 + 1 / 3) / 2)
     assert 'read "grand canyn"' in said.reason and said.verdict is None
+
+
+def test_text_beside_other_text_is_right_where_it_is_contained():
+    seen = {"pieces": [{"text": t, "confidence": 0.9} for t in ("Summer", "OPEN DAY!", "10 am")]}
+    picture = Picture(Path("a.png"), 'a poster "Open Day"')
+    whole = TextRenderingScore().score(seen, picture).score
+    contained = TextRenderingScore(text_match="contained")
+    assert whole < 0.6 and contained.score(seen, picture).score == 1
+    assert contained.routine == "after-vistar-text_rendering-contained"
+    exact = TextRenderingScore(text_match="contained", text_counts=["punctuation", "case"])
+    # OPEN DAY! / Open Day: five letters and a mark of nine signs differ; no token is equal.
+    assert exact.score(seen, picture).score == pytest.approx((1 - 6 / 9) / 2)
+    assert exact.settings["variant"] == ["contained", "case", "punctuation"]
+    assert contained.score({"pieces": []}, picture).score == 0
+
+
+@pytest.mark.parametrize(
+    "turn", [90, *(pytest.param(n, marks=pytest.mark.slow) for n in (180, 270))]
+)
+def test_a_turned_text_is_read_where_it_stands(turn):
+    from PIL import Image, ImageDraw, ImageFont
+
+    image = Image.new("RGB", (180, 90), "white")
+    ImageDraw.Draw(image).text((10, 10), "MUSEUM", "black", ImageFont.load_default(32))
+    turned = image.rotate(turn, expand=True)
+    (piece,) = pieces_at_any_angle(turned)
+    assert piece["text"] == "MUSEUM"
+    size = [*turned.size, *turned.size]
+    corners = [round(share * side) for share, side in zip(piece["box"], size, strict=True)]
+    shown = turned.crop(corners)
+    assert shown.getextrema()[0][0] < 50  # it is where the letters are
+    assert shown.width * shown.height < 0.6 * 180 * 90
 
 
 def test_nothing_wanted_and_nothing_read():

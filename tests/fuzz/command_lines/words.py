@@ -54,11 +54,14 @@ _WAYS = {
     "assess check gimbrr": "scenes=8 clip detector|photos clip detector",
     "assess check rahf": "scenes=8 model|photos model",
     "assess check vistar": "scenes=8 only=text_rendering|photos only",
+    "assess check vqa": "scenes=8 chat_model=<chat_model>|photos chat_model chat_url",
     "assess gallery": "",
     "assess gimbrr": "image_dir=<pictures> file=<asked> clip detector|evidence|"
     "image_dir=<pictures> file=<asked> clip detector gallery|evidence people fit_calibration",
     "assess rahf": "image_dir model|image_dir model overlays|image_dir model gallery|evidence|"
     "image_dir=<pictures> file=<asked> model shard_size output=<made>",
+    "assess vqa": "image_dir chat_url chat_model most_calls|image_dir chat_model=<chat_model>|"
+    "evidence|image_dir chat_model chat_url replace",
     "assess vistar": "image_dir only|evidence|image_dir only card|"
     "image_dir only=hwpq chat_url chat_model most_calls questionnaires",
     "generate": "image_dir=<pictures> pattern model_name|images_url images_model model_name|"
@@ -139,7 +142,8 @@ names: a|b;  offload: model|sequential|x;  only: text_rendering|hwpq|light|geome
 option: ties=tau_b|k=3|x=[1;  other: <search>/vectors|<search>/index;  parti: <captions>;
 password_file: <password>;  pattern: {prompt_id}.png|{prompt_id}|../*.png|{x;  people: <people>;
 pickapic_dir: <images>;  port: <port>;  predictions: <scores>;  predictor: <quick>|<predictor>;
-photos: <images>|<pictures>;  scenes: 8|8|0|x;
+photos: <images>|<pictures>;  scenes: 8|8|0|x;  checked: <table>|<captions>;
+question: Is it {}?|Is it?;
 predictors: <quick>|<predictor>;  predictors metric: x=sdxl_hbpp|sdxl_hpsv2=sdxl_hbpp|x=x;
 predictors metrics: <table>;  preferences: <preferences>;  prices: 1|2;  prompts: <prompt>;
 rankings: <rankings>;
@@ -153,7 +157,8 @@ set: control.count=2|deadline=x|languages=[en]|x.y=1|database=x;  shard: 0/2|1/2
 sort_by: plausibility|alignment|x;  source: <images>|<vectors>;  sources_dir: <pictures>;
 space: owner/name;  split: train|test|validation|dev;  spread_seeds: 1,2|1;
 study: <study>/study.yaml;  subset: pqpp|pqpp-v1.0|sample|conqa|gimbrr|vistar|richhf|genai;
-target: <target>;  targets: <target>;  text_model: <encoder>;  title: Does it match?|é;
+target: <target>;  targets: <target>;  text_model: <encoder>;  text_counts: case|punctuation|x;
+text_match: contained|whole|x;  text_script: usual|x;  title: Does it match?|é;
 train_only: <pictures>;  train_split: train|test;  utility: 1|3;
 validation_split: validation|train;  variant: fp16|x;
 verdicts: <scored>|<scored>|<vistar_verdicts>;  vision_model: <clip>;

@@ -1,0 +1,89 @@
+"""A model of images and text that is asked whether an image shows its prompt."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pqpp_backbones.chat.chat import Chat, Request
+from pqpp_backbones.pretrained import Model
+from pqpp_feedback.assess.assessor import Assessor, Verdict
+from pqpp_feedback.assess.kept_answers import KeptAnswers, pixel_hash
+from pqpp_feedback.assess.pictures import Picture
+
+ANSWERS = ("yes", "no")
+QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
+"""VQAScore's (Lin et al., ECCV 2024, arXiv 2404.01291)."""
+
+
+class VqaAssessor(Assessor):
+    """Scores an image by the probability of "yes", as VQAScore does.
+
+    Where a model tells no probabilities, its answer stands alone: a verdict without a score.
+
+    Args:
+        chat: The model; None to score kept evidence.
+        question: With `{}` for the prompt.
+        folder: Of answers that are kept by image, question and model; None keeps none.
+
+    Example:
+        >>> from pathlib import Path
+        >>> evidence = {"said": "Yes", "yes": 0.6, "no": 0.3}
+        >>> VqaAssessor().score(evidence, Picture(Path("a.png"), "a cat"))
+        Verdict(verdict=True, score=0.6, reason='"Yes"; yes 0.600, no 0.300')
+    """
+
+    name, routine = "vqa", "vqascore"
+    is_one_by_one = True
+
+    def __init__(
+        self, chat: Chat | None = None, question: str = QUESTION, folder: str | None = None
+    ) -> None:
+        super().__init__({"answers": Model(chat.name)} if chat else None)
+        self._chat, self._question, self._kept = chat, question, KeptAnswers(folder)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The question."""
+        return {"question": self._question}
+
+    def plan(self, pictures: Sequence[Picture]) -> None:
+        """See `Assessor.plan`."""
+        asked = [picture for picture in pictures if not picture.problem]
+        if self._chat and asked:
+            longest = max(asked, key=lambda picture: len(picture.prompt))
+            self._chat.budget.plan(len(asked), self._request(object(), longest))
+
+    def notes(self) -> list[str]:
+        """Return what the calls were and cost."""
+        return [self._chat.budget.line()] if self._chat else []
+
+    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+        """Ask about each image."""
+        with self.timed("answers"):
+            return [self._asked(*pair) for pair in zip(images, pictures, strict=True)]
+
+    def _request(self, image: Any, picture: Picture) -> Request:
+        text = self._question.replace("{}", picture.prompt)
+        return Request(text, image=image, most_tokens=8, answers=ANSWERS)
+
+    def _asked(self, image: Any, picture: Picture) -> dict[str, Any]:
+        assert self._chat is not None
+        request = self._request(image, picture)
+        key = [pixel_hash(image), request.text, self._chat.name]
+        return self._kept.of(key, functools.partial(self._answer, request))
+
+    def _answer(self, request: Request) -> dict[str, Any]:
+        assert self._chat is not None
+        reply = self._chat.ask(request)
+        return {"said": reply.text.strip()[:200], **(reply.chances or {})}
+
+    def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+        """Return whether "yes" is likelier than "no", and its probability."""
+        said = f'"{evidence["said"]}"'
+        if "yes" in evidence:
+            yes, no = (float(evidence[name]) for name in ANSWERS)
+            return Verdict(yes > no, yes, f"{said}; yes {yes:.3f}, no {no:.3f}")
+        word = evidence["said"].strip(" .!\"'*").casefold()
+        verdict = word.startswith("yes") if word.startswith(ANSWERS) else None
+        why = "the model tells no probabilities" if verdict is not None else "neither yes nor no"
+        return Verdict(verdict, None, f"{said}; {why}")

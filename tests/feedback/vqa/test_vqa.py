@@ -1,0 +1,120 @@
+"""The judge that answers yes or no: probabilities, kept answers, budgets, refusals."""
+
+import json
+import math
+
+import pytest
+
+Image = pytest.importorskip("PIL.Image", reason="images need pillow")
+pytest.importorskip("httpx", reason="endpoints need pqpp[assess]")
+
+from support.chat_server import serve_chat  # noqa: E402
+
+from pqpp_backbones.chat.chat import Budget, BudgetError  # noqa: E402
+from pqpp_backbones.chat.endpoint import Endpoint  # noqa: E402
+from pqpp_cli.main import main  # noqa: E402
+from pqpp_feedback.assess.pictures import Picture  # noqa: E402
+from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
+from pqpp_feedback.vqa.assessor import VqaAssessor  # noqa: E402
+
+
+def completion(said, tops=None):
+    told = [{"token": token, "logprob": math.log(chance)} for token, chance in tops or ()]
+    choice = {"message": {"content": said}}
+    if tops is not None:
+        choice["logprobs"] = {"content": [{"token": said, "logprob": 0, "top_logprobs": told}]}
+    return {"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 1}}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("PQPP_CHAT_KEY", "sk-secret")
+    rows = []
+    for number, prompt in enumerate(("a red square", "a dog", "a bomb")):
+        path = tmp_path / "images" / f"{number}.png"
+        path.parent.mkdir(exist_ok=True)
+        Image.new("RGB", (16, 12), (250, 9 * number, 0)).save(path)
+        rows.append(json.dumps({"file_name": path.name, "prompt": prompt}))
+    (tmp_path / "images" / "metadata.jsonl").write_text("\n".join(rows))
+    return tmp_path / "images"
+
+
+def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
+    out, tops = tmp_path / "v.parquet", [("Yes", 0.5), (" yes", 0.2), ("No", 0.1), ("I", 0.1)]
+    with serve_chat() as server:
+        words = ["assess", "vqa", "--image-dir", str(folder), "--chat-url", server.url]
+        words += ["--chat-model", "m", "--answers", str(tmp_path / "kept"), "--output", str(out)]
+        assert main([*words, "--most-calls", "2"]) == 2
+        assert "3 calls are needed, 2 are allowed" in capsys.readouterr().err
+        assert server.asked == []
+        server.answer = lambda body: completion("Yes", tops)
+        server.faults = [None, None, (400, "no", "content_policy_violation")]
+        assert main([*words, "--most-calls", "3"]) == 0
+        rows = list(read_verdicts(out))
+        assert [row["verdict"] for row in rows] == [True, True, None]
+        assert rows[0]["score"] == pytest.approx(0.7) and "content_policy" in rows[2]["reason"]
+        body = server.asked[0]
+        assert body["logprobs"] is True and body["top_logprobs"] == 20 and body["max_tokens"] == 8
+        assert body["messages"][0]["content"][1]["text"] == (
+            'Does this figure show "a red square"? Please answer yes or no.'
+        )
+        # What was answered is kept, by pixels and question: only the refused one is asked again.
+        out.unlink()
+        assert main(words) == 0 and len(server.asked) == 4
+        everything = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+        assert b"sk-secret" not in everything
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict", "why"),
+    [("Yes.", True, "tells no prob"), ("no", False, "tells no prob"), ("Hm", None, "neither")],
+)
+def test_an_endpoint_without_probabilities_gives_verdicts_alone(folder, said, verdict, why):
+    with serve_chat() as server:
+        server.answer = lambda body: completion(said)
+        judge = VqaAssessor(Endpoint(server.url, "m"))
+        picture = Picture(folder / "0.png", "a cat")
+        (evidence,) = judge.perceive([Image.new("RGB", (9, 9))], [picture])
+    found = judge.score(evidence, picture)
+    assert (found.verdict, found.score) == (verdict, None) and why in found.reason
+
+
+def test_money_is_counted_before_the_start(folder):
+    judge = VqaAssessor(Endpoint("http://127.0.0.1:1/v1", "m", Budget(None, 1e-9, 1.0, 1.0)))
+    with pytest.raises(BudgetError, match="1 calls may cost"):
+        judge.plan([Picture(folder / "0.png", "a cat")])
+
+
+def test_a_model_in_this_process_tells_what_plain_transformers_would(tmp_path):
+    torch = pytest.importorskip("torch")
+    from support.tiny_chat import save_chat
+    from transformers import AutoModelForImageTextToText, AutoProcessor
+
+    from pqpp_backbones.chat.chat import Request
+    from pqpp_backbones.chat.in_process import open_in_process
+
+    place = str(save_chat(tmp_path / "llava"))
+    chat = open_in_process(place, device="cpu", sees=True)
+    image = Image.new("RGB", (24, 16), "red")
+    letters = tuple("abcdefghijklmnopqrstuvwxyz")  # its tokens are characters
+    told = chat.ask(Request("a cat?", image=image, most_tokens=2, answers=letters)).chances
+    processor = AutoProcessor.from_pretrained(place)
+    model = AutoModelForImageTextToText.from_pretrained(place).eval()
+    content = [{"type": "image", "image": image}, {"type": "text", "text": "a cat?"}]
+    inputs = processor.apply_chat_template(
+        [{"role": "user", "content": content}],
+        add_generation_prompt=True,
+        tokenize=True,
+        return_dict=True,
+        return_tensors="pt",
+    )
+    with torch.inference_mode():
+        chances = model(**inputs).logits[0, -1].float().softmax(-1)
+    expected = dict.fromkeys(letters, 0.0)
+    for chance, token in zip(*chances.topk(20), strict=True):
+        word = processor.decode([token]).strip().casefold()
+        if word in expected:
+            expected[word] += float(chance)
+    assert sum(expected.values()) > 0.01
+    assert told == pytest.approx(expected, abs=1e-6)
