@@ -41,8 +41,8 @@ class BenchTable(pd.DataFrame):
             for row in self.to_dict("records")
         ]
         headings = ("predictor", "target", "prompts", "Pearson [95 %]", "Kendall [95 %]")
-        data = ", ".join(sorted(set(self["config"] + " " + self["split"])))
-        return bar_table(headings, rows, visible(data))
+        data = "; ".join(sorted(set(self["config"] + ", " + self["split"])))
+        return str(bar_table(headings, rows, visible(data)))
 
 
 def bench_table(results: Sequence[Result]) -> pd.DataFrame:

@@ -144,7 +144,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         return pd.DataFrame(rows, columns=["prompt", *VERDICT_COLUMNS])
 
     def _repr_html_(self) -> str:
-        return self.as_html()
+        return str(self.as_html())
 
     def as_html(self, sortable: bool = False) -> str:
         """Return a table with bars: prompts, verdicts and ranks.
