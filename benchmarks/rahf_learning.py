@@ -2,7 +2,7 @@
 
     python benchmarks/rahf_learning.py
 
-Writes scenes, trains by training/recipes/rahf_scenes.yaml what sees all, what sees the prompt only
+Writes scenes, trains by the recipe `rahf_scenes` what sees all, what sees the prompt only
 and what sees the image only, and measures each on the test scenes, which no training looked at.
 `--only` names some of the three. What was trained is kept in the folder and used again as long as
 the recipe and the scenes are the same; `--note` puts a remark on the circumstances into the page.
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-RECIPE = ROOT / "training" / "recipes" / "rahf_scenes.yaml"
+RECIPE = ROOT / "pqpp_feedback" / "rahf" / "recipes" / "rahf_scenes.yaml"
 SCENES = {"train": 10000, "validation": 300, "test": 300}
 # What decides how many cores a training uses.
 VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME")
@@ -64,7 +64,7 @@ def train(folder: Path, name: str) -> dict:
     """Train one of the three in a process of its own; return how long it took and where."""
     command = [
         sys.executable,
-        str(ROOT / "training" / "train_rahf.py"),
+        *("-m", "pqpp_cli", "train", "rahf"),
         *("--config", str(RECIPE)),
         *("--data-dir", str(folder / "scenes" / "richhf")),
         *("--pickapic-dir", str(folder / "scenes" / "pickapic")),
@@ -174,7 +174,7 @@ def render(found: dict[str, dict], note: str | None = None) -> str:
         "",
         "    python benchmarks/rahf_learning.py",
         "",
-        "Recipe `training/recipes/rahf_scenes.yaml`: the small configuration "
+        "Recipe `rahf_scenes`: the small configuration "
         f"({found['all']['weights'] / 1e6:.2f} M weights) from nothing, "
         f"{SCENES['train']:,} scenes, the epoch chosen on {SCENES['validation']} others, measured "
         f"on {SCENES['test']} further ones (`tests/support/richhf_scenes.py`, seed 0). The "

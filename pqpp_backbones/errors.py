@@ -9,3 +9,7 @@ class ModelError(PqppError):
 
 class CheckpointError(ModelError):
     """A saved model is absent, damaged, of another kind, or from a newer version."""
+
+
+class TrainingError(ModelError):
+    """A training could not go on: the memory or a disk was too small."""

@@ -25,7 +25,7 @@ _EXTRAS = {
     "psycopg": "postgresql",
     "ray": "ray",
     "faiss": "select",
-    "tensorboard": "trackers",
+    **dict.fromkeys(("tensorboard", "trackio", "wandb"), "trackers"),
     "torchmetrics": "torchmetrics",
 }
 """Which extra brings a package, by the name that is imported."""

@@ -34,7 +34,7 @@ from pqpp_backbones.training.options import OptimisationOptions
 from pqpp_backbones.training.publish import check_push
 from pqpp_backbones.training.state import BEST, Checkpoints, Progress, alone_in, bytes_to_write
 from pqpp_files.errors import MissingExtraError
-from pqpp_files.extras import install_command
+from pqpp_files.extras import extra_of, install_command
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.full_disk import require_room
 from pqpp_files.options.option import RecipeError
@@ -67,7 +67,7 @@ class Task:
     """
 
     model: torch.nn.Module
-    examples: Sequence[Any]
+    examples: Any
     lengths: Sequence[int] | None = None
     collate: Callable[[list[Any]], dict[str, torch.Tensor]]
     evaluate: Callable[[torch.nn.Module, Accelerator], dict[str, float]]
@@ -121,8 +121,8 @@ def check_trackers(names: Sequence[str]) -> None:
         if name not in LOGGER_TYPE_TO_CLASS:
             known = ", ".join(["all", *sorted(LOGGER_TYPE_TO_CLASS)])
             raise RecipeError(f"`report_to` names {name!r}; choose among {known}")
-        remedy = f"install the package of {name}"
-        remedy = install_command("trackers") if name == "tensorboard" else remedy
+        extra = extra_of(name)
+        remedy = install_command(extra) if extra else f"install the package of {name}"
         raise MissingExtraError(
             f"`report_to` names {name!r}, which is not installed; {remedy}, or leave it out"
         )

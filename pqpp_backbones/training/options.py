@@ -103,7 +103,9 @@ class OptimisationOptions(RunOptions):
         20, "steps between two values of the loss for the trackers", above=0, decides=False
     )
     report_to: list[str] = option(
-        [], "trackers: tensorboard (pqpp[trackers]), trackio, wandb, ...", decides=False
+        [],
+        "trackers: tensorboard, trackio, wandb (pqpp[trackers]) and others of Accelerate",
+        decides=False,
     )
 
     def __post_init__(self) -> None:

@@ -85,7 +85,7 @@ def push_if_wanted(folder: Path, recipe: HubOptions, push: Callable[..., PushRep
     if recipe.push_to_hub:
         assert recipe.hub_model_id is not None
         report = push(folder, recipe.hub_model_id, private=recipe.hub_private)
-        print(f"pushed to {recipe.hub_model_id}: {report.lines()[-1]}")  # noqa: T201
+        print(f"pushed to {recipe.hub_model_id}: {report.lines()[-1]}")
 
 
 def describe_run(

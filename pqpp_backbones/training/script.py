@@ -1,4 +1,4 @@
-"""Training scripts end with one line, not a traceback, when something is wrong."""
+"""Trainers: joined where they are several, and ended with one line when something is wrong."""
 
 import contextlib
 import os
@@ -6,30 +6,23 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from pqpp_backbones.errors import TrainingError
 from pqpp_files.errors import PqppError
-from pqpp_files.extras import needing
 from pqpp_files.full_disk import is_full
 from pqpp_files.visible import visible
 
 
-@contextlib.contextmanager
-def script_imports(script: str) -> Iterator[None]:
-    """Let a block of imports end the script with one line where a package is missing.
+def run_trainer(train: Callable[[], Any]) -> None:
+    """Call a trainer in this process, which Accelerate or torchrun may have started beside others.
 
-    Example:
-        >>> with script_imports("train_bert"):
-        ...     import json
+    Raises:
+        TrainingError: The memory or a disk was too small.
     """
-    with _ended_in_one_line(), needing(script, "models"):
-        yield
-
-
-def run_script(main: Callable[[], None]) -> None:
-    """Run a script that Accelerate may have started; bad input ends it as in `or_exit`."""
     from accelerate import PartialState
 
     _join_processes_without_gpus()
-    or_exit(main)
+    with told_in_a_line():
+        train()
     PartialState().destroy_process_group()
 
 
@@ -49,39 +42,43 @@ def _join_processes_without_gpus() -> None:
         os.environ["ACCELERATE_USE_CPU"] = "true"
         PartialState(cpu=True)
     elif is_launched and "MASTER_PORT" in os.environ:
-        print(  # noqa: T201
+        print(
             "note: accelerate launch has started one process, as it does on CPUs; several are "
-            "started by torchrun --nproc_per_node N SCRIPT",
+            "started by torchrun --nproc_per_node N -m pqpp_cli train NAME",
             file=sys.stderr,
         )
 
 
-def or_exit(main: Callable[[], Any]) -> None:
-    """Call a script's main; what is wrong ends it with one line and exit code 2.
+@contextlib.contextmanager
+def told_in_a_line() -> Iterator[None]:
+    """Say what a long run died of, and how it goes on, where no error of ours says it.
+
+    Raises:
+        TrainingError: The memory or a disk was too small.
 
     Example:
-        >>> or_exit(lambda: 0)
+        >>> with told_in_a_line():
+        ...     raise MemoryError
+        Traceback (most recent call last):
+            ...
+        pqpp_backbones.errors.TrainingError: the memory is not enough; take a smaller batch_size ...
     """
-    with _ended_in_one_line():
-        main()
-
-
-@contextlib.contextmanager
-def _ended_in_one_line() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        _end("interrupted; a trainer with checkpoints goes on from the last one with --resume", 130)
+        said = "note: a trainer with checkpoints goes on from the last one with --resume"
+        print(said, file=sys.stderr)
+        raise
+    except PqppError:
+        raise
     except Exception as error:
         reason = _reason(error)
         if reason is None:
             raise  # a defect, which must be seen
-        _end(reason, 2)
+        raise TrainingError(reason) from error
 
 
 def _reason(error: Exception) -> str | None:
-    if isinstance(error, PqppError):
-        return str(error)
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         remedy = "take a smaller batch_size with more gradient_accumulation_steps"
         return f"the memory is not enough; {remedy}"
@@ -90,11 +87,18 @@ def _reason(error: Exception) -> str | None:
         said = getattr(error, "strerror", None)
         where = f"{named}: {said}" if named else "no space is left on output_dir's disk"
         return f"{where}; a trainer with checkpoints goes on with --resume"
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror}"
     return None
 
 
-def _end(said: str, code: int) -> None:
-    print(f"error: {visible(said)}", file=sys.stderr)  # noqa: T201
-    sys.exit(code)
+def or_exit(main: Callable[[], Any]) -> None:
+    """Call a script's main; what is wrong ends it with one line and exit code 2.
+
+    Example:
+        >>> or_exit(lambda: 0)
+    """
+    try:
+        with told_in_a_line():
+            main()
+    except (PqppError, OSError) as error:
+        print(f"error: {visible(str(error))}", file=sys.stderr)
+        sys.exit(2)

@@ -50,7 +50,7 @@ class ModelsExport(Command):
         if not isinstance(predictor, BertPredictor):
             raise CommandError(
                 f"{self.predictor} is a {predictor.name}; only a fine-tuned text encoder "
-                "(training/train_bert.py) can be converted"
+                "(pqpp train bert) can be converted"
             )
         with _without_advice():
             converted = OnnxBertPredictor.from_torch(predictor, int8=not self.float32)

@@ -270,6 +270,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    from pqpp_backbones.training.script import run_script
+    from pqpp_backbones.training.script import or_exit
 
-    run_script(main)
+    or_exit(main)

@@ -135,7 +135,7 @@ class FeedbackModel:
                     f"there is no folder {name}, and it is no OWNER/REPOSITORY; check the name"
                 )
             folder = pull_files(name, RAHF_FILES, revision, cache_dir, token, CheckpointError)
-        remedy = "give a folder or OWNER/REPOSITORY written by training/train_rahf.py"
+        remedy = "give a folder or OWNER/REPOSITORY written by pqpp train rahf"
         with loading(f"{name} holds no usable RAHF model", remedy, str(folder)):
             options = {"local_files_only": True, "trust_remote_code": False}
             model = RahfForRichFeedback.from_pretrained(folder, **options)
@@ -226,7 +226,7 @@ def push_feedback_model(
     """Publish a RAHF model's folder in one commit, once it has been loaded.
 
     Args:
-        folder: as ``FeedbackModel.save_pretrained`` or ``training/train_rahf.py`` wrote it.
+        folder: as ``FeedbackModel.save_pretrained`` or ``pqpp train rahf`` wrote it.
         repo_id: ``owner/repository``.
         options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
 

@@ -38,7 +38,7 @@ class RichHumanFeedbackPipeline(Pipeline):
         if not isinstance(self.model, RahfForRichFeedback) or self.processor is None:
             raise FeedbackError(
                 f"{type(self.model).__name__} is no RAHF model with its processor; give a folder "
-                "or repository written by training/train_rahf.py"
+                "or repository written by pqpp train rahf"
             )
         if self._batch_size is not None:
             check_count("batch_size", self._batch_size)

@@ -118,7 +118,8 @@ def _add_option(place: Any, field: dataclasses.Field, hint: Any, complete: bool)
         if word == "too":
             words["metavar"], words["help"] = field.name.upper(), f"another way to write {flags[0]}"
         needed = is_needed and word is True
-        nargs = "*+"[needed] if shape else None if needed else "?"
+        nargs: Any = "*+"[needed] if shape else None if needed else "?"
+        nargs = argparse.REMAINDER if declared.get("rest") else nargs
         _complete(place.add_argument(field.name, nargs=nargs, **words), declared)
     if word is not True:
         nargs = "+" if declared.get("several") else None
@@ -198,7 +199,9 @@ def in_flags(text: str, kind: type) -> str:
         >>> in_flags("`output_dir` is 'a', a file; name a folder", RunOptions)
         "--output-dir is 'a', a file; name a folder"
     """
-    fields = {n: f for f in fields_of(kind) for n in (f.name, *f.metadata.get("also", ()))}
+    hints = typing.get_type_hints(kind)
+    flags = [f for f in fields_of(kind) if not dataclasses.is_dataclass(_item_type(hints[f.name]))]
+    fields = {n: f for f in flags for n in (f.name, *f.metadata.get("also", ()))}
     renamed = retired_names(kind).items()  # a library may know them by their older names
     fields |= {old: fields[new] for old, new in renamed if new in fields and old not in fields}
 
@@ -211,4 +214,4 @@ def in_flags(text: str, kind: type) -> str:
             return name  # it came as a flag or as the first word
         return declared.get("metavar", name) if declared.get("word") is True else flag_of(name)
 
-    return re.sub(r"`([\w-]+)`", written, text)
+    return re.sub(r"`([\w-]+)`(?! is now)", written, text)

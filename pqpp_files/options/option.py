@@ -49,6 +49,7 @@ def option(
     word: bool | str | None = None,
     commas: bool | None = None,
     several: bool | None = None,
+    rest: bool | None = None,
     known: Callable[[], Sequence[str]] | None = None,
     goes_with: str | None = None,
 ) -> Any:
@@ -78,6 +79,7 @@ def option(
         commas: Whether commas part the items of a list or mapping; if nothing is said, those of a
             list that names no paths.
         several: Whether all words behind the flag are items.
+        rest: Whether it takes all that is left of the words, flags as well.
         known: Gives names for tab completion.
         goes_with: Another option, without which this one says nothing and is refused.
     """

@@ -9,7 +9,7 @@ import sys
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from pqpp_files.options.flags import add_options, with_hyphens
@@ -24,18 +24,22 @@ from pqpp_files.options.option import (
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
-_HELP = ("; see training/recipes", "; `subset` names the data")
 
 
 def parse_recipe(
-    kind: type[AnyRecipe], description: str, examples: str, arguments: Sequence[str] | None = None
+    kind: type[AnyRecipe],
+    description: str,
+    examples: str,
+    arguments: Sequence[str],
+    prog: str | None = None,
 ) -> AnyRecipe:
     """Read a recipe from `--config FILE.yaml` and flags.
 
     Args:
         description: One line for `--help`.
         examples: Command lines for `--help`.
-        arguments: The flags; those of the process if left out.
+        arguments: The flags.
+        prog: What stands before them, for `--help`.
 
     Raises:
         RecipeError: The file is unreadable, or a name or a value is not allowed.
@@ -46,26 +50,33 @@ def parse_recipe(
         ['mean_rr']
     """
     parser = argparse.ArgumentParser(
+        prog=prog,
         description=description,
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add_options(parser, kind)
-    words = with_hyphens(sys.argv[1:] if arguments is None else arguments)
-    flags, unknown = parser.parse_known_args(words)
+    flags, unknown = parser.parse_known_args(with_hyphens(arguments))
     for word in unknown:
         name_of(kind, word.lstrip("-").partition("=")[0], word)
     return read_recipe(kind, vars(flags))
 
 
 def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
-    """Build a recipe from flags and, where one of them is `config`, from a YAML file beneath."""
+    """Build a recipe from flags and, where one of them is `config`, from a YAML file beneath.
+
+    That is a path, or the name of one in the folder `recipes` beside the class.
+    """
     from pqpp_files.foreign.yaml_values import read_yaml
 
     flags = dict(flags)
     path = flags.pop("config", None)
-    written = read_yaml(path, "a recipe", *_HELP, error=RecipeError) if path else {}
+    place = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    recipes = {p.stem: p for p in Path(place).parent.glob("recipes/*.yaml")} if place else {}
+    see = f"; {', '.join(sorted(recipes))} come along" if recipes else ""
+    about = ("a recipe", see, f"{see}; `subset` names the data")
+    written = read_yaml(recipes.get(path, path), *about, error=RecipeError) if path else {}
     return build_recipe(kind, {name_of(kind, key): written[key] for key in written} | flags)
 
 

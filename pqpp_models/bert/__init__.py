@@ -6,7 +6,7 @@ PREDICTORS = (
     PredictorEntry(
         "bert",
         "pqpp_models.bert.predictor:BertPredictor",
-        "a fine-tuned text encoder, by training/train_bert.py",
+        "a fine-tuned text encoder, by pqpp train bert",
         "pqpp[models]",
         shipped=False,
     ),

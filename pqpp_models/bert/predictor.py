@@ -23,7 +23,7 @@ class BertPredictor(TorchPredictor):
     model_type = "bert_predictor"
     processor_class = "AutoTokenizer"
     inputs = "text"
-    made_by = "training/train_bert.py"
+    made_by = "pqpp train bert"
     chunk_size = 16384  # many rows at once, so that sorting by length pays
 
     @classmethod

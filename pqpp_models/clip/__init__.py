@@ -9,7 +9,7 @@ PREDICTORS = (
     PredictorEntry(
         "clip",
         "pqpp_models.clip.predictor:ClipPredictor",
-        "a fine-tuned CLIP-like model, by training/train_clip.py",
+        "a fine-tuned CLIP-like model, by pqpp train clip",
         _IMAGES,
         shipped=False,
     ),

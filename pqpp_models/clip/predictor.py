@@ -21,7 +21,7 @@ class ClipPredictor(TorchPredictor):
     inputs = "text+images"
     required_columns = IMAGE_COLUMNS
     averages_images = True
-    made_by = "training/train_clip.py"
+    made_by = "pqpp train clip"
     chunk_size = 64  # rows, each with up to fifty images
 
     def _try(self) -> None:

@@ -6,7 +6,7 @@ PREDICTORS = (
     PredictorEntry(
         "correlation_cnn",
         "pqpp_models.correlation_cnn.predictor:CorrelationCnnPredictor",
-        "a network on similarities among images, by training/train_correlation_cnn.py",
+        "a network on similarities among images, by pqpp train correlation_cnn",
         "its images, pqpp[models]",
         shipped=False,
     ),

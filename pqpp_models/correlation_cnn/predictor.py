@@ -21,7 +21,7 @@ class CorrelationCnnPredictor(TorchPredictor):
     model_type = "correlation_cnn"
     inputs = "text+scores"
     required_columns = (("similarities", "embeddings", "clip_embeddings", "blip2_embeddings"),)
-    made_by = "training/train_correlation_cnn.py"
+    made_by = "pqpp train correlation_cnn"
     chunk_size = 1024
 
     def _try(self) -> None:

@@ -19,7 +19,7 @@ PREDICTORS = (
     PredictorEntry(
         "text_ensemble",
         "pqpp_models.text.text_ensemble.predictor:TextEnsemblePredictor",
-        "kernels and networks beside a collection of captions, by training/train_text_ensemble.py",
+        "kernels and networks beside a collection of captions, by pqpp train text_ensemble",
         "pqpp[models]",
         shipped=False,
     ),

@@ -9,7 +9,6 @@ from accelerate import Accelerator
 from pqpp_backbones.training.loop import Task, train
 from pqpp_backbones.training.publish import check_model_folder, describe_run, push_if_wanted
 from pqpp_backbones.training.state import Progress
-from pqpp_files.options.recipe import parse_recipe
 from pqpp_models.hub import push_to_hub
 from pqpp_models.record.rows import FittedRows
 from pqpp_models.training.data import Rows, sha256_of_rows
@@ -18,23 +17,18 @@ from pqpp_models.training.recipe import PredictorRecipe
 
 
 def train_by_recipe(
-    kind: type[Trained],
+    recipe: Trained,
     predictor: str,
     read: Callable[[Trained, str], Any],
     train_one: Callable[[Trained, Any, Any], Progress],
-    description: str,
-    examples: str,
 ) -> None:
-    """Read the command line and the data, and train once or over the grid.
+    """Read the data, and train once or over the grid.
 
     Args:
         predictor: The name of the predictors that it makes.
         read: Takes the recipe and a split, returns its data.
         train_one: Takes a recipe and the data of both splits, and saves its predictor.
-        description: One line for `--help`.
-        examples: Command lines for `--help`.
     """
-    recipe = parse_recipe(kind, description, examples)
     check_model_folder(recipe, predictor)
     training = read(recipe, recipe.train_split)
     validation = read(recipe, recipe.validation_split)
@@ -66,7 +60,7 @@ def train_and_save(
         predictor = predictor_of(task.model, details)
         predictor.was_fitted_to(training.identified, training.targets)
         folder = predictor.save_pretrained(Path(recipe.output_dir) / "model")
-        print(f"saved in {folder}; use it by Predictor.from_pretrained({str(folder)!r})")  # noqa: T201
+        print(f"saved in {folder}; use it by Predictor.from_pretrained({str(folder)!r})")
         push_if_wanted(folder, recipe, push_to_hub)
 
     return train(task, recipe, accelerator, save)

@@ -1,7 +1,6 @@
 """One vocabulary of flags: every parser and every recipe is walked."""
 
 import dataclasses
-import importlib.util
 from collections import defaultdict
 from pathlib import Path
 from typing import get_args, get_type_hints
@@ -11,12 +10,12 @@ import pytest
 from pqpp_cli.commands import commands, named
 from pqpp_cli.fit import Fit
 from pqpp_cli.main import main
+from pqpp_cli.train import TRAINERS, trainer_of
 from pqpp_files.options.flags import _item_type
 from pqpp_files.options.option import NEEDED, RecipeError, fields_of, retired_names
 from pqpp_files.options.recipe import read_recipe
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = sorted(path.stem for path in (ROOT / "training").glob("*.py"))
 RETIRED = {"out", "recipe", "dataset_config", "benchmark"}
 OUTPUTS = {"output", "output file"}
 
@@ -110,52 +109,18 @@ def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys
 
 
 def recipes():
-    """Yield the recipe class of each training script."""
-    for name in SCRIPTS:
-        place = ROOT / "training" / f"{name}.py"
-        spec = importlib.util.spec_from_file_location(f"script_{name}", place)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        kinds = [
-            kind
-            for kind in vars(module).values()
-            if isinstance(kind, type)
-            and dataclasses.is_dataclass(kind)
-            and kind.__name__.endswith("Recipe")
-        ]
-        # A recipe may stand in a package; what it is made of may be imported beside it.
-        bases = {base for kind in kinds for base in kind.__mro__[1:]}
-        yield name, [kind for kind in kinds if kind not in bases]
-
-
-def test_every_script_has_one_recipe():
-    pytest.importorskip("torch")
-    found = dict(recipes())
-    assert {name: len(kinds) for name, kinds in found.items()} == dict.fromkeys(SCRIPTS, 1)
+    """Return the recipe class of each trainer."""
+    return {name: trainer_of(name)[1] for name in TRAINERS}
 
 
 def test_recipes_and_commands_have_the_same_words():
     pytest.importorskip("torch")
     words = defaultdict(set)
-    for name, kinds in recipes():
-        for kind in kinds:
-            fields = {field.name for field in dataclasses.fields(kind)}
-            assert not fields & RETIRED
-            for field in dataclasses.fields(kind):
-                kind_of = getattr(field.type, "__name__", str(field.type))
-                words[field.name].add(kind_of.partition("[")[0].removesuffix(" | None"))
-            assert {"output_dir", "seed"} <= fields, name
+    for name, kind in recipes().items():
+        fields = {field.name for field in dataclasses.fields(kind)}
+        assert not fields & RETIRED
+        for field in dataclasses.fields(kind):
+            kind_of = getattr(field.type, "__name__", str(field.type))
+            words[field.name].add(kind_of.partition("[")[0].removesuffix(" | None"))
+        assert {"output_dir", "seed"} <= fields, name
     assert {name: kinds for name, kinds in words.items() if len(kinds) > 1} == {}
-
-
-def test_the_committed_recipes_name_only_what_their_script_has():
-    pytest.importorskip("torch")
-    import yaml
-
-    fields = {
-        name: {field.name for kind in kinds for field in dataclasses.fields(kind)}
-        for name, kinds in recipes()
-    }
-    for path in sorted((ROOT / "training" / "recipes").glob("*.yaml")):
-        given = set(yaml.safe_load(path.read_text("utf-8")))
-        assert any(given <= known for known in fields.values()), path.name

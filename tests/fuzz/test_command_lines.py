@@ -4,8 +4,6 @@ import pytest
 
 pytest.importorskip("transformers", reason="some commands need the extra models")
 
-from support.tiny_models import load_script
-
 from fuzz.__main__ import faults_of
 from fuzz.command_lines.damage import ODD_VALUES
 from fuzz.command_lines.files import _parquet
@@ -19,14 +17,14 @@ def test_no_command_line_ends_in_more_than_a_line_or_loses_a_file():
 
 @pytest.mark.parametrize("command", kinds())
 def test_every_option_has_a_maker(command):
-    kind = kinds()[command] or recipe_of(load_script(command))
+    kind = kinds()[command] or recipe_of(command)
     for field in fields_of(kind):
         assert is_group(field) or values_of(command, field) != ""
 
 
 def test_no_maker_is_left_over():
     fields = {f.name for k in kinds().values() if k for f in fields_of(k)}
-    fields |= {f.name for name in TRAINERS for f in fields_of(recipe_of(load_script(name)))}
+    fields |= {f.name for name in TRAINERS for f in fields_of(recipe_of(name))}
     assert {name.split()[-1] for name in _VALUES} - fields == set()
     assert set(_WAYS) <= set(kinds())
 

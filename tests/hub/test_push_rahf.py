@@ -28,8 +28,7 @@ LOADERS = {
     "RAHF": "from pqpp_feedback.rahf import FeedbackModel\nload = FeedbackModel.from_pretrained",
     "CLIP": "from pqpp_backbones.images.embedding import load_backbone as load",
     "pipeline": "from pqpp_feedback.rahf.uses.fine_tune import load_pipeline as load",
-    "towers": "from support.tiny_models import load_script\n"
-    "script = load_script('train_rahf')\n"
+    "towers": "import pqpp_feedback.rahf.train as script\n"
     "both = lambda name: script.RahfRecipe(vision_model=name, text_model=name)\n"
     "load = lambda name: script.join_towers(both(name), {})",
 }

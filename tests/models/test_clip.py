@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="the CLIP predictor needs torch")
 pytest.importorskip("transformers", reason="the CLIP predictor needs transformers")
 Image = pytest.importorskip("PIL.Image", reason="the CLIP predictor needs pillow")
 
-from support.tiny_models import load_script, save_clip, save_text_encoder  # noqa: E402
+from support.tiny_models import save_clip, save_text_encoder, trainer  # noqa: E402
 
 from pqpp_files.errors import FileError  # noqa: E402
 from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
@@ -166,7 +166,7 @@ def generated(tmp_path):
 def test_learning_happens_on_generated_images(backbone, generated, tmp_path, cache, tuning):
     if tuning == "lora":
         pytest.importorskip("peft", reason="adapters need peft")
-    script = load_script("train_clip")
+    script = trainer("clip")
     recipe = script.ClipRecipe(
         dataset=str(generated),
         model=backbone,
@@ -179,8 +179,8 @@ def test_learning_happens_on_generated_images(backbone, generated, tmp_path, cac
         head_dropout=0.1,
         early_stopping_patience=0,
     )
-    training = script.read_split(recipe, "train")
-    validation = script.read_split(recipe, "validation")
+    training = script.read_labelled_pairs(recipe, "train")
+    validation = script.read_labelled_pairs(recipe, "validation")
     progress = script.train_clip(recipe, training, validation)
     assert progress.best["kendall"] > 0.6
     assert len(list((tmp_path / "features").glob("*"))) == (2 if tuning == "frozen" else 0)

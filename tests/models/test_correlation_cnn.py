@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the correlation CNN needs torch")
 pytest.importorskip("transformers", reason="the correlation CNN needs transformers")
 
-from support.tiny_models import load_script  # noqa: E402
+from support.tiny_models import trainer  # noqa: E402
 
 from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
 from pqpp_models.correlation_cnn.configuration_correlation_cnn import (  # noqa: E402
@@ -115,7 +115,7 @@ def test_learning_happens(tmp_path, cache):
     for name, n, seed in (("train", 128, 0), ("validation", 64, 1)):
         (tmp_path / "made" / "data").mkdir(parents=True, exist_ok=True)
         split(n, seed).to_parquet(tmp_path / "made" / "data" / f"{name}.parquet")
-    script = load_script("train_correlation_cnn")
+    script = trainer("correlation_cnn")
     recipe = script.CnnRecipe(
         dataset=str(tmp_path / "made"),
         targets=["mean_p10"],
@@ -124,7 +124,9 @@ def test_learning_happens(tmp_path, cache):
         batch_size=16,
         learning_rate=1e-3,
     )
-    training, validation = (script.read_split(recipe, s) for s in ("train", "validation"))
+    training, validation = (
+        script.read_labelled_matrices(recipe, s) for s in ("train", "validation")
+    )
     progress = script.train_cnn(recipe, training, validation)
     assert progress.best["kendall"] > 0.5
     predictor = Predictor.from_pretrained(tmp_path / "run" / "model")

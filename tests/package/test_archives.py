@@ -64,7 +64,9 @@ def test_a_wheel_holds_what_an_install_needs(source, tmp_path):
     assert tops == packages | alone
     assert {f"{package}/py.typed" for package in packages} <= names
     weights = [path for path in (ROOT / "pqpp_models" / "weights").rglob("*") if path.is_file()]
-    assert {path.relative_to(ROOT).as_posix() for path in weights} <= names and weights
+    recipes = list(ROOT.glob("pqpp_*/**/recipes/*.yaml"))
+    assert {path.relative_to(ROOT).as_posix() for path in [*weights, *recipes]} <= names
+    assert weights and recipes
     cards = (ROOT / "hub_cards").rglob("*.md")
     packed = {f"pqpp_hub/cards/{path.relative_to(ROOT / 'hub_cards').as_posix()}" for path in cards}
     assert {name for name in names if name.startswith("pqpp_hub/cards/")} == packed

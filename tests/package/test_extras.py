@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = configparser.ConfigParser()
 SETTINGS.read(ROOT / "setup.cfg")
 BY_LIBRARIES = {"argon2-cffi", "onnxruntime", "onnxscript", "python-multipart", "tensorboard"}
+BY_LIBRARIES |= {"trackio", "wandb"}
 BY_LIBRARIES |= {"umap-learn"}
 """What a library of ours imports when it is asked for, or we by its name as a text."""
 COME_WITH = {"fsspec": "datasets", "markupsafe": "jinja2", "starlette": "fastapi"}

@@ -100,7 +100,7 @@ CODE = {
         "metric.update([1.0, 2.0], [1.0, 3.0]); print(metric.compute())"
     ),
     "foreign": "import skops.io, sentence_transformers",
-    "trackers": "import tensorboard",
+    "trackers": "import tensorboard, trackio, wandb",
     "postgresql": "import psycopg",
     "models": (
         "from pqpp_models import Predictor\n"

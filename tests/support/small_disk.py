@@ -68,19 +68,13 @@ def _serve() -> None:
 def _run(case: dict) -> dict:
     import datasets
 
-    from pqpp_backbones.training.script import or_exit
     from pqpp_cli.main import main
-    from support.tiny_models import load_script
 
     datasets.config.HF_DATASETS_CACHE = Path(case["cache"])
     stderr, error, code = io.StringIO(), None, 0
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(stderr):
         try:
-            if case.get("script"):
-                sys.argv = [case["script"], *case["words"]]
-                or_exit(load_script(case["script"]).main)
-            else:
-                code = main(case["words"])
+            code = main(case["words"])
         except SystemExit as ended:
             code = ended.code
         except BaseException:

@@ -1,4 +1,4 @@
-"""Random models of a few kilobytes, and the training scripts as modules."""
+"""Random models of a few kilobytes, and the trainers."""
 
 import importlib.util
 import string
@@ -8,8 +8,29 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def load_script(name: str, folder: str = "training"):
-    """Import a script of `training/`, or of another folder, by its path."""
+def trainer(name: str):
+    """Import the module of `pqpp train NAME`."""
+    from pqpp_cli.train import trainer_of
+
+    return trainer_of(name)[0]
+
+
+def recipe_of(name: str):
+    """Return the class of the recipe of `pqpp train NAME`."""
+    from pqpp_cli.train import trainer_of
+
+    return trainer_of(name)[1]
+
+
+def train(name: str, *words: str):
+    """Do what `pqpp train NAME WORDS` does; errors come as they are."""
+    from pqpp_files.options.recipe import parse_recipe
+
+    trainer(name).run(parse_recipe(recipe_of(name), "", "", words))
+
+
+def load_script(name: str, folder: str):
+    """Import a script of a folder by its path."""
     path = REPOSITORY / folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"_script_{name}", path)
     module = importlib.util.module_from_spec(spec)

@@ -27,13 +27,13 @@ READ_ONLY = 0
 SHORT = {"epochs": 1, "batch_size": 8}
 # From far too small to almost enough; what is too small is told by the first of them.
 SIZES = {
-    "train_bert": (100_000, 280_000, 300_000, 330_000, 400_000),
-    "train_correlation_cnn": (1_000_000, 35_000_000, 45_000_000, 60_000_000),
-    "train_clip": (400_000, 2_600_000, 2_900_000),
-    "train_static": (4096, 200_000),
-    "train_text_ensemble": (4096, 400_000),
-    "train_rahf": (400_000, 800_000, 1_000_000),
-    "finetune_t2i": (400_000, 1_150_000),
+    "bert": (100_000, 280_000, 300_000, 330_000, 400_000),
+    "correlation_cnn": (1_000_000, 35_000_000, 45_000_000, 60_000_000),
+    "clip": (400_000, 2_600_000, 2_900_000),
+    "static": (4096, 200_000),
+    "text_ensemble": (4096, 400_000),
+    "rahf": (400_000, 800_000, 1_000_000),
+    "t2i": (400_000, 1_150_000),
 }
 
 
@@ -59,7 +59,7 @@ def text_recipes(folder, encoder):
     found = {}
     for name, recipe in (("static", STATIC), ("text_ensemble", ENSEMBLE)):
         (folder / f"{name}.yaml").write_text(f"{common}{recipe}")
-        found[f"train_{name}"] = ["--config", f"{name}.yaml"]
+        found[name] = ["--config", f"{name}.yaml"]
     return found
 
 
@@ -69,9 +69,9 @@ def recipes(folder):
         (folder / name).mkdir()
     encoder = save_text_encoder(folder / "encoder")
     text = {"subset": "sample", "model": str(encoder), "targets": ["mean_hbpp"]}
-    found = {"train_bert": words({**text, "max_train_rows": 40, **SHORT})}
-    found["train_clip"] = words({**clip(folder / "clip")[1], **SHORT})
-    found["train_correlation_cnn"] = words({**cnn(folder / "cnn")[1], **SHORT})
+    found = {"bert": words({**text, "max_train_rows": 40, **SHORT})}
+    found["clip"] = words({**clip(folder / "clip")[1], **SHORT})
+    found["correlation_cnn"] = words({**cnn(folder / "cnn")[1], **SHORT})
     return {**found, **text_recipes(folder, encoder), **feedback_recipes(folder)}
 
 
@@ -94,8 +94,8 @@ def feedback_recipes(folder):
     (folder / "chosen" / "metadata.jsonl").write_text("\n".join(lines) + "\n")
     tuned = {"image_dir": folder / "chosen", "model": folder / "pipe", "resolution": 32}
     return {
-        "train_rahf": words({"model": "tiny", **where}),
-        "finetune_t2i": words({**tuned, "epochs": 1, "batch_size": 2}),
+        "rahf": words({"model": "tiny", **where}),
+        "t2i": words({**tuned, "epochs": 1, "batch_size": 2}),
     }
 
 
@@ -108,8 +108,7 @@ def ended(tmp_path_factory):
         (name, size): {
             "disk": disk,
             "size": size,
-            "script": name,
-            "words": [*said[name], "--output_dir", f"{disk}/run"],
+            "words": ["train", name, *said[name], "--output_dir", f"{disk}/run"],
             "cache": str(folder / "cache"),
         }
         for name, sizes in SIZES.items()
@@ -127,7 +126,7 @@ def test_a_full_disk_ends_a_training_in_one_line(ended, name):
         answer = found[name, size]
         assert (answer["code"], answer["error"]) == (2, None), (size, answer)
         line = answer["stderr"].split("\n")[-2]  # on a line of its own, below the bars
-        assert re.match(rf"error: {place}(/\S+)?: no space is left", line), line
+        assert re.match(rf"pqpp: error: {place}(/\S+)?: no space is left", line), line
         assert re.search(r"\([\d,]+ are free\); make room, or name another place", line), line
         assert "network" not in line and "Traceback" not in answer["stderr"]
         if number == 0:
@@ -146,5 +145,5 @@ def test_a_disk_that_can_only_be_read_ends_a_training_in_one_line(ended, name):
     answer = found[name, READ_ONLY]
     assert (answer["code"], answer["error"], answer["left"]) == (2, None, []), answer
     said = answer["stderr"].split("\n")[-2]
-    assert said.startswith("error: `output_dir` is ")
+    assert said.startswith("pqpp: error: --output-dir is ")
     assert said.endswith(f"; {Path(place).parent} cannot be written to; name another folder")

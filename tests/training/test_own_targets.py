@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 
-from support.tiny_models import load_script, save_text_encoder  # noqa: E402
+from support.tiny_models import save_text_encoder, trainer  # noqa: E402
 
 from pqpp_datasets.export.parquet_folder import write_split  # noqa: E402
 from pqpp_datasets.target_columns import targets_for, with_targets  # noqa: E402
@@ -34,7 +34,7 @@ def write(folder, told=TOLD, **columns):
 
 @pytest.fixture
 def script():
-    return load_script("train_bert")
+    return trainer("bert")
 
 
 @pytest.fixture
@@ -45,8 +45,7 @@ def trained(script, tmp_path, cache):
         words = ("--dataset", dataset, "--model", str(save_text_encoder(tmp_path / "encoder")))
         words += ("--output_dir", str(tmp_path / "run"), "--epochs", "1", "--batch_size", "8")
         recipe = parse_recipe(script.BertRecipe, "", "", [*words, *flags])
-        training, validation = (script.load_rows(recipe, one) for one in ("train", "validation"))
-        script.train_bert(recipe, training, validation)
+        script.run(recipe)
         return tmp_path / "run" / "model"
 
     return run

@@ -54,7 +54,7 @@ def train(tmp_path, name, processes, *flags, begin=(), **more):
         [
             *launcher,
             *begin,
-            str(REPOSITORY / "training" / "train_bert.py"),
+            *("-m", "pqpp_cli", "train", "bert"),
             *("--subset", "sample", "--epochs", "2", "--targets", "mean_hbpp,mean_rr"),
             *("--model", str(tmp_path / "encoder"), "--output_dir", str(tmp_path / name)),
             *flags,

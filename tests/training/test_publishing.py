@@ -49,7 +49,7 @@ def text(folder):
     rows = ["a cat", "", "three red dogs"]
     encoder = str(save_text_encoder(folder / "encoder"))
     recipe = {"subset": "sample", "model": encoder, "targets": ["mean_hbpp", "mean_rr"]}
-    return "train_bert", recipe, rows
+    return "bert", recipe, rows
 
 
 def clip(folder):
@@ -64,7 +64,7 @@ def clip(folder):
     columns = {"prompt": ["a cat"] * 16, "images": files, "mean_hbpp": scores}
     recipe = {"dataset": parquet(folder / "made", columns), "model": str(save_clip(folder / "c"))}
     recipe |= {"targets": ["mean_hbpp"], "tuning": "lora"}
-    return "train_clip", recipe, [{"prompt": "a cat", "images": one} for one in files[:3]]
+    return "clip", recipe, [{"prompt": "a cat", "images": one} for one in files[:3]]
 
 
 def cnn(folder):
@@ -73,14 +73,14 @@ def cnn(folder):
     columns = {"prompt": ["a"] * 16, "similarities": matrices}
     columns["mean_p10"] = [number / 16 for number in range(16)]
     recipe = {"dataset": parquet(folder / "made", columns), "targets": ["mean_p10"]}
-    return "train_correlation_cnn", recipe, [{"similarities": one} for one in matrices[:3]]
+    return "correlation_cnn", recipe, [{"similarities": one} for one in matrices[:3]]
 
 
 def launch(script, recipe, folder, *flags, **environment):
     path = folder / "recipe.yaml"
     path.write_text(json.dumps(recipe))  # JSON is YAML
     command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu"]
-    command += ["--num_processes", "1", str(REPOSITORY / "training" / f"{script}.py")]
+    command += ["--num_processes", "1", "-m", "pqpp_cli", "train", script]
     done = subprocess.run(
         [*command, "--config", str(path), "--output_dir", str(folder / "run"), *flags],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1", **environment},

@@ -1,8 +1,6 @@
 """What a training leaves behind: card, trackers, grid, early stopping, publishing."""
 
 import json
-import runpy
-import sys
 import types
 from pathlib import Path
 
@@ -14,16 +12,16 @@ pytest.importorskip("accelerate", reason="training needs accelerate")
 
 from safetensors.torch import load_file  # noqa: E402
 from support.tiny_models import (  # noqa: E402
-    REPOSITORY,
-    load_script,
     save_text_encoder,
     save_vit,
+    trainer,
 )
 
 import pqpp_hub  # noqa: E402
 from pqpp_backbones.encoder.tokens import length_sorted  # noqa: E402
 from pqpp_backbones.training import loop  # noqa: E402
 from pqpp_backbones.training.batches import in_order  # noqa: E402
+from pqpp_cli.main import main  # noqa: E402
 from pqpp_files.errors import MissingExtraError  # noqa: E402
 from pqpp_files.options.option import RecipeError  # noqa: E402
 from pqpp_models import CheckpointError, Predictor  # noqa: E402
@@ -33,7 +31,7 @@ from pqpp_models.training.grid import grid_search  # noqa: E402
 
 @pytest.fixture
 def script():
-    return load_script("train_bert")
+    return trainer("bert")
 
 
 @pytest.fixture
@@ -157,10 +155,11 @@ def test_trackers_that_are_not_there_are_told_before_the_training(script, recipe
     loop.check_trackers(recipe.report_to)
 
 
-def test_early_stopping_keeps_the_best_epoch(script, recipe):
+def test_early_stopping_keeps_the_best_epoch(script, recipe, monkeypatch):
     recipe.epochs, recipe.early_stopping_patience = 30, 2
     scores = iter([0.1, 0.3, 0.2, 0.25, 0.4])
-    script.scaled_correlations = lambda *_: dict.fromkeys(("pearson", "kendall"), next(scores))
+    metrics = lambda *_: dict.fromkeys(("pearson", "kendall"), next(scores))  # noqa: E731
+    monkeypatch.setattr(script, "scaled_correlations", metrics)
     progress = run(script, recipe)
     assert (progress.epoch, progress.best_epoch) == (4, 1)
 
@@ -333,25 +332,18 @@ def test_a_defect_of_a_benchmarks_reader_stays_visible():
 
 
 def run_in_main(script, *flags):
-    """Run a script as `python script` does, in this process."""
-    path = REPOSITORY / "training" / f"{script}.py"
-    old, sys.argv = sys.argv, [str(path), *map(str, flags)]
-    try:
-        with pytest.raises(SystemExit) as caught:
-            runpy.run_path(str(path), run_name="__main__")
-    finally:
-        sys.argv = old
-    return caught.value.code
+    """Run `pqpp train` in this process."""
+    return main(["train", script, *map(str, flags)])
 
 
-@pytest.mark.parametrize("script_name", ["train_text_ensemble", "train_static"])
+@pytest.mark.parametrize("script_name", ["text_ensemble", "static"])
 @pytest.mark.parametrize(
     ("recipe_text", "message"),
     [
         (None, "{path} cannot be read (No such file or directory); check the path"),
         ("model: [", "{path} is no YAML (ParserError); check its form"),
-        ("config: pqpp-v1.0", "`config` is now `subset`"),
-        ("gimbrr_dir: x", "`gimbrr_dir` is now `sources_dir`"),
+        ("config: pqpp-v1.0", "`config` is now --subset"),
+        ("gimbrr_dir: x", "`gimbrr_dir` is now --sources-dir"),
         ("laiers: [1]", "a recipe has no `laiers`; did you mean 'layers'?"),
         ("GROUP: 3", "`GROUP` is 3; it must be a group of settings"),
     ],
@@ -360,47 +352,46 @@ def test_a_recipe_that_cannot_be_used_ends_a_script(
     script_name, recipe_text, message, tmp_path, capsys
 ):
     path = tmp_path / "recipe.yaml"
-    group = "student" if script_name == "train_static" else "fit"
+    group = "student" if script_name == "static" else "fit"
     if recipe_text is not None:
         path.write_text(recipe_text.replace("GROUP", group))
     message = message.replace("GROUP", group)
     flags = ["--config", path, "--captions", tmp_path / "no.txt", "--output", tmp_path / "out"]
     assert run_in_main(script_name, *flags) == 2
-    assert capsys.readouterr().err == f"error: {message.format(path=path)}\n"
+    assert capsys.readouterr().err == f"pqpp: error: {message.format(path=path)}\n"
 
 
-@pytest.mark.parametrize("script_name", ["train_text_ensemble", "train_static"])
+@pytest.mark.parametrize("script_name", ["text_ensemble", "static"])
 def test_scripts_of_text_predictors_refuse_what_is_retired_or_missing(
     script_name, tmp_path, capsys
 ):
     assert run_in_main(script_name, "--recipe", tmp_path / "recipe.yaml") == 2
-    assert capsys.readouterr().err == "error: `--recipe` is now `--config`\n"
+    assert capsys.readouterr().err == "pqpp: error: --recipe is now --config\n"
     assert run_in_main(script_name, "--output", tmp_path / "out") == 2
-    assert "error: `captions` is missing: captions of the collection" in capsys.readouterr().err
-    if script_name == "train_static":
+    assert "error: --captions is missing: captions of the collection" in capsys.readouterr().err
+    if script_name == "static":
         assert run_in_main(script_name, "--captions", __file__, "--without", "coco") == 2
-        assert "error: `without` is 'coco'; choose among agiqa, " in capsys.readouterr().err
+        assert "error: --without is 'coco'; choose among agiqa, " in capsys.readouterr().err
     else:
         assert run_in_main(script_name, "--captions", __file__, "--folds", 1) == 2
-        assert capsys.readouterr().err == "error: `folds` is 1; give 0, or 2 and more\n"
+        assert capsys.readouterr().err == "pqpp: error: --folds is 1; give 0, or 2 and more\n"
         (tmp_path / "tuned.yaml").write_text("tuned: {targets: [glide_hbpp]}\n")
         flags = ("--config", tmp_path / "tuned.yaml", "--targets", "mean_rr")
         assert run_in_main(script_name, "--captions", __file__, *flags) == 2
-        said = "error: `tuned.targets` has glide_hbpp, which is not in `targets`\n"
+        said = "pqpp: error: `tuned.targets` has glide_hbpp, which is not in --targets\n"
         assert capsys.readouterr().err == said
 
 
-@pytest.mark.parametrize("script_name", ["train_text_ensemble", "train_static"])
+@pytest.mark.parametrize("script_name", ["text_ensemble", "static"])
 def test_a_finished_text_predictor_is_not_replaced_unasked(script_name, tmp_path, capsys):
-    kind = script_name.removeprefix("train_")
     out = tmp_path / "out"
     out.mkdir()
-    (out / "config.json").write_text(f'{{"predictor_type": "{kind}", "format_version": 1}}')
+    (out / "config.json").write_text(f'{{"predictor_type": "{script_name}", "format_version": 1}}')
     flags = ["--captions", __file__, "--output", out]
     assert run_in_main(script_name, *flags) == 2
     assert capsys.readouterr().err == (
-        f"error: {out} holds a finished model; add `overwrite` to replace it, or name another "
-        "`output_dir`\n"
+        f"pqpp: error: {out} holds a finished model; add --overwrite to replace it, or name "
+        "another --output-dir\n"
     )
 
 
@@ -409,14 +400,14 @@ def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys):
     write_tiny_dataset(data)
     captions = tmp_path / "captions.txt"
     flags = ["--captions", captions, "--output", tmp_path / "out", "--dataset", data]
-    flags += ["--config", REPOSITORY / "training" / "recipes" / "text_ensemble.yaml"]
+    flags += ["--config", "text_ensemble"]
     flags += ["--subset", "none"]
-    assert run_in_main("train_text_ensemble", *flags) == 2
+    assert run_in_main("text_ensemble", *flags) == 2
     said = capsys.readouterr().err  # a long path is shortened in its middle
-    assert "error: `captions` is '" in said and "captions.txt'; there is no such file" in said
+    assert "error: --captions is '" in said and "captions.txt'; there is no such file" in said
     captions.write_text("two red birds\n")
     small = save_text_encoder(tmp_path / "small")  # the recipe wants layer 6
-    assert run_in_main("train_text_ensemble", *flags, "--model", small) == 2
+    assert run_in_main("text_ensemble", *flags, "--model", small) == 2
     assert "error: layer 6 was asked for; the encoder has 0 to 2\n" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
@@ -496,6 +487,6 @@ def test_an_output_of_another_kind_is_refused_before_the_training(tmp_path, caps
         (folder / "config.json").write_text('{"predictor_type": "static"}')
     (tmp_path / "none").mkdir()  # nor does it hold a dataset, which would be told otherwise
     none = ["--dataset", tmp_path / "none", "--output_dir", tmp_path / "runs"]
-    for script in ("train_bert", "train_clip", "train_correlation_cnn"):
+    for script in ("bert", "clip", "correlation_cnn"):
         assert run_in_main(script, *none) == 2
         assert "holds a 'static', which a" in capsys.readouterr().err

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 
 from safetensors.torch import load_file  # noqa: E402
-from support.tiny_models import REPOSITORY, load_script, save_text_encoder  # noqa: E402
+from support.tiny_models import REPOSITORY, save_text_encoder, trainer  # noqa: E402
 
 from pqpp_files.options.option import RecipeError  # noqa: E402
 
@@ -23,7 +23,7 @@ from pqpp_files.options.option import RecipeError  # noqa: E402
 @pytest.fixture
 def recipe(tmp_path, cache):
     """A recipe of 3 epochs of 10 steps on a tiny model, a checkpoint after every 3."""
-    script = load_script("train_bert")
+    script = trainer("bert")
     return script.BertRecipe(
         subset="sample",
         model=str(save_text_encoder(tmp_path / "encoder")),
@@ -41,7 +41,7 @@ def recipe(tmp_path, cache):
 
 def run(recipe, interrupt_at=None):
     """Train in this process; with `interrupt_at`, fail when that batch is asked for."""
-    script = load_script("train_bert")
+    script = trainer("bert")
     as_batch, seen = script.as_batch, 0
 
     def batch_or_fail(rows, pad_id):
@@ -51,10 +51,11 @@ def run(recipe, interrupt_at=None):
             raise KeyboardInterrupt
         return as_batch(rows, pad_id)
 
-    script.as_batch = batch_or_fail
     training = script.load_rows(recipe, recipe.train_split)
     validation = script.load_rows(recipe, recipe.validation_split)
-    progress = script.train_bert(recipe, training, validation)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(script, "as_batch", batch_or_fail)
+        progress = script.train_bert(recipe, training, validation)
     return progress, weights_in(recipe.output_dir)
 
 

@@ -1,6 +1,7 @@
 """How a training script begins and ends: what is wrong is one line and exit code 2."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,24 +12,21 @@ pytest.importorskip("yaml", reason="recipes are YAML")
 
 from support.tiny_models import REPOSITORY
 
+from pqpp_backbones.errors import TrainingError
 from pqpp_backbones.training.options import OptimisationOptions, RunOptions
 from pqpp_backbones.training.publish import check_model_folder, refuse_finished
-from pqpp_backbones.training.script import or_exit
+from pqpp_backbones.training.script import told_in_a_line
+from pqpp_cli.train import TRAINERS
 from pqpp_files.options.option import RecipeError
 
-LAUNCHED = ("train_bert", "train_clip", "train_correlation_cnn")
-LAUNCHED += ("train_rahf", "finetune_t2i")
-LAUNCHED += ("train_static", "train_text_ensemble")
 
-
-@pytest.mark.parametrize("script", LAUNCHED)
+@pytest.mark.parametrize("script", TRAINERS)
 def test_a_missing_package_ends_a_script_in_one_line(script, tmp_path):
-    path = REPOSITORY / "training" / f"{script}.py"
     code = (
-        "import runpy, sys\n"
+        "import sys\n"
         "for name in ('torch', 'transformers', 'accelerate', 'peft'): sys.modules[name] = None\n"
-        f"sys.argv = [{str(path)!r}, '--epochs', '1']\n"
-        f"runpy.run_path({str(path)!r}, run_name='__main__')\n"
+        "from pqpp_cli.main import main\n"
+        f"sys.exit(main(['train', {script!r}, '--epochs', '1']))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -40,7 +38,7 @@ def test_a_missing_package_ends_a_script_in_one_line(script, tmp_path):
     )
     assert done.returncode == 2, done.stderr
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"error: {script} needs ") and "pip install" in line
+    assert line.startswith("pqpp: error: this command needs ") and "pip install" in line
 
 
 class OutOfMemoryError(RuntimeError):
@@ -48,38 +46,33 @@ class OutOfMemoryError(RuntimeError):
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "said"),
     [
-        (RecipeError("`a` is 1; it must be 2"), 2, "error: `a` is 1; it must be 2"),
-        (OutOfMemoryError("CUDA out of memory.\nTried"), 2, "take a smaller batch_size"),
-        (MemoryError(), 2, "take a smaller batch_size"),
-        (OSError(28, "No space left on device"), 2, "no space is left"),
-        (
-            OSError(28, "no space is left (9 are free)", "out/it"),
-            2,
-            "error: out/it: no space is left",
-        ),
-        (RuntimeError("PytorchStreamWriter failed writing file data/0"), 2, "no space is left"),
-        (RuntimeError("[enforce] . unexpected pos 52608 vs 52496"), 2, "no space is left"),
-        (PermissionError(13, "Permission denied", "out/it"), 2, "error: out/it: Permission denied"),
-        (RuntimeError("basic_ios::clear: iostream error"), 2, "no space is left"),
-        (RecipeError("\x1b[2Jx is no recipe"), 2, r"error: \x1b[2Jx is no recipe"),
-        (KeyboardInterrupt(), 130, "--resume"),
+        (OutOfMemoryError("CUDA out of memory.\nTried"), "take a smaller batch_size"),
+        (MemoryError(), "take a smaller batch_size"),
+        (OSError(28, "No space left on device"), "no space is left"),
+        (OSError(28, "no space is left (9 are free)", "out/it"), r"out/it: no space is left"),
+        (RuntimeError("PytorchStreamWriter failed writing file data/0"), "no space is left"),
+        (RuntimeError("[enforce] . unexpected pos 52608 vs 52496"), "no space is left"),
+        (RuntimeError("basic_ios::clear: iostream error"), "no space is left"),
     ],
 )
-def test_what_ends_a_training_is_one_line(error, code, said, capsys):
-    def fail():
+def test_what_a_training_died_of_is_told(error, said):
+    with pytest.raises(TrainingError, match=said) as caught, told_in_a_line():
+        raise error
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("error", [AttributeError("a defect"), RecipeError("`a` is 1; take 2")])
+def test_what_is_told_or_a_defect_stays_as_it_is(error):
+    with pytest.raises(type(error), match=re.escape(str(error))), told_in_a_line():
         raise error
 
-    with pytest.raises(SystemExit) as caught:
-        or_exit(fail)
-    (line,) = capsys.readouterr().err.splitlines()
-    assert caught.value.code == code and said in line
 
-
-def test_a_defect_stays_visible():
-    with pytest.raises(AttributeError):
-        or_exit(lambda: None.lacking)
+def test_whoever_interrupts_a_training_learns_how_it_goes_on(capsys):
+    with pytest.raises(KeyboardInterrupt), told_in_a_line():
+        raise KeyboardInterrupt
+    assert "from the last one with --resume" in capsys.readouterr().err
 
 
 def test_a_finished_model_is_not_replaced_unasked(tmp_path):
@@ -108,4 +101,4 @@ def test_a_launched_script_ends_in_one_line_too(tmp_path):
         check=False,
     )
     assert done.returncode and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1] == "error: `epochs` is -1; it must be above 0"
+    assert done.stderr.splitlines()[-1] == "pqpp: error: --epochs is -1; it must be above 0"

@@ -1,7 +1,7 @@
 """`pqpp models collection`: let a text ensemble measure prompts against your own captions.
 
 How well a query is answered depends on the collection that it is run against. A text ensemble
-(training/train_text_ensemble.py) measures how densely captions lie around a prompt. With these two
+(pqpp train text_ensemble) measures how densely captions lie around a prompt. With these two
 commands it looks at your captions instead of MS COCO's. It keeps its training prompts.
 """
 

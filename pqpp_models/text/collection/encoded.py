@@ -217,6 +217,6 @@ def encoder_of(predictor: Predictor) -> tuple[Any, list[int]]:
     if not isinstance(collection, Collection):
         raise PredictorError(
             f"{predictor.name} has no collection that can be replaced: what it knows of one is "
-            "part of its weights; use a text_ensemble (training/train_text_ensemble.py)"
+            "part of its weights; use a text_ensemble (pqpp train text_ensemble)"
         )
     return predictor.encoder, list(collection.vectors)

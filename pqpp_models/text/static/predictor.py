@@ -1,6 +1,6 @@
 """The static predictor: word vectors and two small convolutions, on numpy alone.
 
-It is distilled from a transformer and a collection of captions (see `training/train_static.py`),
+It is distilled from a transformer and a collection of captions (see `pqpp train static`),
 and it says how sure it is and how far a prompt is from its training.
 """
 

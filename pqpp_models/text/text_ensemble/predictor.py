@@ -55,7 +55,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
     targets: tuple[str, ...] = TARGETS
 
     name = "text_ensemble"
-    made_by = "training/train_text_ensemble.py"
+    made_by = "pqpp train text_ensemble"
     chunk_size = 8192
 
     def __post_init__(self) -> None:

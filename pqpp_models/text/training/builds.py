@@ -76,7 +76,7 @@ def train_ensemble(
     fitted = fit_collection_model(
         collection, train.prompts, data.goals[rows], recipe.fit, recipe.seed
     )
-    print("kernel ridge and networks are fitted", flush=True)  # noqa: T201
+    print("kernel ridge and networks are fitted", flush=True)
     columns = [recipe.targets.index(target) for target in recipe.tuned_targets]
     tuned = tune_on_targets(
         *(data.new_model, data.tokenizer, train.prompts, train.targets[:, columns]),

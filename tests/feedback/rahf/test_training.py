@@ -19,7 +19,7 @@ from safetensors.torch import load_file  # noqa: E402
 from support import local_hub  # noqa: E402
 from support.processes import run_python  # noqa: E402
 from support.richhf_scenes import write_scenes  # noqa: E402
-from support.tiny_models import REPOSITORY, load_script  # noqa: E402
+from support.tiny_models import REPOSITORY, trainer  # noqa: E402
 from support.tiny_rahf import tiny_feedback, tiny_tokenizer  # noqa: E402
 from transformers import ViTConfig  # noqa: E402
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow
 def recipe(tmp_path, cache):
     """A recipe of two epochs of four steps on a tiny model."""
     folder = write_scenes(tmp_path / "scenes", {"train": 16, "validation": 6, "test": 2})
-    return load_script("train_rahf").RahfRecipe(
+    return trainer("rahf").RahfRecipe(
         data_dir=str(folder / "richhf"),
         pickapic_dir=str(folder / "pickapic"),
         model="tiny",
@@ -53,8 +53,8 @@ def recipe(tmp_path, cache):
 
 def run(recipe, fail_at=None):
     """Train in this process; with `fail_at`, fail when that batch is asked for."""
-    script = load_script("train_rahf")
-    splits = [script.read_split(recipe, split, None) for split in ("train", "validation")]
+    script = trainer("rahf")
+    splits = [script.read_judged(recipe, split, None) for split in ("train", "validation")]
     collate, seen = script.Examples.collate, 0
 
     def collate_or_fail(self, examples):
@@ -89,7 +89,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(recipe, variant, tmp_path):
 
 
 def test_the_examples_are_told_each_epoch_of_a_training(recipe, tmp_path, monkeypatch):
-    script, seen = load_script("train_rahf"), []
+    script, seen = trainer("rahf"), []
     collate = script.Examples.collate
 
     def collate_and_note(self, examples):
@@ -140,7 +140,7 @@ def test_the_rate_rises_then_falls_by_the_root_of_the_step(recipe):
 
 
 def test_a_trained_model_is_gone_on_from_in_its_own_variant(recipe, tmp_path):
-    script = load_script("train_rahf")
+    script = trainer("rahf")
     recipe.model = str(tiny_feedback("augmented_prompt").save_pretrained(tmp_path / "old"))
     with pytest.raises(RecipeError, match="is of the variant 'augmented_prompt'; name that one"):
         script.new_model(recipe, [])
@@ -152,7 +152,7 @@ def test_a_trained_model_is_gone_on_from_in_its_own_variant(recipe, tmp_path):
 def test_towers_are_joined_or_refused(recipe, tmp_path):
     from transformers import T5ForConditionalGeneration, ViTImageProcessor, ViTModel
 
-    script = load_script("train_rahf")
+    script = trainer("rahf")
     recipe.model, recipe.vision_model = "towers", str(tmp_path / "vision")
     recipe.text_model = str(tmp_path / "t5")
     with pytest.raises(CheckpointError, match=r"cannot be joined .* name an image tower and a T5"):

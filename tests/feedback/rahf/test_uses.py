@@ -300,7 +300,7 @@ def test_selected_images_of_every_form_are_written(feedback, tmp_path):
 def test_selection_and_fine_tuning_run_end_to_end(feedback, kind, tmp_path):
     diffusers = pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
     pytest.importorskip("peft", reason="fine-tuning needs peft")
-    from support.tiny_models import load_script
+    from support.tiny_models import trainer
     from support.tiny_rahf import diffusion_xl
 
     from pqpp_feedback.rahf.uses.select import (
@@ -316,7 +316,7 @@ def test_selection_and_fine_tuning_run_end_to_end(feedback, kind, tmp_path):
     options = {"num_inference_steps": 2, "height": 32, "width": 32}
     candidates = generate_candidates(pipe, PROMPTS, 2, **options)
     chosen = write_finetuning_set(select_best(feedback, candidates, threshold=0), tmp_path / "set")
-    script = load_script("finetune_t2i")
+    script = trainer("t2i")
     recipe = script.LoraRecipe(
         image_dir=str(chosen),
         model=str(saved),
@@ -326,21 +326,21 @@ def test_selection_and_fine_tuning_run_end_to_end(feedback, kind, tmp_path):
         batch_size=2,
         learning_rate=0.1,
     )
-    progress = script.finetune(recipe)
+    progress = script.run(recipe)
     assert progress.step == 3 and len(progress.history) == 3
     written = {one.suffix: one for one in (tmp_path / "run" / "lora").iterdir()}
     assert set(written) == {".safetensors", ".md"}
     card = written[".md"].read_text()
     assert 'base_model: "pipe"' in card and "rank 4" in card and str(tmp_path) not in card
     with pytest.raises(RecipeError, match="holds a finished model; add `overwrite`"):
-        script.finetune(recipe)
-    assert script.finetune(dataclasses.replace(recipe, overwrite=True)).step == 3
+        script.run(recipe)
+    assert script.run(dataclasses.replace(recipe, overwrite=True)).step == 3
     before = pipe(PROMPTS[0], generator=torch.Generator().manual_seed(0), **options).images[0]
     pipe.load_lora_weights(tmp_path / "run" / "lora")
     after = pipe(PROMPTS[0], generator=torch.Generator().manual_seed(0), **options).images[0]
     (tmp_path / "run" / "lora" / "notes.txt").write_text("mine")
     with pytest.raises(FileError, match=r"holds other things \(notes.txt\)"):
-        script.finetune(recipe)
+        script.run(recipe)
     assert (tmp_path / "run" / "lora" / "notes.txt").read_text() == "mine"
     assert np.abs(np.asarray(before, float) - np.asarray(after, float)).max() > 0
 

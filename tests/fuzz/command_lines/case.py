@@ -19,7 +19,6 @@ import traceback
 import warnings
 from pathlib import Path
 from random import Random
-from types import ModuleType
 from typing import NoReturn
 
 from support.small_disk import can_mount
@@ -54,10 +53,9 @@ class Case:
         number: The case.
         place: A folder for it, which is not there.
         shelf: What `shelf.fill` made.
-        trainers: The training scripts by name.
     """
 
-    def __init__(self, number: int, place: Path, shelf: Path, trainers: dict[str, ModuleType]):
+    def __init__(self, number: int, place: Path, shelf: Path):
         self.place, self.work, self.canary = place, place / "work", place / "executed"
         for name in ("work", "home", "tmp"):
             (place / name).mkdir(parents=True)
@@ -80,9 +78,8 @@ class Case:
             files.outputs = "disk"
             (self.work / "disk").mkdir()
         self.input = "\n".join(files.text() for _ in range(self.random.choice((0, 3))))
-        self.trainers = trainers
         chat = os.environ.get("PQPP_FUZZ_CHAT", "http://127.0.0.1:9/v1")
-        self.maker = Words(self.command, self.random, files, trainers, chat)
+        self.maker = Words(self.command, self.random, files, chat)
         self.words = self.maker.all()
         if self.command == "models autoload" and self.is_real:
             self.words = ["models", "autoload", "status"]  # the others change the environment
@@ -325,19 +322,11 @@ class Case:
             warnings.simplefilter("ignore", kind)
 
     def _run(self) -> int:
-        name = self.words[0] if self.words else ""
         try:
-            if name in TRAINERS:
-                sys.argv = [f"{name}.py", *self.words[1:]]
-                from pqpp_backbones.training.script import or_exit
+            sys.argv = ["pqpp", *self.words]
+            from pqpp_cli.main import main
 
-                or_exit(self.trainers[name].main)
-                status = 0
-            else:
-                sys.argv = ["pqpp", *self.words]
-                from pqpp_cli.main import main
-
-                status = main()
+            status = main()
         except SystemExit as left:
             status = left.code if isinstance(left.code, int) else int(left.code is not None)
         if sys.stdout is not None and self.stream == "normal":

@@ -21,13 +21,13 @@ _PICTURE += "/pLvAAAAAElFTkSuQmCC"
 
 def serve(kind: str, home: Path) -> None:
     """Run cases as they come, and print what came of each."""
-    scripts = warm(kind)
+    warm(kind)
     gc.freeze()  # so that forks share it
     for line in sys.stdin:
         number = int(line)
         place = home / f"case-{number}"
         before = _seconds()
-        case = Case(number, place, home / "shelf", scripts)
+        case = Case(number, place, home / "shelf")
         made = _seconds()
         fault = case.fault()
         told = {"case": number, "words": case.words, "stream": case.stream, "status": case.status}

@@ -8,9 +8,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-from support.tiny_models import REPOSITORY, load_script, save_clip, save_text_encoder
-
-from fuzz.command_lines.words import TRAINERS
+from support.tiny_models import REPOSITORY, save_clip, save_text_encoder
 
 _CHECKPOINTS = REPOSITORY / "tests" / "models" / "older_checkpoints"
 _MADE = """
@@ -104,8 +102,8 @@ def fill(shelf: Path) -> None:
                     raise RuntimeError(f"pqpp {line}: {said.getvalue()}")
 
 
-def warm(kind: str) -> dict:
-    """Import what commands of a kind may import, and return the training scripts, by name."""
+def warm(kind: str) -> None:
+    """Import what commands of a kind may import."""
     roots = ["pqpp_cli", "pqpp_datasets", "pqpp_files", "pqpp_hub"]
     names = ["datasets", "faiss", "jinja2", "matplotlib.pyplot", "nltk.corpus", "PIL.Image", "yaml"]
     names += ["pandas", "scipy.io", "scipy.stats", "safetensors.numpy", "tabulate", "threadpoolctl"]
@@ -122,4 +120,3 @@ def warm(kind: str) -> dict:
         importlib.import_module(name)
     with contextlib.suppress(LookupError):  # where it is not there, nothing can be read ahead
         importlib.import_module("nltk.corpus").wordnet.ensure_loaded()
-    return {name: load_script(name) for name in TRAINERS} if kind == "torch" else {}

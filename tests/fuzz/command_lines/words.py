@@ -11,26 +11,26 @@ import re
 import socket
 from functools import cache
 from random import Random
-from types import ModuleType
 
 from metrics.module_cases import CASES
 
 from fuzz.command_lines.damage import HUGE, ODD_WORDS
 from fuzz.command_lines.files import PLAIN, SHAPES, Files
 from pqpp_cli.commands import commands
+from pqpp_cli.train import trainer_of
 from pqpp_files.options.flags import _in_order
 from pqpp_files.options.option import NEEDED, fields_of
 
 TRAINERS = {
-    "train_bert": "model=<encoder> dataset=pqpp subset=sample",
-    "train_clip": "model=<clip_generation> dataset=pqpp subset=pqpp-v1.0 data_dir=<root>",
-    "train_correlation_cnn": "model=<clip_generation> data_dir=<root>",
-    "train_rahf": "data_dir=<richhf> model=<rahf>",
-    "train_static": "model=<encoder> data_dir=<root> captions=<captions> parti=<captions>",
-    "train_text_ensemble": "model=<encoder> data_dir=<root> captions=<captions>",
-    "finetune_t2i": "model=<pipe> image_dir=<images> resolution=16",
+    "train bert": "model=<encoder> dataset=pqpp subset=sample",
+    "train clip": "model=<clip_generation> dataset=pqpp subset=pqpp-v1.0 data_dir=<root>",
+    "train correlation_cnn": "model=<clip_generation> data_dir=<root>",
+    "train rahf": "data_dir=<richhf> model=<rahf>",
+    "train static": "model=<encoder> data_dir=<root> captions=<captions> parti=<captions>",
+    "train text_ensemble": "model=<encoder> data_dir=<root> captions=<captions>",
+    "train t2i": "model=<pipe> image_dir=<images> resolution=16",
 }
-"""The training scripts, each with what it cannot do without."""
+"""The trainers, each with what it cannot do without."""
 SERVERS = ("annotate serve", "annotate demo", "demo --serve")
 """Those that end when they are told to."""
 _WAYS = {
@@ -202,13 +202,14 @@ _ODD_FIELDS = (float("inf"), float("nan"), -1, 0, [], {}, [[[1]]], "x", True, 2*
 
 @cache
 def kinds() -> dict[str, type | None]:
-    """Return the class of each command by its words; None for a training script, imported late."""
+    """Return the class of each command by its words; None for a trainer, imported late."""
     found: dict[str, type | None] = {}
     for kind in commands():
         words = kind.__module__.split(".")[1:]
         found[
             " ".join(words[:-1] if words[0] == "bench" and words[1] == "predictors" else words)
         ] = kind
+    del found["train"]
     return found | dict.fromkeys(TRAINERS)
 
 
@@ -267,7 +268,6 @@ class Words:
         command: The command's words.
         random: Decides all else.
         files: Makes the files.
-        trainers: The training scripts by name.
         chat: The address of an endpoint.
     """
 
@@ -276,12 +276,11 @@ class Words:
         command: str,
         random: Random,
         files: Files,
-        trainers: dict[str, ModuleType],
         chat: str = "",
     ) -> None:
         self.command, self.random, self.files = command, random, files
         self.chat, self.outputs, self._copied = chat, [], {}
-        self.kind = kinds()[command] or recipe_of(trainers.get(command))
+        self.kind = kinds()[command] or recipe_of(command)
         self.fields = {f.name: f for f in fields_of(self.kind) if not is_group(f)}
 
     def all(self) -> list[str]:
@@ -318,7 +317,7 @@ class Words:
         if self.files.is_hostile(0.05):
             words.append(self.random.choice(ODD_WORDS))
         if self.files.is_hostile(0.1):
-            words.pop(self.random.randrange(int(self.command in TRAINERS), len(words)))
+            words.pop(self.random.randrange(2 * (self.command in TRAINERS), len(words)))
         # What a shell can't hand over, no command can be given.
         return [word.replace("\0", "") for word in words]
 
@@ -455,9 +454,6 @@ class Words:
         return fields
 
 
-def recipe_of(module: ModuleType | None) -> type:
-    """Return the recipe that a training script declares; an empty one if it has none."""
-    for name, value in vars(module).items() if module else ():
-        if isinstance(value, type) and name.endswith("Recipe") and dataclasses.is_dataclass(value):
-            return value
-    return dataclasses.make_dataclass("Empty", [])
+def recipe_of(command: str) -> type:
+    """Return the recipe of a trainer."""
+    return trainer_of(command.split()[1])[1]

@@ -81,7 +81,7 @@ def test_a_folder_that_does_not_fit_is_refused(ensemble, tmp_path):
 
 
 def test_no_ensemble_is_shipped():
-    with pytest.raises(UnknownPredictorError, match="train_text_ensemble"):
+    with pytest.raises(UnknownPredictorError, match="pqpp train text_ensemble"):
         Predictor.from_pretrained("text_ensemble")
 
 

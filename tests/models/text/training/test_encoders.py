@@ -7,7 +7,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from models.made_up import made_up
-from support.tiny_models import ENCODERS, load_script, save_encoder, save_text_encoder
+from support.tiny_models import ENCODERS, save_encoder, save_text_encoder, train
 
 from pqpp_backbones.encoder.pretrained import load_encoder, longest_input, word_pieces_of
 from pqpp_backbones.errors import ModelError
@@ -47,7 +47,7 @@ def trained(kind, files):
     """Train on an encoder of a kind, and return the folder of what was saved."""
     encoder = save_encoder(files / f"encoder_{kind}", kind)
     flags = ["--config", "recipe.yaml", "--model", str(encoder), "--output", f"made_{kind}"]
-    load_script("train_text_ensemble").main(flags)
+    train("text_ensemble", *flags)
     return files / f"made_{kind}"
 
 
@@ -90,12 +90,11 @@ def test_any_encoder_is_trained_end_to_end(kind, files):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ENCODERS)
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
-def test_any_encoder_is_fine_tuned_by_train_bert(kind, pooling, files, monkeypatch):
+def test_any_encoder_is_fine_tuned_by_train_bert(kind, pooling, files):
     encoder = save_encoder(files / "encoder", kind)
     flags = ["--model", str(encoder), "--dataset", "data", "--targets", "mean_hbpp,mean_rr"]
     flags += ["--epochs", "1", "--batch_size", "8", "--pooling", pooling, "--output_dir", "made"]
-    monkeypatch.setattr("sys.argv", ["train_bert.py", *flags])
-    load_script("train_bert").main()
+    train("bert", *flags)
     made, found = values_of(files / "made" / "model")
     np.testing.assert_allclose(made.predict(["A  CAT!"]), found[:1], atol=2e-6)
     assert found.shape == (3, 2) and np.isfinite(found).all()
@@ -117,7 +116,6 @@ def test_vectors_of_word_pieces_are_refused_where_there_are_none(tmp_path):
 
 
 def test_a_layer_that_is_not_read_has_no_kernel(files):
-    script = load_script("train_text_ensemble")
     (files / "recipe.yaml").write_text(RECIPE.replace("layers: [0, 1, 2]", "layers: [0, 2]", 1))
     with pytest.raises(RecipeError, match=r"`fit.kernel_layers` has 1, which is not"):
-        script.main(["--config", "recipe.yaml"])
+        train("text_ensemble", "--config", "recipe.yaml")

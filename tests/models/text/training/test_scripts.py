@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 
 from models.made_up import made_up
 from support.alignment_folders import write_studies
-from support.tiny_models import load_script, save_text_encoder
+from support.tiny_models import save_text_encoder, train
 
 from pqpp_files.options.option import RecipeError
 from pqpp_models import TARGETS, Predictor
@@ -65,17 +65,15 @@ def flags(files, recipe):
 
 @pytest.mark.parametrize("name", ["static", "text_ensemble"])
 def test_what_is_scored_at_the_end_is_read_at_the_beginning(files, name, monkeypatch):
-    script = load_script(f"train_{name}")
     monkeypatch.setattr(data, "load_encoder", None)  # whatever takes long
     (files / "empty").mkdir()
     with pytest.raises(PredictorError, match="empty/agiqa': no such folder"):
-        script.main(
-            [*flags(files, STATIC if name == "static" else ENSEMBLE), "--sources_dir", "empty"]
-        )
+        recipe = STATIC if name == "static" else ENSEMBLE
+        train(name, *flags(files, recipe), "--sources_dir", "empty")
 
 
 def test_a_study_is_left_out_and_scored(files):
-    load_script("train_static").main([*flags(files, STATIC), "--without", "gimbrr,t2v"])
+    train("static", *flags(files, STATIC), "--without", "gimbrr,t2v")
     made = Predictor.from_pretrained("made")
     assert made.targets == ("alignment", *TARGETS)
     assert made.details["alignment_sources"] == [
@@ -92,7 +90,7 @@ def test_a_study_is_left_out_and_scored(files):
 def test_without_alignment_no_study_is_needed_or_read(files):
     (files / "studies").rename(files / "elsewhere")
     recipe = STATIC.replace("sources_dir: studies\n", "")
-    load_script("train_static").main([*flags(files, recipe), "--no_alignment"])
+    train("static", *flags(files, recipe), "--no_alignment")
     made = Predictor.from_pretrained("made")
     assert made.targets == TARGETS and made.predict(["a cat"]).shape == (1, len(TARGETS))
     assert len(made.record.rows) == 39
@@ -107,7 +105,7 @@ def test_without_alignment_studies_are_scored_by_another_target_and_change_nothi
     recipe = STATIC.replace("sources_dir: studies\n", "")
     for name, words in (("made", ["--sources_dir", "studies"]), ("other", [])):
         arguments = [*flags(files, recipe), "--no_alignment", "--output", name, *words]
-        load_script("train_static").main(arguments)
+        train("static", *arguments)
     weights = [(files / name / "model.safetensors").read_bytes() for name in ("made", "other")]
     assert weights[0] == weights[1]
     scored = Predictor.from_pretrained("made").details["evaluation"]["studies"]
@@ -121,7 +119,7 @@ def test_without_alignment_no_study_can_be_left_out(files, word):
     with pytest.raises(RecipeError, match="`alignment` is not learned, so no study can be left"):
         (files / "t2v").write_text("{}")
         words = ["--no_alignment", word, "t2v"]
-        load_script("train_static").main([*flags(files, STATIC), *words])
+        train("static", *flags(files, STATIC), *words)
 
 
 def test_rows_of_validation_that_a_study_has_are_told(files):
@@ -129,7 +127,7 @@ def test_rows_of_validation_that_a_study_has_are_told(files):
     lines = path.read_text("utf-8").splitlines()
     numbers = lines[1].rpartition("validation,")[2]
     path.write_text("\n".join([*lines, f"agiqa a cat,{numbers}"]) + "\n", "utf-8")
-    load_script("train_static").main(flags(files, STATIC))
+    train("static", *flags(files, STATIC))
     assert Predictor.from_pretrained("made").details["evaluation"]["fitted_rows"] == 1
     card = (files / "made" / "README.md").read_text("utf-8")
     assert "fitted to 1 of these rows" in card and "nothing was fitted" not in card
@@ -141,7 +139,7 @@ def test_a_training_that_is_stopped_while_it_is_scored_leaves_nothing(files, mon
 
     monkeypatch.setattr(data.TextData, "evaluate", stopped)
     with pytest.raises(KeyboardInterrupt):
-        load_script("train_static").main(flags(files, STATIC))
+        train("static", *flags(files, STATIC))
     assert not (files / "made").exists()
 
 
@@ -149,7 +147,7 @@ def test_the_same_seed_gives_the_same_bytes_in_either_number_format(files):
     found = {}
     for name, word in (("first", "no"), ("second", "bf16"), ("third", "bf16")):
         words = ["--output", name, "--mixed_precision", word]
-        load_script("train_static").main([*flags(files, STATIC), *words])
+        train("static", *flags(files, STATIC), *words)
         found[name] = (files / name / "model.safetensors").read_bytes()
     assert found["second"] == found["third"] != found["first"]
     predicted = [Predictor.from_pretrained(one).predict(["a cat"]) for one in ("first", "third")]
@@ -160,17 +158,16 @@ def test_the_same_seed_gives_the_same_bytes_in_either_number_format(files):
 
 
 def test_a_table_for_the_card_is_read_at_the_beginning(files, monkeypatch):
-    script = load_script("train_static")
     monkeypatch.setattr(data, "load_encoder", None)  # whatever takes long
     for content in ("no JSON", "[]", "{}", '{"studies": 1}'):
         (files / "table.json").write_text(content)
         with pytest.raises(RecipeError, match="holds no table of studies; name a file"):
-            script.main([*flags(files, STATIC), "--card_table", "table.json"])
+            train("static", *flags(files, STATIC), "--card_table", "table.json")
 
 
 def test_each_study_is_left_out_in_turn(files, capsys):
     words = ["--leave_one_out", "table.json", "--builds_dir", "builds"]
-    load_script("train_static").main([*flags(files, STATIC), *words])
+    train("static", *flags(files, STATIC), *words)
     for name in SOURCES:
         build = Predictor.from_pretrained(str(files / "builds" / f"without_{name}"))
         assert name not in build.details["alignment_sources"]
@@ -187,22 +184,21 @@ def test_each_study_is_left_out_in_turn(files, capsys):
 
 def test_some_studies_are_left_out_in_turn(files):
     words = ["--leave_one_out", "table.json", "--without", "t2v,genai"]
-    load_script("train_static").main([*flags(files, STATIC), *words])
+    train("static", *flags(files, STATIC), *words)
     told = json.loads((files / "table.json").read_text("utf-8"))
     assert list(told["studies"]) == ["t2v", "genai"]
 
 
 def test_some_targets_only(files):
-    script = load_script("train_text_ensemble")
-    script.main([*flags(files, ENSEMBLE), "--targets", "mean_hbpp,mean_rr", "--overwrite"])
+    words = ["--targets", "mean_hbpp,mean_rr", "--overwrite"]
+    train("text_ensemble", *flags(files, ENSEMBLE), *words)
     made = Predictor.from_pretrained("made")
     assert made.targets == ("mean_hbpp", "mean_rr")
     assert made.predict(["a cat"]).shape == (1, 2)
 
 
 def test_cross_validation_saves_nothing(files, capsys):
-    script = load_script("train_text_ensemble")
-    script.main([*flags(files, ENSEMBLE), "--folds", "2"])
+    train("text_ensemble", *flags(files, ENSEMBLE), "--folds", "2")
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line[0] == "{"]
     assert len(found) == 2 and set(found[0]) == {*TARGETS, "mean"}
     assert not (files / "made").exists()
@@ -221,9 +217,8 @@ def test_cross_validation_saves_nothing(files, capsys):
     ],
 )
 def test_a_training_that_diverges_saves_nothing(files, recipe, said):
-    script = load_script("train_text_ensemble")
     with pytest.raises(RecipeError, match=f"the training diverged: .* take a lower .*{said}"):
-        script.main(flags(files, recipe))
+        train("text_ensemble", *flags(files, recipe))
     assert not (files / "made").exists()
 
 
@@ -231,8 +226,7 @@ def test_a_training_that_diverges_saves_nothing(files, recipe, said):
 def test_a_recipe_becomes_a_predictor_and_a_release_shows_the_build_of_train(files, name, recipe):
     import pandas as pd
 
-    script = load_script(f"train_{name}")
-    script.main(flags(files, recipe))
+    train(name, *flags(files, recipe))
     made = Predictor.from_pretrained("made")
     training, scores = made.details["training"], made.details["evaluation"]
     assert made.name == name and made.details["data"] == "data, split train"
@@ -242,12 +236,12 @@ def test_a_recipe_becomes_a_predictor_and_a_release_shows_the_build_of_train(fil
     assert "The validation split of data, to which nothing was fitted" in card
     assert "| mean_rr |" in card and "Sources" not in card and str(files) not in card
     with pytest.raises(RecipeError, match="finished model; add `overwrite`"):
-        script.main(flags(files, recipe))
+        train(name, *flags(files, recipe))
     validation = pd.read_csv(files / "data" / "validation.csv")["prompt"].drop(3).tolist()
     assert not made.record.rows.among(validation).any()
     refit = ["--train_split", "train+validation", "--train_only", "made"]
     refit += ["--fitted_on_train", "me/mine", "--output", "release"]
-    script.main([*flags(files, recipe), *refit])
+    train(name, *flags(files, recipe), *refit)
     release = Predictor.from_pretrained("release")
     assert release.record.rows.among(validation).all()
     assert release.record.fitted_on_train == "me/mine"
@@ -262,11 +256,11 @@ def test_a_recipe_becomes_a_predictor_and_a_release_shows_the_build_of_train(fil
 def test_further_seeds_of_a_refit_have_nothing_to_be_scored_on(files):
     words = ["--train_split", "train+validation", "--spread_seeds", "1"]
     with pytest.raises(RecipeError, match=r"`spread_seeds` is \[1\], but train\+validation"):
-        load_script("train_static").main([*flags(files, STATIC), *words])
+        train("static", *flags(files, STATIC), *words)
 
 
 def test_further_seeds_are_scored_and_not_saved(files):
-    load_script("train_static").main([*flags(files, STATIC), "--spread_seeds", "1"])
+    train("static", *flags(files, STATIC), "--spread_seeds", "1")
     told = Predictor.from_pretrained("made").details
     assert told["training"]["seed"] == 0 and list(told["evaluation"]["seeds"]) == ["1"]
     other = told["evaluation"]["seeds"]["1"]["validation"]["mean"]

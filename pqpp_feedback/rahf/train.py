@@ -1,0 +1,211 @@
+r"""Train RAHF, the model of rich human feedback (Liang et al., CVPR 2024, sections 4 and 9).
+
+Examples:
+  accelerate launch --quiet -m pqpp_cli train rahf --config rahf \
+      --pickapic-dir pickapic_v1
+  python tests/support/richhf_scenes.py scenes
+  pqpp train rahf --config rahf_scenes \
+      --data-dir scenes/richhf --pickapic-dir scenes/pickapic
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from accelerate import Accelerator
+from accelerate.utils import gather_object
+from datasets import Dataset
+from transformers import AutoImageProcessor, AutoTokenizer, ViTImageProcessor
+
+from pqpp_backbones.pretrained import loading
+from pqpp_backbones.training.loop import Task, make_accelerator, train
+from pqpp_backbones.training.options import DataOptions, HubOptions, OptimisationOptions
+from pqpp_backbones.training.publish import describe_run, push_if_wanted, refuse_finished
+from pqpp_backbones.training.state import Progress
+from pqpp_feedback.rahf.bench.evaluation import (
+    feedback_figures,
+    join_parts,
+    predict_rows,
+    summary,
+    truth_of,
+)
+from pqpp_feedback.rahf.configuration_rahf import RahfConfig
+from pqpp_feedback.rahf.examples import BLINDS, Examples, describe_data, load_split
+from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel, push_feedback_model
+from pqpp_feedback.rahf.heads import layer_rows
+from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, load_towers
+from pqpp_feedback.rahf.outputs import VARIANTS
+from pqpp_feedback.rahf.processing_rahf import RahfProcessor, new_tokenizer
+from pqpp_files.options.option import RecipeError, option
+from pqpp_hub.card import render_card
+
+PRESETS = ("small", "tiny")
+
+
+@dataclass(kw_only=True)
+class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
+    """What RAHF is trained by."""
+
+    subset: str | None = option("richhf", "its configuration")
+    pickapic_dir: str | None = option(
+        None, "folder of a copy of Pick-a-Pic v1", decides=False, path="folder"
+    )
+    model: str = option(
+        "towers", "towers (vision_model and text_model), small, tiny, or a RAHF to go on from"
+    )
+    vision_model: str = option(
+        "google/vit-base-patch16-224-in21k", "pretrained image tower", path="name"
+    )
+    text_model: str = option("google/t5-v1_1-base", "pretrained T5", path="name")
+    output_dir: str = option("runs/rahf")
+    variant: str = option("multi_head", "seven heads, or three with task strings", VARIANTS)
+    heatmap_weight: float = option(5.0, "weight of the heatmaps' squared error", least=0)
+    score_weight: float = option(1.0, "weight of the scores' squared error", least=0)
+    keyword_weight: float = option(1.0, "weight of the rewritten prompt's cross-entropy", least=0)
+    joint_weight: float = option(
+        1.0, "how much misalignment and alignment weigh among heatmaps and scores", above=0
+    )
+    joint_first: int = option(
+        0, "first epochs in which only misalignment, alignment and rewriting are learned", least=0
+    )
+    augmentation: bool = option(True, "the paper's augmentations")
+    prompt_dropout: float = option(
+        0.0, "share of examples whose prompt is to be written from sight", least=0, below=1
+    )
+    blind: str = option("none", "ablation: what the model is not shown", BLINDS)
+    in_memory: bool = option(False, "keep decoded images in memory; for small sets", decides=False)
+    max_validation_rows: int | None = option(None, "use only the first rows of validation", above=0)
+    length_sorted: bool = option(True, "put prompts of like length in a batch, still shuffled")
+    gradient_checkpointing: bool = option(False, "compute activations twice, to save memory")
+    early_stopping_patience: int = option(0)
+
+    def __post_init__(self) -> None:
+        """Refuse what would leave outputs unlearned, too."""
+        super().__post_init__()
+        if self.joint_first >= self.epochs:
+            raise RecipeError(
+                f"`joint_first` is {self.joint_first} of {self.epochs} epochs; leave one or more "
+                "for the other outputs"
+            )
+
+
+def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
+    """Return a model and its processor as the recipe says: from nothing, towers or a RAHF."""
+    weights = ("heatmap_weight", "score_weight", "keyword_weight", "joint_weight")
+    fields = {name: getattr(recipe, name) for name in weights}
+    if recipe.model in PRESETS:
+        # The pieces of a tokenizer come from the prompts; 512 leave the common words whole.
+        tokenizer = new_tokenizer(prompts, vocab_size=512)
+        build = getattr(RahfConfig, recipe.model)
+        model = RahfForRichFeedback(build(recipe.variant, vocab_size=len(tokenizer), **fields))
+        size = model.config.vision_config.image_size
+        images = ViTImageProcessor(size={"height": size, "width": size})
+        return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
+    if recipe.model == "towers":
+        return join_towers(recipe, fields)
+    loaded = FeedbackModel.from_pretrained(recipe.model, device="cpu")
+    if loaded.model.config.variant != recipe.variant:
+        raise RecipeError(
+            f"`variant` is {recipe.variant!r}, but {recipe.model} is of the variant "
+            f"{loaded.model.config.variant!r}; name that one"
+        )
+    for name, value in fields.items():
+        setattr(loaded.model.config, name, value)
+    return loaded.model.train(), loaded.processor
+
+
+def join_towers(
+    recipe: RahfRecipe, fields: dict[str, Any]
+) -> tuple[RahfForRichFeedback, RahfProcessor]:
+    """Return a model of two pretrained towers, and its processor."""
+    vision, text = recipe.vision_model, recipe.text_model
+    what, remedy = f"{vision} and {text} cannot be joined", "name an image tower and a T5"
+    with loading(what, remedy, vision, text):
+        towers = load_towers(vision, text)
+        images = AutoImageProcessor.from_pretrained(vision, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(text, trust_remote_code=False)
+    with loading(what, remedy):  # the heads are new: the towers' weights are no bound for them
+        model = RahfForRichFeedback.joined(*towers, variant=recipe.variant, **fields)
+    return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
+
+
+def read_judged(recipe: RahfRecipe, split: str, limit: int | None) -> Dataset:
+    """Load a split, or its first rows."""
+    where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
+    return load_split(split, *where, limit)
+
+
+def evaluation_on(examples: Examples) -> Callable[[Any, Accelerator], dict[str, float]]:
+    """Return a function that judges the validation split, each process a part of it."""
+    truth = truth_of(examples)
+
+    def evaluate_model(model, accelerator):
+        feedback = FeedbackModel(accelerator.unwrap_model(model), examples.processor)
+        rank, world = accelerator.process_index, accelerator.num_processes
+        rows = list(range(rank, len(examples), world))
+        parts = gather_object([(rows, predict_rows(feedback, examples, rows))])
+        return summary(feedback_figures(join_parts(parts), truth))
+
+    return evaluate_model
+
+
+def train_rahf(recipe: RahfRecipe, training: Dataset, validation: Dataset) -> Progress:
+    """Train one recipe, save the model and return how it went."""
+    folder = Path(recipe.output_dir) / "model"
+    refuse_finished(folder, recipe, RAHF_FILES)
+    accelerator = make_accelerator(recipe)
+    model, processor = new_model(recipe, training["prompt"][:])
+    model.to(accelerator.device)
+    if recipe.gradient_checkpointing:
+        model.gradient_checkpointing_enable()
+    size = model.config.heatmap_size
+    shown = partial(Examples, blind=recipe.blind, in_memory=recipe.in_memory)
+    examples = shown(
+        training,
+        processor,
+        size,
+        seed=recipe.seed,
+        augmented=recipe.augmentation,
+        prompt_dropout=recipe.prompt_dropout,
+        joint_first=recipe.joint_first,
+    )
+    held_out = shown(validation, processor, size)
+    task = Task(
+        model=model,
+        examples=examples,
+        lengths=examples.lengths() if recipe.length_sorted else None,
+        collate=examples.collate,
+        evaluate=evaluation_on(held_out),
+        head="heads",
+        fresh_epoch=recipe.joint_first,
+        identity={"train": examples.fingerprint(), "validation": held_out.fingerprint()},
+        primary="mean",
+        shown=(
+            *("mean", "plausibility_plcc", "alignment_plcc"),
+            *("implausibility_cc", "misalignment_cc", "keyword_f1"),
+        ),
+    )
+
+    def save(progress):
+        told = describe_data(recipe, examples, held_out)
+        run = describe_run(recipe, told["data"], progress, accelerator.num_processes)
+        card = render_card(
+            "feedback/rahf",
+            variant=recipe.variant,
+            details={**told, **run},
+            layers=layer_rows(accelerator.unwrap_model(task.model)),
+        )
+        FeedbackModel(task.model, processor).save_pretrained(folder, card)
+        print(f"saved in {folder}")
+        push_if_wanted(folder, recipe, push_feedback_model)
+
+    return train(task, recipe, accelerator, save)
+
+
+def run(recipe: RahfRecipe) -> None:
+    """Read the data and train."""
+    training = read_judged(recipe, recipe.train_split, recipe.max_train_rows)
+    validation = read_judged(recipe, recipe.validation_split, recipe.max_validation_rows)
+    train_rahf(recipe, training, validation)

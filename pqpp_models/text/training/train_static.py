@@ -1,0 +1,117 @@
+r"""Train the static predictor: label texts by teachers, distil them, calibrate, score, save.
+
+One teacher learns PQPP's targets from the train split and a file of captions of the collection.
+Another, an encoder tuned on the same and then on the studies of `alignment`, learns what people say
+of whether images show what prompts say. PartiPrompts have no scores and only widen what the student
+reads. The validation split, and the studies that are left out by --without, are scored at the end;
+with --leave_one_out each study is left out in turn and scored. With --no_alignment nothing of the
+studies is learned. Deterministic for a number of threads.
+
+Examples:
+  pqpp train static --config static \
+      --captions captions.txt --parti PartiPrompts.tsv
+  pqpp train static --config static \
+      --captions captions.txt --without gimbrr --output_dir runs/without_gimbrr
+  pqpp train static --config static \
+      --captions captions.txt --no_alignment --spread_seeds 1,2
+  pqpp train static --config static \
+      --captions captions.txt --leave_one_out table.json --builds_dir runs/builds
+"""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pqpp_files.foreign.json_values import read_json
+from pqpp_files.options.option import RecipeError
+from pqpp_files.paths import check_output, expanded
+from pqpp_files.write_beside import write_whole
+from pqpp_models import Predictor
+from pqpp_models.registry import predictor_class
+from pqpp_models.text.static.predictor import StaticPredictor
+from pqpp_models.text.text_ensemble.predictor import tuned_logits
+from pqpp_models.text.training.builds import StaticBuilds, StaticData, judged_in
+from pqpp_models.text.training.data import format_studies, study_row
+from pqpp_models.text.training.recipe import StaticRecipe
+from pqpp_models.text.training.teacher import inside, tuned_states
+
+
+def train_static(recipe: StaticRecipe) -> dict[str, Any]:
+    """Train the predictor of a recipe, save it, and return its scores."""
+    recipe.check_output(StaticPredictor.name)
+    table = None if recipe.card_table is None else read_studies(recipe.card_table)
+    data = StaticData(recipe, predictor_class("bert").model_class().from_backbone)
+    print(data, flush=True)
+    scored = data.sources if not recipe.alignment else recipe.without
+    left_out = {name: data.sources[name] for name in scored}
+    target = "alignment" if recipe.alignment else "mean_hbpp"
+    predictor = StaticBuilds(recipe, data, recipe.seed).build(recipe.without)
+    # What is scored is what is saved, rounded; a folder of the user's never has it unscored.
+    with tempfile.TemporaryDirectory() as folder:
+        saved = Predictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))
+        scores = data.evaluate(saved, left_out, target)
+    for seed in recipe.spread_seeds:
+        other = StaticBuilds(recipe, data, seed).build(recipe.without)
+        scores.setdefault("seeds", {})[str(seed)] = data.evaluate(other, left_out, target)
+    if table is not None:
+        scores["studies"] = table
+    predictor.details["evaluation"] = scores
+    predictor.save_pretrained(recipe.output_dir)
+    return scores
+
+
+def read_studies(path: str) -> dict[str, Any]:
+    """Return the table that --leave_one_out wrote."""
+    try:
+        return dict(read_json(expanded(path))["studies"])
+    except (OSError, ValueError, LookupError, TypeError):
+        raise RecipeError(
+            f"`card_table` is {path!r:.80}, which holds no table of studies; name a file that "
+            "--leave_one_out wrote"
+        ) from None
+
+
+def leave_each_study_out(recipe: StaticRecipe, output: str) -> None:
+    """Print and write what builds score on the study that each has not read."""
+    check_output(output)
+    beside = None if recipe.beside is None else Predictor.from_pretrained(recipe.beside)
+    data, rows = StaticData(recipe, predictor_class("bert").model_class().from_backbone), {}
+    print(data, flush=True)
+    builds = StaticBuilds(recipe, data, recipe.seed)
+    for name in recipe.without or data.sources:
+        rows[name] = without_study(builds, name, beside)
+        print(json.dumps({name: rows[name]}), flush=True)
+    print(format_studies(rows))
+    facts = {"seed": recipe.seed, "encoder": recipe.encoder_name, "studies": rows}
+    write_whole(output, json.dumps(facts, indent=1) + "\n")
+
+
+def without_study(builds: StaticBuilds, name: str, beside: Predictor | None) -> dict[str, Any]:
+    """Train a build that has not read a study, and return what it scores there."""
+    recipe, data = builds.recipe, builds.data
+    study, predictor = data.sources[name], builds.build([name])
+    left_out = {name: study}
+    states = tuned_states(builds.tuned, data.tokenizer, study.prompts)
+    others = {
+        "teacher": tuned_logits(builds.taught, data.tokenizer, judged_in(left_out))[:, 0],
+        "ceiling": inside(states, study.scores, recipe.seed),
+    }
+    if recipe.beside is not None and beside is not None:
+        target = "alignment" if "alignment" in beside.targets else "mean_hbpp"
+        others[Path(recipe.beside).name] = beside.predict(list(study.prompts), target)[:, 0]
+    if recipe.builds_dir is not None:
+        predictor.details["evaluation"] = data.evaluate(predictor, left_out)
+        predictor.save_pretrained(Path(recipe.builds_dir) / f"without_{name}")
+    return study_row(study, predictor, others)
+
+
+def run(recipe: StaticRecipe) -> None:
+    """Train what the recipe asks for."""
+    torch.use_deterministic_algorithms(True)
+    if recipe.leave_one_out is not None:
+        return leave_each_study_out(recipe, recipe.leave_one_out)
+    print(json.dumps(train_static(recipe), indent=1))
+    print(f"saved to {recipe.output_dir}")
