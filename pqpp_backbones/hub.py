@@ -1,6 +1,6 @@
 """Publishing a model's folder on the Hub, whatever kind of model it is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.foreign import field_of
 from pqpp_files.paths import expanded
 from pqpp_hub import PushReport
+from pqpp_hub.eval_results import RESULTS
 
 
 def push_model(
@@ -18,14 +19,18 @@ def push_model(
     patterns: Sequence[str],
     repo_id: str,
     commit_message: str | None = None,
+    beside: Mapping[str, Path] | None = None,
     **options: Any,
 ) -> PushReport:
     """Publish a model's folder, which the caller has loaded before, in one commit.
+
+    Its results on benchmarks, `.eval_results/*.yaml`, go with it; others' in the repository stay.
 
     Args:
         patterns: Names, or patterns of names, of the files that are pushed; only such files of
             an older model are removed, others in the repository stay.
         repo_id: ``owner/repository``.
+        beside: What else is pushed, the path in the repository to the file here.
         options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
 
     Raises:
@@ -33,8 +38,9 @@ def push_model(
     """
     paths = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
     names = [path.name for path in paths if path.is_file()]
+    names += [f"{RESULTS}/{path.name}" for path in sorted((folder / RESULTS).glob("*.yaml"))]
     return pqpp_hub.push_files(
-        {name: folder / name for name in dict.fromkeys(names)},
+        {name: folder / name for name in dict.fromkeys(names)} | dict(beside or {}),
         repo_id,
         "model",
         lambda name: any(fnmatchcase(name, pattern) for pattern in patterns) and "/" not in name,

@@ -106,18 +106,20 @@ def pull_files(
     cache_dir: str | None = None,
     token: str | bool | None = None,
     error: type[PqppError] = PqppError,
+    kind: str = "model",
 ) -> Path:
-    """Download a model's files from the Hub, or find them in the cache, and return their folder.
+    """Download a repository's files, or find them in the cache, and return their folder.
 
     What arrives damaged is downloaded once more, and refused if it is damaged again.
 
     Args:
-        repo_id: `OWNER/REPOSITORY` of a model.
+        repo_id: `OWNER/REPOSITORY`.
         files: Names or patterns of what is fetched.
         revision: A branch, tag or commit; the main branch if left out.
         cache_dir: Where downloads are kept; the Hub client's own place if left out.
         token: For a private or gated repository; True for the stored one. It is never shown.
         error: What to raise.
+        kind: `model`, `dataset` or `space`.
 
     Returns:
         A folder with those of the files that the repository has.
@@ -130,7 +132,7 @@ def pull_files(
 
     at = f" at revision {revision!r}" if revision else ""
     where: dict[str, Any] = {"revision": revision, "cache_dir": cache_dir, "token": token}
-    where |= {"allow_patterns": list(files)}
+    where |= {"allow_patterns": list(files), "repo_type": kind}
     where |= {"local_files_only": not is_reachable(constants.ENDPOINT)}
     try:
         folder = Path(snapshot_download(repo_id, **where))
@@ -143,11 +145,11 @@ def pull_files(
             return folder
         reason = f"arrived damaged ({', '.join(damaged)}); nothing of it was kept, try again"
     except Exception as refusal:
-        reason = _why_not(refusal, repo_id, token)
+        reason = _why_not(refusal, repo_id, token, kind)
     raise error(f"the Hub repository {repo_id!r}{at} {reason}")
 
 
-def _why_not(error: Exception, repo_id: str, token: str | bool | None) -> str:
+def _why_not(error: Exception, repo_id: str, token: str | bool | None, kind: str) -> str:
     """Say why a download failed."""
     from huggingface_hub import errors
 
@@ -156,7 +158,8 @@ def _why_not(error: Exception, repo_id: str, token: str | bool | None) -> str:
         if not isinstance(error.__cause__, errors.HfHubHTTPError):
             return NOT_CACHED
         error = error.__cause__
-    if isinstance(error, errors.RepositoryNotFoundError) and (other := _other_kind(repo_id, token)):
+    is_absent = isinstance(error, errors.RepositoryNotFoundError) and kind == "model"
+    if is_absent and (other := _other_kind(repo_id, token)):
         return f"is a {other}, not a model; give the model's name"
     return reason_of(error, "read")
 

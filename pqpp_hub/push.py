@@ -46,6 +46,7 @@ class PushReport:
         commit: The commit's id; None if there was nothing to commit, or nothing was written.
         dry_run: Whether nothing was written.
         not_compared: Why it could not be seen what is there; all files are `added` then.
+        pull_request: Where the pull request is that was opened, if any.
     """
 
     repo_id: str
@@ -60,6 +61,7 @@ class PushReport:
     commit: str | None
     dry_run: bool
     not_compared: str | None = None
+    pull_request: str | None = None
 
     def lines(self) -> list[str]:
         """Return the report as lines to print, one a file.
@@ -89,6 +91,8 @@ class PushReport:
             end = "dry run: nothing was written"
             if self.not_compared:
                 end += f", nor compared with the Hub: {self.not_compared}"
+        elif self.pull_request:
+            end = f"opened the pull request {self.pull_request}"
         elif self.commit:
             end = f"commit {self.commit} at {self.url}"
         else:
@@ -108,6 +112,7 @@ def push_files(
     dry_run: bool = False,
     token: str | None = None,
     list_name: str | None = None,
+    pull_request: bool = False,
 ) -> PushReport:
     """Put files into a repository of the Hub, in one commit.
 
@@ -165,7 +170,7 @@ def push_files(
         if list_name is not None:
             sent[list_name] = place / "list"
             sent[list_name].write_bytes("".join(f"{name}\n" for name in sorted(files)).encode())
-        push = _Push(api, repo_id, kind, revision or _MAIN, sent)
+        push = _Push(api, repo_id, kind, revision or _MAIN, sent, pull_request)
         push.look(private, is_ours, list_name, place, dry_run)
         if not dry_run:
             push.write(private, message)
@@ -193,6 +198,8 @@ class _Push:
     kind: str
     revision: str
     files: dict[str, Path]
+    as_request: bool = False
+    opened: str | None = None
     new_repository: bool = False
     new_branch: bool = False
     head: str | None = None
@@ -264,6 +271,8 @@ class _Push:
 
     def _may_be_made(self, who: Mapping[str, Any]) -> None:
         owner = self.repo_id.split("/")[0]
+        if self.as_request:
+            raise self._error("does not exist or is private; check its name, or give a token")
         if owner not in (who.get("name"), *(org.get("name") for org in who.get("orgs") or [])):
             raise self._error(
                 f"does not exist, or is private and not yours, and this token may not write to "
@@ -303,8 +312,9 @@ class _Push:
         from huggingface_hub import CommitOperationDelete
 
         if self.new_repository:
-            sdk = {"space_sdk": "gradio"} if self.kind == "space" else {}
-            self._ask("create_repo", private=private, exist_ok=True, **sdk)
+            sdk = "static" if "index.html" in self.files else "gradio"
+            about = {"space_sdk": sdk} if self.kind == "space" else {}
+            self._ask("create_repo", private=private, exist_ok=True, **about)
         if self.new_branch:
             self._ask("create_branch", branch=self.revision, exist_ok=True)
         changed = [*self.outcome["added"], *self.outcome["changed"]]
@@ -337,8 +347,11 @@ class _Push:
             revision=self.revision,
             # Refused if somebody else has written since we looked.
             parent_commit=self.commit or self.head,
+            create_pr=self.as_request,
         )
         self.commit = done.oid
+        if done.pr_url:  # what follows goes into the same one
+            self.as_request, self.revision, self.opened = False, done.pr_revision, done.pr_url
 
     def _altered(self, names: list[str]) -> list[str]:
         """Return which files are not in our commit as they were sent."""
@@ -364,6 +377,7 @@ class _Push:
             commit=self.commit,
             dry_run=dry_run,
             not_compared=self.not_compared,
+            pull_request=self.opened,
         )
 
     def _ask(self, method: str, *arguments: Any, **details: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,13 @@ def push_to_hub(
     token: str | None = None,
     commit_message: str | None = None,
     anyway: bool = False,
+    beside: Mapping[str, Path] | None = None,
 ) -> PushReport:
     """Publish a predictor on the Hub, in one commit.
 
-    Only a checkpoint's files are pushed, and only such files of an older checkpoint are removed;
-    others in the repository stay. What is pushed is loaded first, so that nothing unusable is
-    published. For all else see ``pqpp_hub.push_files``.
+    Only a checkpoint's files and its `.eval_results/*.yaml` are pushed. Of an older checkpoint only
+    its files are removed; others in the repository stay. What is pushed is loaded first, so that
+    nothing unusable is published. For all else see ``pqpp_hub.push_files``.
 
     Args:
         predictor: a predictor, a folder written by ``save_pretrained``, or a shipped name.
@@ -42,6 +43,7 @@ def push_to_hub(
             shown, logged or kept.
         commit_message: of the commit; left out, one that says what was pushed.
         anyway: push a predictor that has learned none of its targets, too.
+        beside: further files, the path in the repository to the file here.
 
     Returns:
         What was done, or would be.
@@ -54,7 +56,7 @@ def push_to_hub(
     require_repository_id(repo_id)
     options = dict(private=private, revision=revision, dry_run=dry_run, token=token)
     with _checkpoint_folder(predictor, anyway) as folder:
-        return push_model(folder, FILES, repo_id, commit_message, **options)
+        return push_model(folder, FILES, repo_id, commit_message, beside, **options)
 
 
 @contextmanager

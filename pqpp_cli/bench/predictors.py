@@ -11,6 +11,7 @@ from pqpp_cli.command import Command
 from pqpp_cli.errors import CommandError
 from pqpp_cli.groups import Dataset, ImageDir, Predictors, Tables, Targets
 from pqpp_cli.outputs import PAGES, is_output
+from pqpp_files.names import is_repository_id
 from pqpp_files.options.option import fields_of, option
 
 if TYPE_CHECKING:
@@ -85,6 +86,9 @@ class BenchPredictors(Compared):
   pqpp bench --predictors static,my_predictions.csv:score --baseline static
   pqpp bench --predictors static,mine.skops --bundle for_reviewers.zip
   pqpp bench --table generalisation --dataset theirs --split test
+  pqpp bench --dataset OWNER/NAME --split test --predictors ./my_predictor --eval-results .
+  pqpp bench --dataset labels --split test --predictors theirs.csv:score --eval-results results \\
+    --listed-as OWNER/NAME
 
 tables of the PQPP paper:
   main               3 and 5: each target by its own prediction
@@ -165,6 +169,20 @@ it.
         endings=(".zip",),
         holds=("ZIP",),
     )
+    eval_results: str | None = option(
+        None,
+        "also write each predictor's results for the Hub's leaderboards, "
+        "FOLDER/NAME/.eval_results/, where `pqpp models push` and `pqpp leaderboard` find them",
+        metavar="FOLDER",
+        path="output",
+    )
+    listed_as: str | None = option(
+        None,
+        "with --eval-results: the benchmark on the Hub, where --dataset is a folder or a private "
+        "repository of the same rows",
+        metavar="OWNER/DATASET",
+        goes_with="eval_results",
+    )
     projection: str | None = option(
         None,
         "the report's picture of each predictor's space, in two dimensions, coloured by "
@@ -191,6 +209,12 @@ it.
             raise CommandError(
                 "`table` automatic-metrics needs `metrics` FILE: prompt_id or prompt, and a column "
                 "per metric, like sdxl_hpsv2"
+            )
+        if self.eval_results and self.table != "main":
+            raise CommandError("`eval_results`: leaderboards are of `table` main; take that table")
+        if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
+            raise CommandError(
+                "`eval_results`: say which benchmark on the Hub it is, by `listed_as` OWNER/DATASET"
             )
         for name in ("report", "bundle", "baseline", "image_dir"):
             if self.table == "generalisation" and getattr(self, name):
@@ -222,11 +246,24 @@ it.
         emit(text, self.output)
         if self.bundle:
             emit(bundle_of(run, self._recipe()), self.bundle)
+        if self.eval_results:
+            self._write_results(run)
         if self.report:
             spaces, reason = run.spaces(self.projection)
             if reason:
                 note(f"without pictures of spaces: {reason}")
             emit(render_report(run, published, spaces, self.explain), self.report)
+
+    def _write_results(self, run: BenchRun) -> None:
+        """Write the results for the Hub, and say where."""
+        from pqpp_cli.output import note
+        from pqpp_models.bench.eval_results import write_results
+
+        named = self.listed_as or self.dataset or ""
+        files, lines = write_results(run, self.eval_results or ".", named, not self.listed_as)
+        note(*lines)
+        for file in files:
+            print(f"written: {file}", file=sys.stderr)
 
     def _recipe(self) -> dict[str, Any]:
         """Return the options that differ from the defaults, but for what is written."""

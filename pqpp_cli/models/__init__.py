@@ -12,4 +12,6 @@ EPILOG = """examples:
   pqpp models push runs/rahf/model OWNER/REPOSITORY
   pqpp models push --space OWNER/NAME --dry-run
   pqpp models push outputs/bert OWNER/REPOSITORY --space OWNER/NAME
+  pqpp models push outputs/bert OWNER/REPOSITORY --benchmark OWNER/DATASET
+  pqpp models submit OWNER/REPOSITORY --benchmark OWNER/DATASET --dry-run
 """

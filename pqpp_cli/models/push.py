@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from pqpp_cli.command import Command
 from pqpp_cli.errors import CommandError
@@ -32,7 +35,12 @@ class ModelsPush(Push, Command):
         "package has, else beside OWNER/REPOSITORY, from where it loads the predictor",
         metavar="OWNER/NAME",
     )
-
+    benchmark: str | None = option(
+        None,
+        "measure it on the tasks of this benchmark first, and publish the results for its "
+        "leaderboard beside it",
+        metavar="OWNER/DATASET",
+    )
     anyway: bool = option(
         False, "push a predictor that was no better than chance on prompts left out of its fit, too"
     )
@@ -51,11 +59,26 @@ class ModelsPush(Push, Command):
             return self.push(push_space, name, self.space)
         if self.space is not None:
             shown_predictor(name)  # refused before anything is pushed
-        self.push(self._push_of(name), name, self.repository)
+        with tempfile.TemporaryDirectory() as beside:
+            push = self._push_of(name, self._results(name, Path(beside)))
+            self.push(push, name, self.repository)
         if self.space is not None:
             self.push(partial(push_space, folder=name), self.repository, self.space)
 
-    def _push_of(self, name: str) -> Callable:
+    def _results(self, name: str, folder: Path) -> dict[str, Path]:
+        """Measure a predictor on the benchmark, and return the file of its results."""
+        if self.benchmark is None:
+            return {}
+        from pqpp_cli.output import note
+        from pqpp_hub.eval_results import results_file
+        from pqpp_models.bench.eval_results import evaluated
+
+        text, lines = evaluated(name, self.benchmark, sys.stderr.isatty())
+        note(*lines)
+        (folder / "results").write_text(text, "utf-8")
+        return {results_file(self.benchmark): folder / "results"}
+
+    def _push_of(self, name: str, beside: dict[str, Path]) -> Callable:
         """Return what publishes a model of the kind that a folder holds."""
         from pqpp_backbones.hub import model_type_of
 
@@ -65,4 +88,4 @@ class ModelsPush(Push, Command):
             return push_feedback_model
         from pqpp_models.hub import push_to_hub
 
-        return partial(push_to_hub, anyway=self.anyway)
+        return partial(push_to_hub, anyway=self.anyway, beside=beside)

@@ -5,6 +5,7 @@ there are and what their columns hold.
 """
 
 import contextlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,18 +15,20 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.target_columns import distinct_targets, targets_of
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import read_json, text_of
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.hashes import sha256_of
 from pqpp_files.paths import check_output_folder
 from pqpp_files.write_beside import whole_folder
+from pqpp_hub.eval_results import BENCHMARK, Task, benchmark_text
 
 # Its presence tells a folder that was written by us, which may be replaced, from any other. It
 # lists the files that were written, a path a line; what else lies there is somebody's own.
 MARK = ".pqpp-export"
 # What an export holds; the only files of ours in a folder whose mark is from before the list.
-PATTERNS = ("data/*.parquet", "data/*/*.parquet", "croissant.json", "report.html")
+PATTERNS = ("data/*.parquet", "data/*/*.parquet", "croissant.json", "report.html", BENCHMARK)
 CARD = "README.md"
 _HEAD = re.compile(r"\s*---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
 _SHARD_BYTES = 300_000_000
@@ -139,10 +142,13 @@ def write_split(
     ]
 
 
-def croissant_of(
+def write_metadata(
     folder: Path, files: Mapping[tuple[str, str], list[Path]], about: Mapping[str, str]
-) -> dict:
-    """Describe the Parquet files of an exported folder, for a file `croissant.json` in it.
+) -> None:
+    """Write what says what the Parquet files of a folder hold.
+
+    That is `croissant.json`, and the Hub's `eval.yaml` where there is a target to predict: a task
+    for each one of each split, but for those of `train` where there is another split.
 
     Args:
         folder: The folder; files are named relative to it.
@@ -150,6 +156,27 @@ def croissant_of(
         about: `name`, `description`, `license` (an address), `url`, `citeAs`, `version` and
             `datePublished`.
     """
+    metadata = json.dumps(_croissant_of(folder, files, about), indent=1)
+    (folder / "croissant.json").write_text(metadata + "\n", "utf-8")
+    if tasks := list(_tasks_of(files)):
+        text = benchmark_text(about["name"], about["description"], tasks)
+        (folder / BENCHMARK).write_text(text, "utf-8")
+
+
+def _tasks_of(files: Mapping[tuple[str, str], list[Path]]) -> Iterator[Task]:
+    from datasets import Features
+
+    for (config, split), paths in files.items():
+        others = {name for subset, name in files if subset == config} - {"train"}
+        features = Features.from_arrow_schema(pyarrow.parquet.read_schema(paths[0]))
+        if "prompt" in features and (split != "train" or not others):
+            for target in distinct_targets(targets_of(features)):
+                yield Task(config, split, target)
+
+
+def _croissant_of(
+    folder: Path, files: Mapping[tuple[str, str], list[Path]], about: Mapping[str, str]
+) -> dict:
     context = Path(__file__).with_name("croissant_context.json")
     distribution, record_sets = [], []
     for (config, split), paths in files.items():

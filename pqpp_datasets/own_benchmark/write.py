@@ -1,7 +1,6 @@
 """Writing a benchmark as a folder that `load_dataset` takes, with its card and quality report."""
 
 import hmac
-import json
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +14,7 @@ import pyarrow.parquet
 
 from pqpp_datasets.benchmark import size_category
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.export.parquet_folder import croissant_of, export_folder, write_split
+from pqpp_datasets.export.parquet_folder import export_folder, write_metadata, write_split
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators
 from pqpp_datasets.own_benchmark.build import Built
 from pqpp_datasets.own_benchmark.generation import Generation
@@ -174,8 +173,7 @@ def write_benchmark(
             about["license"] = keeping.license
         if keeping.citation:
             about["citeAs"] = " ".join(keeping.bibtex().split())
-        metadata = json.dumps(croissant_of(beside, files, about | {"version": "1.0.0"}), indent=1)
-        (beside / "croissant.json").write_text(metadata + "\n", "utf-8")
+        write_metadata(beside, files, about | {"version": "1.0.0"})
     return Path(folder)
 
 

@@ -22,15 +22,31 @@ def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
     ]
 
 
+def intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    """Return a row for each cell, as `HEADINGS` say: the figures with their 95 % intervals."""
+    return [
+        (
+            row.predictor,
+            row.label,
+            *(_with_interval(getattr(row, c), row, f"{c}_ci", "") for c in COEFFICIENTS),
+        )
+        for row in results
+    ]
+
+
 def _told(row: Result, baseline: Result, coefficient: str) -> str:
     difference = getattr(row, coefficient) - getattr(baseline, coefficient)
-    ends = [getattr(row, f"{coefficient}_baseline_ci_{end}") for end in ("low", "high")]
-    if math.isnan(difference):
-        return "–"
-    told = f"{difference:+.3f}"
-    if not any(map(math.isnan, ends)):
-        told += " [{:+.3f}, {:+.3f}]".format(*ends)
+    told = _with_interval(difference, row, f"{coefficient}_baseline_ci", "+")
     return told + " !" * bool(getattr(row, f"{coefficient}_baseline_warning"))
+
+
+def _with_interval(value: float, row: Result, name: str, sign: str) -> str:
+    ends = [getattr(row, f"{name}_{end}") for end in ("low", "high")]
+    if math.isnan(value):
+        return "–"
+    known = [value] if any(map(math.isnan, ends)) else [value, *ends]
+    first, *rest = (format(number, f"{sign}.3f") for number in known)
+    return f"{first} [{', '.join(rest)}]" if rest else first
 
 
 def difference_notes(results: Sequence[Result]) -> Iterator[str]:

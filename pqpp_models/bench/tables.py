@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from pqpp_models.bench.differences import HEADINGS, differences
+from pqpp_models.bench.differences import HEADINGS, differences, intervals
 from pqpp_models.bench.latex import latex_tables
 from pqpp_models.bench.notes import notes
 from pqpp_models.bench.protocol import Result
@@ -15,7 +15,10 @@ from pqpp_models.bench.rows import TableRow, halves, headings, labels_of, table_
 
 
 def format_results(
-    style: str, results: Sequence[Result], published: Sequence[PublishedResult] = ()
+    style: str,
+    results: Sequence[Result],
+    published: Sequence[PublishedResult] = (),
+    with_intervals: bool = False,
 ) -> str:
     """Return the results as a table or as data, the published figures beside them and marked so.
 
@@ -23,6 +26,7 @@ def format_results(
         style: `table`, `markdown`, `latex`, `csv` or `json`.
         results: Ours, from one split.
         published: The published figures of the same targets.
+        with_intervals: Whether a `table` or `markdown` tells the 95 % intervals; data always do.
 
     Raises:
         KeyError: If the style is none of these.
@@ -34,10 +38,13 @@ def format_results(
          "published": []
         }
     """
-    return STYLES[style](results, published)
+    write = STYLES[style]
+    if with_intervals and style in ("table", "markdown"):
+        write = partial(write, with_intervals=True)
+    return write(results, published)
 
 
-def _blocks(results, published, style: str, heading: str) -> str:
+def _blocks(results, published, style: str, heading: str, with_intervals: bool = False) -> str:
     # A block a measure keeps the table within 80 columns.
     from tabulate import SEPARATING_LINE, tabulate
 
@@ -58,10 +65,13 @@ def _blocks(results, published, style: str, heading: str) -> str:
             tabulate(lines, ["predictor", *map(shown, labels)], style, preserve_whitespace=True),
             "",
         ]
-    if rows_of := differences(results):
-        told = [(shown(predictor), shown(label), *rest) for predictor, label, *rest in rows_of]
+    beside = {"95 % intervals": intervals(results) if with_intervals else []}
+    if differing := differences(results):
         title = f"Difference from {shown(str(results[0].baseline))}, with the 95 % interval"
-        blocks += [heading.format(title), tabulate(told, HEADINGS, style), ""]
+        beside[title] = differing
+    for title, cells in beside.items():
+        told = [(shown(predictor), shown(label), *rest) for predictor, label, *rest in cells]
+        blocks += [heading.format(title), tabulate(told, HEADINGS, style), ""] if told else []
     return "\n".join([*blocks, *notes(results, published)])
 
 

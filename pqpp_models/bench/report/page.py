@@ -40,6 +40,8 @@ def render_report(
     published: Sequence[PublishedResult] = (),
     spaces: Mapping[str, Projection] | None = None,
     explain: bool = False,
+    coefficient: str = "pearson",
+    summary: Sequence[str] = (),
 ) -> str:
     """Return a self-contained HTML page: a summary, a ranking, tables and charts.
 
@@ -49,6 +51,8 @@ def render_report(
         spaces: Predictor to its space in two dimensions, a point a prompt.
         explain: Colour the words of the easiest and hardest prompts by what they add to the
             prediction, for predictors of texts.
+        coefficient: By which the ranking is, `pearson` or `kendall`.
+        summary: Sentences to begin with, in the place of those on who is first.
 
     Returns:
         The page; its charts are inside, so that it can be mailed as one file.
@@ -64,8 +68,11 @@ def render_report(
         name=visible(split.config),
         split=visible(split.name),
         generated=split.generated,
-        summary=in_words(results, published, split.told),
-        ranking={**ranked_rows(results, published, label), "title": titles.get(label, "")},
+        summary=[visible(s) for s in summary] or in_words(results, published, split.told),
+        ranking={
+            **ranked_rows(results, published, label, coefficient),
+            "title": titles.get(label, ""),
+        },
         measures=_measures(results, published, titles),
         differences={
             "baseline": visible(str(results[0].baseline)) if results else "",

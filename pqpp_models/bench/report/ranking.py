@@ -35,46 +35,55 @@ def leading(results: Sequence[Result], published: Sequence[PublishedResult] = ()
 
 
 def ranked_rows(
-    results: Sequence[Result], published: Sequence[PublishedResult], label: str
+    results: Sequence[Result],
+    published: Sequence[PublishedResult],
+    label: str,
+    coefficient: str = "pearson",
 ) -> dict[str, Any]:
-    """Return what the template draws: rows by Pearson's coefficient, the highest first.
+    """Return what the template draws: rows by a coefficient, the highest first.
 
     Args:
         results: Ours; those that are not ranked are left out.
         published: The published figures; those of another release are left out.
         label: The column.
+        coefficient: `pearson` or `kendall`.
     """
+
+    def value(one: Figure) -> float:
+        return getattr(one, coefficient)
+
     ours = [one for one in results if one.label == label and one.ranked]
     theirs = [one for one in comparable(results, published) if one.label == label]
     both: list[Figure] = [*ours, *theirs]
-    known = [one for one in both if not math.isnan(one.pearson)]
-    ends = [end for one in known for end in (one.pearson, *(_interval(one) or ()))]
+    known = [one for one in both if not math.isnan(value(one))]
+    ends = [end for one in known for end in (value(one), *(_interval(one, coefficient) or ()))]
     axis = Axis.around([0.0, *ends], 2.0, 98.0)
-    known.sort(key=lambda one: -one.pearson)
+    known.sort(key=lambda one: -value(one))
     return {
-        "rows": [_row(one, axis) for one in known],
+        "coefficient": {"pearson": "Pearson's r", "kendall": "Kendall's τ"}[coefficient],
+        "rows": [_row(one, axis, coefficient) for one in known],
         "ticks": axis.ticks(6),
         "zero": float(axis.at(0.0)),
         "published": bool(theirs),
     }
 
 
-def _interval(one: Figure) -> tuple[float, float] | None:
+def _interval(one: Figure, coefficient: str) -> tuple[float, float] | None:
     """Return the ends of an interval, None where there is none."""
-    low, high = (getattr(one, f"pearson_ci_{end}", math.nan) for end in ("low", "high"))
+    low, high = (getattr(one, f"{coefficient}_ci_{end}", math.nan) for end in ("low", "high"))
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
 
-def _row(one: Figure, axis: Axis) -> dict[str, Any]:
-    is_ours, interval = isinstance(one, Result), _interval(one)
+def _row(one: Figure, axis: Axis, coefficient: str) -> dict[str, Any]:
+    is_ours, interval = isinstance(one, Result), _interval(one, coefficient)
     low, high = map(axis.at, interval) if interval else (None, None)
     return {
         "name": visible(one.predictor) if isinstance(one, Result) else one.title,
         "ours": is_ours,
         "where": "" if is_ours else f"published, {one.split}",
-        "value": one.pearson,
+        "value": getattr(one, coefficient),
         "interval": interval,
-        "x": axis.at(one.pearson),
+        "x": axis.at(getattr(one, coefficient)),
         "low": low,
         "high": high,
     }

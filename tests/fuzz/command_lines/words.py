@@ -88,6 +88,8 @@ _WAYS = {
     "metrics push": "dry_run|",
     "models export": "predictor=<bert> onnx|onnx|",
     "models push": "predictor repository dry_run|predictor repository|space dry_run",
+    "models submit": "",
+    "leaderboard": "source|source verify dataset=<exported>|source report",
     "models collection build": "predictor=<ensemble>|model layers",
     "demo": "|serve port open=0|output open=0|data_dir open=0",
     "annotate demo": "browser=0 port",
@@ -100,7 +102,9 @@ _VALUES = dict(
         r";\s+",
         r"""add model: <search>/clip;  address: http://127.0.0.1:8000|https://a.example/|x;
 annotations_creators: expert-generated|crowdsourced|x;  annotator_columns: x|y;
-answers: kept|<images>;  attach predictor: <ensemble>;  baseline: n_words|static;
+answers: kept|<images>;  benchmark: owner/name|x;  listed_as: owner/name|x;
+leaderboard source: <results>|owner/name;  leaderboard dataset: <exported>|<table>;
+leaderboard models: owner/name;  models submit predictor: owner/name|x;  attach predictor: <ensemble>;  baseline: n_words|static;
 init kind: relevance|match|order|preference|rating|rich|ranking|x;
 serve url: https://a.example/study|http://127.0.0.1:8000|x;  serve root_path: /study|x;
 beside: <ensemble>;  branch: main|x;  build images: <table>;  build labels: <labels>;

@@ -57,6 +57,9 @@ class Hub:
             ("DELETE", _API + r"/tag/(?P<tag>[^/]+)", self._delete_tag),
             ("POST", _API + r"/preupload/(?P<revision>[^/]+)", self._preupload),
             ("POST", _API + r"/commit/(?P<revision>[^/]+)", self._commit),
+            ("GET", _API + r"/discussions", self._discussions),
+            ("POST", _API + r"/discussions/(?P<number>\d+)/merge", self._merge),
+            ("GET", r"/api/datasets/(?P<id>[^/]+/[^/]+)/leaderboard", self._leaderboard),
             ("POST", _FILES + r"\.git/info/lfs/objects/batch", self._lfs_batch),
             ("PUT", r"/_lfs/(?P<ticket>[^/]+)/(?P<oid>[0-9a-f]{64})", self._lfs_upload),
             ("POST", r"/_lfs/(?P<ticket>[^/]+)/verify", self._lfs_verify),
@@ -280,7 +283,7 @@ class Hub:
         return Response.of({})
 
     def _preupload(self, request: Request, kind: str, id: str, revision: str) -> Response:
-        repository, _ = self._writable(request, kind, id)
+        repository, _ = self._proposing(request, kind, id)
         _, commit = self._at(repository, revision)
         answers = []
         for file in request.json().get("files", []):
@@ -322,11 +325,9 @@ class Hub:
         return Response.of({"message": "success"})
 
     def _commit(self, request: Request, kind: str, id: str, revision: str) -> Response:
-        repository, account = self._writable(request, kind, id)
+        repository, account = self._proposing(request, kind, id)
         if revision not in repository.branches:
             raise Refusal(404, f"Invalid rev id: {revision}", "RevisionNotFound")
-        if request.flag("create_pr"):
-            raise Refusal(400, "pull requests are not part of this server")
         lines = [json.loads(line) for line in request.body.splitlines() if line.strip()]
         if not lines or lines[0].get("key") != "header":
             raise Refusal(400, "a commit starts with its header")
@@ -338,12 +339,52 @@ class Hub:
             self._apply(files, line.get("key"), line.get("value", {}))
         title, message = header.get("summary", ""), header.get("description", "")
         commit = Commit(files, head, title, message, account.name, now())
-        repository.add(commit, revision)
+        place = f"{self.url}/{'' if kind == 'model' else kind + 's/'}{id}"
+        told = {"success": True, "commitOid": commit.id, "hookOutput": ""}
+        if request.flag("create_pr"):
+            repository.commits[commit.id] = commit
+            about = {"title": title, "author": account.name, "status": "open"}
+            repository.requests.append({"head": commit.id, **about})
+            told["pullRequestUrl"] = f"{place}/discussions/{len(repository.requests)}"
+        else:
+            repository.add(commit, revision)
         self.store.save()
-        url = f"{self.url}/{'' if kind == 'model' else kind + 's/'}{id}/commit/{commit.id}"
-        return Response.of(
-            {"success": True, "commitOid": commit.id, "commitUrl": url, "hookOutput": ""}
-        )
+        return Response.of({**told, "commitUrl": f"{place}/commit/{commit.id}"})
+
+    def _proposing(self, request: Request, kind: str, id: str) -> tuple[Repository, Account]:
+        """Return who writes, or opens a pull request, for which a token to write is enough."""
+        account = self._account(request)
+        if request.flag("create_pr") and account is not None and account.write:
+            return self._readable(request, kind, id), account
+        return self._writable(request, kind, id)
+
+    def _discussions(self, request: Request, kind: str, id: str) -> Response:
+        repository = self._readable(request, kind, id)
+        asked = request.query.get("status", [""])[0]
+        found = [
+            views.discussion(repository, number)
+            for number, one in enumerate(repository.requests, 1)
+            if asked in ("", "all", one["status"])
+        ]
+        return Response.of({"discussions": found, "count": len(found), "start": 0})
+
+    def _merge(self, request: Request, kind: str, id: str, number: str) -> Response:
+        repository, _ = self._writable(request, kind, id)
+        one = repository.requests[int(number) - 1]
+        one["status"], repository.branches["main"] = "merged", one["head"]
+        self.store.save()
+        about = {"id": number, "type": "status-change", "createdAt": now()}
+        author = {"name": one["author"]}
+        event = {**about, "author": author, "data": {"status": "merged"}}
+        return Response.of({"newStatus": event})
+
+    def _leaderboard(self, request: Request, id: str) -> Response:
+        dataset = self._readable(request, "dataset", id)
+        if "eval.yaml" not in self._at(dataset, "")[1].files:
+            raise Refusal(404, f"{id} is no benchmark")
+        models = [one for one in self.store.repositories.values() if one.kind == "model"]
+        visible = [one for one in models if not one.private]
+        return Response.of(views.leaderboard(self.store, id, visible))
 
     @staticmethod
     def _is_head(parent: str | None, head: str) -> bool:

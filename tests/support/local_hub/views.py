@@ -99,6 +99,51 @@ def refs(repository: Repository) -> dict:
     return {"branches": branches, "tags": tags, "converts": [], "pullRequests": []}
 
 
+def discussion(repository: Repository, number: int) -> dict:
+    """Describe a pull request."""
+    one = repository.requests[number - 1]
+    return {
+        "title": one["title"],
+        "num": number,
+        "author": {"name": one["author"]},
+        "createdAt": repository.commits[one["head"]].date,
+        "status": one["status"],
+        "repo": {"name": repository.id, "type": repository.kind},
+        "isPullRequest": True,
+    }
+
+
+def leaderboard(store: Store, dataset: str, models: list[Repository]) -> list[dict]:
+    """List the results of a benchmark, in main branches and in open pull requests."""
+    entries = []
+    for model in models:
+        heads: list[tuple[int | None, str]] = [(None, model.branches["main"])]
+        open_ones = [n for n, one in enumerate(model.requests, 1) if one["status"] == "open"]
+        heads += [(n, model.requests[n - 1]["head"]) for n in open_ones]
+        for number, head in heads:
+            commit = model.commits[head]
+            for path in (one for one in commit.files if one.startswith(".eval_results/")):
+                for one in yaml.safe_load(store.text(commit, path)):
+                    if one["dataset"]["id"] == dataset:
+                        entries.append((one, model, path, number))
+    entries.sort(key=lambda entry: -entry[0]["value"])
+    return [
+        {
+            "rank": rank,
+            "modelId": model.id,
+            "value": one["value"],
+            "filename": path,
+            "verified": False,
+            "source": one.get("source"),
+            "author": {"type": "user", "name": model.id.split("/")[0], "avatarUrl": ""}
+            | {"fullname": ""},
+            "notes": one.get("notes"),
+            **({"pullRequest": number} if number else {}),
+        }
+        for rank, (one, model, path, number) in enumerate(entries, 1)
+    ]
+
+
 def history(repository: Repository, commit_id: str) -> list[dict]:
     """List a commit and those before it, the last one first."""
     found: list[dict] = []

@@ -1,0 +1,89 @@
+"""`pqpp leaderboard`: the results that models' repositories hold on a benchmark of the Hub."""
+
+from __future__ import annotations
+
+import sys
+
+from pqpp_cli.command import Command
+from pqpp_cli.errors import CommandError
+from pqpp_cli.groups import Tables
+from pqpp_cli.outputs import PAGES
+from pqpp_files.options.option import NEEDED, option
+
+
+class Leaderboard(Tables, Command):
+    """Print the leaderboard of a benchmark: the results on one split, the best predictor first.
+
+    They stand in the repositories of models, where `pqpp models push --benchmark` and `pqpp models
+    submit` put them; published figures of PQPP stand apart.
+    """
+
+    EPILOG = """examples:
+  pqpp leaderboard OWNER/DATASET
+  pqpp leaderboard OWNER/DATASET --split validation --verify
+  pqpp leaderboard OWNER/DATASET --models a/bert,b/words --report leaderboard.html
+  pqpp leaderboard OWNER/DATASET --verify --space OWNER/NAME
+  pqpp leaderboard results --dataset my_benchmark --verify
+
+The Hub keeps a leaderboard of datasets whose framework is on its list; of others name the models.
+Without --verify figures and intervals are what the entries tell. With it they are computed here
+from new predictions, and each predictor is tested against the first on the same prompts.
+"""
+    source: str = option(
+        NEEDED,
+        "a dataset on the Hub, or a folder with models' folders (clones, or what `pqpp bench "
+        "--eval-results` wrote)",
+        metavar="OWNER/DATASET|FOLDER",
+        path="name",
+        word=True,
+    )
+    benchmark: str | None = option(
+        None, "of a folder: which benchmark, where there are several", metavar="OWNER/DATASET"
+    )
+    subset: str | None = option(None, "its configuration (default: the first by name)")
+    split: str | None = option(None, "its split (default: test, else the first by name)")
+    models: tuple[str, ...] = option(
+        (),
+        "read the repositories of these models and their open pull requests (default: those that "
+        "the Hub's leaderboard names)",
+        metavar="OWNER/NAME[,...]",
+    )
+    verify: bool = option(False, "let every predictor predict again; tell differences, and test")
+    dataset: str | None = option(
+        None,
+        "with --verify: the same rows here, a folder or a table (default: those of the Hub)",
+        path="name",
+        goes_with="verify",
+    )
+    report: str | None = option(
+        None, "also write it as a page", metavar="FILE", path="output file", endings=PAGES
+    )
+    space: str | None = option(
+        None, "also publish the page as a static Space", metavar="OWNER/NAME"
+    )
+    dry_run: bool = option(False, "with --space: only say what would change", goes_with="space")
+
+    def __post_init__(self) -> None:
+        """Refuse a Space that cannot be called so before anything is read."""
+        super().__post_init__()
+        from pqpp_files.names import is_repository_id
+
+        if self.space is not None and not is_repository_id(self.space):
+            raise CommandError(f"`space` {self.space}: no name of a Space; write OWNER/NAME")
+
+    def run(self) -> None:
+        """Read the results, print the table, write and publish the page."""
+        from pqpp_cli.output import emit, note
+        from pqpp_models.bench.leaderboard import leaderboard
+        from pqpp_models.bench.tables import format_results
+
+        place = (self.source, self.benchmark, self.dataset, self.subset, self.split)
+        board = leaderboard(*place, self.models, self.verify, sys.stderr.isatty())
+        note(*board.notes)
+        text = format_results(self.style, board.run.results, board.published, with_intervals=True)
+        emit(text, self.output)
+        if self.report:
+            emit(board.page(), self.report)
+        if self.space:
+            done = board.push_page(self.space, dry_run=self.dry_run)
+            print("\n".join(done.lines()), flush=True)

@@ -1,0 +1,303 @@
+"""Benchmarks and results as the Hub keeps them: `eval.yaml`, `.eval_results/*.yaml`, leaderboards.
+
+Their form, huggingface.co/docs/hub/eval-results, is still changing there: it stands in this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from pqpp_files.foreign.yaml_values import parse_yaml, read_yaml
+from pqpp_files.paths import expanded
+from pqpp_hub.pull import pull_files
+from pqpp_hub.push import HubError, PushReport, push_files, require_repository_id
+from pqpp_hub.reasons import reason_of
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResultEntry
+
+BENCHMARK = "eval.yaml"
+RESULTS = ".eval_results"
+_FRAMEWORK = "pqpp"
+_DEFAULT = "default"  # what `datasets` calls the configuration of a folder that names none
+_APART = "--"  # no name of a target has it
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task of a benchmark, which has a leaderboard of its own: to predict a target of a split.
+
+    Attributes:
+        config: The configuration, None for one without a name.
+        split: The split.
+        target: The column of true values.
+    """
+
+    config: str | None
+    split: str
+    target: str
+
+    @property
+    def id(self) -> str:
+        """What the Hub calls it.
+
+        >>> Task(None, "test", "mean_hbpp").id, Task("pqpp", "test", "mean_hbpp").id
+        ('test--mean_hbpp', 'pqpp--test--mean_hbpp')
+        """
+        config = None if self.config == _DEFAULT else self.config
+        return _APART.join(part for part in (config, self.split, self.target) if part)
+
+    @classmethod
+    def of(cls, name: str) -> Self | None:
+        """Return the task that an id names, None for one of another's form.
+
+        >>> Task.of("test--mean_hbpp"), Task.of("gpqa_diamond")
+        (Task(config=None, split='test', target='mean_hbpp'), None)
+        """
+        parts = name.split(_APART)
+        if len(parts) not in (2, 3):
+            return None
+        return cls(parts[0] if len(parts) == 3 else None, *parts[-2:])
+
+
+def benchmark_text(name: str, description: str, tasks: Iterable[Task]) -> str:
+    """Return the `eval.yaml` that makes a dataset's repository a benchmark.
+
+    >>> print(benchmark_text("Toy", "Prompts.", [Task(None, "test", "mean_rr")]), end="")
+    name: Toy
+    description: Prompts.
+    evaluation_framework: pqpp
+    tasks:
+    - id: test--mean_rr
+      split: test
+    """
+    listed = [
+        {"id": task.id}
+        | ({} if task.config in (None, _DEFAULT) else {"config": task.config})
+        | {"split": task.split}
+        for task in tasks
+    ]
+    about = {"name": name, "description": description, "evaluation_framework": _FRAMEWORK}
+    return _yaml({**about, "tasks": listed})
+
+
+def benchmark_tasks(dataset: str) -> list[Task]:
+    """Return the tasks of a benchmark: a folder or OWNER/DATASET.
+
+    Raises:
+        HubError: It is not there or may not be read, or has no tasks in our form.
+    """
+    folder = expanded(dataset)
+    if not folder.is_dir():
+        require_repository_id(dataset)
+        folder = pull_files(dataset, [BENCHMARK, ".gitattributes"], error=HubError, kind="dataset")
+    path = folder / BENCHMARK
+    listed = read_yaml(path, error=HubError).get("tasks") if path.is_file() else None
+    names = [one.get("id") for one in listed or [] if isinstance(one, dict)]
+    tasks = [task for name in names if isinstance(name, str) and (task := Task.of(name))]
+    if not tasks:
+        raise HubError(
+            f"{dataset}: no {BENCHMARK} with tasks of pqpp; push what `pqpp build` or `pqpp "
+            "datasets export` writes by `pqpp datasets push`"
+        )
+    return tasks
+
+
+def revision_of(dataset: str) -> str | None:
+    """Return the commit of a dataset of the Hub, None where the Hub does not tell."""
+    from huggingface_hub import HfApi
+
+    try:
+        return HfApi(library_name="pqpp").dataset_info(dataset).sha
+    except Exception:
+        return None
+
+
+def results_file(dataset: str) -> str:
+    """Return the path, in a model's repository, of its results on a benchmark.
+
+    >>> results_file("owner/toy")
+    '.eval_results/owner--toy.yaml'
+    """
+    return f"{RESULTS}/{dataset.replace('/', _APART)}.yaml"
+
+
+def results_text(entries: Sequence[EvalResultEntry]) -> str:
+    """Return what that file holds."""
+    return _yaml(_client().eval_result_entries_to_yaml(list(entries)))
+
+
+def entry(task: Task, dataset: str, value: float, **told: Any) -> EvalResultEntry:
+    """Return a result of a task.
+
+    Args:
+        task: The task.
+        dataset: OWNER/DATASET.
+        value: The figure, kept to six digits.
+        told: `dataset_revision`, `date`, `notes` and so on of `huggingface_hub.EvalResultEntry`.
+    """
+    from huggingface_hub import constants
+
+    source = {"source_url": f"{constants.ENDPOINT}/datasets/{dataset}", "source_name": "pqpp bench"}
+    return _client().EvalResultEntry(dataset, task.id, round(value, 6), **source, **told)
+
+
+def _client() -> Any:
+    import huggingface_hub
+
+    if not hasattr(huggingface_hub, "EvalResultEntry"):
+        raise HubError(
+            "this huggingface_hub has no results of benchmarks; run: pip install -U huggingface_hub"
+        )
+    return huggingface_hub
+
+
+def _yaml(value: Any) -> str:
+    import yaml
+
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A result that somebody published.
+
+    Attributes:
+        model: `OWNER/NAME`, or the folder of a clone.
+        entry: The result.
+        pull_request: The number of the open pull request that it stands in, None if it is merged.
+    """
+
+    model: str
+    entry: EvalResultEntry
+    pull_request: int | None = None
+
+
+def listed_in_folder(folder: Path) -> tuple[list[Listed], list[str]]:
+    """Return the results in the models' folders below a folder, and a line on each damaged file."""
+    found: list[Listed] = []
+    lines: list[str] = []
+    for place in sorted(path for path in folder.rglob(RESULTS) if path.is_dir()):
+        model = place.parent.relative_to(folder).as_posix()
+        entries, damaged = _entries_in(place, model)
+        found += [Listed(model, one) for one in entries]
+        lines += damaged
+    return found, lines
+
+
+def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed], list[str]]:
+    """Return the results of a benchmark that models' repositories hold.
+
+    Args:
+        dataset: OWNER/DATASET.
+        models: Whose repositories are read, with their open pull requests; those that the Hub's
+            leaderboard names if left out.
+
+    Returns:
+        The results, and a line on each file that is damaged.
+
+    Raises:
+        HubError: The Hub cannot be reached, or keeps no leaderboard of it.
+    """
+    require_repository_id(dataset)
+    found: list[Listed] = []
+    lines: list[str] = []
+    for model, number in _named(models) if models else _ranked(dataset):
+        revision = None if number is None else f"refs/pr/{number}"
+        patterns = [f"{RESULTS}/*.yaml", ".gitattributes"]
+        place = pull_files(model, patterns, revision, error=HubError) / RESULTS
+        entries, damaged = _entries_in(place, model)
+        merged = {(one.model, one.entry.task_id) for one in found if one.pull_request is None}
+        found += [
+            Listed(model, one, number)
+            for one in entries
+            if one.dataset_id == dataset and (model, one.task_id) not in merged
+        ]
+        lines += damaged
+    return found, lines
+
+
+def _ranked(dataset: str) -> list[tuple[str, int | None]]:
+    """Return the repositories, and pull requests of them, that the Hub's leaderboard names."""
+    from huggingface_hub import HfApi, errors
+
+    _client()
+    try:
+        ranked = HfApi(library_name="pqpp").get_dataset_leaderboard(dataset, base_model_only=False)
+    except Exception as refusal:
+        reason = reason_of(refusal, "read")
+        is_there = revision_of(dataset) is not None
+        if is_there and isinstance(refusal, errors.HfHubHTTPError):
+            reason = "has no leaderboard on the Hub (yet); name models by --models"
+        raise HubError(f"the Hub dataset {dataset!r} {reason}") from None
+    places = {(one.model_id, one.pull_request): None for one in ranked}
+    return sorted(places, key=lambda place: (place[0], place[1] or 0))
+
+
+def _named(models: Sequence[str]) -> Iterator[tuple[str, int | None]]:
+    """Yield repositories, each followed by its open pull requests."""
+    from huggingface_hub import HfApi
+
+    api = HfApi(library_name="pqpp")
+    for model in models:
+        require_repository_id(model)
+        which: dict[str, Any] = {"discussion_type": "pull_request", "discussion_status": "open"}
+        try:
+            numbers = [one.num for one in api.get_repo_discussions(model, **which)]
+        except Exception as refusal:
+            raise HubError(f"the Hub model {model!r} {reason_of(refusal, 'read')}") from None
+        yield model, None
+        yield from ((model, number) for number in sorted(numbers))
+
+
+def _entries_in(folder: Path, model: str) -> tuple[list[EvalResultEntry], list[str]]:
+    """Return the results in a model's files, and a line on each that is damaged."""
+    found: list[EvalResultEntry] = []
+    lines: list[str] = []
+    for path in sorted(folder.glob("*.yaml")):
+        try:
+            content = parse_yaml(path.read_bytes(), path.name, HubError)
+            entries = _client().parse_eval_result_entries(content)
+            for one in entries:
+                if not isinstance(one.task_id, str) or not isinstance(one.dataset_id, str):
+                    raise TypeError
+                one.value = float(one.value)
+            found += entries
+        except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
+            lines.append(f"{model}: {RESULTS}/{path.name} holds no results; left out")
+    return found, lines
+
+
+def submit(
+    model: str, dataset: str, text: str, dry_run: bool = False, token: str | None = None
+) -> PushReport:
+    """Open a pull request that adds the results of a benchmark to a model's repository.
+
+    Args:
+        model: `OWNER/NAME`, anybody's.
+        dataset: OWNER/DATASET.
+        text: As of `results_text`.
+        dry_run: Only say what would be done.
+        token: As for `push_files`.
+
+    Raises:
+        HubError: The Hub cannot be reached or refuses, or there is no such model.
+    """
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as beside:
+        path = Path(beside) / "results.yaml"
+        path.write_text(text, "utf-8")
+        return push_files(
+            {results_file(dataset): path},
+            model,
+            "model",
+            lambda name: False,
+            f"Results on {dataset}, measured with pqpp",
+            dry_run=dry_run,
+            token=token,
+            pull_request=True,
+        )

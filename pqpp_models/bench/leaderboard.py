@@ -1,0 +1,221 @@
+"""A benchmark's leaderboard: the results that models' repositories hold, as a table and a page."""
+
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pqpp_hub
+from pqpp_backbones.checkpoint import CONFIG
+from pqpp_files.errors import PqppError
+from pqpp_files.options.arguments import typed
+from pqpp_files.paths import expanded
+from pqpp_hub import PushReport
+from pqpp_hub.card import render_card
+from pqpp_hub.eval_results import Listed, Task, listed_in_folder, listed_on_hub
+from pqpp_models.bench.eval_results import result_of, runs_of
+from pqpp_models.bench.held_out import Builds
+from pqpp_models.bench.protocol import Result, mean_over_targets
+from pqpp_models.bench.published import PublishedResult, published_results
+from pqpp_models.bench.report import render_report
+from pqpp_models.bench.run import BenchRun
+from pqpp_models.bench.split import Split
+from pqpp_models.errors import PredictorError
+
+_SAME = 1e-3  # of Kendall's tau: a machine may break a tie otherwise
+_FILES = ("README.md", "index.html")
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """The results of one split of a benchmark.
+
+    Attributes:
+        dataset: OWNER/DATASET.
+        run: The results, the highest mean of Kendall's tau first; of what was verified also the
+            predictions, and every result tested against the first one's.
+        published: The published figures of the same release and targets.
+        notes: What is to be said of single entries.
+    """
+
+    dataset: str
+    run: BenchRun
+    published: list[PublishedResult]
+    notes: list[str]
+
+    def page(self) -> str:
+        """Return a self-contained HTML page: the ranking, the table and, verified, the charts."""
+        how = "computed here again" if self.run.predictions else "as their repositories tell them"
+        lines = [f"Results on {self.dataset}, {how}.", *(f"{line}." for line in self.notes)]
+        return render_report(self.run, self.published, coefficient="kendall", summary=lines)
+
+    def push_page(self, repo_id: str, **options: Any) -> PushReport:
+        """Publish the page as a static Space, which needs no server.
+
+        Args:
+            repo_id: `OWNER/NAME` of the Space.
+            options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
+
+        Raises:
+            HubError: The Hub cannot be reached or refuses.
+        """
+        with tempfile.TemporaryDirectory() as beside:
+            texts = render_card("spaces/leaderboard", dataset=self.dataset), self.page()
+            files = {name: Path(beside) / name for name in _FILES}
+            for path, text in zip(files.values(), texts, strict=True):
+                path.write_text(text, "utf-8")
+            message = f"Leaderboard of {self.dataset}, made with pqpp"
+            return pqpp_hub.push_files(
+                files, repo_id, "space", _FILES.__contains__, message, **options
+            )
+
+
+@typed
+def leaderboard(
+    source: str | Path,
+    benchmark: str | None = None,
+    dataset: str | None = None,
+    subset: str | None = None,
+    split: str | None = None,
+    models: Sequence[str] = (),
+    verify: bool = False,
+    progress: bool = False,
+) -> Leaderboard:
+    """Read the leaderboard of a benchmark.
+
+    Args:
+        source: OWNER/DATASET on the Hub, or a folder with models' folders, as clones are and
+            `pqpp bench --eval-results` writes them.
+        benchmark: Of a folder: OWNER/DATASET, where there are results on several.
+        dataset: With `verify`: the same rows here, a folder or a table; those of the Hub if left
+            out.
+        subset: Its configuration; the only one, or the first by name, if left out.
+        split: Its split; `test` where there is one, else the first by name, if left out.
+        models: Of the Hub: the models whose repositories are read, with their open pull requests;
+            those that the Hub's own leaderboard names if left out.
+        verify: Let every predictor predict again, and tell where its result differs.
+        progress: Show progress bars on standard error.
+
+    Raises:
+        PredictorError: There are no results, or a folder has results on several benchmarks.
+        HubError: The Hub cannot be reached, or keeps no leaderboard of it.
+    """
+    folder = expanded(source)
+    is_folder = folder.is_dir()
+    if is_folder:
+        listed, notes = listed_in_folder(folder)
+        named = sorted({one.entry.dataset_id for one in listed})
+        if len(named) > 1 and benchmark not in named:
+            raise PredictorError(
+                f"{source} has results on {', '.join(named)}; say which by `benchmark`"
+            )
+        name = benchmark or (named[0] if named else str(source))
+    else:
+        listed, notes = listed_on_hub(str(source), models)
+        name = str(source)
+    entries = _of_one_split([o for o in listed if o.entry.dataset_id == name], subset, split)
+    if not entries:
+        raise PredictorError(f"{source}: no results of pqpp; {_said(notes)}")
+    results = [result_of(one.entry, task, called) for (called, _), (one, task) in entries.items()]
+    task = next(iter(entries.values()))[1]
+    board = _as_told(name, task, _ordered(results))
+    notes += [
+        f"{one.model} by a pull request that is not merged: {one.pull_request}"
+        for one in {o.model: o for o, _ in entries.values() if o.pull_request}.values()
+    ]
+    if verify:
+        places = {
+            called: str(clone)
+            if is_folder and ((clone := folder / one.model) / CONFIG).is_file()
+            else one.model
+            for (called, _), (one, _) in entries.items()
+        }
+        board, differing = _verified(board, places, dataset or name, task, progress)
+        notes += differing
+    return Leaderboard(name, board, _published(task, results), notes)
+
+
+def _said(notes: Sequence[str]) -> str:
+    return "; ".join(notes) or "write some by `pqpp bench --eval-results` or `pqpp models submit`"
+
+
+def _of_one_split(
+    listed: Sequence[Listed], subset: str | None, split: str | None
+) -> dict[tuple[str, str], tuple[Listed, Task]]:
+    """Return the entries of the tasks of one configuration and split, by name and target.
+
+    The name is the model's; where it has several results on one task, the later ones are numbered.
+    """
+    known = [(one, task) for one in listed if (task := Task.of(one.entry.task_id))]
+    subsets = sorted({task.config or "" for _, task in known})
+    subset = subset or (subsets[0] if subsets else "")
+    known = [(one, task) for one, task in known if (task.config or "") == subset]
+    splits = sorted({task.split for _, task in known})
+    split = split or ("test" if "test" in splits else splits[0] if splits else "")
+    found: dict[tuple[str, str], tuple[Listed, Task]] = {}
+    for one, task in known:
+        if task.split == split:
+            called, number = one.model, 1
+            while (called, task.target) in found:
+                number += 1
+                called = f"{one.model} ({number})"
+            found[called, task.target] = one, task
+    return found
+
+
+def _ordered(results: Sequence[Result]) -> list[Result]:
+    means = {name: kendall for name, _, kendall in mean_over_targets(results)}
+    return sorted(
+        results, key=lambda one: (math.isnan(means[one.predictor]), -means[one.predictor])
+    )
+
+
+def _as_told(name: str, task: Task, results: list[Result]) -> BenchRun:
+    split = Split(None, task.config or name, task.split)
+    return BenchRun(split, {}, results, [], {}, Builds({}, {}, []))
+
+
+def _published(task: Task, results: Sequence[Result]) -> list[PublishedResult]:
+    targets = {one.target for one in results}
+    return [r for r in published_results() if r.config == task.config and r.target in targets]
+
+
+def _verified(
+    told: BenchRun, places: Mapping[str, str], dataset: str, task: Task, progress: bool
+) -> tuple[BenchRun, list[str]]:
+    """Return the board with figures that were computed here, and a line on what differs."""
+    targets = list(dict.fromkeys(one.target for one in told.results))
+    tasks = [Task(task.config, task.split, target) for target in targets]
+    models, lines = _loadable(places)
+    if not models:
+        return told, lines
+    (run,) = runs_of(models, dataset, tasks, progress)
+    own = {build: name for build, name in run.builds.stands_for.items()}
+    lines += [f"{name} was fitted to some of these rows; {b} is shown" for b, name in own.items()]
+    claimed = {(one.predictor, one.target): one.kendall for one in told.results}
+    for one in run.results:
+        said = claimed.get((own.get(one.predictor, one.predictor), one.target), one.kendall)
+        if not abs(said - one.kendall) <= _SAME:
+            lines.append(
+                f"{one.predictor} tells {said:.3f} on {one.target}, here it is {one.kendall:.3f}"
+            )
+    run = replace(run, results=_ordered(run.results))
+    ranked = [one for one in run.results if one.ranked]
+    if ranked and len({one.predictor for one in run.results}) > 1:
+        run = run.tested(ranked[0].predictor, progress)
+    rest = [one for one in told.results if one.predictor not in models]
+    return replace(run, results=[*run.results, *rest]), lines
+
+
+def _loadable(places: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    from pqpp_models.bench.given import named_predictor
+
+    models, lines = {}, []
+    for name, place in places.items():
+        try:
+            models[name] = named_predictor(place)
+        except PqppError as error:
+            lines.append(f"{name} is not verified: {error}")
+    return models, lines
