@@ -1,5 +1,9 @@
-"""Puts the start-up files and the cards where an install needs them; all else is in setup.cfg."""
+"""Puts the start-up files and the cards where an install needs them, and README on the index.
 
+All else is in setup.cfg.
+"""
+
+import re
 import runpy
 import shutil
 from pathlib import Path
@@ -12,6 +16,20 @@ START_UP_FILES = runpy.run_path(str(ROOT / "pqpp_autoload.py"))["START_UP_FILES"
 CARDS = ROOT / "hub_cards"
 CARD_FILES = sorted(path.relative_to(CARDS) for path in CARDS.rglob("*.md"))
 CARD_FOLDER = Path("pqpp_hub") / "cards"
+SOURCES = ""
+"""Where the files of a release can be read, an address that ends in a slash; none yet."""
+
+
+def on_index(text, sources=SOURCES):
+    """Return README for the page of an index, which has none of the files that it links to.
+
+    Links and pictures get a whole address; without one a link is its words, a picture none.
+    """
+    place = r"\]\((?!\w+:)([^)\s]+)\)"
+    if sources:
+        return re.sub(place, lambda found: f"]({sources}{found[1]})", text)
+    text = re.sub(rf"^!\[[^\]]*{place}\n(\*.*\*\n)?", "", text, flags=re.MULTILINE)
+    return re.sub(rf"\[([^\]]*){place}", r"\1", text)
 
 
 class BuildWithFilesFromElsewhere(build_py):
@@ -36,4 +54,8 @@ class BuildWithFilesFromElsewhere(build_py):
         return [*super().get_outputs(include_bytecode), *added]
 
 
-setup(cmdclass={"build_py": BuildWithFilesFromElsewhere})
+if __name__ == "__main__":
+    setup(
+        cmdclass={"build_py": BuildWithFilesFromElsewhere},
+        long_description=on_index((ROOT / "README.md").read_text("utf-8")),
+    )

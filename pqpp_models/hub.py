@@ -9,6 +9,8 @@ from typing import Any
 
 from pqpp_backbones.checkpoint import FILES
 from pqpp_backbones.hub import model_folder, push_model
+from pqpp_files.errors import MissingExtraError
+from pqpp_files.extras import pinned_requirements
 from pqpp_hub import PushReport
 from pqpp_hub.push import require_repository_id
 from pqpp_models import registry
@@ -29,9 +31,10 @@ def push_to_hub(
 ) -> PushReport:
     """Publish a predictor on the Hub, in one commit.
 
-    Only a checkpoint's files and its `.eval_results/*.yaml` are pushed. Of an older checkpoint only
-    its files are removed; others in the repository stay. What is pushed is loaded first, so that
-    nothing unusable is published. For all else see ``pqpp_hub.push_files``.
+    Pushed are a checkpoint's files, its `.eval_results/*.yaml`, and for a predictor of texts what
+    lets it answer on an Inference Endpoint, `handler.py` and `requirements.txt`. Of an older
+    checkpoint only its files are removed; others in the repository stay. What is pushed is loaded
+    first, so that nothing unusable is published. For all else see ``pqpp_hub.push_files``.
 
     Args:
         predictor: a predictor, a folder written by ``save_pretrained``, or a shipped name.
@@ -55,13 +58,14 @@ def push_to_hub(
     """
     require_repository_id(repo_id)
     options = dict(private=private, revision=revision, dry_run=dry_run, token=token)
-    with _checkpoint_folder(predictor, anyway) as folder:
-        return push_model(folder, FILES, repo_id, commit_message, beside, **options)
+    with _checkpoint_folder(predictor, anyway) as (loaded, folder), _endpoint(loaded) as served:
+        files = served | dict(beside or {})
+        return push_model(folder, FILES, repo_id, commit_message, files, **options)
 
 
 @contextmanager
-def _checkpoint_folder(predictor: Any, anyway: bool) -> Iterator[Path]:
-    """Give the folder of what has been loaded from it, to be sure that it can be."""
+def _checkpoint_folder(predictor: Any, anyway: bool) -> Iterator[tuple[Predictor, Path]]:
+    """Give what has been loaded from a folder, to be sure that it can be, and the folder."""
     if isinstance(predictor, str) and predictor in {**registry.PREDICTORS, **registry.RETIRED}:
         predictor = Predictor.from_pretrained(predictor)
     with tempfile.TemporaryDirectory() as beside:
@@ -76,4 +80,21 @@ def _checkpoint_folder(predictor: Any, anyway: bool) -> Iterator[Path]:
                 "better than chance on prompts left out of its fit); fit it to more prompts, or "
                 "push it all the same by `anyway`"
             )
-        yield folder
+        yield loaded, folder
+
+
+@contextmanager
+def _endpoint(predictor: Predictor) -> Iterator[dict[str, Path]]:
+    """Give what lets a predictor of texts answer on an endpoint, none for another one."""
+    if predictor.inputs != "text":
+        yield {}
+        return
+    try:
+        needed = pinned_requirements()[0]
+    except MissingExtraError:  # a bare checkout, which nothing else can install
+        needed = "pqpp"
+    with tempfile.TemporaryDirectory() as beside:
+        requirements = Path(beside) / "requirements.txt"
+        requirements.write_text(f"{needed}\n", "utf-8")
+        handler = Path(__file__).parent / "endpoint" / "handler.py"
+        yield {"handler.py": handler, "requirements.txt": requirements}

@@ -533,6 +533,7 @@ def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
             for subset in ("images/", "", "votes/")
             for name in sorted(build_benchmark(path).splits)
         ),
+        "eval.yaml",
         "report.html",
     ]
 

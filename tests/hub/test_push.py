@@ -25,6 +25,17 @@ def push(*arguments, **details):
     except PqppError as error:
         return [type(error).__name__, str(error)]
 """
+ENDPOINT = """
+import importlib.util
+from huggingface_hub import snapshot_download
+place, needed = snapshot_download("pqpp/static"), "/requirements.txt"
+spec = importlib.util.spec_from_file_location("handler", place + "/handler.py")
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+handler = module.EndpointHandler(place)
+one = handler({"inputs": ["a man near a wave", " "], "parameters": {"targets": "mean_rr"}})
+"""
+SERVED = ["handler.py", "requirements.txt"]
 PROMPTS = ["a man near a wave", "?", "zebra \U0001f993 4"]
 
 
@@ -74,12 +85,17 @@ class TestPushAndPull:
     def test_the_shipped_predictor_says_the_same_when_pulled(self, run, hub, private):
         report = run(pushing("static", "pqpp/static", private=private))
         weights = ["model.safetensors", "README.md", "fitted_rows.safetensors"]
-        assert report["added"] == ["config.json", *weights]
+        assert report["added"] == ["config.json", *weights, *SERVED]
         assert report["new_repository"] and not report["new_branch"]
         assert report["url"] == f"{hub.url}/pqpp/static"
         predict = f"predict({PROMPTS!r}).tolist()))"
         pulled = run(f"print(json.dumps(Predictor.from_pretrained('pqpp/static').{predict}")
         assert pulled == Predictor.from_pretrained("static").predict(PROMPTS).tolist()
+        if not private:  # as the toolkit of Inference Endpoints starts it
+            served = run(ENDPOINT + f"print(json.dumps([handler({{'inputs': {PROMPTS!r}}}), one]))")
+            assert [list(row.values()) for row in served[0]] == pulled
+            assert served[1] == [{"mean_rr": pulled[0][-1]}, {"mean_rr": None}]
+            assert "pqpp" in run(ENDPOINT + "print(json.dumps(open(place + needed).read()))")
         repository = hub.hub.store.repositories["model", "pqpp/static"]
         assert repository.private == private
         assert repository.branches["main"] == report["commit"]
@@ -94,7 +110,7 @@ class TestPushAndPull:
     def test_predictors_without_weights(self, run, tmp_path, predictor):
         predictor.save_pretrained(tmp_path / "folder")
         report = run(pushing("folder", "pqpp/small"))
-        assert report["added"] == ["config.json", "README.md"]
+        assert report["added"] == ["config.json", "README.md", *SERVED]
         loaded = run("print(json.dumps(Predictor.from_pretrained('pqpp/small').name))")
         assert loaded == predictor.name
 
@@ -129,6 +145,7 @@ class TestPushAndPull:
             "model.safetensors",
             "README.md",
             "tokenizer.json",
+            *SERVED,
         ]
         repository = hub.hub.store.repositories["model", "pqpp/m"]
         files = repository.commits[report["commit"]].files
@@ -226,7 +243,8 @@ class TestRefusals:
         found = run(pushing("n_words", "pqpp/m", dry_run=dry_run), token)
         assert not writes(hub)
         if token is None and dry_run:
-            assert found["added"] == ["config.json", "README.md"] and found["commit"] is None
+            assert found["added"] == ["config.json", "README.md", *SERVED]
+            assert found["commit"] is None
             assert "pqpp/m is not there, or is private, and there is no" in found["not_compared"]
         else:
             refusal(found, said, "'pqpp/m'")

@@ -53,10 +53,10 @@ def test_pushed_and_pulled(folder, push, pull, cache):
 
 def test_dry_run_writes_nothing_and_a_second_push_does_nothing(folder, push):
     dry = push(folder, ", dry_run=True")
-    assert dry["new_repository"] and dry["commit"] is None and len(dry["added"]) == 6
+    assert dry["new_repository"] and dry["commit"] is None and len(dry["added"]) == 7
     assert push(folder)["added"] == dry["added"]
     again = push(folder)
-    assert (again["added"], again["changed"], len(again["unchanged"])) == ([], [], 6)
+    assert (again["added"], again["changed"], len(again["unchanged"])) == ([], [], 7)
     assert again["commit"] is None
 
 
@@ -97,7 +97,8 @@ def test_changed_and_removed_files(folder, push, tmp_path):
     report = push(folder)
     assert sorted(report["changed"]) == [MARK, "README.md", "croissant.json"]
     assert [path.split("/")[1] for path in report["added"]] == ["conqa"] * 2
-    assert [path.split("/")[1] for path in report["removed"]] == ["sample"] * 3
+    *data, tasks = report["removed"]
+    assert [path.split("/")[1] for path in data] == ["sample"] * 3 and tasks == "eval.yaml"
 
 
 OWN = ("data/train-00000-of-00001.parquet", "data/mine/train-00000-of-00001.parquet", "report.html")

@@ -2,14 +2,17 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
+from email import message_from_string
 from pathlib import Path
 
 import pytest
+from readme_renderer import markdown
 
 from pqpp_hub.card import card_names
 
@@ -70,10 +73,30 @@ def test_a_wheel_holds_what_an_install_needs(source, tmp_path):
     cards = (ROOT / "hub_cards").rglob("*.md")
     packed = {f"pqpp_hub/cards/{path.relative_to(ROOT / 'hub_cards').as_posix()}" for path in cards}
     assert {name for name in names if name.startswith("pqpp_hub/cards/")} == packed
+    about = next(tmp_path.glob("installed/*.dist-info/METADATA"))
+    told = message_from_string(about.read_text("utf-8"))
+    assert told["Author"] == "The pqpp authors" and told["Project-URL"].startswith("Benchmark PQPP")
+    assert_stands_alone(told.get_payload())
     # Isolated from the checkout, the cards are those of the wheel.
     code = f"import sys; sys.path.insert(0, {str(tmp_path / 'installed')!r})\n"
     code += "from pqpp_hub.card import card_names; print(*card_names())"
     assert run(sys.executable, "-c", code, cwd=tmp_path).split() == card_names()
+
+
+def assert_stands_alone(text):
+    """Refuse a description that an index cannot show, or that points to files beside it."""
+    page = markdown.render(text)
+    assert page is not None and "<h1>" in page and "static" in page
+    places = re.findall(r'(?:href|src)="([^"]*)"', page)
+    assert places and all(place.startswith(("https://", "#")) for place in places)
+
+
+def test_links_of_the_description_are_whole_once_there_is_an_address():
+    on_index = runpy.run_path(str(ROOT / "setup.py"))["on_index"]
+    text = on_index((ROOT / "README.md").read_text("utf-8"), "https://a.example/pqpp/")
+    assert "](https://a.example/pqpp/docs/pictures/easy_and_hard.png)" in text
+    assert "](https://a.example/pqpp/docs/bench.md)" in text
+    assert_stands_alone(text)
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ def fill(shelf: Path) -> None:
 
     from pqpp_cli.main import main
     from pqpp_datasets.export.export import export
-from pqpp_hub.eval_results import Task, entry, results_file, results_text
+    from pqpp_hub.eval_results import Task, entry, results_file, results_text
     from pqpp_models import TARGETS
     from pqpp_models.predictor import Predictor
     from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of

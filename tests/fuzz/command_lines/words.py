@@ -104,7 +104,8 @@ _VALUES = dict(
 annotations_creators: expert-generated|crowdsourced|x;  annotator_columns: x|y;
 answers: kept|<images>;  benchmark: owner/name|x;  listed_as: owner/name|x;
 leaderboard source: <results>|owner/name;  leaderboard dataset: <exported>|<table>;
-leaderboard models: owner/name;  models submit predictor: owner/name|x;  attach predictor: <ensemble>;  baseline: n_words|static;
+leaderboard models: owner/name;  models submit predictor: owner/name|x;
+attach predictor: <ensemble>;  baseline: n_words|static;
 init kind: relevance|match|order|preference|rating|rich|ranking|x;
 serve url: https://a.example/study|http://127.0.0.1:8000|x;  serve root_path: /study|x;
 beside: <ensemble>;  branch: main|x;  build images: <table>;  build labels: <labels>;

@@ -1,0 +1,1 @@
+"""What a pushed predictor needs to answer on a Hugging Face Inference Endpoint."""

@@ -1,0 +1,41 @@
+"""Lets a predictor answer on a Hugging Face Inference Endpoint.
+
+This file lies in the predictor's repository. The endpoint's toolkit installs `requirements.txt`,
+makes one `EndpointHandler` of the folder, and calls it with each request.
+"""
+
+from typing import Any
+
+from pqpp_models import Predictor
+
+
+class EndpointHandler:
+    """Answers `{"inputs": PROMPT or PROMPTS, "parameters": {"targets": NAMES}}`.
+
+    Args:
+        path: The folder of the repository.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Predictor.from_pretrained("n_words").save_pretrained(tempfile.mkdtemp())
+        >>> EndpointHandler(str(folder))({"inputs": ["a red cat", " "]})
+        [{'score': 3.0}, {'score': None}]
+    """
+
+    def __init__(self, path: str = "") -> None:
+        self.predictor = Predictor.from_pretrained(path)
+
+    def __call__(self, data: dict[str, Any]) -> list[dict[str, float | None]]:
+        """Return a mapping of targets to values for each prompt, None for a blank one."""
+        inputs, targets = data["inputs"], (data.get("parameters") or {}).get("targets")
+        prompts = [inputs] if isinstance(inputs, str) else inputs
+        names = self.predictor.columns_for(targets)
+        values = self.predictor.predict(prompts, targets).tolist()
+        # JSON has no NaN, which alone differs from itself.
+        return [
+            {
+                name: value if value == value else None
+                for name, value in zip(names, row, strict=True)
+            }
+            for row in values
+        ]
