@@ -1,5 +1,6 @@
 """The wheel and the source archive: what they hold, and that README's code runs of them alone."""
 
+import configparser
 import os
 import re
 import runpy
@@ -107,6 +108,30 @@ def test_archives_are_as_an_index_wants_them(archives, tmp_path):
     with tarfile.open(archives[".gz"]) as source:
         held = {name.partition("/")[2] for name in source.getnames()}
     assert {"constraints.txt", "CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md"} <= held
+
+
+FOUR_LINES = """
+import evaluate, datasets, pqpp
+rows = datasets.load_dataset("pqpp", "sample", split="test")
+said = pqpp.predict(rows["prompt"][:], "mean_hbpp")["mean_hbpp"]
+tau = evaluate.load("pqpp/kendall_qpp").compute(predictions=said, references=rows["mean_hbpp"][:])
+print(round(tau["kendall_qpp"], 3))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["newest", "oldest"])
+def test_newest_and_oldest_of_what_is_needed(archives, which, tmp_path):
+    """Without a clone and without a network, but for the index that the packages come from."""
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg")
+    needed = settings["options"]["install_requires"].split()
+    lowest = [line.partition(",")[0].replace(">=", "==") for line in needed]
+    run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
+    python = tmp_path / "venv" / "bin" / "python"
+    run(python, *INSTALL, archives[".whl"], *(lowest * (which == "oldest")), cwd=tmp_path)
+    apart = f"import os; os.environ |= {{'HF_HUB_OFFLINE': '1', 'HF_HOME': {str(tmp_path)!r}}}"
+    assert run(python, "-c", apart + FOUR_LINES, cwd=tmp_path).strip() == "0.47"
 
 
 @pytest.mark.slow
