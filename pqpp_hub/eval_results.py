@@ -27,7 +27,7 @@ _APART = "--"  # no name of a target has it
 
 
 @dataclass(frozen=True)
-class Task:
+class BenchmarkTask:
     """A task of a benchmark, which has a leaderboard of its own: to predict a target of a split.
 
     Attributes:
@@ -44,8 +44,10 @@ class Task:
     def id(self) -> str:
         """What the Hub calls it.
 
-        >>> Task(None, "test", "mean_hbpp").id, Task("pqpp", "test", "mean_hbpp").id
-        ('test--mean_hbpp', 'pqpp--test--mean_hbpp')
+        >>> BenchmarkTask(None, "test", "mean_hbpp").id
+        'test--mean_hbpp'
+        >>> BenchmarkTask("pqpp", "test", "mean_hbpp").id
+        'pqpp--test--mean_hbpp'
         """
         config = None if self.config == _DEFAULT else self.config
         return _APART.join(part for part in (config, self.split, self.target) if part)
@@ -54,8 +56,8 @@ class Task:
     def of(cls, name: str) -> Self | None:
         """Return the task that an id names, None for one of another's form.
 
-        >>> Task.of("test--mean_hbpp"), Task.of("gpqa_diamond")
-        (Task(config=None, split='test', target='mean_hbpp'), None)
+        >>> BenchmarkTask.of("test--mean_hbpp"), BenchmarkTask.of("gpqa_diamond")
+        (BenchmarkTask(config=None, split='test', target='mean_hbpp'), None)
         """
         parts = name.split(_APART)
         if len(parts) not in (2, 3):
@@ -63,10 +65,10 @@ class Task:
         return cls(parts[0] if len(parts) == 3 else None, *parts[-2:])
 
 
-def benchmark_text(name: str, description: str, tasks: Iterable[Task]) -> str:
+def benchmark_text(name: str, description: str, tasks: Iterable[BenchmarkTask]) -> str:
     """Return the `eval.yaml` that makes a dataset's repository a benchmark.
 
-    >>> print(benchmark_text("Toy", "Prompts.", [Task(None, "test", "mean_rr")]), end="")
+    >>> print(benchmark_text("Toy", "Prompts.", [BenchmarkTask(None, "test", "mean_rr")]), end="")
     name: Toy
     description: Prompts.
     evaluation_framework: pqpp
@@ -84,7 +86,7 @@ def benchmark_text(name: str, description: str, tasks: Iterable[Task]) -> str:
     return _yaml({**about, "tasks": listed})
 
 
-def benchmark_tasks(dataset: str) -> list[Task]:
+def benchmark_tasks(dataset: str) -> list[BenchmarkTask]:
     """Return the tasks of a benchmark: a folder or OWNER/DATASET.
 
     Raises:
@@ -97,7 +99,7 @@ def benchmark_tasks(dataset: str) -> list[Task]:
     path = folder / BENCHMARK
     listed = read_yaml(path, error=HubError).get("tasks") if path.is_file() else None
     names = [one.get("id") for one in listed or [] if isinstance(one, dict)]
-    tasks = [task for name in names if isinstance(name, str) and (task := Task.of(name))]
+    tasks = [task for name in names if isinstance(name, str) and (task := BenchmarkTask.of(name))]
     if not tasks:
         raise HubError(
             f"{dataset}: no {BENCHMARK} with tasks of pqpp; push what `pqpp build` or `pqpp "
@@ -106,7 +108,7 @@ def benchmark_tasks(dataset: str) -> list[Task]:
     return tasks
 
 
-def revision_of(dataset: str) -> str | None:
+def commit_of(dataset: str) -> str | None:
     """Return the commit of a dataset of the Hub, None where the Hub does not tell."""
     from huggingface_hub import HfApi
 
@@ -130,7 +132,7 @@ def results_text(entries: Sequence[EvalResultEntry]) -> str:
     return _yaml(_client().eval_result_entries_to_yaml(list(entries)))
 
 
-def entry(task: Task, dataset: str, value: float, **told: Any) -> EvalResultEntry:
+def entry(task: BenchmarkTask, dataset: str, value: float, **told: Any) -> EvalResultEntry:
     """Return a result of a task.
 
     Args:
@@ -229,7 +231,7 @@ def _ranked(dataset: str) -> list[tuple[str, int | None]]:
         ranked = HfApi(library_name="pqpp").get_dataset_leaderboard(dataset, base_model_only=False)
     except Exception as refusal:
         reason = reason_of(refusal, "read")
-        is_there = revision_of(dataset) is not None
+        is_there = commit_of(dataset) is not None
         if is_there and isinstance(refusal, errors.HfHubHTTPError):
             reason = "has no leaderboard on the Hub (yet); name models by --models"
         raise HubError(f"the Hub dataset {dataset!r} {reason}") from None

@@ -58,8 +58,11 @@ def push_to_hub(
     """
     require_repository_id(repo_id)
     options = dict(private=private, revision=revision, dry_run=dry_run, token=token)
-    with _checkpoint_folder(predictor, anyway) as (loaded, folder), _endpoint(loaded) as served:
-        files = served | dict(beside or {})
+    with (
+        _checkpoint_folder(predictor, anyway) as (loaded, folder),
+        tempfile.TemporaryDirectory() as served,
+    ):
+        files = endpoint_files(loaded, Path(served)) | dict(beside or {})
         return push_model(folder, FILES, repo_id, commit_message, files, **options)
 
 
@@ -83,18 +86,23 @@ def _checkpoint_folder(predictor: Any, anyway: bool) -> Iterator[tuple[Predictor
         yield loaded, folder
 
 
-@contextmanager
-def _endpoint(predictor: Predictor) -> Iterator[dict[str, Path]]:
-    """Give what lets a predictor of texts answer on an endpoint, none for another one."""
+def endpoint_files(predictor: Predictor, folder: Path) -> dict[str, Path]:
+    """Write what lets a predictor of texts answer on an endpoint; nothing for another one.
+
+    Args:
+        predictor: The predictor.
+        folder: Where to write.
+
+    Returns:
+        The path in the repository to the file here.
+    """
     if predictor.inputs != "text":
-        yield {}
-        return
+        return {}
     try:
         needed = pinned_requirements()[0]
     except MissingExtraError:  # a bare checkout, which nothing else can install
         needed = "pqpp"
-    with tempfile.TemporaryDirectory() as beside:
-        requirements = Path(beside) / "requirements.txt"
-        requirements.write_text(f"{needed}\n", "utf-8")
-        handler = Path(__file__).parent / "endpoint" / "handler.py"
-        yield {"handler.py": handler, "requirements.txt": requirements}
+    requirements = folder / "requirements.txt"
+    requirements.write_text(f"{needed}\n", "utf-8")
+    handler = Path(__file__).parent / "endpoint" / "handler.py"
+    return {"handler.py": handler, "requirements.txt": requirements}

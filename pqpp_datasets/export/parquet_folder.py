@@ -22,7 +22,7 @@ from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.hashes import sha256_of
 from pqpp_files.paths import check_output_folder
 from pqpp_files.write_beside import whole_folder
-from pqpp_hub.eval_results import BENCHMARK, Task, benchmark_text
+from pqpp_hub.eval_results import BENCHMARK, BenchmarkTask, benchmark_text
 
 # Its presence tells a folder that was written by us, which may be replaced, from any other. It
 # lists the files that were written, a path a line; what else lies there is somebody's own.
@@ -163,7 +163,7 @@ def write_metadata(
         (folder / BENCHMARK).write_text(text, "utf-8")
 
 
-def _tasks_of(files: Mapping[tuple[str, str], list[Path]]) -> Iterator[Task]:
+def _tasks_of(files: Mapping[tuple[str, str], list[Path]]) -> Iterator[BenchmarkTask]:
     from datasets import Features
 
     for (config, split), paths in files.items():
@@ -171,7 +171,7 @@ def _tasks_of(files: Mapping[tuple[str, str], list[Path]]) -> Iterator[Task]:
         features = Features.from_arrow_schema(pyarrow.parquet.read_schema(paths[0]))
         if "prompt" in features and (split != "train" or not others):
             for target in distinct_targets(targets_of(features)):
-                yield Task(config, split, target)
+                yield BenchmarkTask(config, split, target)
 
 
 def _croissant_of(

@@ -16,12 +16,12 @@ from huggingface_hub import EvalResultEntry
 from pqpp_files.options.arguments import typed
 from pqpp_files.write_beside import write_whole
 from pqpp_hub.eval_results import (
-    Task,
+    BenchmarkTask,
     benchmark_tasks,
+    commit_of,
     entry,
     results_file,
     results_text,
-    revision_of,
 )
 from pqpp_models.bench.protocol import Result
 from pqpp_models.bench.rows import COEFFICIENTS
@@ -56,7 +56,7 @@ def entries_of(
         elif math.isnan(one.kendall):
             refused.setdefault(one.predictor, f"its {one.target} has no Kendall's tau")
         else:
-            task = Task(config, one.split, one.target)
+            task = BenchmarkTask(config, one.split, one.target)
             kept = entry(task, dataset, one.kendall, notes=_notes(one), **about)
             entries.setdefault(one.predictor, []).append(kept)
     lines = [f"no result of {name} on {run.split.name}: {why}" for name, why in refused.items()]
@@ -81,11 +81,11 @@ def _told(result: Result, name: str) -> str:
     return f"{getattr(result, name):.6f}{interval}"
 
 
-def result_of(one: EvalResultEntry, task: Task, called: str) -> Result:
+def result_of(one: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
     """Return an entry as a result; what its notes do not tell is NaN, and `n` 0.
 
     Example:
-        >>> task = Task(None, "test", "mean_rr")
+        >>> task = BenchmarkTask(None, "test", "mean_rr")
         >>> kept = EvalResultEntry("a/b", task.id, 0.5, notes="kendall_qpp 0.5 [0.4, 0.6]; n 80")
         >>> found = result_of(kept, task, "mine")
         >>> found.kendall, found.kendall_ci_low, found.n, found.pearson
@@ -138,7 +138,7 @@ def write_results(
             "a task is of a split, and these rows have none; put them into a folder as test.csv, "
             "and name that"
         )
-    found, lines = entries_of(run, dataset, revision_of(dataset) if from_hub else None)
+    found, lines = entries_of(run, dataset, commit_of(dataset) if from_hub else None)
     if not found:
         raise PredictorError("; ".join(lines) or "there is no result to write")
     places = {name: Path(folder) / _folder_of(name) for name in found}
@@ -181,7 +181,7 @@ def evaluated(model: str, dataset: str, progress: bool = False) -> tuple[str, li
     """
     entries: list[EvalResultEntry] = []
     lines: list[str] = []
-    revision = revision_of(dataset)
+    revision = commit_of(dataset)
     for run in runs_of({model: model}, dataset, benchmark_tasks(dataset), progress):
         for name in run.builds.stands_for:  # a figure of the build is none of the release
             lines.append(
@@ -197,7 +197,7 @@ def evaluated(model: str, dataset: str, progress: bool = False) -> tuple[str, li
 
 
 def runs_of(
-    models: Mapping[str, Any], dataset: str, tasks: Sequence[Task], progress: bool = False
+    models: Mapping[str, Any], dataset: str, tasks: Sequence[BenchmarkTask], progress: bool = False
 ) -> Iterator[BenchRun]:
     """Yield a run of some predictors for each configuration and split of some tasks.
 

@@ -14,7 +14,7 @@ from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_hub import PushReport
 from pqpp_hub.card import render_card
-from pqpp_hub.eval_results import Listed, Task, listed_in_folder, listed_on_hub
+from pqpp_hub.eval_results import BenchmarkTask, Listed, listed_in_folder, listed_on_hub
 from pqpp_models.bench.eval_results import result_of, runs_of
 from pqpp_models.bench.held_out import Builds
 from pqpp_models.bench.protocol import Result, mean_over_targets
@@ -29,7 +29,7 @@ _FILES = ("README.md", "index.html")
 
 
 @dataclass(frozen=True)
-class Leaderboard:
+class Board:
     """The results of one split of a benchmark.
 
     Attributes:
@@ -82,7 +82,7 @@ def leaderboard(
     models: Sequence[str] = (),
     verify: bool = False,
     progress: bool = False,
-) -> Leaderboard:
+) -> Board:
     """Read the leaderboard of a benchmark.
 
     Args:
@@ -134,7 +134,7 @@ def leaderboard(
         }
         board, differing = _verified(board, places, dataset or name, task, progress)
         notes += differing
-    return Leaderboard(name, board, _published(task, results), notes)
+    return Board(name, board, _published(task, results), notes)
 
 
 def _said(notes: Sequence[str]) -> str:
@@ -143,18 +143,18 @@ def _said(notes: Sequence[str]) -> str:
 
 def _of_one_split(
     listed: Sequence[Listed], subset: str | None, split: str | None
-) -> dict[tuple[str, str], tuple[Listed, Task]]:
+) -> dict[tuple[str, str], tuple[Listed, BenchmarkTask]]:
     """Return the entries of the tasks of one configuration and split, by name and target.
 
     The name is the model's; where it has several results on one task, the later ones are numbered.
     """
-    known = [(one, task) for one in listed if (task := Task.of(one.entry.task_id))]
+    known = [(one, task) for one in listed if (task := BenchmarkTask.of(one.entry.task_id))]
     subsets = sorted({task.config or "" for _, task in known})
     subset = subset or (subsets[0] if subsets else "")
     known = [(one, task) for one, task in known if (task.config or "") == subset]
     splits = sorted({task.split for _, task in known})
     split = split or ("test" if "test" in splits else splits[0] if splits else "")
-    found: dict[tuple[str, str], tuple[Listed, Task]] = {}
+    found: dict[tuple[str, str], tuple[Listed, BenchmarkTask]] = {}
     for one, task in known:
         if task.split == split:
             called, number = one.model, 1
@@ -172,22 +172,22 @@ def _ordered(results: Sequence[Result]) -> list[Result]:
     )
 
 
-def _as_told(name: str, task: Task, results: list[Result]) -> BenchRun:
+def _as_told(name: str, task: BenchmarkTask, results: list[Result]) -> BenchRun:
     split = Split(None, task.config or name, task.split)
     return BenchRun(split, {}, results, [], {}, Builds({}, {}, []))
 
 
-def _published(task: Task, results: Sequence[Result]) -> list[PublishedResult]:
+def _published(task: BenchmarkTask, results: Sequence[Result]) -> list[PublishedResult]:
     targets = {one.target for one in results}
     return [r for r in published_results() if r.config == task.config and r.target in targets]
 
 
 def _verified(
-    told: BenchRun, places: Mapping[str, str], dataset: str, task: Task, progress: bool
+    told: BenchRun, places: Mapping[str, str], dataset: str, task: BenchmarkTask, progress: bool
 ) -> tuple[BenchRun, list[str]]:
     """Return the board with figures that were computed here, and a line on what differs."""
     targets = list(dict.fromkeys(one.target for one in told.results))
-    tasks = [Task(task.config, task.split, target) for target in targets]
+    tasks = [BenchmarkTask(task.config, task.split, target) for target in targets]
     models, lines = _loadable(places)
     if not models:
         return told, lines

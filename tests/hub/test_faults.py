@@ -25,6 +25,11 @@ export(["sample"], "bench")
 statistics = CaptionStatistics.from_texts(["a man", "a wave near a man", "a zebra"])
 MeasurePredictor("avg_idf", statistics).save_pretrained("model")
 from pathlib import Path
+import shutil
+from pqpp_models.hub import endpoint_files
+Path("endpoint").mkdir()
+served = endpoint_files(MeasurePredictor("avg_idf", statistics), Path("endpoint"))
+shutil.copy(served["handler.py"], "endpoint")
 from pqpp_metrics.hub import metric_files
 Path("space").mkdir()
 metric_files("ndcg", Path("space"))
@@ -114,7 +119,10 @@ THINGS = {
         "model",
         "predictor",
         ("models", "push", "model"),
-        {name: f"model/{name}" for name in ("config.json", "model.safetensors", "README.md")},
+        {
+            **{name: f"model/{name}" for name in ("config.json", "model.safetensors", "README.md")},
+            **{name: f"endpoint/{name}" for name in ("handler.py", "requirements.txt")},
+        },
         "model.onnx",
         "from pqpp_models import Predictor\n"
         "result = Predictor.from_pretrained(repository, **how).predict(['a man']).tolist()",

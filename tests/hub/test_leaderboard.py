@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 import yaml
 from huggingface_hub import EvalResultEntry, parse_eval_result_entries
@@ -10,7 +11,7 @@ from scipy.stats import kendalltau
 from support.local_hub import DEFAULT_ACCOUNTS
 
 from pqpp_datasets.export.export import export
-from pqpp_hub.eval_results import Task, entry, results_text
+from pqpp_hub.eval_results import BenchmarkTask, entry, results_text
 from pqpp_models.measures.predictor import MeasurePredictor
 
 TARGETS = 9
@@ -102,7 +103,7 @@ def test_submitted_by_anybody_ranked_and_verified(shared, benchmark, push, pqpp,
     # A claim in the repository of the first, which does not hold.
     lie = tmp_path / "n_words" / path
     lie.parent.mkdir()
-    task = Task("sample", "test", "mean_rr")
+    task = BenchmarkTask("sample", "test", "mean_rr")
     lie.write_text(results_text([entry(task, benchmark, 0.99)]))
     lie.with_name("broken.yaml").write_text("- dataset: {id: 3}")
     pqpp("models", "push", tmp_path / "n_words", own)
@@ -165,14 +166,16 @@ def test_labels_in_private(shared, benchmark, pqpp, tmp_path):
     pqpp("bench", "--dataset", tmp_path / "labels", "--split", "test", *what)
     board = json.loads(pqpp("leaderboard", tmp_path / "results", "--format", "json").stdout)
     (row,) = board["rows"]
-    expected = kendalltau(scores, rows["mean_hbpp"]).statistic
+    expected = kendalltau(scores, np.round(rows["mean_hbpp"], 9)).statistic  # equal means tie
     assert row["kendall"] == pytest.approx(expected, abs=1e-6)
     assert row["predictor"] == "theirs.csv_score" and row["n"] == 80
 
 
 def test_form_of_an_entry():
     """What the Hub's own parser reads is what was written."""
-    made = entry(Task(None, "test", "mean_rr"), "a/b", 0.1234567, notes="n 3", date="2026-01-02")
+    made = entry(
+        BenchmarkTask(None, "test", "mean_rr"), "a/b", 0.1234567, notes="n 3", date="2026-01-02"
+    )
     (read,) = parse_eval_result_entries(yaml.safe_load(results_text([made])))
     assert read == made and isinstance(read, EvalResultEntry) and read.value == 0.123457
 

@@ -40,7 +40,7 @@ def fill(shelf: Path) -> None:
 
     from pqpp_cli.main import main
     from pqpp_datasets.export.export import export
-    from pqpp_hub.eval_results import Task, entry, results_file, results_text
+    from pqpp_hub.eval_results import BenchmarkTask, entry, results_file, results_text
     from pqpp_models import TARGETS
     from pqpp_models.predictor import Predictor
     from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of
@@ -78,7 +78,7 @@ def fill(shelf: Path) -> None:
     export(["sample"], shelf / "exported")
     results = shelf / "results" / "n_words" / results_file("owner/name")
     results.parent.mkdir(parents=True)
-    told = entry(Task("sample", "test", "mean_rr"), "owner/name", 0.1, notes="n 80")
+    told = entry(BenchmarkTask("sample", "test", "mean_rr"), "owner/name", 0.1, notes="n 80")
     results.write_text(results_text([told]))
     (shelf / "study").mkdir()
     small_study(shelf / "study")
