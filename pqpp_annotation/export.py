@@ -3,13 +3,15 @@
 import itertools
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Select, Text, case, cast, func, select
 
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds.kind import Vote
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of, table_of_votes
 from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.decisions import verdicts
@@ -24,7 +26,9 @@ from pqpp_annotation.store.tables import (
 )
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
-from pqpp_files.names import how_many
+from pqpp_annotation.tool_files import TOOLS, tool_records
+from pqpp_files.names import did_you_mean, how_many
+from pqpp_files.options.arguments import typed
 
 COUNTED_FOLDER = "counted"
 REPORT = "export.json"
@@ -32,7 +36,12 @@ _CHUNK = 10_000
 _RULES = ("min_kappa", "min_reference_share", "exclude")
 
 
-def export_study(store: Store, output: str | Path) -> list[str]:
+@typed
+def export_study(
+    store: Store,
+    output: str | Path,
+    format: str = "csv",
+) -> list[str]:
     r"""Write all that a study has brought to a folder, whole or not at all.
 
     - the files of the kind of task, such as `judgments.csv`: every current vote;
@@ -48,12 +57,15 @@ def export_study(store: Store, output: str | Path) -> list[str]:
 
     Args:
         output: The folder; an older export is replaced, anything else is refused.
+        format: Of the tables: csv or parquet; or of a tool, whose records take the place of the
+            files of the kind of task: a task or record for each image or pair, with all answers.
 
     Returns:
         What is to be said, a line each.
 
     Raises:
         FileError: The folder holds other things.
+        StudyError: There is no such format, or it has no form for the kind of task.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -71,15 +83,25 @@ def export_study(store: Store, output: str | Path) -> list[str]:
     decided = verdicts(store)
     standings = standings_of(table, options_of(study), decided)
     counted = [votes[place] for place in np.sort(places[standings.counted]).tolist()]
+    if format not in (known := ["csv", "parquet", *TOOLS]):
+        raise StudyError(f"`format` is {format!r:.60}; {did_you_mean(format, known)}")
+    tool = format if format in TOOLS else None
+    style = "json" if tool else format
+
+    def exported(votes: Sequence[Vote]) -> Mapping[str, Iterable[dict]]:
+        tables = kind.export(votes)
+        return tool_records(tool, tables) if tool else tables
+
     with whole_folder(output, check=_check_older) as folder:
-        rows = _write_tables(folder, kind.export(votes))
+        rows = _write_tables(folder, exported(votes), style)
         if counted:
             (folder / COUNTED_FOLDER).mkdir()
-            tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted))
+            tables = _write_tables(folder / COUNTED_FOLDER, exported(counted), style)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
             others = {"answers": _answers(db), "annotators": annotator_rows(standings)}
-            rows |= _write_tables(folder, others | {"adjudications": _adjudications(db)})
+            others |= {"adjudications": _adjudications(db)}
+            rows |= _write_tables(folder, others, "csv" if tool else format)
             people = _people(db)
         admitted = sum(not annotator.reasons for annotator in standings.annotators)
         facts = {
@@ -92,7 +114,7 @@ def export_study(store: Store, output: str | Path) -> list[str]:
             "last_vote": max((vote.created for vote in votes), default=None),
             "people": people | {"admitted": admitted},
             "files": rows,
-            "build": _command(study, output, rows, bool(decided)),
+            "build": _command(study, output, rows, bool(decided), tool),
         }
         text = json.dumps(facts, ensure_ascii=False, indent=1)
         (folder / REPORT).write_text(text + "\n", "utf-8")
@@ -113,9 +135,9 @@ def _chunks(table: Iterable[dict]) -> Iterator[list[dict]]:
         yield chunk
 
 
-def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]]) -> dict[str, int]:
+def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:
     """Write tables, and return how many rows each file got; one without a row is not written."""
-    from pqpp_files.write_table import table_text
+    from pqpp_files.write_table import table_text, write_parquet
 
     counts: dict[str, int] = {}
     for name, table in tables.items():
@@ -124,8 +146,8 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]]) -> dict[st
         if first is None:
             continue
         is_nested = any(isinstance(cell, list | tuple | dict) for cell in first[0].values())
-        style = "jsonl" if is_nested else "csv"
-        file_name = f"{name}.{style}"
+        ending = "jsonl" if style == "csv" and is_nested else style
+        file_name = f"{name}.{ending}"
         counts[file_name] = 0
 
         def parts(first=first, chunks=chunks, file_name=file_name) -> Iterator[dict[str, list]]:
@@ -133,8 +155,12 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]]) -> dict[st
                 counts[file_name] += len(chunk)
                 yield {column: [row[column] for row in chunk] for column in chunk[0]}
 
+        if ending == "parquet":
+            whole = list(parts())
+            write_parquet(folder / file_name, whole, whole)
+            continue
         with (folder / file_name).open("w", encoding="utf-8", newline="") as file:
-            file.writelines(table_text(style, parts()))
+            file.writelines(table_text(ending, parts()))
     return counts
 
 
@@ -242,20 +268,22 @@ def _people(db: Transaction) -> dict[str, int]:
 
 
 def _command(
-    study: Study, output: str | Path, rows: Mapping[str, int], decided: bool
+    study: Study, output: str | Path, rows: Mapping[str, int], decided: bool, tool: str | None
 ) -> str | None:
     """Return the command that builds a benchmark of an export; None where none does.
 
     Where the owner has decided on people, whose votes count is no longer a matter of its rules: it
     takes those that do.
     """
-    roles = [role for role in ("judgments", "preferences") if f"{role}.csv" in rows]
+    files = {Path(name).stem: name for name in rows if Path(name).parent == Path()}
+    role = next((role for role in (tool, "judgments", "preferences") if role in files), None)
     scale = study.kind.scale_of(study.task)
-    if not roles or (roles == ["judgments"] and scale is None):
+    is_judged = role == "judgments" or (role == tool and study.kind.about_image)
+    if role is None or (is_judged and scale is None):
         return None
-    folder = Path(output) / COUNTED_FOLDER if decided else Path(output)
-    words = ["pqpp", "build", f"--{roles[0]}", str(folder / f"{roles[0]}.csv")]
-    if roles == ["judgments"]:
+    path = Path(output) / (COUNTED_FOLDER if decided else "") / files[role]
+    words = ["pqpp", "build", *([str(path), "--from", tool] if tool else [f"--{role}", str(path)])]
+    if is_judged:
         rules = {"scale": scale, "best": study.best}
         if not decided:
             rules |= {name: getattr(study.admission, name) for name in _RULES}

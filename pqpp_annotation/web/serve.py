@@ -27,6 +27,7 @@ nginx), or give --certificate and --key. Until then nobody but this machine can 
 """
 
 _WORKER = "PQPP_ANNOTATION_WORKER"
+_STUCK = 120  # seconds after which a process is ended that answers nothing; a slow start is none
 _EVERYWHERE = ("0.0.0.0", "::")
 # To listen at, but nowhere that a link could lead to.
 ALLOWED = "Sessions go unencrypted over the network, as --allow-http says.\n"
@@ -118,6 +119,9 @@ def serve(
         if workers == 1:
             uvicorn.Server(config).run(sockets=[listener])
         else:
+            config.timeout_worker_healthcheck = (
+                _STUCK  # 5 kills those of a busy machine over and over
+            )
             os.environ[_WORKER] = json.dumps({"path": str(Path(path).resolve()), **about})
             more: dict[str, Any] = {"sockets": [listener]}
             if "target" in inspect.signature(Multiprocess).parameters:  # of older versions

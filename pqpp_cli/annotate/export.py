@@ -13,10 +13,16 @@ class AnnotateExport(StudyFile, Command):
     EPILOG = """examples:
   pqpp annotate export study.yaml --output votes
   pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
+  pqpp annotate export study.yaml --output votes --format label-studio
 
 The `pqpp build` command that fits the study is printed.
 """
     output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
+    format: str = option(
+        "csv",
+        "of the tables, or the tool whose records are written",
+        choices=("csv", "parquet", "label-studio", "argilla"),
+    )
 
     def run(self) -> None:
         """Write it to a folder, and say what is there."""
@@ -25,5 +31,5 @@ The `pqpp build` command that fits the study is printed.
         with self.opened() as store:
             from pqpp_annotation.export import export_study
 
-            for line in export_study(store, self.output):
+            for line in export_study(store, self.output, self.format):
                 print(visible(line))

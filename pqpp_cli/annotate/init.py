@@ -26,6 +26,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
   pqpp annotate init study.yaml --file prompts.csv --image-dir images
   pqpp annotate init study.yaml --file urls.csv --kind match --title "Does the image match?"
   pqpp annotate init study.yaml --dataset OWNER/NAME --split train --set control.count=20
+  pqpp annotate init study.yaml --file export.json --from label-studio --image-dir images
   pqpp annotate init study.yaml --file more.csv --add
 
 The table has a row for each image: prompt, image (a file below --image-dir, or an address), and if
@@ -35,6 +36,12 @@ written. All else stands in the study file, with comments; edit it whenever you 
 """
     dataset: str | None = option(None, "take prompts and images from a dataset instead")
     file: str | None = option(None, "the table of prompts and images", metavar="FILE", path="file")
+    from_format: str | None = option(
+        None,
+        "the tool that wrote the file, whose prompts and images are taken",
+        choices=("label-studio", "argilla"),
+        also=("from",),
+    )
     image_dir: str | None = option(None, "folder of the images", metavar="DIR", path="images")
     image_column: str = option("image", "of images", metavar="COLUMN")
     column: str = option("prompt", "the dataset's prompts")
@@ -104,17 +111,22 @@ written. All else stands in the study file, with comments; edit it whenever you 
             )
 
     def _table(self, name: str) -> tuple[str, str | None]:
-        """Return the table and the folder of images; those of a dataset are written first."""
+        """Return the table and the folder of images; of a dataset or a tool they are written."""
+        root = Path(self.study).parent
+        table, folder = root / f"{name}-prompts.jsonl", root / f"{name}-images"
         if self.dataset is None:
-            return self.file or "", self.image_dir
+            if self.from_format is None:
+                return self.file or "", self.image_dir
+            from pqpp_annotation.tool_files import write_prompts
+
+            write_prompts(self.from_format, self.file or "", table)
+            return str(table), self.image_dir
         from pqpp_annotation.study.sources import write_dataset
         from pqpp_models.prompt_rows import dataset_rows
 
         rows, _ = dataset_rows(
             self.dataset, self.subset, self.split, self.data_dir, column=self.column
         )
-        root = Path(self.study).parent
-        table, folder = root / f"{name}-prompts.jsonl", root / f"{name}-images"
         write_dataset(rows, folder, table, self.image_column)
         return str(table), str(folder)
 

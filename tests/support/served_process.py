@@ -20,11 +20,14 @@ DOCS = Path(__file__).parents[2] / "docs/annotation.md"
 
 @contextlib.contextmanager
 def running(folder, port, *options, answers="/health"):
-    """A served study; yields the process once it answers."""
+    """A served study; yields the process once it answers, what it says as its `stderr`."""
     command = [sys.executable, "-c", CODE, "annotate", "serve", "study.yaml", "--port", str(port)]
-    process = subprocess.Popen(
-        [*command, *options], cwd=folder, stderr=subprocess.PIPE, text=True, env=environment()
-    )
+    said = (
+        Path(folder) / f"served-{port}.log"
+    )  # a pipe that nobody reads is full after 800 requests
+    with said.open("w") as file:
+        process = subprocess.Popen([*command, *options], cwd=folder, stderr=file, env=environment())
+    process.stderr = said.open()
     try:
         for _ in range(3000):
             assert process.poll() is None, process.stderr.read()
@@ -69,7 +72,7 @@ def proxied(program: str, folder: Path, behind: int, root: str):
     certificate, key = place / "study.pem", place / "study.key"
     words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
     subprocess.run([*words, "-out", certificate, "-keyout", key], check=True, capture_output=True)
-    block = proxy_block(program).replace("127.0.0.1:8000", f"127.0.0.1:{behind}")
+    block = proxy_block(program)
     config = place / "config"
     if program == "nginx":
         new = {"443": f"127.0.0.1:{front}", "study.example.org": "localhost"}
@@ -88,6 +91,8 @@ def proxied(program: str, folder: Path, behind: int, root: str):
         block = replaced(block, **{"study.example.org": f"https://localhost:{front}"})
         config.write_text("{\nadmin off\nauto_https disable_redirects\n}\n" + block)
         command = ["caddy", "run", "--adapter", "caddyfile", "--config", str(config)]
+    # Last: a port may have 443 in it.
+    config.write_text(config.read_text().replace("127.0.0.1:8000", f"127.0.0.1:{behind}"))
     files = {name: str(place) for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "HOME")}
     with (place / "said").open("w") as said:
         process = subprocess.Popen(command, stderr=said, env=os.environ | files)
