@@ -116,10 +116,14 @@ def embed_images(
     backbone: Any, processor: Any, images: Sequence[Any], batch_size: int
 ) -> NDArray[np.float32]:
     """Return the image features of images."""
+    # SigLIP 2 of any shape is told which patches are there, and how they lie.
+    names = ("pixel_values", "pixel_attention_mask", "spatial_shapes")
 
     def embedded(some: Sequence[Any]) -> torch.Tensor:
-        pixels = pixels_of(processor, some)
-        return embed_pixels(backbone, pixels.to(backbone.device, backbone.dtype))
+        prepared = processor.image_processor(list(map(open_image, some)), return_tensors="pt")
+        inputs = {name: prepared[name].to(backbone.device) for name in names if name in prepared}
+        inputs["pixel_values"] = inputs["pixel_values"].to(backbone.dtype)
+        return pooled(backbone.get_image_features(**inputs))
 
     return in_batches(images, embedded, batch_size)
 

@@ -142,6 +142,35 @@ def test_depth(saved, photo):
 
 
 @torch.inference_mode()
+def test_similarities_of_siglip_2_of_any_shape(photo, tmp_path):
+    import transformers
+    from support.tiny_models import _character_tokenizer
+
+    path, image = photo
+    torch.manual_seed(0)
+    tokenizer = _character_tokenizer()
+    layers = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
+    layers |= {"num_attention_heads": 2}
+    text = {**layers, "max_position_embeddings": 16, "projection_size": 16}
+    text["vocab_size"] = len(tokenizer)
+    vision = {**layers, "num_patches": 16, "patch_size": 8}
+    config = transformers.Siglip2Config(text_config=text, vision_config=vision)
+    transformers.Siglip2Model(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    transformers.Siglip2ImageProcessorPil(patch_size=8, max_num_patches=16).save_pretrained(
+        tmp_path
+    )
+    ours = Sight({"similarity": str(tmp_path)}, "cpu").similarity([open_picture(path)], ["a cat"])
+    model = transformers.Siglip2Model.from_pretrained(tmp_path).eval()
+    processor = transformers.Siglip2ImageProcessorPil.from_pretrained(tmp_path)
+    tokenizer = AutoProcessor.from_pretrained(tmp_path).tokenizer
+    words = tokenizer(["a cat"], padding="max_length", max_length=16, return_tensors="pt")
+    pixels = model.get_image_features(**processor([image], return_tensors="pt")).pooler_output
+    texts = model.get_text_features(input_ids=words["input_ids"]).pooler_output
+    assert ours[0, 0] == pytest.approx(float(torch.cosine_similarity(pixels, texts)), abs=1e-5)
+
+
+@torch.inference_mode()
 def test_poses(saved, photo):
     path, image = photo
     sight = Sight({name: saved[name] for name in ("pose", "expression")}, "cpu")
