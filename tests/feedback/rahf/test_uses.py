@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.tiny_rahf import PROMPTS, diffusion, tiny_feedback  # noqa: E402
 
+from pqpp_cli.main import main  # noqa: E402
 from pqpp_feedback import registration  # noqa: E402
 from pqpp_feedback.assess.pictures import read_folder  # noqa: E402
 from pqpp_feedback.errors import AssessError, FeedbackError  # noqa: E402
@@ -235,6 +238,27 @@ def test_inpainting_changes_nothing_outside_the_mask(feedback):
         assert not np.array_equal(np.asarray(one), np.asarray(image))
     assert found.best == int(np.argmax(found.scores)) and len(set(found.scores)) == 3
     assert found.image is found.candidates[found.best]
+
+
+@pytest.mark.slow
+def test_the_page_goes_from_a_model_to_better_images(feedback, tmp_path, monkeypatch):
+    pytest.importorskip("diffusers", reason="generators need diffusers")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "rahf.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (line,) = re.findall(r"^pqpp (assess .*)$", page, re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    feedback.save_pretrained("runs/rahf/model")
+    (tmp_path / "images").mkdir()
+    picture(3).save("images/a.png")
+    (tmp_path / "images" / "a.txt").write_text("a cat")
+    assert main(line.split()) == 0 and (tmp_path / "gallery.html").is_file()
+    assert len(list((tmp_path / "overlays").iterdir())) == 2
+    made = {"pipe": diffusion(), "painter": diffusion(inpainting=True)}
+    code = code.replace("steps=30", "steps=2").replace("0.8", "0.0")  # which is untrained
+    code = code.replace("prompts[0])", "prompts[0], num_inference_steps=2, threshold=0.01)")
+    exec(code, {**made, "prompts": list(PROMPTS[:2]), "image": picture(3)})
+    assert [one.prompt for one in read_folder(tmp_path / "best")] == list(PROMPTS[:2])
+    assert Image.open("repaired.png").size == (32, 32)
 
 
 def test_nothing_is_painted_where_nothing_is_marked(feedback):
