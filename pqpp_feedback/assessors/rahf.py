@@ -34,9 +34,9 @@ class RahfOptions(AssessorOptions):
             return
         if self.model is None:
             raise AssessError(
-                "`model`: Google's weights are not published; in a clone of the repository `make gallery` "
-                "trains a small one on generated scenes in 15 CPU minutes, pqpp train rahf "
-                "a large one on RichHF-18K, for which a GPU is needed"
+                "`model`: Google's weights are not published; in a clone of the repository `make "
+                "gallery` trains a small one on generated scenes in 15 CPU minutes, pqpp train "
+                "rahf a large one on RichHF-18K, for which a GPU is needed"
             )
         with needing("pqpp assess rahf", "models"):
             import torch  # noqa: F401
