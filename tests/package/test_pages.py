@@ -66,3 +66,14 @@ def test_the_first_router_of_the_page_is_fitted_and_asked(tmp_path, monkeypatch,
         "an image by * of two robots play chess",
         "an image by * of a dog on a beach",
     ]
+
+
+def test_the_server_of_the_docs_answers():
+    client = pytest.importorskip("fastapi.testclient").TestClient
+    blocks = BLOCK.findall((ROOT / "docs" / "demo.md").read_text("utf-8"))
+    (code,) = (text for language, text in blocks if language == "python")
+    names: dict = {}
+    exec(compile(code, "demo.md", "exec"), names)
+    asked = {"inputs": ["a red cat", " "], "parameters": {"targets": "mean_hbpp"}}
+    answer = client(names["app"]).post("/", json=asked).json()
+    assert [row["mean_hbpp"] and round(row["mean_hbpp"], 2) for row in answer] == [1.4, None]
