@@ -107,11 +107,11 @@ MEASURES = {
             "share of votes that say yes, or of comparisons won",
             words="share of votes for images",
         ),
-        TargetMeasure("rating", "Ratings", "mean rating by people", None, words="rating of images"),
+        TargetMeasure("rating", "Ratings", "mean rating", None, words="rating of images"),
         TargetMeasure(
             "score",
             "Scores",
-            "score by people, on a scale of its own",
+            "mean score, on a scale of its own",
             None,
             words="score of images",
         ),

@@ -13,8 +13,8 @@ name ending   range    what it is
 ``p<k>``      0 .. 1   precision among the first k images retrieved for a query
 ``rr``        0 .. 1   reciprocal of the rank of the first relevant image
 ``rate``      0 .. 1   share of votes that say yes, or of comparisons won
-``rating``    its own  mean rating by people, in the range that the dataset tells
-``score``     its own  score by people, on a scale of its own
+``rating``    its own  mean rating, in the range that the dataset tells
+``score``     its own  mean score, on a scale of its own
 ============= ======== ===============================================================
 """
 

@@ -663,6 +663,12 @@ def test_the_card_claims_no_check_that_did_not_happen(tmp_path):
     card = (tmp_path / "plain" / "README.md").read_text()
     assert "There was no control group" in card and "There were no reference images" in card
     assert "kappa" not in card
+    # Nobody says who or what scored, a person or CLIP.
+    path.write_text("prompt,model,label\nA cat.,sdxl,.25\nA dog.,sdxl,.5\n")
+    options = BuildOptions(scale="0..1")
+    write_benchmark(build_benchmark(path, options=options), tmp_path / "scored")
+    card = (tmp_path / "scored" / "README.md").read_text()
+    assert "| mean rating, 0 to 1, of sdxl |" in card and "people" not in card
     path.write_text(
         "prompt,image,model,annotator,label,control\n"
         "A cat.,1,sdxl,c,2,true\nA cat.,1,sdxl,a,2,false\n"
