@@ -1,5 +1,6 @@
 """Studies behind nginx and Caddy, as the docs say; one of them from the prompts to the bench."""
 
+import contextlib
 import csv
 import io
 import json
@@ -142,15 +143,17 @@ def test_a_study_stands_behind_a_proxy_below_a_prefix_at_another_port(tmp_path, 
     assert "Traceback" not in log and " 403 " not in log
 
 
-def wait_for(http, url):
-    for _ in range(300):
-        try:
-            if http.get(url).status_code == 200:
+def wait_for(http, url, text=""):
+    """Wait until a page is there and says something; the owner's are a minute old at most."""
+    said = ""
+    for _ in range(900):
+        with contextlib.suppress(httpx.TransportError):
+            answered = http.get(url)
+            said = re.sub(r"<[^>]*>|\s+", " ", answered.text)
+            if answered.status_code == 200 and text in answered.text:
                 return
-        except httpx.TransportError:
-            pass
         time.sleep(0.1)
-    raise AssertionError(f"{url} does not answer")
+    raise AssertionError(f"{url} says: {said}")
 
 
 def test_a_study_from_prompts_to_the_bench(tmp_path, new_postgresql, monkeypatch, capsys):
@@ -208,8 +211,7 @@ def test_a_study_from_prompts_to_the_bench(tmp_path, new_postgresql, monkeypatch
             done = [one for one in (*people, *new) if one.manner == "honest"]
             codes = [one.http.get(f"{url}/thanks").text for one in done]
             assert all("C0DE" in page for page in codes), codes
-            page = owner.http.get(f"{url}/owner").text
-            assert "every item has its people, whose votes are used" in page
+            wait_for(owner.http, f"{url}/owner", "every item has its people, whose votes are used")
             bonuses = owner.http.get(f"{url}/owner/payment-prolific.csv").text
             payment = [
                 *csv.DictReader(owner.http.get(f"{url}/owner/payment.csv").text.splitlines())

@@ -5,6 +5,7 @@ import csv
 from PIL import Image, ImageDraw
 
 from pqpp_annotation.store.answers import current_votes
+from pqpp_annotation.store.people import everybody
 from pqpp_annotation.study import make_study
 
 PROMPT = 'A red cube on a "blue" ball, beside a cat.'
@@ -68,9 +69,10 @@ def kind_study(
 
 
 def values(served):
-    """What was said, in the order in which it came."""
+    """What the person who came last has said, in the order in which it came."""
+    name = everybody(served.store)[-1].name
     votes = sorted(current_votes(served.store), key=lambda vote: vote.created)
-    return [vote.value for vote in votes]
+    return [vote.value for vote in votes if vote.annotator == name]
 
 
 def to_the_end(page):

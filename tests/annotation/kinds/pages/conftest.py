@@ -1,4 +1,4 @@
-"""Studies that are served while a test lasts."""
+"""Studies that are served while the tests of the pages last, one for all that want the same."""
 
 import contextlib
 
@@ -7,8 +7,17 @@ from support.kind_pages import kind_study
 from support.served import serving
 
 
-@pytest.fixture
-def serve(tmp_path):
-    """A function that makes a study of a kind and serves it until the test ends."""
+@pytest.fixture(scope="session")
+def serve(tmp_path_factory):
+    """A function that makes a study of a kind, for many people, and serves it."""
+    studies = {}
     with contextlib.ExitStack() as ends:
-        yield lambda kind, **how: ends.enter_context(serving(kind_study(tmp_path, kind, **how)))
+
+        def serve(kind, **how):
+            about = repr((kind, how))
+            if about not in studies:
+                study = kind_study(tmp_path_factory.mktemp(kind), kind, people_per_item=99, **how)
+                studies[about] = ends.enter_context(serving(study))
+            return studies[about]
+
+        yield serve

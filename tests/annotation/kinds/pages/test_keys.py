@@ -3,7 +3,7 @@
 import functools
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 from support.browser import saved
 from support.kind_pages import to_the_end, values
 from support.served import SECRET
@@ -15,6 +15,7 @@ from pqpp_annotation.store.work import past_items
 from pqpp_annotation.web.sessions import Sessions
 
 pytestmark = pytest.mark.browser
+expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`").expect
 
 
 def press(page, *keys):
@@ -80,15 +81,17 @@ def test_only_what_the_study_offers(serve, visitor):
     assert page.locator(".choice[aria-pressed=true]").count() == 0
 
 
-@pytest.mark.parametrize(("keys", "choice"), [("1", "left"), ("ArrowRight", "right"), ("3", "tie")])
-def test_preference(serve, visitor, keys, choice):
-    served = serve("preference")
+def test_preference(serve, visitor):
+    served = serve("preference", prompts=["a cat", "a dog", "a cube"])
     page = visitor().join(served.link())
-    press(page, "Enter", keys, "Enter")
+    for number, key in enumerate(("1", "ArrowRight", "3")):
+        expect(page.locator("#count")).to_have_text(f"{number} of 3")
+        press(page, "Enter", key, "Enter")
     to_the_end(page)
-    [value] = values(served)
-    other = {"a": "b", "b": "a"}[value["left"]]
-    assert value["choice"] == {"left": value["left"], "right": other, "tie": "tie"}[choice]
+    left, right, tie = values(served)
+    other = {"a": "b", "b": "a"}
+    assert (left["choice"], right["choice"]) == (left["left"], other[right["left"]])
+    assert tie["choice"] == "tie"
 
 
 def test_preference_names_the_image_that_was_seen(serve, visitor):
@@ -96,7 +99,7 @@ def test_preference_names_the_image_that_was_seen(serve, visitor):
     served = serve("preference", prompts=[f"prompt {n}" for n in range(6)])
     page = visitor().join(served.link())
     with served.store.reading() as db:
-        person = db.scalar(select(Person.id))
+        person = db.scalar(select(func.max(Person.id)))
         name_of = functools.partial(Sessions(SECRET).image_name, person)
         images = db.execute(select(ItemImage.id, ItemImage.model)).all()
         models = {name_of(image_id): model for image_id, model in images}
@@ -192,7 +195,7 @@ def places(served):
     """The place of each image, in the order of the page's letters."""
     [value] = values(served)
     with served.store.reading() as db:
-        person = db.scalar(select(Person.id))
+        person = db.scalar(select(func.max(Person.id)))
         shown = next(iter(past_items(db, person)))
         images = shown_item(db, person, shown.assignment).images
     return [value["places"][str(image.id)] for image in images]
