@@ -16,6 +16,7 @@ _LARGE = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "bill
 _FEW = {"pair": 2, "couple": 2, "trio": 3}
 NUMBER_WORDS = frozenset({*_SMALL, *_LARGE})
 """The words that numbers of things are made of."""
+_BEGINNINGS = frozenset({*_SMALL, *_LARGE, *_FEW})
 _TOKEN = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d,])|[^\W_]+(?:[:.]\d+)*")
 _MOST_DIGITS = 30
 
@@ -51,6 +52,9 @@ def places_of_numbers(text: str) -> tuple[Number, ...]:
     numbers: list[Number] = []
     at = 0
     while at < len(tokens):
+        if tokens[at] not in _BEGINNINGS and not tokens[at][0].isdecimal():
+            at += 1
+            continue
         number, used = _number_at(tokens, at)
         if number is not None:
             has_article = at and tokens[at] in {*_LARGE, *_FEW} and tokens[at - 1] in ("a", "the")

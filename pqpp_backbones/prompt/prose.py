@@ -51,7 +51,8 @@ def take_request(text: str, ignored: dict[str, list[str]]) -> str:
     if match:
         ignored["request"].append(match[0].strip())
         text = text.lstrip()[match.end() :]
-    thanks = _THANKS.search(text)
+    polite = text.lower()
+    thanks = _THANKS.search(text) if "please" in polite or "thank" in polite else None
     if thanks and (match or "thank" in thanks[0].lower() or "," in thanks[0]):
         ignored["request"].append(thanks[0].strip(" ,.!?"))
         text = text[: thanks.start()]

@@ -29,7 +29,9 @@ featured winning professional professionally photograph photo composition perfec
 beautiful skin textures texture bad worst low jpeg artifacts extra missing deformed wallpaper
 unity contest winner on of and in 4 5
 """
-_BESIDE = frozenset(_BESIDE_WORDS.split())
+_QUALITY_AND_BESIDE = _QUALITY.union(_BESIDE_WORDS.split())
+_LAST = "2k 4k 8k 16k 32k uhd hdr masterpiece artstation deviantart render engine"
+_LAST_WORDS = frozenset(_LAST.split())
 _LENS = re.compile(
     r"(?:(?:shot|taken|captured)\s+(?:on|with)\s+)?(?:an?\s+)?"
     r"(?:(?:canon|nikon|sony|fujifilm|fuji|leica|hasselblad|kodak|portra|arri|alexa|panasonic|lumix)"
@@ -73,6 +75,8 @@ def take_tails(text: str, ignored: dict[str, list[str]], unwanted: list[str]) ->
 
     Where nothing else would stay, all stays.
     """
+    if not _may_end_in_one(text) and not any(mark in text for mark in ",;|.!"):
+        return text
     pieces = _BETWEEN.split(text)
     found: dict[str, list[str]] = {"quality": [], "style": [], "unwanted": []}
     kept: list[str] = []
@@ -101,7 +105,7 @@ def _kind_of(part: str, is_later: bool) -> str:
         return ""
     if _LENS.fullmatch(bare) or _BAD_PARTS.fullmatch(bare):
         return "quality"
-    if set(words) <= _QUALITY | _BESIDE and set(words) & _QUALITY:
+    if _QUALITY_AND_BESIDE.issuperset(words) and not _QUALITY.isdisjoint(words):
         return "quality"
     if is_later and words[:4] == ["in", "the", "style", "of"]:
         return "style"
@@ -112,9 +116,17 @@ def _kind_of(part: str, is_later: bool) -> str:
 
 def _without_ending(part: str, found: dict[str, list[str]]) -> str:
     """Take away what ends a part without a comma: "a train 8k", "a dog without watermark"."""
+    if not _may_end_in_one(part):
+        return part
     for kind, pattern in (("quality", _ENDING), ("unwanted", _WITHOUT)):
         match = pattern.search(part)
         if match and part[: match.start()].strip():
             found[kind].append(match[1] if kind == "unwanted" else match[0].strip())
             part = part[: match.start()]
     return part
+
+
+def _may_end_in_one(part: str) -> bool:
+    """Tell, faster than the patterns, whether a part may end in a tail."""
+    words = part.lower().split()
+    return bool(words) and (words[-1] in _LAST_WORDS or "engine" in words or "without" in words)

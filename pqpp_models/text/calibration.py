@@ -179,9 +179,14 @@ class CalibratedPredictor(Predictor):
 
     supervised = True
 
+    @property
     @abstractmethod
-    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return the standardised scores of all targets, and the distances.
+    def reference_points(self) -> Singles:
+        """The points of training prompts, of length one, one a column."""
+
+    @abstractmethod
+    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
+        """Return the standardised scores of all targets, and points like `reference_points`.
 
         Args:
             prompts: what `texts_of` gave of them.
@@ -194,9 +199,10 @@ class CalibratedPredictor(Predictor):
     @typed
     def ignored_of(self, prompt: str) -> str:
         """Return what was not read of a prompt, as its reader tells it."""
-        reads_content = NORMALISERS[self.normaliser] is content
-        read = read_prompt(prompt).told if reads_content else ""
-        return "; ".join(filter(None, (read, self._unread(self.texts_of([prompt])[0]))))
+        if NORMALISERS[self.normaliser] is not content:
+            return self._unread(self.texts_of([prompt])[0])
+        reading = read_prompt(prompt)
+        return "; ".join(filter(None, (reading.told, self._unread(normalise(reading.content)))))
 
     def _unread(self, text: str) -> str:
         """Return what is not understood of what is read of a prompt, in words."""
@@ -223,7 +229,10 @@ class CalibratedPredictor(Predictor):
         return {}
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> Floats:
-        return self._measure(rows, targets).values
+        return self._predict(rows, targets, doubts=False).values
+
+    def _measure(self, rows: list[Any], targets: tuple[str, ...]) -> Uncertain:
+        return self._predict(rows, targets, doubts=True)
 
     def _limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the lowest and the highest value of some targets."""
@@ -234,15 +243,23 @@ class CalibratedPredictor(Predictor):
         columns = [self.targets.index(target) for target in targets]
         return np.clip(priors[columns].astype(float), *self._limits(targets))
 
-    def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
+    def _predict(self, prompts: list[str], targets: tuple[str, ...], doubts: bool) -> Uncertain:
+        """Return what is predicted; without doubts deviations and distances mean nothing."""
         columns = [self.targets.index(target) for target in targets]
         texts = self.texts_of(prompts)
-        scores, distance = self.raw_scores(texts)
-        if "far" in self.calibration:
+        scores, points = self.raw_scores(texts)
+        is_older = "far" in self.calibration
+        distance = np.zeros(len(texts))
+        if doubts or is_older:
+            distance = distance_to_nearest(points, self.reference_points)
+        if is_older:
             uncertain = self._measure_as_before(prompts, scores, distance, columns)
         else:
             fitted = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
-            values, deviations = predicted(scores[:, columns], texts, distance, fitted)
+            values = scores[:, columns] * fitted["slope"] + fitted["offset"]
+            deviations = np.zeros_like(values)
+            if doubts:
+                deviations = deviations_of(values, texts, distance, fitted)
             known = np.ones(len(texts))
             if self.known_words is not None:
                 known = self.known_words.weights(texts)
@@ -342,23 +359,22 @@ def read_calibrated(
     }
 
 
-def predicted(
-    scores: Floats, prompts: Sequence[str], distance: Floats, calibration: Mapping[str, NDArray]
-) -> tuple[Floats, Floats]:
-    """Return predictions and deviations in the targets' units, of prompts in plain English.
+def deviations_of(
+    values: Floats, prompts: Sequence[str], distance: Floats, calibration: Mapping[str, NDArray]
+) -> Floats:
+    """Return the deviations of predictions, in the targets' units, of prompts in plain English.
 
     Args:
-        scores: standardised ones, shape ``(rows, targets)``.
+        values: the predictions, shape ``(rows, targets)``.
         prompts: the prompts, as typed or normalised.
         distance: to the training prompts, one a row.
         calibration: the arrays of `CALIBRATION`, of these targets.
     """
-    values = scores * calibration["slope"] + calibration["offset"]
     inputs = spread_columns(values, prompts, distance, calibration)
     spread = np.asarray(calibration["spread"], np.float64)
     logs = np.einsum("rtk,tk->rt", inputs[:, :, : spread.shape[1]], spread)
     most = _MOST_PRIORS * calibration["prior_deviation"]
-    return values, np.minimum(np.exp(np.clip(logs, -12, 12)), most)
+    return np.minimum(np.exp(np.clip(logs, -12, 12)), most)
 
 
 def mixed_with_prior(

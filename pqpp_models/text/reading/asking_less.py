@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pqpp_backbones.prompt.quoted import QUOTED, quoted_texts
+from pqpp_backbones.prompt.quoted import quotations_in, quoted_texts
 from pqpp_models.text.reading.fewer_things import with_fewer_things
 
 PLACES = (
@@ -26,6 +26,11 @@ PLACES = (
     "near",
 )
 """Words for where a thing is beside another, and what says less."""
+_PLACE_NAMES = (
+    "left right front top bottom underneath beneath below above behind under between across "
+    "opposite"
+)
+_PLACE_WORDS, _LETTERS = frozenset(_PLACE_NAMES.split()), re.compile("[a-z]+")
 _ENDS = (
     "and|or|of|in|on|at|with|by|from|to|for|near|under|over|is|are|was|that|which|who|beside|behind|above"
     "|below|between|next|around|inside|through|sits|stands"
@@ -59,8 +64,8 @@ def asking_less(text: str) -> list[str]:
 
 def with_shorter_lists(text: str) -> list[str]:
     """Return a text with less and less of its first list of things; the last one has it whole."""
-    match = _LIST.search(text)
-    if match is None or any(q.start() < match.end() for q in QUOTED.finditer(text)):
+    match = _LIST.search(text) if ", " in text or " and " in text else None
+    if match is None or any(q.start() < match.end() for q in quotations_in(text)):
         return [text]
     things = re.split(_SEPARATOR, match[0])
     return [
@@ -81,7 +86,7 @@ def with_shorter_texts(text: str) -> list[str]:
     """
     texts = [""]
     at = 0
-    for quotation in QUOTED.finditer(text):
+    for quotation in quotations_in(text):
         start, end = next(span for span in map(quotation.span, range(1, 20)) if span[0] >= 0)
         words = text[start:end].split()[:_MOST_WORDS]
         shorter = [text[at:start] + " ".join(words[: n + 1]) for n in range(len(words))]
@@ -99,8 +104,10 @@ def with_plain_places(text: str) -> list[str]:
     "a cat near a sign that says 'Stand behind'"
     """
     pattern, plainly = PLACES
+    if _PLACE_WORDS.isdisjoint(_LETTERS.findall(text.lower())):
+        return [text]
     parts, at = [], 0
-    for quotation in QUOTED.finditer(text):
+    for quotation in quotations_in(text):
         parts += [pattern.sub(plainly, text[at : quotation.start()]), quotation[0]]
         at = quotation.end()
     plain = "".join([*parts, pattern.sub(plainly, text[at:])])

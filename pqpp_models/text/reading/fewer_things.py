@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.numbers import places_of_numbers
-from pqpp_backbones.prompt.quoted import QUOTED
+from pqpp_backbones.prompt.numbers import NUMBER_WORDS, places_of_numbers
+from pqpp_backbones.prompt.quoted import quotations_in
 
 _NAMED_TO_TWELVE = "one two three four five six seven eight nine ten eleven twelve"
 _NAMES = _NAMED_TO_TWELVE.split()
@@ -64,9 +64,9 @@ def counts_in(text: str) -> tuple[Count, ...]:
     >>> [(count.number, count.thing) for count in counts_in("3 red cats in 1999, bus 23, 5 metres")]
     [(3, (6, 10))]
     """
-    if not _NUMBER_WORD.search(text):
+    if not _DIGIT.search(text) and _COUNTING.isdisjoint(_LETTERS.findall(text)):
         return ()
-    quotations = [match.span() for match in QUOTED.finditer(text)]
+    quotations = [match.span() for match in quotations_in(text)]
     counts: list[Count] = []
     for number in places_of_numbers(text):
         is_text = any(start < number.start < end for start, end in quotations)
@@ -83,10 +83,8 @@ def counts_in(text: str) -> tuple[Count, ...]:
     return tuple(counts)
 
 
-_NUMBER_WORD = re.compile(
-    rf"\d|\b(?:{'|'.join(_NAMES[1:])}|\w+teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
-    r"|dozen|hundred|thousand|million|billion)"
-)
+_DIGIT, _LETTERS = re.compile(r"\d"), re.compile("[a-z]+")
+_COUNTING = NUMBER_WORDS - {"zero", "one"}
 _NEXT_WORD = re.compile(r" [a-z]{2}")
 _OF_THINGS = re.compile(r" of (?!the |these |those |his |her |its |their |my )")
 _IDIOM = re.compile(r"(?:a |the )?(?:pair|couple|trio)")

@@ -10,16 +10,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.encoder.normaliser import normalise
 from pqpp_backbones.prompt.numbers import NUMBER_WORDS
-from pqpp_backbones.prompt.quoted import QUOTED
+from pqpp_backbones.prompt.quoted import QUOTED, quotations_in
 from pqpp_models.text.reading.language import language_of
 from pqpp_models.text.reading.lexicon import LEXICON_SHAPE, is_in_lexicon
 from pqpp_models.text.reading.words import FUNCTION_WORDS
@@ -74,6 +74,15 @@ html css php json xml sql api url utf lorem ipsum dolor amet consectetur asdf qw
 _ODD = frozenset(_ODD_WORDS.split())
 
 
+class _Reading(NamedTuple):
+    """What is read of a prompt: how well its words are known, its other language, what is not."""
+
+    share: float
+    language: str | None
+    unknown_share: float
+    unknown: list[str]
+
+
 class KnownWords:
     """Tells how English prompts are, by hashes of the words of English texts.
 
@@ -93,9 +102,9 @@ class KnownWords:
         self.words, self.letters, self.lexicon = words, letters, lexicon
         self._levels = np.stack([words & 15, words >> 4], axis=1).ravel()
         self._usual = letters.astype(np.float64) * (-_NEPERS / 255)
-        self._values: dict[str, float] = {}
+        self._values: dict[str, list[tuple[float, float]]] = {}
         self._known: dict[str, bool] = {}
-        self._of_texts: dict[tuple[str, str], Any] = {}
+        self._readings: dict[str, _Reading] = {}
 
     @classmethod
     def fit(
@@ -131,33 +140,30 @@ class KnownWords:
     def weights(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how much of each prediction counts: 0 for what is not English, 1 for what is.
 
-        Between `FAR_BELOW` and `PLAIN_FROM` it rises in a line.
+        Between `FAR_BELOW` and `PLAIN_FROM` it rises in a line. `garbled` is apart.
         """
-        share = self.shares(prompts)
-        weight = np.clip((share - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
-        if self.lexicon is None:
-            return weight
+        weight = np.clip((self.shares(prompts) - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
         others = [self.language_of(prompt) is not None for prompt in prompts]
-        return np.where(others, 0.0, np.minimum(weight, 1 - self.garbled(prompts)))
+        return np.where(others, 0.0, weight)
 
     def language_of(self, prompt: str) -> str | None:
         """Return the other language that a prompt is in, None for English and what is unknown."""
-        if self.lexicon is None:
-            return None
-        return self._once("language", prompt, self._language_of)
+        return self._read(prompt).language
 
-    def _language_of(self, prompt: str) -> str | None:
-        is_english = self._once("share", prompt, self._share) >= _MOSTLY_ENGLISH
-        return language_of(prompt, is_english)
-
-    def _once(self, what: str, prompt: str, read: Callable[[str], Any]) -> Any:
+    def _read(self, prompt: str) -> _Reading:
         """Return what is read of a prompt, which is asked for two or three times in a row."""
-        key = what, prompt
-        if key not in self._of_texts:
-            if len(self._of_texts) >= _TEXTS:
-                self._of_texts.clear()
-            self._of_texts[key] = read(prompt)
-        return self._of_texts[key]
+        reading = self._readings.get(prompt)
+        if reading is None:
+            share = self._share(prompt)
+            language, unknown_share, unknown = None, 0.0, list[str]()
+            if self.lexicon is not None:
+                language = language_of(prompt, share >= _MOSTLY_ENGLISH)
+                if language is None:
+                    unknown_share, unknown = self._unknown(prompt)
+            if len(self._readings) >= _TEXTS:
+                self._readings.clear()
+            reading = self._readings[prompt] = _Reading(share, language, unknown_share, unknown)
+        return reading
 
     def garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how garbled prompts are, 0 to 1: by the letters of the words that nobody knows.
@@ -165,9 +171,7 @@ class KnownWords:
         Only of texts in English letters that are in no other language and hold no code. A prompt
         without a word that names anything is garbled, and so is one that repeats a word.
         """
-        if self.lexicon is None:
-            return np.zeros(len(prompts))
-        share = np.array([self._once("unknown", p, self._unknown)[0] for p in prompts])
+        share = np.array([self._read(prompt).unknown_share for prompt in prompts])
         steep = _GARBLED_FROM - _GARBLED_ABOVE
         return np.clip((share - _GARBLED_ABOVE) / steep, 0.0, 1.0)
 
@@ -179,21 +183,21 @@ class KnownWords:
         >>> [known.told(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
         ['', 'language: German (write the prompt in English)', 'garbled: rde, ctaa']
         """
-        language = self.language_of(prompt)
+        _, language, share, words = self._read(prompt)
         if language is not None:
             return f"language: {language} (write the prompt in English)"
-        share, words = self._once("unknown", prompt, self._unknown)
-        if self.lexicon is None or share <= _GARBLED_ABOVE:
+        if share <= _GARBLED_ABOVE:
             return ""
         more = ", ..." if len(words) > _MOST_TOLD else ""
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
     def _unknown(self, prompt: str) -> tuple[float, list[str]]:
         """Return the share of letters in words that are not known, and these words."""
-        tokens = list(_tokens(QUOTED.sub(" ", prompt)))
-        words = [token for token, is_code in tokens if token[0].isalpha() and not is_code]
-        is_other = any(is_code or not token.isascii() for token, is_code in tokens)
-        if not words or is_other or self.language_of(prompt) is not None:
+        unquoted = QUOTED.sub(" ", prompt) if quotations_in(prompt) else prompt
+        parts = [_tokens_of(part) for part in normalise(unquoted).split()]
+        words = [word for part in parts for word in part.words]
+        is_other = not all(part.is_plain for part in parts)
+        if not words or is_other:
             return 0.0, []
         if repeats(words):
             return 1.0, []
@@ -225,30 +229,31 @@ class KnownWords:
         digits and in words. A
         prompt without a word is 0.
         """
-        return np.array([self._once("share", p, self._share) for p in prompts], dtype=np.float64)
+        return np.array([self._read(prompt).share for prompt in prompts], dtype=np.float64)
 
     def _share(self, prompt: str) -> float:
         total = weight = 0.0
-        for token, is_code in _tokens(prompt):
-            size, value = 0.5, 0.0  # of an odd sign
-            if is_code:
-                size = np.clip(len(token), _WHOLE_WEIGHT, 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
-                value = _ODD_VALUE
-            elif token in NUMBER_WORDS:
-                continue
-            elif token[0].isalpha():
-                size = min(len(token), _WHOLE_WEIGHT) / _WHOLE_WEIGHT
-                value = self._value(token)
-            total += size * value
-            weight += size
+        for part in normalise(prompt).split():
+            if part not in self._values:
+                if len(self._values) >= _CACHED:
+                    self._values.clear()
+                self._values[part] = list(self._values_of(part))
+            for size, value in self._values[part]:
+                total += size * value
+                weight += size
         return total / weight if weight else 0.0
 
-    def _value(self, word: str) -> float:
-        if word not in self._values:
-            if len(self._values) >= _CACHED:
-                self._values.clear()
-            self._values[word] = self._value_of(word[:_LONGEST])
-        return self._values[word]
+    def _values_of(self, part: str) -> Iterator[tuple[float, float]]:
+        """Yield how much each token of a part between blanks counts, and how well it is known."""
+        tokens = _tokens_of(part)
+        if tokens.is_code:
+            yield min(max(len(part), _WHOLE_WEIGHT), 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT, _ODD_VALUE
+        for token in tokens.tokens:
+            if not token[0].isalpha():
+                yield 0.5, 0.0  # of an odd sign
+            elif token not in NUMBER_WORDS:
+                size = min(len(token), _WHOLE_WEIGHT) / _WHOLE_WEIGHT
+                yield size, self._value_of(token[:_LONGEST])
 
     def _value_of(self, word: str) -> float:
         """Return 0 to 1: of a word, of a form of one, or of what could be one by its letters."""
@@ -310,21 +315,26 @@ def _stems(word: str) -> Iterator[str]:
             yield stem
 
 
-def _tokens(prompt: str) -> Iterator[tuple[str, bool]]:
-    """Yield words, odd signs and residues of code, and whether each is the last."""
-    for part in normalise(prompt).split():
-        yield from _tokens_of(part)
+class _Tokens(NamedTuple):
+    """What stands between two blanks: words and odd signs; of a residue of code none."""
+
+    tokens: tuple[str, ...]
+    words: tuple[str, ...]
+    is_code: bool
+    is_plain: bool
 
 
 @lru_cache(_CACHED)
-def _tokens_of(part: str) -> tuple[tuple[str, bool], ...]:
+def _tokens_of(part: str) -> _Tokens:
     if _CODE.search(part):
-        return ((part, True),)
-    return tuple((token, False) for token in _TOKEN.findall(part))
+        return _Tokens((), (), is_code=True, is_plain=False)
+    tokens = tuple(_TOKEN.findall(part))
+    words = tuple(token for token in tokens if token[0].isalpha())
+    return _Tokens(tokens, words, is_code=False, is_plain="".join(tokens).isascii())
 
 
 def _words(text: str) -> list[str]:
-    return [token for token, is_code in _tokens(text) if not is_code and token[0].isalpha()]
+    return [word for part in normalise(text).split() for word in _tokens_of(part).words]
 
 
 def _places(word: str) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 
-from pqpp_backbones.prompt.quoted import QUOTED
+from pqpp_backbones.prompt.quoted import QUOTED, quotations_in
 
 _SCRIPTS = {
     "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean", "CJK": "Chinese",
@@ -69,7 +69,9 @@ def language_of(text: str, is_english: bool = False) -> str | None:
     >>> [language_of(text) for text in ("ein Hund auf dem Sofa", "沙发上的狗", "a dog on the sofa")]
     ['German', 'Chinese', None]
     """
-    bare = QUOTED.sub(" ", text).lower() or text.lower()
+    if is_english and text.isascii():
+        return None
+    bare = (QUOTED.sub(" ", text).lower() if quotations_in(text) else "") or text.lower()
     if is_english and bare.isascii():
         return None
     letters = [letter for letter in bare[:_MOST_LETTERS] if letter.isalpha()]

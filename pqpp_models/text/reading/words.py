@@ -201,7 +201,7 @@ def _numbers(words: Sequence[str]) -> list[int]:
 
 def _count(words: Sequence[str], kind: str) -> int:
     """Return how many words of a kind there are, three at most."""
-    return min(sum(word in _WORDS_OF[kind] for word in words), 3)
+    return min(sum(map(_WORDS_OF[kind].__contains__, words)), 3)
 
 
 def _has_lettering(prompt: str, words: Sequence[str]) -> bool:

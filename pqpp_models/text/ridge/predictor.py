@@ -6,6 +6,7 @@ radial kernels of embeddings. A target uses one of these or all, as its fit chos
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,7 +24,6 @@ from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unpre
 from pqpp_models.text.calibration import (
     CalibratedPredictor,
     calibration_tensors,
-    distance_to_nearest,
     read_calibrated,
 )
 from pqpp_models.text.reading.words import DIFFICULTY_FEATURES
@@ -124,16 +124,20 @@ class RidgePredictor(CalibratedPredictor):
         if self.reads_any_language and self.pieces is not None:
             seen: Any = SeenPieces(self.pieces.rarity)
             self.known_words = seen
-        self._points = self.references.astype(np.float32).T / INT8_SCALE
+
+    @cached_property
+    def reference_points(self) -> Singles:
+        """The points of training prompts, of length one, one a column."""
+        return self.references.astype(np.float32).T / INT8_SCALE
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in."""
         return self.encoder.embed(self.texts_of(self.read_rows(rows)))
 
-    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return the standardised scores of all targets, and the distances."""
+    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
+        """Return the standardised scores of all targets, and the points."""
         reading = read(self.encoder, self.sentence_encoder, prompts, self.pieces is not None)
-        return self.score_reading(reading), distance_to_nearest(reading.points, self._points)
+        return self.score_reading(reading), reading.points
 
     def score_reading(self, reading: ReadPrompts) -> Floats:
         """Return the standardised scores of all targets of prompts that have been read."""

@@ -7,13 +7,14 @@ From that come the scores, and a point in a space where prompts of like meaning 
 """
 
 import unicodedata
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.encoder.tokens import length_sorted, padded
 from pqpp_models.text.arrays import INT8_SCALE, Singles, unit
 
 UNKNOWN_PIECE = "[UNK]"
@@ -118,7 +119,7 @@ LINEAR = ("first", "second", "hidden", "scores", "point")
 """Layers with a ``.weight`` and a ``.bias``; the two convolutions come first."""
 
 _REACH = 3
-_TOKENS_A_BATCH = 2048
+_TOKENS_A_BATCH = 1024
 
 
 class StaticNetwork:
@@ -140,8 +141,11 @@ class StaticNetwork:
         self.pieces, self.scales = pieces, scales.astype(np.float32)
         names = [f"{layer}.{part}" for layer in LINEAR for part in ("weight", "bias")]
         self.weights = {name: np.asarray(weights[name], np.float32) for name in names}
+        self._kernels = {}
         for layer in LINEAR[:2]:
             weight = self.weights[f"{layer}.weight"]
+            kernel = weight.reshape(len(weight), _REACH, -1).transpose(2, 1, 0)
+            self._kernels[layer] = kernel.reshape(len(kernel), -1)
             self.weights[f"{layer}.weight"] = weight.reshape(len(weight), -1)
 
     def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, Singles]:
@@ -151,24 +155,37 @@ class StaticNetwork:
 
     def layers(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, ...]:
         """Return scores, points, the mean vectors of the pieces, and the hidden layer."""
-        lengths = np.array([len(row) for row in encoded])
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for place, row in enumerate(encoded):
+            by_length[len(row)].append(place)
         sizes = [len(self.weights[f"{name}.bias"]) for name in ("scores", "point", "hidden")]
         sizes.insert(2, self.pieces.shape[1])
         layers = tuple(np.empty((len(encoded), size), dtype=np.float32) for size in sizes)
-        for batch in length_sorted(lengths, len(lengths), _TOKENS_A_BATCH):
-            inputs = padded([encoded[i] for i in batch], 0)
-            for layer, values in zip(layers, self._run(*inputs), strict=True):
-                layer[batch] = values
+        # Most pieces stand in many prompts: what the first layer makes of one is computed once.
+        flat = np.fromiter(chain.from_iterable(encoded), np.int64)
+        distinct, flat = np.unique(flat, return_inverse=True)
+        scales = self.scales[distinct][:, None]
+        vectors: Singles = np.multiply(self.pieces[distinct], scales, dtype=np.float32)
+        products: Singles = vectors @ self._kernels["first"]
+        ends = np.cumsum([0, *map(len, encoded)])
+        for length, places in by_length.items():
+            size = max(1, _TOKENS_A_BATCH // length)
+            for start in range(0, len(places), size):
+                batch = places[start : start + size]
+                rows = flat[ends[batch][:, None] + np.arange(length)]
+                values = self._run(vectors[rows], products[rows])
+                for layer, part in zip(layers, values, strict=True):
+                    layer[batch] = part
         scores, points, vectors, hidden = layers
         return scores, unit(points), vectors, hidden
 
-    def _run(self, rows: NDArray[np.int64], inside: NDArray[np.int64]) -> tuple[Singles, ...]:
-        mask = inside[..., None].astype(np.float32)
-        vectors = self.pieces[rows] * self.scales[rows][..., None] * mask
-        phrases = np.maximum(self._convolve("first", vectors), 0) * mask
-        phrases += np.maximum(self._convolve("second", phrases), 0) * mask
-        count = mask.sum(axis=1)
-        # After the ReLU nothing is negative, so the zeros outside a prompt never win.
+    def _run(self, vectors: Singles, products: Singles) -> tuple[Singles, ...]:
+        """Run prompts of one length, from the vectors and first products of their pieces."""
+        phrases = np.maximum(self._convolved("first", products), 0)
+        # Of three dimensions numpy would make a small product a prompt, each on all cores.
+        second = phrases.reshape(-1, phrases.shape[2]) @ self._kernels["second"]
+        phrases += np.maximum(self._convolved("second", second.reshape(products.shape)), 0)
+        count = np.full((len(vectors), 1), vectors.shape[1], np.float32)
         parts = [phrases.sum(axis=1) / count, phrases.max(axis=1), vectors.sum(axis=1) / count]
         pooled = np.concatenate([*parts, np.log(count)], axis=1)
         hidden = np.maximum(self._linear("hidden", pooled), 0)
@@ -176,16 +193,15 @@ class StaticNetwork:
         return scores, points, parts[2], hidden
 
     def _linear(self, layer: str, rows: Singles) -> Singles:
-        weight, bias = self.weights[f"{layer}.weight"], self.weights[f"{layer}.bias"]
-        # Of three dimensions numpy would make a small product a prompt, each on all cores.
-        flat = rows.reshape(-1, rows.shape[-1]) @ weight.T
-        return flat.reshape(*rows.shape[:-1], -1) + bias
+        return rows @ self.weights[f"{layer}.weight"].T + self.weights[f"{layer}.bias"]
 
-    def _convolve(self, layer: str, rows: Singles) -> Singles:
-        padded = np.pad(rows, ((0, 0), (1, 1), (0, 0)))
-        width = rows.shape[1]
-        around = [padded[:, shift : shift + width] for shift in range(_REACH)]
-        return self._linear(layer, np.concatenate(around, axis=2))
+    def _convolved(self, layer: str, products: Singles) -> Singles:
+        """Add up what each piece, the one before and the one after make of the layer's kernel."""
+        before, own, after = np.split(products, _REACH, axis=2)
+        sums = own + self.weights[f"{layer}.bias"]
+        sums[:, 1:] += before[:, :-1]
+        sums[:, :-1] += after[:, 1:]
+        return sums
 
 
 def quantise(vectors: Singles) -> tuple[NDArray[np.int8], NDArray[np.float16]]:

@@ -6,6 +6,7 @@ and it says how sure it is and how far a prompt is from its training.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,7 +25,6 @@ from pqpp_models.text.calibration import (
     CalibratedPredictor,
     InstructionModel,
     calibration_tensors,
-    distance_to_nearest,
     read_calibrated,
     read_targets,
 )
@@ -71,9 +71,10 @@ class StaticPredictor(CalibratedPredictor):
     name = "static"
     chunk_size = 1024
 
-    def __post_init__(self) -> None:
-        """Scale the points of the training prompts."""
-        self._points = self.references.astype(np.float32).T / INT8_SCALE
+    @cached_property
+    def reference_points(self) -> Singles:
+        """The points of training prompts, of length one, one a column."""
+        return self.references.astype(np.float32).T / INT8_SCALE
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in.
@@ -95,28 +96,32 @@ class StaticPredictor(CalibratedPredictor):
         """
         return self.network.layers(self._encode(self.texts_of(self.read_rows(rows))))[1:]
 
-    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return the standardised scores of all targets, and the distances."""
+    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
+        """Return the standardised scores of all targets, and the points."""
         scores, points = self.network(self._encode(prompts))
-        lowest = self._lowest_asking_less(prompts, scores.astype(np.float64))
-        return lowest, distance_to_nearest(points, self._points)
+        return self._lowest_asking_less(prompts, scores.astype(np.float64)), points
 
     def _lowest_asking_less(self, prompts: Sequence[str], scores: Floats) -> Floats:
+        """Return scores of which those of the rule are the lowest of all that asks for less."""
         columns = [self.targets.index(target) for target in self.no_easier_with_more]
         costs = np.array(
             [self.length_costs.get(target, 0.0) for target in self.no_easier_with_more]
         )
-        less: dict[int, list[str]] = {}
+        others: list[str] = []
+        owners: list[int] = []
         for at, prompt in enumerate(prompts if columns else ()):
             texts = asking_less(prompt)
-            if texts != [prompt] or log_length_to_draw(prompt):
-                less[at] = texts
-        if less:
-            texts = [text for some in less.values() for text in some]
-            lengths = np.array([log_length_to_draw(text) for text in texts])
-            found = self.network(self._encode(texts))[0][:, columns] - np.outer(lengths, costs)
-            starts = np.cumsum([0, *map(len, less.values())])[:-1]
-            scores[np.ix_(list(less), columns)] = np.minimum.reduceat(found, starts)
+            length = log_length_to_draw(prompt)
+            if texts == [prompt] and not length:
+                continue
+            is_itself = texts[-1] == prompt
+            scores[at, columns] = scores[at, columns] - length * costs if is_itself else np.inf
+            others += texts[: len(texts) - is_itself]
+            owners += [at] * (len(texts) - is_itself)
+        if others:
+            lengths = np.array([log_length_to_draw(text) for text in others])
+            found = self.network(self._encode(others))[0][:, columns] - np.outer(lengths, costs)
+            np.minimum.at(scores, np.ix_(owners, columns), found)
         return scores
 
     def _unread(self, text: str) -> str:

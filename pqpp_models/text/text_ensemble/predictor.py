@@ -22,7 +22,6 @@ from pqpp_models.text.arrays import Floats, Singles, prefixed, unprefixed
 from pqpp_models.text.calibration import (
     CalibratedPredictor,
     InstructionModel,
-    distance_to_nearest,
     read_calibrated,
     read_targets,
 )
@@ -63,15 +62,19 @@ class TextEnsemblePredictor(CalibratedPredictor):
         self.encoder.eval()
         self.tuned.eval()
         self.tables = self.model.collection.tables
-        self._references = self.model.collection.references
+
+    @property
+    def reference_points(self) -> Singles:
+        """The points of training prompts, of length one, one a column."""
+        return self.model.collection.references
 
     def embed(self, rows: Any) -> Singles:
         """Return the last layer's unit vectors, in which distances are measured."""
         prompts = self.texts_of(self.read_rows(rows))
         return self._last_vectors(self._encode(prompts, [self.model.collection.last]))
 
-    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return the standardised scores of all targets, and the distances."""
+    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
+        """Return the standardised scores of all targets, and the points."""
         encoded = self._encode(prompts, list(self.model.collection.vectors))
         scores = self.model.predict(prompts, encoded)[:, : len(self.targets)]
         shift, scale = self.calibration["tuned_mean"], self.calibration["tuned_scale"]
@@ -79,7 +82,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         places = [self.targets.index(target) for target in self.tuned.config.targets]
         share = float(self.calibration["share"][0])
         scores[:, places] = (1 - share) * scores[:, places] + share * tuned
-        return scores, distance_to_nearest(self._last_vectors(encoded), self._references)
+        return scores, self._last_vectors(encoded)
 
     def _encode(self, prompts: Sequence[str], layers: Sequence[int]) -> dict[int, Any]:
         from pqpp_backbones.encoder.encoding import layer_means

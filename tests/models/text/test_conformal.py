@@ -9,8 +9,8 @@ from pqpp_models.text.calibration import (
     SPREAD,
     CalibratedPredictor,
     calibration_tensors,
+    deviations_of,
     mixed_with_prior,
-    predicted,
     read_calibration,
 )
 from pqpp_models.text.conformal import (
@@ -78,7 +78,8 @@ def test_intervals_cover_where_errors_are_large_and_where_they_are_small():
     scores, true, prompts, _ = planted(3000, 1)
     found = calibrate_targets(scores[:, None], true[:, None], prompts, np.full(3000, 0.3))
     scores, true, prompts, long = planted(3000, 2)
-    values, deviations = predicted(scores[:, None], prompts, np.full(3000, 0.3), found)
+    values = scores[:, None] * found["slope"] + found["offset"]
+    deviations = deviations_of(values, prompts, np.full(3000, 0.3), found)
     error = np.abs(true - values[:, 0])
     for rows in (long, ~long):
         assert 0.87 < (error <= Z90 * deviations[:, 0])[rows].mean() < 0.93
@@ -126,7 +127,8 @@ def test_across_sources_the_level_is_the_anchor_s_and_intervals_cover_each_sourc
     assert found["prior"] == pytest.approx([level[known].mean()])
     assert found["prior_deviation"] == pytest.approx([level[known].std()])
     scores, truths, names, prompts, long = sources(5)
-    values, deviations = predicted(scores[:, None], prompts, np.zeros(len(scores)), found)
+    values = scores[:, None] * found["slope"] + found["offset"]
+    deviations = deviations_of(values, prompts, np.zeros(len(scores)), found)
     assert values[: len(values) // 3].mean() == pytest.approx(0.6, abs=0.03)
     unit = float(found["prior_deviation"][0])
     errors = []
@@ -198,13 +200,14 @@ class Lengths(CalibratedPredictor):
     """Scores prompts by the number of their letters."""
 
     name, targets, tables, details = "lengths", ("clip_p10", "clip_rr"), None, {}
+    reference_points = np.ones((1, 1))  # half of the points above: a distance of a half
 
     def __init__(self, calibration, known_words=None):
         self.calibration, self.known_words = calibration, known_words
 
     def raw_scores(self, prompts):
         scores = np.array([[len(prompt) / 10] * 2 for prompt in prompts])
-        return scores, np.full(len(prompts), 0.5)
+        return scores, np.full((len(prompts), 1), 0.5)
 
     @classmethod
     def from_checkpoint(cls, folder, config, tensors):
