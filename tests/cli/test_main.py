@@ -51,6 +51,9 @@ def test_what_is_wrong_is_told_as_it_was_given_and_alone(tmp_path, monkeypatch, 
     assert main(["fit", "mine", "--output", "out"]) == 2
     shown = capsys.readouterr().err
     assert shown.startswith("pqpp: error: dataset mine: no folder") and "--dataset" not in shown
+    Path("votes.csv").write_text("prompt,image,annotator,label\na cat,a.png,x,1\n")
+    assert main(["build", "votes.csv", "--output", "out"]) == 2
+    assert "or --model-name NAME where all are of one" in capsys.readouterr().err
     monkeypatch.setattr("nltk.data.path", [])  # a note on the word counts would come first
     assert main(["bench", "--dataset", "sample", "--split", "test", "--target", "mean_hbp"]) == 2
     shown = capsys.readouterr().err
