@@ -57,7 +57,9 @@ def test_an_option_without_a_value_of_its_own_has_one_declaration():
         if default is dataclasses.MISSING:
             default = field.default_factory()
         choices = field.metadata.get("choices")
-        assert not choices or default in (None, NEEDED, *choices), (kind, field.name)
+        values = default if isinstance(default, list | tuple) else [default]
+        known = (None, NEEDED, *(choices or values))
+        assert all(value in known for value in values), (kind, field.name)
         if field.metadata.get("endings"):
             assert field.metadata["path"] == "output file"
 
