@@ -62,7 +62,7 @@ myst_update_mathjax = False
 # Executed once for each state of the cells and of the package.
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE / "_build" / "executed" / digest(HERE.parent))
-nb_execution_timeout = 120
+nb_execution_timeout = 600  # seconds of the clock, on a busy machine too
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_merge_streams = True
