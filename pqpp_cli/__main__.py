@@ -4,4 +4,5 @@ import sys
 
 from pqpp_cli.entry import main
 
-sys.exit(main())
+if __name__ == "__main__":  # whoever walks the modules imports this one
+    sys.exit(main())
