@@ -1,6 +1,7 @@
 """What `pqpp fit` reaches on studies of people's judgments, beside plain baselines.
 
     python benchmarks/fit_quality.py --data-dir DATA [--encoder MINILM] [--only agiqa] > table.md
+    python benchmarks/fit_quality.py --data-dir DATA --few > few.md
 
 Each study's prompts with their mean scores (`pqpp_models.text.training.studies`; none of them was
 learned by `static-train`, on whose network the predictor stands), in five folds, three times. The
@@ -8,6 +9,7 @@ baselines are scikit-learn's: TF-IDF of words and pairs with ridge, TF-IDF of pi
 ridge, and, by --encoder, a sentence embedding with ridge and with kernel ridge; each chooses its
 strength, and its width, inside the other folds. `pqpp fit` is what `Predictor.predict` gives of
 whole fits to the other folds. Figures are Spearman's coefficient, mean of the seeds, and Pearson's.
+With --few: how far 20, 50, 100 and 200 judged prompts of a study go on all others of it.
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ from pqpp_backbones.encoder.normaliser import content
 from pqpp_models import Predictor
 from pqpp_models.text.ridge.blocks import read
 from pqpp_models.text.ridge.cross_validation import TrainingPrompts, cross_validate
+from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.head import Head
 from pqpp_models.text.ridge.sentence_encoder import SentenceEncoder
 from pqpp_models.text.training.studies import read_sources
 
 STUDIES = ("gimbrr", "agiqa", "tia2_composition", "tia2_counting", "genai", "t2v")
 SEEDS, FOLDS = (0, 1, 2), 5
+FEW, FEW_SEEDS, FEWEST_LEFT = (20, 50, 100, 200), (0, 1), 50
 ALPHAS = np.logspace(-2, 2, 9)
 
 
@@ -99,14 +103,38 @@ def study_figures(prompts: list[str], scores: list[float], encoder: str | None) 
     return figures
 
 
+def few_judged(prompts: list[str], scores: list[float]) -> list[str]:
+    """Return Spearman's coefficient on the prompts that no size was fitted to, as cells."""
+    cells: list[list[float]] = [[] for _ in (0, *FEW)]
+    for seed in FEW_SEEDS:
+        order = np.random.default_rng(seed).permutation(len(prompts))
+        sizes = [size for size in FEW if len(prompts) - size >= FEWEST_LEFT]
+        there = order[max(sizes) :]
+        left, true = [prompts[row] for row in there], np.array(scores)[there]
+        of_images = Predictor.from_pretrained("static-train").predict(left, "mean_hbpp")
+        cells[0].append(spearmanr(of_images[:, 0], true)[0])
+        for place, size in enumerate(sizes, 1):
+            judged = order[:size]
+            fitted = fit([prompts[row] for row in judged], np.array(scores)[judged], "score")
+            cells[place].append(spearmanr(fitted.predict(left)[:, 0], true)[0])
+    return [f"{np.mean(cell):.3f}" if cell else "" for cell in cells]
+
+
 def main() -> None:
     """Print the table, a row as it is done."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data-dir", required=True)
     parser.add_argument("--encoder")
     parser.add_argument("--only", default=",".join(STUDIES))
+    parser.add_argument("--few", action="store_true")
     options = parser.parse_args()
     sources = read_sources(options.data_dir)
+    if options.few:
+        print("| study | " + " | ".join(map(str, (0, *FEW))) + " |\n" + "|---" * 6 + "|")
+        for name in options.only.split(","):
+            cells = few_judged(sources[name].prompts, sources[name].scores)
+            print("| " + " | ".join([name, *cells]) + " |", flush=True)
+        return
     header = None
     for study in options.only.split(","):
         started = process_time()
