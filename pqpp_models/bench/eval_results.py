@@ -3,15 +3,15 @@
 The notes are text on the Hub; `result_of` reads back what `entries_of` wrote there.
 """
 
+from __future__ import annotations
+
 import datetime
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
-
-from huggingface_hub import EvalResultEntry
+from typing import TYPE_CHECKING, Any
 
 from pqpp_files.options.arguments import typed
 from pqpp_files.write_beside import write_whole
@@ -28,6 +28,9 @@ from pqpp_models.bench.rows import COEFFICIENTS
 from pqpp_models.bench.run import BenchRun, load_predictors, open_split, run_table
 from pqpp_models.bench.split import ALL_ROWS
 from pqpp_models.errors import PredictorError
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResultEntry
 
 _FIGURE = r"{}_qpp (-?[\d.]+)(?: \[(-?[\d.]+), (-?[\d.]+)\])?"
 _COUNT = re.compile(r"\bn (\d+)")
@@ -85,6 +88,7 @@ def result_of(one: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
     """Return an entry as a result; what its notes do not tell is NaN, and `n` 0.
 
     Example:
+        >>> from huggingface_hub import EvalResultEntry
         >>> task = BenchmarkTask(None, "test", "mean_rr")
         >>> kept = EvalResultEntry("a/b", task.id, 0.5, notes="kendall_qpp 0.5 [0.4, 0.6]; n 80")
         >>> found = result_of(kept, task, "mine")

@@ -87,7 +87,7 @@ def test_a_wheel_holds_what_an_install_needs(source, tmp_path):
 def assert_stands_alone(text):
     """Refuse a description that an index cannot show, or that points to files beside it."""
     page = markdown.render(text)
-    assert page is not None and "<h1>" in page and "static" in page
+    assert page is not None and "<h1" in page and "static" in page
     places = re.findall(r'(?:href|src)="([^"]*)"', page)
     assert places and all(place.startswith(("https://", "#")) for place in places)
 
