@@ -47,6 +47,7 @@ from new predictions, and each predictor is tested against the first on the same
         "read the repositories of these models and their open pull requests (default: those that "
         "the Hub's leaderboard names)",
         metavar="OWNER/NAME[,...]",
+        path="name",
     )
     verify: bool = option(False, "let every predictor predict again; tell differences, and test")
     dataset: str | None = option(

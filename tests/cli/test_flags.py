@@ -16,7 +16,7 @@ from pqpp_files.options.option import NEEDED, RecipeError, fields_of, retired_na
 from pqpp_files.options.recipe import read_recipe
 
 ROOT = Path(__file__).resolve().parents[2]
-RETIRED = {"out", "recipe", "dataset_config", "benchmark"}
+RETIRED = {"out", "recipe", "dataset_config"}
 OUTPUTS = {"output", "output file"}
 
 
