@@ -16,6 +16,7 @@ from pqpp_files.paths import check_output, check_output_folder
 from pqpp_files.write_beside import (
     remove_behind,
     remove_litter,
+    tidied_when_terminated,
     whole_folder,
     write_beside,
     write_whole,
@@ -364,3 +365,14 @@ def test_outputs_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(FileError, match="cannot be written to; name another folder"):
         check_output(tmp_path / "new" / "b.csv")
+
+
+def test_what_an_import_makes_of_a_signal_is_still_the_end():
+    with pytest.raises(SystemExit) as ended, tidied_when_terminated():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except SystemExit:
+            raise ImportError("as numpy's does") from None
+    assert ended.value.code == 143
+    with pytest.raises(ImportError), tidied_when_terminated():
+        raise ImportError("without a signal")
