@@ -48,6 +48,7 @@ from new predictions, and each predictor is tested against the first on the same
         "the Hub's leaderboard names)",
         metavar="OWNER/NAME[,...]",
         path="name",
+        commas=True,
     )
     verify: bool = option(False, "let every predictor predict again; tell differences, and test")
     dataset: str | None = option(

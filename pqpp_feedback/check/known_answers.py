@@ -169,7 +169,7 @@ def grade(rows: Iterable[Row], truth: Iterable[KnownScene]) -> list[dict[str, An
 
     Example:
         >>> pair = [KnownScene("text-000", is_right, "", {}) for is_right in (True, False)]
-        >>> row = {"assessor": "a", "evidence": "{}", "verdict": None}
+        >>> row = {"assessor": "a", "evidence": "[]", "verdict": None}
         >>> rows = [{**row, "image": one.image_id, "score": float(one.is_right)} for one in pair]
         >>> grade(rows, pair)[0]["accuracy"][0]
         1.0

@@ -206,12 +206,15 @@ def in_flags(text: str, kind: type) -> str:
     fields |= {old: fields[new] for old, new in renamed if new in fields and old not in fields}
 
     def written(match: re.Match) -> str:
-        name = match[1].replace("-", "_")
-        if name not in fields:
+        name, behind = match[1].replace("-", "_"), text[match.end() :]
+        if name not in fields or behind.startswith(" is now"):  # as it came
             return match[1] if match[1].startswith("--") else match[0]
         declared, name = fields[name].metadata, fields[name].name
-        if declared.get("word") == "too" and not match.start():
+        is_too = declared.get("word") == "too" and not behind.startswith(
+            (" is missing", " came twice")
+        )
+        if is_too and not match.start():
             return name  # it came as a flag or as the first word
         return declared.get("metavar", name) if declared.get("word") is True else flag_of(name)
 
-    return re.sub(r"`([\w-]+)`(?! is now)", written, text)
+    return re.sub(r"`([\w-]+)`", written, text)

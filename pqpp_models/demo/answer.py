@@ -108,7 +108,8 @@ def called(target: str) -> str:
     >>> called("mean_rr"), called("score")
     ('reciprocal rank, mean over models (mean_rr)', 'score')
     """
-    return f"{readable_words(target)} ({target})" if measure_of(target) else target
+    words = readable_words(target) if measure_of(target) else target
+    return target if words == target else f"{words} ({target})"
 
 
 class Answerer:

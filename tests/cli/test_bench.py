@@ -480,7 +480,6 @@ def test_baseline_that_is_not_there(tmp_path, home):
         (["--dataset", "conqa", "--runs", "r.trec"], "is now pqpp bench conqa"),
         (["--table", "routing"], "is now pqpp bench routing"),
         (["--benchmark", "pqpp"], "--benchmark is now --dataset"),
-        (["gimbrr", "--report", "r.html"], "--report is unknown"),
         (["richhf", "--models", "m", "--table", "by-source"], "--table is unknown"),
         (["--split", "test", "conqa", "--runs", "r.trec"], "no `split`"),
     ],

@@ -182,7 +182,8 @@ class TestWhatChanges:
         before = len(hub.requests)
         again = run(pushing(str(saved), "pqpp/m"))
         assert first["commit"] and again["commit"] is None
-        assert again["unchanged"] == ["config.json", "model.safetensors", "README.md"]
+        served = ["handler.py", "requirements.txt"]
+        assert again["unchanged"] == ["config.json", "model.safetensors", "README.md", *served]
         assert not [one for one in hub.requests[before:] if not one.startswith("GET")]
 
     def test_stale_files_go_and_foreign_files_stay(self, run, hub, saved):
@@ -196,7 +197,8 @@ class TestWhatChanges:
         assert report["removed"] == ["model.safetensors"]
         assert report["changed"] == ["config.json", "README.md"]
         files = hub.hub.store.repositories["model", "pqpp/m"].commits[report["commit"]].files
-        assert sorted(files) == [".gitattributes", "README.md", "config.json", "plot.png"]
+        served = ["handler.py", "requirements.txt"]
+        assert set(files) == {".gitattributes", "README.md", "config.json", "plot.png", *served}
 
     def test_dry_run_writes_nothing_and_tells_the_same(self, run, hub, saved):
         for folder, branch in ((str(saved), None), ("n_words", None), (str(saved), "side")):

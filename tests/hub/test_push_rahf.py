@@ -108,7 +108,7 @@ def test_what_cannot_be_had_is_told_by_the_hubs_reason(run, shared, loader, toke
     assert reason in text and "valid model identifier" not in text
 
 
-@pytest.mark.parametrize("loader", ["CLIP", "ResNet", "towers"])
+@pytest.mark.parametrize("loader", ["CLIP", "towers"])
 def test_a_repository_of_another_kind_is_not_called_missing(run, shared, saved, loader):
     assert shared.user.pqpp("models", "push", "static", f"{shared.owner}/other").value == 0
     kind, text = run(f"{LOADERS[loader]}\nresult = said(load, '{shared.owner}/other')")

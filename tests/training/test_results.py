@@ -143,7 +143,7 @@ def test_trackers_that_are_not_there_are_told_before_the_training(script, recipe
     monkeypatch.setattr("accelerate.tracking.get_available_trackers", lambda: [LoggerType.WANDB])
     for names, kind, message in (
         (["wandb", "tensorboard"], MissingExtraError, r"'tensorboard'.*\[trackers\]"),
-        (["all", "trackio"], MissingExtraError, "'trackio'.* the package of trackio"),
+        (["all", "trackio"], MissingExtraError, r"'trackio'.*\[trackers\]"),
         (["nope"], RecipeError, "names 'nope'; choose among all, .*tensorboard"),
     ):
         recipe.report_to = names

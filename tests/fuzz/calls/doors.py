@@ -96,6 +96,7 @@ def _methods(subject: Any) -> list[str]:
         name
         for name in names
         if inspect.isroutine(static := inspect.getattr_static(kind, name))
+        and not isinstance(static, functools.cached_property)
         and (not of_class or isinstance(static, classmethod | staticmethod))
     ]
 

@@ -190,7 +190,7 @@ _COPIES = {
     },
     **{"ensemble": "models/text_ensemble", "chat_model": "models/chat", "sight": "models/sight"},
     **{"root": "data", "richhf": "data/richhf", "exported": "exported", "router": "router"},
-    **{"more": "more", "more_vectors": "more.npy"},
+    **{"more": "more", "more_vectors": "more.npy", "results": "results"},
     **{"study": "study", "search": "search", "pictures": "images", "asked": "asked.csv"},
     **{f"{name}_verdicts": f"{name}.parquet" for name in ("rahf", "gimbrr", "vistar")},
 }
