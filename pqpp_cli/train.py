@@ -59,7 +59,7 @@ class Train(Command):
         from pqpp_files.options.flags import in_flags
         from pqpp_files.options.recipe import parse_recipe
 
-        about, _, examples = (module.__doc__ or "").partition("\n\nExamples:\n")
+        about, _, examples = (module.__doc__ or "").partition("\n\nExamples::\n\n")
         try:
             recipe = parse_recipe(kind, about, examples, self.words, f"pqpp train {self.name}")
             run_trainer(partial(module.run, recipe))

@@ -1,6 +1,7 @@
 r"""Train RAHF, the model of rich human feedback (Liang et al., CVPR 2024, sections 4 and 9).
 
-Examples:
+Examples::
+
   accelerate launch --quiet -m pqpp_cli train rahf --config rahf \
       --pickapic-dir pickapic_v1
   python tests/support/richhf_scenes.py scenes

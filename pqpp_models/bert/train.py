@@ -1,6 +1,7 @@
 """Fine-tune a text encoder to predict performance from prompts (PQPP, sections 5.1 and 11).
 
-Examples:
+Examples::
+
   accelerate launch --quiet -m pqpp_cli train bert --config bert
   pqpp train bert --model sentence-transformers/all-MiniLM-L6-v2 --pooling mean
   pqpp train bert --dataset my_folder --targets mean_hbpp --epochs 4

@@ -1,6 +1,7 @@
 r"""Fine-tune a CLIP-like model on (prompt, image) pairs (PQPP, sections 5.2 and 11).
 
-Examples:
+Examples::
+
   accelerate launch --quiet -m pqpp_cli train clip --config clip_generation \
       --image_dir pqpp_images
   pqpp train clip --model google/siglip-base-patch16-224 --tuning lora \

@@ -1,6 +1,7 @@
 r"""Train a CNN on the similarities among a prompt's result images (PQPP, sections 5.2 and 11).
 
-Examples:
+Examples::
+
   accelerate launch --quiet -m pqpp_cli train correlation_cnn --image_dir pqpp_images \
       --config correlation_cnn_generation
   pqpp train correlation_cnn --dataset my_folder --channels 2 \

@@ -2,7 +2,8 @@ r"""Fine-tune a diffusers text-to-image model with LoRA on images chosen by pred
 
 The set is a folder with images and metadata.jsonl, as `pqpp_feedback.rahf.uses.select` writes it.
 
-Examples:
+Examples::
+
   accelerate launch --quiet -m pqpp_cli train t2i --image-dir chosen \
       --model stable-diffusion-v1-5/stable-diffusion-v1-5
   pqpp train t2i --image-dir chosen --model my_pipeline --lora-rank 16

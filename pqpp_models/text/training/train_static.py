@@ -7,7 +7,8 @@ reads. The validation split, and the studies that are left out by --without, are
 with --leave_one_out each study is left out in turn and scored. With --no_alignment nothing of the
 studies is learned. Deterministic for a number of threads.
 
-Examples:
+Examples::
+
   pqpp train static --config static \
       --captions captions.txt --parti PartiPrompts.tsv
   pqpp train static --config static \

@@ -5,7 +5,8 @@ collection; for generation also the same encoder, fine-tuned. The validation spl
 end. With --folds 5 the whole recipe is cross-validated inside the train split instead, and nothing
 is saved.
 
-Examples:
+Examples::
+
   pqpp train text_ensemble --config text_ensemble \
       --captions captions.txt
 """
