@@ -98,7 +98,8 @@ def benchmark_tasks(dataset: str) -> list[BenchmarkTask]:
         folder = pull_files(dataset, [BENCHMARK, ".gitattributes"], error=HubError, kind="dataset")
     path = folder / BENCHMARK
     listed = read_yaml(path, error=HubError).get("tasks") if path.is_file() else None
-    names = [one.get("id") for one in listed or [] if isinstance(one, dict)]
+    listed = listed if isinstance(listed, list) else []
+    names = [one.get("id") for one in listed if isinstance(one, dict)]
     tasks = [task for name in names if isinstance(name, str) and (task := BenchmarkTask.of(name))]
     if not tasks:
         raise HubError(
@@ -267,6 +268,8 @@ def _entries_in(folder: Path, model: str) -> tuple[list[EvalResultEntry], list[s
                 if not isinstance(one.task_id, str) or not isinstance(one.dataset_id, str):
                     raise TypeError
                 one.value = float(one.value)
+                if BenchmarkTask.of(one.task_id) and not -1 <= one.value <= 1:  # Kendall's tau
+                    raise ValueError
             found += entries
         except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
             lines.append(f"{model}: {RESULTS}/{path.name} holds no results; left out")

@@ -214,6 +214,9 @@ def _loadable(places: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
 
     models, lines = {}, []
     for name, place in places.items():
+        if ":" in place:  # to pqpp bench MODULE:FUNCTION, and what was downloaded is never run
+            lines.append(f"{name} is not verified: a colon stands in {place}; rename the folder")
+            continue
         try:
             models[name] = named_predictor(place)
         except PqppError as error:

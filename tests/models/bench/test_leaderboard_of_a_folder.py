@@ -1,0 +1,58 @@
+"""A leaderboard of folders that somebody downloaded: what they hold is read, and never run."""
+
+import sys
+
+import pytest
+
+from pqpp_cli.main import main
+from pqpp_datasets.export.export import export
+from pqpp_hub.eval_results import BenchmarkTask, benchmark_tasks, entry, results_file, results_text
+from pqpp_hub.push import HubError
+
+TASK = BenchmarkTask("sample", "test", "mean_hbpp")
+
+
+@pytest.fixture
+def downloaded(tmp_path):
+    def make(name, value, **told):
+        path = tmp_path / "results" / name / results_file("owner/toy")
+        path.parent.mkdir(parents=True)
+        path.write_text(results_text([entry(TASK, "owner/toy", value, **told)]))
+        return tmp_path / "results"
+
+    return make
+
+
+def test_a_folder_that_is_called_as_code_is_not_run(downloaded, tmp_path, monkeypatch, capsys):
+    export(["sample"], tmp_path / "toy")
+    (tmp_path / "evil.py").write_text("print('it ran')\ndef go(prompts): return [1] * 80\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    source = downloaded("evil:go", 0.9)
+    assert main(["leaderboard", str(source), "--dataset", "toy", "--verify"]) == 0
+    said = capsys.readouterr()
+    assert "it ran" not in said.out and "evil" not in sys.modules
+    assert "evil:go is not verified: a colon stands in evil:go; rename the folder" in said.err
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 1.5, -2])
+def test_what_no_tau_can_be_tops_no_table(value, downloaded, capsys):
+    downloaded("honest", 0.4, notes="kendall_qpp 0.4 [0.3, 0.5]; n 80")
+    source = downloaded("cheat", value)
+    assert main(["leaderboard", str(source)]) == 0
+    said = capsys.readouterr()
+    assert "cheat" not in said.out and "cheat: .eval_results/owner--toy.yaml holds no" in said.err
+
+
+def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, capsys):
+    source = downloaded("by_hand", 0.25)
+    assert main(["leaderboard", str(source)]) == 0
+    said = capsys.readouterr().out
+    assert "0.250" in said and "the same is said of all prompts" not in said
+
+
+@pytest.mark.parametrize("tasks", ["5", "true", "{a: 1}", "[1, {id: [2]}]"])
+def test_tasks_of_another_form_are_told(tasks, tmp_path):
+    (tmp_path / "eval.yaml").write_text(f"name: toy\ntasks: {tasks}\n")
+    with pytest.raises(HubError, match=r"no eval\.yaml with tasks of pqpp"):
+        benchmark_tasks(str(tmp_path))
