@@ -265,7 +265,8 @@ def _entries_in(folder: Path, model: str) -> tuple[list[EvalResultEntry], list[s
             content = parse_yaml(path.read_bytes(), path.name, HubError)
             entries = _client().parse_eval_result_entries(content)
             for one in entries:
-                if not isinstance(one.task_id, str) or not isinstance(one.dataset_id, str):
+                texts = (one.task_id, one.dataset_id, one.notes or "")
+                if not all(isinstance(text, str) for text in texts):
                     raise TypeError
                 one.value = float(one.value)
                 if BenchmarkTask.of(one.task_id) and not -1 <= one.value <= 1:  # Kendall's tau

@@ -32,8 +32,10 @@ from pqpp_models.errors import PredictorError
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
 
-_FIGURE = r"{}_qpp (-?[\d.]+)(?: \[(-?[\d.]+), (-?[\d.]+)\])?"
-_COUNT = re.compile(r"\bn (\d+)")
+# As `entries_of` writes them: digits alone, and few, whatever somebody else wrote.
+_NUMBER = r"(-?\d\.\d{1,9})"
+_FIGURE = f"_qpp {_NUMBER}(?: \\[{_NUMBER}, {_NUMBER}\\])?"
+_COUNT = re.compile(r"\bn (\d{1,12})\b")
 
 
 def entries_of(
@@ -97,7 +99,7 @@ def result_of(one: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
     """
     figures: dict[str, Any] = {}
     for name in COEFFICIENTS:
-        match = re.search(_FIGURE.format(name), one.notes or "")
+        match = re.search(name + _FIGURE, one.notes or "")
         told = [float(part) if part else math.nan for part in match.groups()] if match else []
         value, low, high = told or [math.nan] * 3
         figures |= {name: value, f"{name}_ci_low": low, f"{name}_ci_high": high}

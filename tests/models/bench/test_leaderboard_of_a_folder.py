@@ -51,6 +51,20 @@ def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, caps
     assert "0.250" in said and "the same is said of all prompts" not in said
 
 
+@pytest.mark.parametrize(
+    "notes", ["kendall_qpp 1.2.3 [.., -]; n 9", f"n {'9' * 5000}", "kendall_qpp 0.25 [0.1, 0.4.5]"]
+)
+def test_notes_of_another_form_tell_nothing(notes, downloaded, capsys):
+    assert main(["leaderboard", str(downloaded("by_hand", 0.25, notes=notes))]) == 0
+    assert "0.250" in capsys.readouterr().out
+
+
+def test_notes_that_are_no_text_are_told(downloaded, capsys):
+    downloaded("honest", 0.4)
+    assert main(["leaderboard", str(downloaded("odd", 0.3, notes=5))]) == 0
+    assert "odd: .eval_results/owner--toy.yaml holds no results" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("tasks", ["5", "true", "{a: 1}", "[1, {id: [2]}]"])
 def test_tasks_of_another_form_are_told(tasks, tmp_path):
     (tmp_path / "eval.yaml").write_text(f"name: toy\ntasks: {tasks}\n")
