@@ -37,6 +37,12 @@ def pytest_report_header(config):
     return None if seed is None else f"order of the tests: --shuffle {seed}"
 
 
+def pytest_itemcollected(item):
+    """Let a test that is marked `daily` be `slow` as well."""
+    if item.get_closest_marker("daily"):
+        item.add_marker("slow")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     """Put the tests in the order of the seed."""

@@ -30,6 +30,7 @@ def contents(folder):
     return {one.name: one.read_bytes() for one in folder.iterdir() if one.suffix == ".parquet"}
 
 
+@pytest.mark.daily
 def test_killed_at_any_time_and_run_again_it_ends_alike(prompts, tmp_path, capsys):
     assert main(command(prompts, tmp_path / "whole")) == 0
     assert "20 of 20 shards" in (said := capsys.readouterr().err) and "2 rows have an error" in said

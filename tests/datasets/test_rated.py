@@ -171,6 +171,7 @@ def table(real_data, name):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.daily
 @pytest.mark.realdata
 def test_every_value_is_that_of_the_tables_made_from_the_same_files(real_data):
     images = load(real_data / "agiqa", "agiqa", split="train")

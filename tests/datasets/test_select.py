@@ -56,6 +56,7 @@ def test_start_is_drawn_as_kmeans_plus_plus_draws():
         assert drawn.count(start) / 8000 == pytest.approx(chance, abs=0.015)
 
 
+@pytest.mark.daily
 def test_many_drawn_at_once_are_drawn_as_one_at_a_time():
     # The mean distance that is left over, from many starts: the same within its error.
     points = np.random.default_rng(2).normal(size=(400, 4)).astype(np.float32)

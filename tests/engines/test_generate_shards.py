@@ -63,6 +63,7 @@ def words(prompts, output, *more):
     return ["generate", *kept, "--shard-size", "3", "--output", str(output), *more]
 
 
+@pytest.mark.daily
 def test_killed_at_any_time_and_with_workers_it_ends_alike(prompts, tmp_path, capsys):
     assert main(words(prompts, tmp_path / "whole")) == 0
     said = capsys.readouterr().err

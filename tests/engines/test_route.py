@@ -298,6 +298,7 @@ def test_a_budget_is_hard_in_batches_one_by_one_and_where_a_route_fails(tmp_path
     assert 1.8 < np.mean(spent) <= 2.0
 
 
+@pytest.mark.daily
 @pytest.mark.realdata
 def test_shares_are_off_by_chance_alone_and_with_an_account_by_a_point(
     real_data,

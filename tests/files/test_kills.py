@@ -104,7 +104,7 @@ print(json.dumps(seen))
         "file",
         "folder",
         "predictor",
-        "grown index",
+        pytest.param("grown index", marks=pytest.mark.daily),
         *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("export", "index")),
     ],
 )

@@ -14,6 +14,7 @@ from fuzz.__main__ import faults_of  # noqa: E402
 CASES = 40
 
 
+@pytest.mark.daily
 def test_a_foreign_folder_gives_an_answer_or_one_typed_line():
     assert not faults_of("checkpoints", 0, CASES)
 

@@ -11,6 +11,7 @@ from fuzz.command_lines.words import _VALUES, _WAYS, TRAINERS, is_group, kinds, 
 from pqpp_files.options.option import fields_of
 
 
+@pytest.mark.daily
 def test_no_command_line_ends_in_more_than_a_line_or_loses_a_file():
     assert not faults_of("command_lines", 0, len(kinds()))
 

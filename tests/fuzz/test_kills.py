@@ -15,6 +15,7 @@ from fuzz.kill_writers import WRITERS
 QUICK = ("predict csv", "predict parquet", "build", "select", "card")
 
 
+@pytest.mark.daily
 def test_a_killed_command_leaves_the_old_or_the_new():
     cases = [case for case in range(200) if writer_of(case) in QUICK][:25]
     assert not {case: fault for case in cases if (fault := fault_of(case))}

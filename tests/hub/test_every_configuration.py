@@ -90,6 +90,7 @@ def test_none_is_left_out():
     assert set(WRITTEN) <= set(MADE) == set(BENCHMARKS)
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("config", MADE)
 def test_made_up(shared, stranger, tmp_path, config):
     check(shared, stranger, config, MADE[config](tmp_path / "data"))

@@ -13,6 +13,7 @@ GRADIOS = ('aria-prohibited-attr: <div aria-label="Empty value"',)
 """gradio's JSON, while it shows nothing, labels an element without a role: not ours to mend."""
 
 
+@pytest.mark.daily
 def test_it_is_no_barrier_and_asks_nobody(visitor, tmp_path):
     pytest.importorskip("gradio")
     with serving_page(SERVE, tmp_path) as served:

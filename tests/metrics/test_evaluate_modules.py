@@ -169,6 +169,7 @@ print(json.dumps(results))
 """
 
 
+@pytest.mark.daily
 def test_spread_over_processes(tmp_path):
     """Two processes share the rows of each module; the result is that of one, to the last bit."""
     import os

@@ -81,6 +81,7 @@ def made_hostile(sound, place, change):
     return place
 
 
+@pytest.mark.daily
 def test_each_is_refused_in_a_line_two_seconds_and_half_a_gigabyte(sound, tmp_path):
     folders = [made_hostile(sound, tmp_path / name, one) for name, one in HOSTILE.items()]
     found = dict(zip(HOSTILE, load_hostile(sound, folders), strict=True))

@@ -75,6 +75,7 @@ def test_a_predictor_says_name_targets_and_size():
     assert "static: alignment, glide_hbpp, sdxl_hbpp" in said and "MB of weights" in said
 
 
+@pytest.mark.daily
 @pytest.mark.realdata
 def test_directions_are_those_of_validation(read_split, nltk_data, real_data, monkeypatch):
     """Two of the three means agree at p < .01 and none disagrees, else it is unknown."""

@@ -33,6 +33,7 @@ def passed(checkout, *files):
     return True
 
 
+@pytest.mark.daily
 def test_a_toy_benchmark_is_listed_loaded_and_exported(checkout):
     written = follow("Add a benchmark", checkout)
     assert written == [
@@ -55,6 +56,7 @@ def test_a_toy_benchmark_is_listed_loaded_and_exported(checkout):
     assert passed(checkout, "tests/datasets/test_toy.py")
 
 
+@pytest.mark.daily
 def test_a_benchmark_without_a_card_names_it(checkout):
     follow("Add a benchmark", checkout)
     (checkout / "hub_cards/datasets/toy.md").unlink()
@@ -65,6 +67,7 @@ def test_a_benchmark_without_a_card_names_it(checkout):
     assert not (checkout / "out").exists()
 
 
+@pytest.mark.daily
 def test_a_benchmark_without_a_year_names_it(checkout):
     follow("Add a benchmark", checkout)
     path = checkout / "pqpp_datasets" / "toy.py"
@@ -74,6 +77,7 @@ def test_a_benchmark_without_a_year_names_it(checkout):
     assert "year=0 came; say the year" in done.stderr
 
 
+@pytest.mark.daily
 def test_a_toy_metric_is_listed_shown_computed_and_loaded(checkout):
     written = follow("Add a metric", checkout)
     assert "tests/metrics/module_cases.py" in written
@@ -92,6 +96,7 @@ def test_a_toy_metric_is_listed_shown_computed_and_loaded(checkout):
     assert passed(checkout, "tests/metrics/test_evaluate_modules.py", "-k", "oracle or toy_bias")
 
 
+@pytest.mark.daily
 def test_a_metric_without_an_oracle_fails_by_name(checkout):
     cases = checkout / "tests" / "metrics" / "module_cases.py"
     before = cases.read_text()
@@ -102,6 +107,7 @@ def test_a_metric_without_an_oracle_fails_by_name(checkout):
     assert "no oracle in module_cases.py: toy_bias" in done.stdout
 
 
+@pytest.mark.daily
 def test_a_toy_predictor_is_listed_shown_asked_and_compared(checkout):
     follow("Add a predictor", checkout)
     assert "toy  " in pqpp(checkout, "models", "list").stdout
@@ -116,6 +122,7 @@ def test_a_toy_predictor_is_listed_shown_asked_and_compared(checkout):
     assert passed(checkout, "tests/models/test_toy.py")
 
 
+@pytest.mark.daily
 def test_a_saved_predictor_whose_weights_do_not_ship_says_how_to_get_it(checkout):
     follow("Add a predictor", checkout)
     path = checkout / "pqpp_models" / "toy.py"
@@ -126,6 +133,7 @@ def test_a_saved_predictor_whose_weights_do_not_ship_says_how_to_get_it(checkout
     assert "no weights of 'toy' come with the package; give a folder (./toy" in done.stderr
 
 
+@pytest.mark.daily
 def test_a_toy_command_is_listed_run_and_explained(checkout):
     assert follow("Add a command", checkout) == ["pqpp_cli/toy.py", "tests/cli/test_toy.py"]
     assert "toy" in pqpp(checkout, "--help").stdout
@@ -137,6 +145,7 @@ def test_a_toy_command_is_listed_run_and_explained(checkout):
     assert passed(checkout, "tests/cli/test_toy.py")
 
 
+@pytest.mark.daily
 def test_a_toy_kind_of_task_makes_a_study_and_an_export(checkout):
     written = follow("Add a kind of task", checkout)
     assert written[-1] == "tests/annotation/kinds/test_toy.py" and len(written) == 4
@@ -149,6 +158,7 @@ def test_a_toy_kind_of_task_makes_a_study_and_an_export(checkout):
     assert passed(checkout, "tests/annotation/kinds/test_toy.py")
 
 
+@pytest.mark.daily
 def test_a_toy_score_assesses_images_and_tells_its_choices(checkout):
     assert len(follow("Add a score of images", checkout)) == 3
     (checkout / "images").mkdir()

@@ -82,6 +82,7 @@ def test_resumed_run_equals_uninterrupted_run(recipe, interrupt_at, tmp_path):
     assert resumed.step == whole.step == 30
 
 
+@pytest.mark.daily
 def test_the_seed_decides_the_model(recipe, tmp_path):
     _, first = run(recipe)
     recipe.output_dir = str(tmp_path / "again")

@@ -127,6 +127,7 @@ def test_a_box_lies_on_what_it_is_about(tmp_path, opened):
     assert box["width"] == pytest.approx(55 * scale, abs=5)
 
 
+@pytest.mark.daily
 def test_the_page_in_every_look(tmp_path, opened):
     page, _ = opened(write_gallery(tmp_path, 12))
     for look in in_every_look(page):

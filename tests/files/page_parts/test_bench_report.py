@@ -29,6 +29,7 @@ def page():
 TARGETS = ("glide_hbpp", "mean_hbpp", "mean_rr")
 
 
+@pytest.mark.daily
 def test_the_page_in_every_look(page, shown):
     opened = shown(page)
     assert opened.locator("nav.contents a").all_inner_texts()[:3] == [

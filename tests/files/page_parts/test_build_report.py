@@ -10,6 +10,7 @@ from pqpp_datasets.own_benchmark.write import write_benchmark
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.daily
 def test_the_report_of_a_build_in_every_look(tmp_path, shown):
     generator = np.random.default_rng(0)
     votes, pairs = ["prompt,image,model,annotator,label"], ["prompt,model_a,model_b,choice,voter"]

@@ -8,6 +8,7 @@ from pqpp_models.explain.page import render_explanations
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.daily
 def test_explained_prompts_in_every_look(shown):
     prompts = ["a man riding a wave on a surfboard", "seven oranges " * 30, " "]
     found = Predictor.from_pretrained("static").explain(prompts, "mean_hbpp")

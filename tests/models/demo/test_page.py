@@ -173,6 +173,7 @@ def listed(page, url):
     page.get_by_role("heading", name="60 prompts").wait_for()
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize(
     "shown", [lambda page, url: page.wait_for_selector("#ask"), refused, side_by_side, listed]
 )
@@ -197,6 +198,7 @@ def send_malformed(url):
     assert refused.status_code == 413
 
 
+@pytest.mark.daily
 def test_a_space_neither_logs_nor_keeps_what_is_typed(visitor, tmp_path):
     app = predictor_space("static", tmp_path)["app.py"].read_text("utf-8")
     with socket.create_server(("127.0.0.1", 0)) as free:

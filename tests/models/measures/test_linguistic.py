@@ -107,6 +107,7 @@ def test_predictor_has_one_score_and_repeats_it_for_every_target_named(nltk_data
         )
 
 
+@pytest.mark.daily
 @pytest.mark.realdata
 def test_recomputed_on_validation(read_split, nltk_data):
     """Compare with a plain recomputation from the definitions, on all 2,000 prompts."""

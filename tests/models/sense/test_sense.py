@@ -64,6 +64,7 @@ def test_what_is_no_prompt_is_never_among_the_best(static):
     np.testing.assert_allclose(found.deviations, [deviation] * 5, rtol=1e-6)
 
 
+@pytest.mark.daily
 @pytest.mark.realdata
 def test_how_ten_thousand_prompts_are_typed_changes_nothing(static, real_data, cache):
     prompts = ten_thousand_prompts(real_data)

@@ -129,6 +129,7 @@ def learned(real_data):
     return KnownWords.fit([*prompts, *captions], pieces)
 
 
+@pytest.mark.daily
 @pytest.mark.realdata
 def test_at_most_one_in_twenty_prompts_of_each_study_is_far(learned, real_studies):
     for name, source in real_studies.items():

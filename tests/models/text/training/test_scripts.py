@@ -143,6 +143,7 @@ def test_a_training_that_is_stopped_while_it_is_scored_leaves_nothing(files, mon
     assert not (files / "made").exists()
 
 
+@pytest.mark.daily
 def test_the_same_seed_gives_the_same_bytes_in_either_number_format(files):
     found = {}
     for name, word in (("first", "no"), ("second", "bf16"), ("third", "bf16")):
@@ -165,6 +166,7 @@ def test_a_table_for_the_card_is_read_at_the_beginning(files, monkeypatch):
             train("static", *flags(files, STATIC), "--card_table", "table.json")
 
 
+@pytest.mark.daily
 def test_each_study_is_left_out_in_turn(files, capsys):
     words = ["--leave_one_out", "table.json", "--builds_dir", "builds"]
     train("static", *flags(files, STATIC), *words)

@@ -46,6 +46,7 @@ def test_what_cannot_be_read_is_said_in_a_line(studies, tmp_path):
         read_sources(studies)
 
 
+@pytest.mark.daily
 @pytest.mark.realdata
 def test_the_real_studies(real_studies, real_data, cache):
     found = real_studies
