@@ -3,7 +3,7 @@
     python benchmarks/assess_speed.py [--images N]
     python benchmarks/assess_speed.py --gallery 5000
 
-Evidence is made up, of the size that the models leave: 91 names twice, 20 boxes. Times are CPU
+Evidence is made up, of the size that the models leave: 91 names, 20 boxes. Times are CPU
 seconds of one process, reading JSON included. `--gallery` measures instead how long a gallery of so
 many images takes to write and, where there is a Chromium, to open and to filter.
 """
@@ -23,8 +23,7 @@ from metrics_timing import Row, print_table
 from pqpp_feedback.assess.gallery import verdict_gallery
 from pqpp_feedback.assess.verdicts import recompute
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-from pqpp_feedback.gimbrr.routines.calibrated import Calibrated
-from pqpp_feedback.gimbrr.routines.published import Published
+from pqpp_feedback.gimbrr.published import Published
 from pqpp_feedback.gimbrr.seen import VOCABULARY
 
 TASKS = {
@@ -37,7 +36,7 @@ TASKS = {
 
 
 def main() -> None:
-    """Print and keep a line a task and routine."""
+    """Print and keep a line a task."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--images", type=int, default=2000, metavar="N", help="of each task")
     parser.add_argument("--gallery", type=int, metavar="N", help="measure a gallery of N images")
@@ -45,36 +44,29 @@ def main() -> None:
     if options.gallery:
         return measure_gallery(options.gallery)
     count = options.images
-    routines = [Published(), Calibrated(dict.fromkeys(("shows", "lacks+shows", "counts"), FITTED))]
+    routine = Published()
     kept = []
     for task, (objects, label) in TASKS.items():
         rows = [row(number, task, objects, label) for number in range(count)]
-        for routine in routines:
-            start = time.process_time()
-            found = list(recompute(rows, [GimbrrAssessor(routine)]))
-            seconds = time.process_time() - start
-            print(f"{task}, {routine.name}: {len(found) / seconds:,.0f} images a CPU second")
-            what = f"assess {count:,} images anew, {task}, {routine.name}, CPU time"
-            kept.append(Row(what, "none", None, seconds))
+        start = time.process_time()
+        found = list(recompute(rows, [GimbrrAssessor(routine)]))
+        seconds = time.process_time() - start
+        print(f"{task}, {routine.name}: {len(found) / seconds:,.0f} images a CPU second")
+        what = f"assess {count:,} images anew, {task}, {routine.name}, CPU time"
+        kept.append(Row(what, "none", None, seconds))
     print_table(kept)
-
-
-FITTED = {
-    **{"template": "photo", "box_threshold": 0.5, "bias": 0.0, "threshold": 0.5, "n": 1},
-    "weights": {"shows": 1.0, "lacks": 1.0, "counts": 1.0},
-}
 
 
 def row(number: int, task: str, objects: list[str], label: str | None) -> dict:
     """Return a row of verdicts with evidence."""
     random = np.random.default_rng(number)
-    values = random.normal(0.2, 0.03, (2, len(VOCABULARY))).round(6).tolist()
+    values = random.normal(0.2, 0.03, len(VOCABULARY)).round(6).tolist()
     names = [*objects, label or "cat"]
-    own = {name: dict.fromkeys(("bare", "photo"), 0.2) for name in names}
+    own = {name: {"bare": 0.2} for name in names}
     scores = random.random(20).round(6).tolist()
     boxes = [{"label": objects[0], "score": one, "box": [0, 0, 1, 1]} for one in scores]
     evidence = {
-        "clip": {"bare": values[0], "photo": values[1], "own": own, "scale": 100.0},
+        "clip": {"bare": values, "own": own, "scale": 100.0},
         "detector": {"labels": {name: name for name in objects}, "boxes": boxes},
     }
     asked = {"task": task, "representations": objects, "task_specific_label": label}

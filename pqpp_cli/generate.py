@@ -13,7 +13,6 @@ from pqpp_cli.command import Command, Group
 from pqpp_cli.errors import CommandError
 from pqpp_cli.groups import ColumnOptions, Shards
 from pqpp_files.options.option import NEEDED, option
-from pqpp_files.paths import expanded
 
 if TYPE_CHECKING:
     from pqpp_engines.generate.generators import Generator
@@ -90,7 +89,6 @@ class ImagesMade(Group):
         "{prompt_id}.*)",
         goes_with="image_dir",
     )
-    link: bool = option(False, "hard links in place of copies, for PNG", goes_with="image_dir")
 
 
 class Generate(ColumnOptions, Shards, Pipeline, ImagesEndpoint, ImagesMade, Command):
@@ -151,7 +149,12 @@ without it at the end. Limits of calls and money count for each task by itself.
     )
     file: str = option(NEEDED, "prompts: a table or a text file", metavar="FILE", path="file")
     column: str = option("prompt", "its column of prompts")
-    output: str = option(NEEDED, "the folder to write in", metavar="DIR", path="output")
+    output: str = option(
+        NEEDED,
+        "the folder to write in, or a place that fsspec knows, like s3://BUCKET/NAME",
+        metavar="DIR",
+        path="output",
+    )
     images_per_prompt: int = option(2, "how many images of each prompt", metavar="N")
     batch_size: int = option(
         1, "images at a time; with 1 they are the same to the bit in any job", metavar="N"
@@ -177,6 +180,13 @@ without it at the end. Limits of calls and money count for each task by itself.
                 raise CommandError(
                     "`workers`: each would spend `most_calls` or `most_money`; leave it out"
                 )
+
+    def role_of(self, name: str) -> str | None:
+        """Return what the path of an option is; images lie in a folder or in a store."""
+        from pqpp_files.shards import is_local
+
+        is_elsewhere = name == "output" and not is_local(str(self.output))
+        return None if is_elsewhere else super().role_of(name)
 
     def run(self) -> None:
         """Make the images that are not there."""
@@ -208,12 +218,13 @@ without it at the end. Limits of calls and money count for each task by itself.
     def _generate_shards(self) -> None:
         """Make images from shard to shard."""
         from pqpp_engines.generate.run import list_images
+        from pqpp_files.shards import ShardStore
 
         is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
         held = None if is_cut else self._held
         self.work_on_shards(self.file, self.output, self.shard_job, ("prompt_id",), held)
         if not self.shard:
-            list_images(expanded(self.output))
+            list_images(ShardStore(self.output))
 
     def _held(self, size: int) -> list[HeldShard]:
         """Cut a file that is read as a whole."""
@@ -225,7 +236,7 @@ without it at the end. Limits of calls and money count for each task by itself.
         prompts, ids = read_prompts_and_ids(self.file, self.column)
         return hold_shards(pa.table({"prompt_id": ids, self.column: prompts}), size)
 
-    def shard_job(self) -> tuple[GenerateShard, dict, Path]:
+    def shard_job(self) -> tuple[GenerateShard, dict, str]:
         """Return the job of a shard, what its rows depend on, and where their table goes."""
         from pqpp_engines.generate.shards import GenerateShard
 
@@ -233,7 +244,7 @@ without it at the end. Limits of calls and money count for each task by itself.
         job = GenerateShard(
             partial(Generate.open_generator, self), self.output, *counts, self.column
         )
-        settings, place = job.settings, Path(self.output, "made", job.generator.name)
+        settings, place = job.settings, f"{self.output}/made/{job.generator.name}"
         if self.has_many_workers:
             del job.generator  # each worker has its own
         return job, settings, place
@@ -246,9 +257,7 @@ without it at the end. Limits of calls and money count for each task by itself.
         if self.command:
             return generate.CommandGenerator(self.command, name)
         if self.image_dir:
-            return generate.FolderGenerator(
-                self.image_dir, name, prompt_ids, self.pattern, self.link
-            )
+            return generate.FolderGenerator(self.image_dir, name, prompt_ids, self.pattern)
         if self.images_url:
             from pqpp_backbones.chat.chat import Budget
 

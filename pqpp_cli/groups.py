@@ -241,7 +241,7 @@ class FigureTables(Tables):
     ) -> None:
         """Print the tables, as a text of their own if there is one, and write the page."""
         from pqpp_cli.output import emit
-        from pqpp_feedback.assess.tables import figures_page, figures_text
+        from pqpp_files.figures import figures_page, figures_text
 
         emit(figures_text(self.style, tables, notes) if text is None else text, self.output)
         if self.report:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import Command
@@ -55,9 +54,9 @@ there is done, and an image that is there is not made again.
         if unknown := sorted(set(told) - set(_PARTS)):
             raise CommandError(f"{self.pipeline}: no part {unknown[0]}; {', '.join(_PARTS)} are")
         job, settings = _job(told, self.has_many_workers)
-        place = Path(str(told["output"]), "table")
+        place = f"{told['output']}/table"
         prompts = str(told["prompts"])
-        self.work_on_shards(prompts, str(place), lambda: (job, settings, place), ("prompt_id",))
+        self.work_on_shards(prompts, place, lambda: (job, settings, place), ("prompt_id",))
         for line in job.lines():
             print(f"pqpp: {line}", file=sys.stderr)
 

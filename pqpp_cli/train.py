@@ -17,7 +17,6 @@ TRAINERS = {
     "static": "pqpp_models.text.training.train_static:StaticRecipe",
     "text_ensemble": "pqpp_models.text.training.train_text_ensemble:EnsembleRecipe",
     "rahf": "pqpp_feedback.rahf.train:RahfRecipe",
-    "t2i": "pqpp_feedback.rahf.uses.train_t2i:LoraRecipe",
 }
 """What can be trained, and the recipe of each, in a module with `run`."""
 
@@ -30,7 +29,7 @@ def trainer_of(name: str) -> tuple[ModuleType, type[Options]]:
 
 
 class Train(Command):
-    """Train a model by a recipe: a predictor, a model of people's feedback, or a generator's LoRA.
+    """Train a model by a recipe: a predictor, or a model of people's feedback.
     Each has its own options, which a YAML file (--config) may hold as well: pqpp train bert --help.
     Several GPUs or machines: `accelerate launch -m pqpp_cli train` in place of `pqpp train`. Needs
     the extra `models`.

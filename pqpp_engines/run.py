@@ -6,10 +6,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import PqppError
-from pqpp_files.shards import ERROR
+from pqpp_files.shards import ERROR, ShardStore
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,14 +56,17 @@ class RunShard:
 
         rows: list[dict[str, Any]] = []
         failed: dict[str, str] = {}
+        images: dict[str, dict[str, bytes]] = {}  # a prompt's, by their names
         for job in self.generate:
-            rows += self._stage(f"generate {job.generator.name}", job, table, failed)
+            making = partial(self._made, job, images)
+            rows += self._stage(f"generate {job.generator.name}", making, table, failed)
         schema = [(name, getattr(pa, _KINDS.get(name, "string"))()) for name in _IMAGE]
         for row in rows:
             if row[ERROR] is not None:
                 row[ERROR] = f"generate {row['model']}: {row[ERROR]}"
         for name, assessing in self.assess.items():
-            found = self._stage(f"assess {name}", assessing, table, failed)
+            looking = partial(assessing, images=images)
+            found = self._stage(f"assess {name}", looking, table, failed)
             schema += _add_verdicts(rows, found, failed.get(f"assess {name}"))
         if self.predict is not None:
             found = self._stage("predict", self.predict, table, failed)
@@ -76,6 +80,20 @@ class RunShard:
             f"{self.images[stage] / max(spent, 1e-9):.2f} a second"
             for stage, spent in self.seconds.items()
         ]
+
+    def _made(
+        self, job: GenerateShard, images: dict[str, dict[str, bytes]], table: pa.Table
+    ) -> pa.Table:
+        """Make images, and keep them for those who assess them: of those made none is read."""
+        import pyarrow as pa
+
+        made = job.with_images(table)
+        store = ShardStore(job.output)
+        for row, content in made if self.assess else ():
+            if name := row["file_name"]:
+                of_prompt = images.setdefault(row["prompt_id"], {})
+                of_prompt[name] = content or store.read(f"images/{name}")
+        return pa.Table.from_pylist([row for row, _ in made])
 
     def _stage(
         self, stage: str, job: Callable, table: pa.Table, failed: dict[str, str]

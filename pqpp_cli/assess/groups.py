@@ -211,7 +211,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         """Return what known answers have shown, which must be of the models of this run."""
         if not self.checked:
             return ""
-        from pqpp_feedback.assess.tables import figures_of_json
+        from pqpp_files.figures import figures_of_json
         from pqpp_files.open_input import Input
 
         try:

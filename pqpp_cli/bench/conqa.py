@@ -9,7 +9,7 @@ from pqpp_cli.groups import DataDir, FigureTables
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
-    from pqpp_feedback.assess.tables import Figures
+    from pqpp_files.figures import Figures
     from pqpp_models.bench.conqa import Gap, KindOfQuery
 
 
@@ -39,7 +39,7 @@ class BenchConqa(DataDir, FigureTables, Command):
 
 
 def _tables(rows: list[KindOfQuery], gaps: list[Gap]) -> list[Figures]:
-    from pqpp_feedback.assess.tables import Figures
+    from pqpp_files.figures import Figures
     from pqpp_models.bench.conqa import KINDS, MEASURES, PUBLISHED
 
     names = list(MEASURES.values())

@@ -15,7 +15,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
 """
     models: tuple[str, ...] = option(
         (),
-        "RAHF models, folders or Hub repositories, and folders of trained baselines",
+        "RAHF models, folders or Hub repositories",
         metavar="NAME_OR_PATH[,...]",
         path="name",
         commas=True,
@@ -45,7 +45,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
         with needing("pqpp bench richhf", "models"):
             import torch  # noqa: F401
             import transformers  # noqa: F401
-        figures = experiments.bench_richhf(
+        tables, notes = experiments.bench_richhf(
             self.models,
             self.split,
             self.data_dir,
@@ -55,10 +55,6 @@ class BenchRichhf(DataDir, FigureTables, Command):
             self.batch_size,
             self.published,
         )
-        notes = [f"this project's rows: {figures['scores']['data']}"]
-        notes += [f"published: {experiments.published()['source']}"] * self.published
-        text = experiments.format_tables(self.style, figures)
-        if self.style in ("table", "markdown"):
-            text += "\n" + "\n".join(notes)
-        tables = experiments.shown_figures(figures)
-        self.show("RichHF-18K: scores, heatmaps and words", tables, notes, text)
+        if self.style == "table":
+            tables = [experiments.paired(table) for table in tables]
+        self.show("RichHF-18K: scores, heatmaps and words", tables, notes)

@@ -11,7 +11,7 @@ from pqpp_cli.outputs import PICTURES
 from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
-    from pqpp_feedback.assess.tables import Figures
+    from pqpp_files.figures import Figures
     from pqpp_models.bench.routing import RoutingTable
 
 
@@ -55,7 +55,7 @@ the predicted gain, or the paper's rule: by how low the weaker one's prediction 
 
 def _figures(table: RoutingTable) -> Figures:
     """Return the rules as a table of figures, the best gain first."""
-    from pqpp_feedback.assess.tables import Figures
+    from pqpp_files.figures import Figures
 
     rows = [
         {

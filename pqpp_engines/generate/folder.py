@@ -30,7 +30,6 @@ class FolderGenerator(Generator):
         prompt_ids: The ids that are looked for in the files' names.
         pattern: Of their paths below the folder, with `{prompt_id}` in it; `*` stands for anything.
             The first of `PATTERNS` that fits an image, if left out.
-        link: Whether PNG files get a second name (a hard link) in place of a copy.
 
     Raises:
         GenerateError: There is no such folder, no image in it is of a prompt, or the pattern has no
@@ -49,9 +48,8 @@ class FolderGenerator(Generator):
         name: str,
         prompt_ids: Set[str],
         pattern: str | None = None,
-        link: bool = False,
     ) -> None:
-        self.folder, self.name, self.link = expanded(folder), name, link
+        self.folder, self.name = expanded(folder), name
         self.settings = {"taken_from": self.folder.name}
         if not self.folder.is_dir():
             raise GenerateError(
@@ -86,7 +84,7 @@ class FolderGenerator(Generator):
         except FileError:
             raise GenerateError(f"{path} is no whole image; remove or replace it") from None
         as_it_is = header.format == "PNG" and header.orientation == 1
-        return Made(path if as_it_is else whole, None, told, self.link)
+        return Made(path if as_it_is else whole, None, told)
 
 
 def _files_of(folder: Path, ids: Set[str], patterns: Sequence[str]) -> Mapping[str, list[Path]]:

@@ -50,13 +50,11 @@ class Made:
         image: A PIL image, or a PNG file that is taken as it is; None where there is none.
         flagged: What a safety checker said; None where there is none.
         told: What else stands in its JSON file; a `seed` replaces the one that was asked for.
-        linked: Whether a file that is taken as it is gets a second name in place of a copy.
     """
 
     image: Image | Path | None
     flagged: bool | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
-    linked: bool = False
 
 
 class Generator(ABC):

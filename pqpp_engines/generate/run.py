@@ -12,14 +12,13 @@ from typing import Any
 
 from pqpp_engines.errors import GenerateError, ImageRefusedError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
-from pqpp_files.foreign.json_values import read_json
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.names import is_folder_name
 from pqpp_files.options.arguments import typed
-from pqpp_files.paths import check_output_folder, expanded
-from pqpp_files.write_beside import write_beside, write_whole
+from pqpp_files.shards import ShardStore
 
-METADATA = "metadata.jsonl"
+IMAGES, METADATA = "images", "images/metadata.jsonl"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -90,19 +89,20 @@ def generate(
     """
     from tqdm import tqdm
 
-    root = expanded(output)
-    check_output_folder(root)
+    store = ShardStore(output)
+    store.check()
     check_job(generator, images_per_prompt, batch_size)
     _check_ids(prompts)
     chosen = list(prompts)[share[0] :: share[1]]
     full = [row for row in chosen if row["prompt"].strip()]
     wanted = wanted_images(generator, full, images_per_prompt)
-    there = sum(_path(root, generator, image).exists() for image in wanted)
+    names = set(store.find(IMAGES))
+    there = sum(image_name(generator, image) in names for image in wanted)
     if generator.budget is not None:
         generator.budget.plan(len(wanted) - there)
     summary = Generated(blank=len(chosen) - len(full))
     with tqdm(total=len(wanted), initial=there, unit="image", disable=not progress) as bar:
-        for image in make_images(generator, wanted, root, batch_size):
+        for image in make_images(generator, wanted, store, batch_size):
             if image.is_old:
                 summary.skipped += 1
                 continue
@@ -113,7 +113,7 @@ def generate(
             else:
                 summary.refused += 1
                 summary.last_refusal = image.refusal
-    list_images(root)
+    list_images(store)
     return summary
 
 
@@ -137,18 +137,20 @@ class MadeImage:
         told: What its JSON file says; empty for one that was refused.
         is_old: Whether it was there.
         refusal: Why there is none.
+        content: Its PNG, where it was made now.
     """
 
     wanted: Wanted
     told: Mapping[str, Any]
     is_old: bool = False
     refusal: str | None = None
+    content: bytes = b""
 
 
 def make_images(
     generator: Generator,
     wanted: Sequence[Wanted],
-    root: Path,
+    store: ShardStore,
     batch_size: int = 1,
     go_on: bool = False,
 ) -> Iterator[MadeImage]:
@@ -166,9 +168,8 @@ def make_images(
     """
     left = []
     for image in wanted:
-        path = _path(root, generator, image)
-        if path.exists():
-            yield MadeImage(image, _told_of(path, generator, image), True)
+        if store.has(image_name(generator, image)):
+            yield MadeImage(image, _told_of(store, generator, image), True)
         else:
             left.append(image)
     for start in range(0, len(left), batch_size):
@@ -177,7 +178,7 @@ def make_images(
             if made.image is None:
                 yield MadeImage(image, {}, refusal=str(made.told.get("refused", "it is refused")))
             else:
-                yield MadeImage(image, _write(root, generator, image, made))
+                yield _write(store, generator, image, made)
 
 
 def _made(generator: Generator, batch: Sequence[Wanted], go_on: bool) -> list[Made]:
@@ -218,26 +219,33 @@ def _check_ids(prompts: Sequence[Mapping[str, str]]) -> None:
         seen.add(prompt_id)
 
 
-def _path(root: Path, generator: Generator, wanted: Wanted) -> Path:
-    return root / "images" / wanted.prompt_id / f"{generator.name}_{wanted.index}.png"
+def image_name(generator: Generator, wanted: Wanted) -> str:
+    """Return where an image lies in the place of outputs."""
+    return f"{IMAGES}/{wanted.prompt_id}/{generator.name}_{wanted.index}.png"
 
 
-def _told_of(path: Path, generator: Generator, wanted: Wanted) -> Mapping[str, Any]:
+def _note_of(name: str) -> str:
+    """Return where it lies what is told of an image."""
+    return f"{name.removesuffix('.png')}.json"
+
+
+def _told_of(store: ShardStore, generator: Generator, wanted: Wanted) -> Mapping[str, Any]:
     """Return what is told of an image that is there; of another prompt or make it is refused."""
+    name = image_name(generator, wanted)
     try:
-        note = dict(read_json(path.with_suffix(".json")))
-    except (TypeError, ValueError):
-        raise GenerateError(f"{path} has no readable JSON beside it; remove both") from None
-    for name, value in {**generator.settings, "prompt": wanted.prompt}.items():
-        if note.get(name) != value:
+        note = dict(parse_json(store.read(_note_of(name))))
+    except (OSError, TypeError, ValueError):
+        raise GenerateError(f"{store}/{name} has no readable JSON beside it; remove both") from None
+    for key, value in {**generator.settings, "prompt": wanted.prompt}.items():
+        if note.get(key) != value:
             raise GenerateError(
-                f"{path} was made with {name} {note.get(name)!r:.80}, not {value!r:.80}; name "
-                "another folder or another --name"
+                f"{store}/{name} was made with {key} {note.get(key)!r:.80}, not {value!r:.80}; "
+                "name another folder or another --name"
             )
     return note
 
 
-def _write(root: Path, generator: Generator, wanted: Wanted, made: Made) -> Mapping[str, Any]:
+def _write(store: ShardStore, generator: Generator, wanted: Wanted, made: Made) -> MadeImage:
     """Write an image and before it what is told of it."""
     if isinstance(made.image, Path):
         content = made.image.read_bytes()
@@ -257,34 +265,21 @@ def _write(root: Path, generator: Generator, wanted: Wanted, made: Made) -> Mapp
         **made.told,
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-    path = _path(root, generator, wanted)
-    write_whole(path.with_suffix(".json"), json.dumps(note, indent=1, ensure_ascii=False) + "\n")
-    if isinstance(made.image, Path) and made.linked:
-        _link(made.image, path)
-    else:
-        write_whole(path, content)
-    return note
+    name = image_name(generator, wanted)
+    text = json.dumps(note, indent=1, ensure_ascii=False) + "\n"
+    store.put(_note_of(name), text.encode())
+    store.put(name, content)
+    return MadeImage(wanted, note, content=content)
 
 
-def _link(source: Path, path: Path) -> None:
-    try:
-        with write_beside(path) as beside:
-            beside.unlink()
-            os.link(source, beside)
-    except OSError as error:
-        raise GenerateError(
-            f"{path} cannot be a link to {source} ({error.strerror}); copy by leaving out the link"
-        ) from None
-
-
-def list_images(root: Path) -> None:
+def list_images(store: ShardStore) -> None:
     """Write the metadata of an imagefolder of `datasets`: a line for each image that is there."""
-    folder, lines = root / "images", []
-    for path in sorted(folder.glob("*/*.png")):
-        beside = path.with_suffix(".json")
-        if not path.name.startswith(".") and beside.is_file():
-            note = read_json(beside, GenerateError)
-            kept = {name: note[name] for name in ("prompt_id", "prompt", "model", "seed", "sha256")}
-            line = {"file_name": path.relative_to(folder).as_posix(), **kept}
+    names, lines = set(store.find(IMAGES)), []
+    for name in sorted(name for name in names if name.endswith(".png")):
+        beside = _note_of(name)
+        if name.count("/") == 2 and not name.rpartition("/")[2].startswith(".") and beside in names:
+            note = parse_json(store.read(beside), f"{store}/{beside}", GenerateError)
+            kept = {key: note[key] for key in ("prompt_id", "prompt", "model", "seed", "sha256")}
+            line = {"file_name": name.removeprefix(f"{IMAGES}/"), **kept}
             lines.append(json.dumps(line, ensure_ascii=False) + "\n")
-    write_whole(folder / METADATA, "".join(lines))
+    store.put(METADATA, "".join(lines).encode())

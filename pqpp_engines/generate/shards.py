@@ -9,9 +9,15 @@ import pyarrow as pa
 
 from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate.generators import Generator
-from pqpp_engines.generate.run import MadeImage, check_job, make_images, wanted_images
-from pqpp_files.paths import expanded
-from pqpp_files.shards import ERROR, cell_texts, ids_of
+from pqpp_engines.generate.run import (
+    IMAGES,
+    MadeImage,
+    check_job,
+    image_name,
+    make_images,
+    wanted_images,
+)
+from pqpp_files.shards import ERROR, ShardStore, cell_texts, ids_of
 
 
 @dataclass
@@ -75,26 +81,31 @@ class GenerateShard:
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Make the images, and return what is told of them."""
+        return pa.Table.from_pylist([row for row, _ in self.with_images(table)], _schema())
+
+    def with_images(self, table: pa.Table) -> list[tuple[dict[str, Any], bytes]]:
+        """Make the images, and return what is told of each and its PNG; none where it was there."""
         check_job(self.generator, self.images_per_prompt, self.batch_size)
         texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong = ids_of(table, "prompt_id")
         faults = [one or other for one, other in zip(wrong, faults, strict=True)]
         asked = [{"prompt_id": one, "prompt": text} for one, text in zip(ids, texts, strict=True)]
         good = [one for one, fault in zip(asked, faults, strict=True) if fault is None]
-        made: dict[str, list[dict[str, Any]]] = {one["prompt_id"]: [] for one in good}
+        made: dict[str, list[tuple[dict[str, Any], bytes]]] = {one["prompt_id"]: [] for one in good}
         for image in self._made(good):
-            made[image.wanted.prompt_id].append(self._row(image))
-        rows: list[dict[str, Any]] = []
+            made[image.wanted.prompt_id].append((self._row(image), image.content))
+        rows: list[tuple[dict[str, Any], bytes]] = []
         for one, fault in zip(asked, faults, strict=True):
-            bad = {**one, "model": self.generator.name, ERROR: fault}
-            rows += [bad] if fault else made[one["prompt_id"]]
-        return pa.Table.from_pylist(rows, _schema())
+            bad = {**dict.fromkeys(_schema().names), **one}
+            bad |= {"model": self.generator.name, ERROR: fault}
+            rows += [(bad, b"")] if fault else made[one["prompt_id"]]
+        return rows
 
     def _made(self, prompts: list[dict[str, str]]) -> list[MadeImage]:
         """Make images in their order; where none at all can be made, it is no fault of a prompt."""
         wanted = wanted_images(self.generator, prompts, self.images_per_prompt)
-        root = expanded(self.output)
-        done = list(make_images(self.generator, wanted, root, self.batch_size, go_on=True))
+        store = ShardStore(self.output)
+        done = list(make_images(self.generator, wanted, store, self.batch_size, go_on=True))
         if len(prompts) > 1 and all(image.refusal for image in done):
             raise GenerateError(
                 f"no image of {len(prompts)} prompts can be made: {done[0].refusal}"
@@ -103,7 +114,7 @@ class GenerateShard:
 
     def _row(self, image: MadeImage) -> dict[str, Any]:
         wanted, name = image.wanted, self.generator.name
-        file = f"{wanted.prompt_id}/{name}_{wanted.index}.png"
+        file = image_name(self.generator, wanted).removeprefix(f"{IMAGES}/")
         return {
             "file_name": None if image.refusal else file,
             "prompt_id": wanted.prompt_id,

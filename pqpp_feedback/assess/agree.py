@@ -10,8 +10,8 @@ from pqpp_feedback.assess.agreement import FIGURES, agreement
 from pqpp_feedback.assess.assessor import random_for
 from pqpp_feedback.assess.people import PeopleSay, with_people
 from pqpp_feedback.assess.pictures import Row
-from pqpp_feedback.assess.tables import Figures
 from pqpp_feedback.errors import AssessError
+from pqpp_files.figures import Figures
 from pqpp_metrics.functional.correlation import kendall_qpp
 from pqpp_metrics.functional.prediction_powered import judgments_needed, prediction_powered_mean
 

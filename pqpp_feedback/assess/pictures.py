@@ -29,6 +29,7 @@ class Picture:
         generator: The model that made the image; empty where it is not told.
         about: Further columns of the prompt, such as its task.
         problem: Why it cannot be assessed, in words; empty where it can.
+        content: The file's bytes, where they are in memory and the file need not be read.
     """
 
     path: Path
@@ -38,6 +39,7 @@ class Picture:
     generator: str = ""
     about: Row = field(default_factory=dict)
     problem: str = ""
+    content: bytes = field(default=b"", repr=False)
 
 
 def find_pictures(
@@ -182,34 +184,28 @@ def pictures_of(image_dir: str | Path, prompt: Row) -> list[Picture]:
     return [_picture(path, f"{prompt_id}/{path.name}", None, known) for path in found]
 
 
-def read_folder(folder: str | Path) -> list[Picture]:
-    """Find the images of a folder as `find_pictures` does; each must have a prompt and be readable.
-
-    Raises:
-        AssessError: As of `find_pictures`, or an image has no prompt.
-        FileError: An image or the table of prompts cannot be read.
+def made_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
+    """Return the images of one prompt that are in memory, by their names, as `pictures_of` does.
 
     Example:
-        >>> import tempfile
-        >>> from PIL import Image
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> Image.new("RGB", (9, 9)).save(folder / "a.png")
-        >>> _ = (folder / "a.txt").write_text("a cat")
-        >>> [one.prompt for one in read_folder(folder)]
-        ['a cat']
+        >>> (one,) = made_pictures({"7/sdxl_0.png": b""}, {"prompt_id": "7", "prompt": "a cat"})
+        >>> one.generator, one.prompt
+        ('sdxl', 'a cat')
     """
-    found, _ = find_pictures(folder)
-    for picture in found:
-        if picture.problem:
-            raise AssessError(
-                f"{picture.path} {picture.problem}; put one in metadata.jsonl (`file_name`, "
-                f"`prompt`) or {picture.path.stem}.txt, saved as UTF-8 text"
-            )
-        open_image(picture.path)  # a damaged one is told before hours of work, not after
-    return found
+    about, told = _about(prompt), (prompt["prompt"], prompt["prompt_id"])
+    return [
+        Picture(Path(name), told[0], name, told[1], _maker(name), about, content=content)
+        for name, content in sorted(images.items())
+    ]
 
 
-def open_picture(path: str | Path) -> Any:
+def _maker(name: str) -> str:
+    """Return who made an image by its name, `PROMPT_ID/MODEL_0.png`."""
+    folder, _, file = name.rpartition("/")
+    return file.rpartition("_")[0] if folder else ""
+
+
+def open_picture(path: str | Path | bytes) -> Any:
     """Return an image as RGB, of an animation the first frame, a very large one made smaller.
 
     Raises:
@@ -258,18 +254,21 @@ def _listed(root: Path) -> dict[str, dict[str, Any]]:
 
 def _picture(path: Path, image_id: str, row: Row | None, known: Mapping[str, Row]) -> Picture:
     row = {name: cell for name, cell in (row or {}).items() if cell is not None}
-    folder, _, name = image_id.rpartition("/")
+    folder = image_id.rpartition("/")[0]
     prompt_id = str(row.get("prompt_id", "")) or folder.rpartition("/")[2]
-    generator = str(row.get("model", "")) or (name.rpartition("_")[0] if folder else "")
+    generator = str(row.get("model", "")) or _maker(image_id)
     asked = known.get(prompt_id, {})
     prompt, problem = _prompt_of(path, row, asked)
     if problem == "has no prompt" and known and prompt_id:
         problem = f"has no prompt: there is none with the id {prompt_id}"
     if row.get("prompt", "") == "":  # then the row's `text` is its prompt, else what is asked
         row.pop("text", None)
+    return Picture(path, prompt, image_id, prompt_id, generator, _about({**asked, **row}), problem)
+
+
+def _about(row: Row) -> Row:
     known_columns = ("file_name", "prompt", "prompt_id", "model")
-    about = {name: cell for name, cell in {**asked, **row}.items() if name not in known_columns}
-    return Picture(path, prompt, image_id, prompt_id, generator, about, problem)
+    return {name: cell for name, cell in row.items() if name not in known_columns}
 
 
 def _prompt_of(path: Path, row: Row, asked: Row) -> tuple[str, str]:

@@ -9,7 +9,7 @@ the shards themselves are wanted: the images of some prompts, whatever else a fo
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ import pyarrow.parquet
 from pqpp_backbones.chat.chat import ChatError
 from pqpp_backbones.errors import CheckpointError
 from pqpp_feedback.assess.assessor import Assessor, Verdict, described, evidence_text
-from pqpp_feedback.assess.pictures import Picture, open_picture, pictures_of
+from pqpp_feedback.assess.pictures import Picture, made_pictures, open_picture, pictures_of
 from pqpp_feedback.assess.verdicts import verdict_row, verdict_table, write_verdicts
 from pqpp_feedback.checks import check_count
 from pqpp_feedback.errors import AssessError, ImageError
@@ -107,7 +107,7 @@ def assess(
     Example:
         >>> import tempfile
         >>> from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-        >>> from pqpp_feedback.gimbrr.routines.published import Published
+        >>> from pqpp_feedback.gimbrr.published import Published
         >>> folder = Path(tempfile.mkdtemp())
         >>> pictures = [Picture(folder / "a.png", "", "a.png", problem="has no prompt")]
         >>> assess(pictures, [GimbrrAssessor(Published())], folder / "verdicts.parquet").rows
@@ -227,7 +227,7 @@ def _opened(picture: Picture) -> Any:
     if picture.problem:
         return f"the image {picture.problem}"
     try:
-        return open_picture(picture.path)
+        return open_picture(picture.content or picture.path)
     except ImageError as error:
         return f"the image cannot be assessed: {error}"
 
@@ -283,7 +283,7 @@ class AssessShard:
     Example:
         >>> import pyarrow as pa, tempfile
         >>> from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-        >>> from pqpp_feedback.gimbrr.routines.published import Published
+        >>> from pqpp_feedback.gimbrr.published import Published
         >>> job = AssessShard(lambda: [GimbrrAssessor(Published())], tempfile.mkdtemp())
         >>> job(pa.table({"prompt_id": [7], "prompt": ["a cat"]}))["error"].to_pylist()
         ['the image is not there: the prompt has none']
@@ -308,13 +308,18 @@ class AssessShard:
         """Leave the models behind: each process loads its own."""
         return {name: value for name, value in vars(self).items() if name != "assessors"}
 
-    def __call__(self, table: pa.Table) -> pa.Table:
-        """Return the verdicts."""
-        rows = list(assessed_rows(self.pictures(table), self.assessors, self.batch_size))
+    def __call__(
+        self, table: pa.Table, images: Mapping[str, Mapping[str, bytes]] | None = None
+    ) -> pa.Table:
+        """Return the verdicts; images by prompt and name are looked at in place of the folder's."""
+        pictures = self.pictures(table, images)
+        rows = list(assessed_rows(pictures, self.assessors, self.batch_size))
         errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
         return verdict_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
-    def pictures(self, table: pa.Table) -> list[Picture]:
+    def pictures(
+        self, table: pa.Table, images: Mapping[str, Mapping[str, bytes]] | None = None
+    ) -> list[Picture]:
         """Return the images of some prompts; a prompt without one has a picture that says why."""
         texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong_ids = ids_of(table, "prompt_id")
@@ -323,12 +328,18 @@ class AssessShard:
             picture
             for row, prompt_id, text, wrong_id, fault in zip(*columns, strict=True)
             for picture in self._pictures(
-                {**row, "prompt_id": prompt_id, "prompt": text}, wrong_id or fault
+                {**row, "prompt_id": prompt_id, "prompt": text}, wrong_id or fault, images
             )
         ]
 
-    def _pictures(self, prompt: dict[str, Any], fault: str | None) -> list[Picture]:
+    def _pictures(
+        self, prompt: dict[str, Any], fault: str | None, images: Mapping[str, Any] | None
+    ) -> list[Picture]:
         """Return a prompt's images, or a picture without a file that says why there is none."""
         problem = f"is not looked for: {fault}" if fault else "is not there: the prompt has none"
         none = Picture(Path(), prompt["prompt"], "", prompt["prompt_id"], problem=problem)
-        return (not fault and pictures_of(self.image_dir, prompt)) or [none]
+        if fault:
+            return [none]
+        if images is None:
+            return pictures_of(self.image_dir, prompt) or [none]
+        return made_pictures(images.get(prompt["prompt_id"], {}), prompt) or [none]

@@ -16,10 +16,10 @@ from pqpp_feedback.assess.boxes import overlap_of
 from pqpp_feedback.assess.gallery import found_boxes
 from pqpp_feedback.assess.pictures import Picture, Row, find_pictures
 from pqpp_feedback.assess.run import Ran, assess
-from pqpp_feedback.assess.tables import Figures
 from pqpp_feedback.assess.verdicts import read_verdicts
 from pqpp_feedback.check.scenes import KnownScene, known_scenes
 from pqpp_feedback.errors import AssessError
+from pqpp_files.figures import Figures
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_metrics.functional.match_rate import match_rate
 

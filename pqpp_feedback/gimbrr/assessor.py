@@ -6,7 +6,7 @@ from typing import Any
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.gimbrr.conditions import ASKED_COLUMNS, EYE_OF, asked_of, conditions_of
-from pqpp_feedback.gimbrr.routines import Routine
+from pqpp_feedback.gimbrr.published import Published
 from pqpp_feedback.gimbrr.seen import Seen
 
 
@@ -20,7 +20,6 @@ class GimbrrAssessor(Assessor):
 
     Example:
         >>> from pathlib import Path
-        >>> from pqpp_feedback.gimbrr.routines.published import Published
         >>> cat = {"label": "cat", "score": 0.9}
         >>> evidence = {"detector": {"labels": {"cat": "cat"}, "boxes": [cat, cat]}}
         >>> about = {"task": "Counting", "representations": ["cat"], "task_specific_label": "3"}
@@ -32,7 +31,7 @@ class GimbrrAssessor(Assessor):
     name = "gimbrr"
     columns = ASKED_COLUMNS
 
-    def __init__(self, routine: Routine, clip: Any = None, detector: Any = None) -> None:
+    def __init__(self, routine: Published, clip: Any = None, detector: Any = None) -> None:
         self._eyes = {"clip": clip, "detector": detector}
         super().__init__({role: eye.told for role, eye in self._eyes.items() if eye is not None})
         self._routine, self.routine = routine, routine.name

@@ -8,7 +8,7 @@ from typing import Any
 from pqpp_datasets.load import load_benchmark
 from pqpp_feedback.assess.agreement import FIGURES, agreement_by_group, ranking
 from pqpp_feedback.assess.pictures import Row
-from pqpp_feedback.assess.tables import Figures
+from pqpp_files.figures import Figures
 from pqpp_metrics.functional.match_rate import match_rate
 
 _CONTROLLED = "Controlled"

@@ -11,7 +11,7 @@ from pqpp_backbones.images.embedding import embed_images, embed_prompts
 from pqpp_backbones.pretrained import load_model
 from pqpp_feedback.assess.vectors import unit_rows
 from pqpp_feedback.errors import AssessError
-from pqpp_feedback.gimbrr.seen import TEMPLATES, VOCABULARY
+from pqpp_feedback.gimbrr.seen import VOCABULARY, WAY
 
 
 class ClipEye:
@@ -29,32 +29,26 @@ class ClipEye:
             kind = type(self._loaded.model).__name__
             raise AssessError(f"{name} is a {kind}; name a CLIP-like model")
         self.told = self._loaded.told
-        self.settings = {"dtype": dtype, "templates": {k: list(v) for k, v in TEMPLATES.items()}}
-        self._texts: dict[tuple[str, str], NDArray[np.float64]] = {}
+        self.settings = {"dtype": dtype}
+        self._texts: dict[str, NDArray[np.float64]] = {}
 
     def look(self, images: Sequence[Any], names: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-        """Return the similarities of each image, for each way of `TEMPLATES`."""
+        """Return the similarities of each image."""
         model, processor = self._loaded.model, self._loaded.processor
         scale = getattr(model, "logit_scale", None)
         scale = math.exp(scale.item()) if scale is not None else 100.0
         features = embed_images(model, processor, images, self._loaded.at_once or len(images))
-        seen, known = [], len(VOCABULARY)
+        seen = []
         for image, asked in zip(unit_rows(features), names, strict=True):
-            similar = {way: self._embedded([*VOCABULARY, *asked], way) @ image for way in TEMPLATES}
-            prompted = {
-                name: {way: values[known + number] for way, values in similar.items()}
-                for number, name in enumerate(asked)
-            }
-            similar = {way: values[:known] for way, values in similar.items()}
-            seen.append({**similar, "own": prompted, "scale": scale})
+            known, own = (self._embedded(some) @ image for some in (VOCABULARY, asked))
+            own = {name: {WAY: value} for name, value in zip(asked, own, strict=True)}
+            seen.append({WAY: known, "own": own, "scale": scale})
         return seen
 
-    def _embedded(self, names: Sequence[str], way: str) -> NDArray[np.float64]:
-        """Return the features of names, each the mean over its templates, kept once made."""
-        model, processor = self._loaded.model, self._loaded.processor
+    def _embedded(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """Return the features of names, kept once made."""
         for name in names:  # one at a time: what it is must not depend on the others
-            if (way, name) not in self._texts:
-                texts = [template.format(name) for template in TEMPLATES[way]]
-                features = unit_rows(embed_prompts(model, processor, texts, len(texts)))
-                self._texts[way, name] = unit_rows(features.mean(axis=0))
-        return np.stack([self._texts[way, name] for name in names])
+            if name not in self._texts:
+                features = embed_prompts(self._loaded.model, self._loaded.processor, [name], 1)
+                self._texts[name] = unit_rows(features[0])
+        return np.stack([self._texts[name] for name in names])

@@ -42,7 +42,7 @@ class ShardStore:
         """Return the place as it was named."""
         return self.url
 
-    def check(self, patterns: Sequence[str], inputs: Sequence[str]) -> None:
+    def check(self, patterns: Sequence[str] | None = None, inputs: Sequence[str] = ()) -> None:
         """Refuse a folder that holds other things or an input, and a place that is none.
 
         Raises:
@@ -58,27 +58,26 @@ class ShardStore:
 
     def names(self) -> set[str]:
         """Return what is there, by one look."""
-        if self.is_local:
-            with contextlib.suppress(FileNotFoundError):
-                return {path.name for path in Path(self.url).iterdir()}
-            return set()
         with self._telling(), contextlib.suppress(FileNotFoundError):
             found = self._files.ls(self._root, detail=False, refresh=True)
             return {path.rstrip("/").rpartition("/")[2] for path in found}
         return set()
 
+    def find(self, folder: str) -> list[str]:
+        """Return the names of all that is in a folder of it, and in folders of that, in order."""
+        with self._telling():
+            self._files.invalidate_cache()
+            found = self._files.find(f"{self._root}/{folder}")
+        return sorted(path[len(self._root) + 1 :] for path in found)
+
     def has(self, name: str) -> bool:
         """Tell whether an output is there."""
-        if self.is_local:
-            return Path(self.url, name).exists()
         with self._telling():
             self._files.invalidate_cache(self._root)
             return bool(self._files.exists(f"{self._root}/{name}"))
 
     def open(self, name: str) -> Any:
         """Open an output, to read it."""
-        if self.is_local:
-            return Path(self.url, name).open("rb")
         with self._telling():
             return self._files.open(f"{self._root}/{name}", "rb")
 
@@ -88,23 +87,27 @@ class ShardStore:
             content: bytes = file.read()
         return content
 
+    def put(self, name: str, content: bytes) -> None:
+        """Write an output whole, in place of one that is there."""
+        if self.is_local:
+            return write_whole(Path(self.url, name), content)
+        with self._telling():
+            self._files.pipe_file(f"{self._root}/{name}", content)
+
     def put_new(self, name: str, content: bytes) -> bool:
         """Write an output whole; tell whether it was new, where another wrote it meanwhile.
 
         Two that write at once are told apart where the store can do that (local folders take the
         later one, which is equal).
         """
-        if self.is_local:
-            write_whole(Path(self.url, name), content)
-            return True
-        path = f"{self._root}/{name}"
-        with self._telling():
-            try:
-                self._files.pipe_file(path, content, mode="create")
-            except FileExistsError:
-                return False
-            except (NotImplementedError, TypeError, ValueError):  # it knows no such mode
-                self._files.pipe_file(path, content)
+        if not self.is_local:
+            with self._telling(), contextlib.suppress(NotImplementedError, TypeError, ValueError):
+                try:
+                    self._files.pipe_file(f"{self._root}/{name}", content, mode="create")
+                except FileExistsError:
+                    return False
+                return True
+        self.put(name, content)  # it knows no such mode
         return True
 
     def __getstate__(self) -> dict[str, Any]:
@@ -116,6 +119,9 @@ class ShardStore:
         import fsspec
 
         try:
+            if self.is_local:  # whatever its name holds
+                files = fsspec.filesystem("file")
+                return files, files._strip_protocol(self.url)
             files, root = fsspec.core.url_to_fs(self.url)
         except (ValueError, ImportError) as error:
             raise FileError(f"{self.url}: {in_a_line(error, named=False)}") from None

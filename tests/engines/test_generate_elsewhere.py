@@ -7,6 +7,7 @@ import json
 import logging
 import os
 
+import fsspec
 import pytest
 
 pytest.importorskip("httpx", reason="an endpoint needs pqpp[assess]")
@@ -175,7 +176,7 @@ def test_the_command_asks_an_endpoint_within_limits(server, tmp_path, capsys):
         (["--images-url", "http://x/v1", "--images-model", "m", "--most-money", "1"], "by --price"),
         (["--images-url", "http://x/v1", "--images-model", "m", "--most-calls", "-1"], "above 0"),
         (["--model", "x", "--most-calls", "3"], "it is about --images-url"),
-        (["--model", "x", "--link"], "it is about --image-dir"),
+        (["--model", "x", "--pattern", "x"], "it is about --image-dir"),
         (["--image-dir", "none"], "say by --model-name"),
         (["--image-dir", "none", "--model-name", "m"], "there is no such folder"),
         (
@@ -206,16 +207,14 @@ def made(tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("link", [False, True])
-def test_images_that_are_there_are_taken_with_their_hashes(made, tmp_path, link):
+def test_images_that_are_there_are_taken_with_their_hashes(made, tmp_path):
     ids = {one["prompt_id"] for one in PROMPTS}
-    taken = FolderGenerator(made, "sdxl", ids, "{prompt_id}/image_[45].*", link)
+    taken = FolderGenerator(made, "sdxl", ids, "{prompt_id}/image_[45].*")
     summary = generate(taken, PROMPTS, tmp_path / "out", 2)
     assert (summary.made, summary.refused) == (4, 2)
     assert summary.last_refusal == "no image 1 of p-2"
     first, second = (tmp_path / f"out/images/p-1/sdxl_{n}.png" for n in (0, 1))
     assert first.read_bytes() == drawn(4)
-    assert first.samefile(made / "p-1/image_4.png") == link
     with Image.open(second) as kept, Image.open(made / "p-1/image_5.jpeg") as given:
         assert kept.format == "PNG" and kept.tobytes() == given.tobytes()
     told = told_of(tmp_path / "out", "p-1/sdxl_1.png")
@@ -223,6 +222,17 @@ def test_images_that_are_there_are_taken_with_their_hashes(made, tmp_path, link)
     assert told["source_sha256"] == hashlib.sha256(drawn(5, "JPEG")).hexdigest()
     assert told["sha256"] == hashlib.sha256(second.read_bytes()).hexdigest()
     assert (tmp_path / "out/images/metadata.jsonl").read_text().count("\n") == 4
+    files = fsspec.filesystem("memory")
+    for expected in (summary.made, 0):  # in a store, with the same bytes, and once
+        assert generate(taken, PROMPTS, "memory://taken", 2).made == expected
+    names = files.find("/taken")
+    assert len(names) == 9 and not (tmp_path / "memory:").exists()
+    for name in names:
+        assert files.cat(name) == (tmp_path / "out" / name.removeprefix("/taken/")).read_bytes()
+    files.pipe("/taken/images/p-1/sdxl_0.json", b"{}")
+    with pytest.raises(GenerateError, match=r"memory://taken/.*sdxl_0.png was made with"):
+        generate(taken, PROMPTS, "memory://taken", 2)
+    files.store.clear()
 
 
 def test_the_first_of_the_usual_names_that_fits_and_numbers_as_numbers(made, tmp_path):

@@ -2,7 +2,9 @@
 
 import json
 import sys
+from pathlib import Path
 
+import fsspec
 import pyarrow.parquet as pq
 import pytest
 from support.made_assessor import Redness
@@ -13,7 +15,7 @@ from pqpp_engines.generate import CommandGenerator
 from pqpp_engines.generate.shards import GenerateShard
 from pqpp_engines.run import RunShard
 from pqpp_feedback.assess.run import AssessShard
-from pqpp_files.shards import find_shards, run_shards
+from pqpp_files.shards import ShardStore, find_shards, run_shards
 from pqpp_models.predict import predict
 
 DRAW = (
@@ -81,18 +83,31 @@ class Broken(CommandGenerator):
         raise GenerateError("no memory")
 
 
-def test_a_stage_that_fails_is_told_in_its_rows_and_ends_no_other(prompts, tmp_path):
-    makers = [
-        GenerateShard(lambda name=name, kind=kind: kind(COMMAND, name), "out", 1)
-        for name, kind in (("good", CommandGenerator), ("broken", Broken))
-    ]
-    job = RunShard(makers, {"redness": AssessShard(lambda: [Redness()], "out/images")})
-    run_shards(job, find_shards("p.csv"), "table", {})
-    rows = {(row["prompt_id"], row["model"]): row for row in table("table")}
+def test_a_stage_that_fails_ends_no_other_and_no_image_that_was_made_is_read(prompts, monkeypatch):
+    read = []
+    real = ShardStore.read
+    monkeypatch.setattr(ShardStore, "read", lambda s, name: read.append(name) or real(s, name))
+    files = fsspec.filesystem("memory")
+    for place in ("out", "memory://out"):
+        makers = [
+            GenerateShard(lambda name=name, kind=kind: kind(COMMAND, name), place, 1)
+            for name, kind in (("good", CommandGenerator), ("broken", Broken))
+        ]
+        job = RunShard(makers, {"redness": AssessShard(lambda: [Redness()], "nowhere")})
+        run_shards(job, find_shards("p.csv"), f"{place}/table", {})
+        assert not [name for name in read if name.endswith(".png")]
+    rows = {(row["prompt_id"], row["model"]): row for row in table("out/table")}
     good, broken = rows["p0", "good"], rows["p0", "broken"]
     assert good["error"] is None and good["redness_score"] is not None
     assert broken["error"] == "generate broken: no memory" and broken["redness_score"] is None
     assert len(rows) == 8
+    (part,) = Path("out/table").glob("part-*")
+    stored = files.cat(f"/out/table/{part.name}")
+    assert stored == part.read_bytes() and len(files.find("/out/images")) == 6
+    files.rm(f"/out/table/{part.name}")
+    run_shards(job, find_shards("p.csv"), "memory://out/table", {})  # images are there, and read
+    assert files.cat(f"/out/table/{part.name}") == stored and "images/p0/good_0.png" in read
+    files.store.clear()
 
 
 def test_pipelines_that_cannot_be(prompts, tmp_path, capsys):

@@ -45,12 +45,23 @@ def cluster():
     cluster.shutdown()
 
 
+def second_node(cluster):
+    """Add a node; Ray gives one 30 seconds to begin, which a busy machine may not have."""
+    for _ in range(5):
+        try:
+            return cluster.add_node(num_cpus=1, num_gpus=1)
+        except Exception as error:
+            assert "timed out during startup" in str(error)
+    pytest.skip("no second node begins here in 150 seconds")
+    return None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [RayOptions(), RayOptions(num_gpus=0.5)])
 def test_a_node_is_killed_in_the_middle_and_the_bytes_are_those_of_a_local_run(
     options, cluster, tmp_path
 ):
-    node = cluster.add_node(num_cpus=1, num_gpus=1)
+    node = second_node(cluster)
     shards = hold_shards(pa.table({"n": range(24)}), 1)
     job = Doubled(seconds=0.3)
 

@@ -27,7 +27,6 @@ def said(function, *arguments, **details):
 LOADERS = {
     "RAHF": "from pqpp_feedback.rahf import FeedbackModel\nload = FeedbackModel.from_pretrained",
     "CLIP": "from pqpp_backbones.images.embedding import load_backbone as load",
-    "pipeline": "from pqpp_feedback.rahf.uses.fine_tune import load_pipeline as load",
     "towers": "import pqpp_feedback.rahf.train as script\n"
     "both = lambda name: script.RahfRecipe(vision_model=name, text_model=name)\n"
     "load = lambda name: script.join_towers(both(name), {})",

@@ -5,8 +5,8 @@ import numpy as np
 from pqpp_backbones.pretrained import Model
 from pqpp_feedback.assess.boxes import overlap_of
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-from pqpp_feedback.gimbrr.routines.published import Published
-from pqpp_feedback.gimbrr.seen import TEMPLATES, VOCABULARY
+from pqpp_feedback.gimbrr.published import Published
+from pqpp_feedback.gimbrr.seen import VOCABULARY, WAY
 from pqpp_feedback.vistar.scores.characters import Characters
 from pqpp_feedback.vistar.scores.light import Light
 from pqpp_feedback.vistar.scores.penetration import PenetrationScore
@@ -111,8 +111,8 @@ class TrueClip(TrueDetector):
             like = self.eyes.spoilt("similarities", like)
             found.append(
                 {
-                    **{way: [like[name] for name in VOCABULARY] for way in TEMPLATES},
-                    "own": {name: dict.fromkeys(TEMPLATES, like[name]) for name in some},
+                    WAY: [like[name] for name in VOCABULARY],
+                    "own": {name: {WAY: like[name]} for name in some},
                     "scale": 100.0,
                 }
             )

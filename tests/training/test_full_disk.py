@@ -1,10 +1,8 @@
 """Trainers on a full disk: one line that names the file, and nothing half-written."""
 
-import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="training needs torch")
@@ -33,7 +31,6 @@ SIZES = {
     "static": (4096, 200_000),
     "text_ensemble": (4096, 400_000),
     "rahf": (400_000, 800_000, 1_000_000),
-    "t2i": (400_000, 1_150_000),
 }
 
 
@@ -76,27 +73,11 @@ def recipes(folder):
 
 
 def feedback_recipes(folder):
-    pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
-    from PIL import Image
     from support.richhf_scenes import write_scenes
-    from support.tiny_rahf import diffusion
 
     scenes = write_scenes(folder / "scenes", {"train": 8, "validation": 4, "test": 2})
     where = {"data_dir": scenes / "richhf", "pickapic_dir": scenes / "pickapic", **SHORT}
-    diffusion().save_pretrained(folder / "pipe")
-    (folder / "chosen").mkdir()
-    lines = []
-    for number in range(4):
-        Image.fromarray(np.full((32, 32, 3), 9 * number, np.uint8)).save(
-            folder / "chosen" / f"{number}.png"
-        )
-        lines.append(json.dumps({"file_name": f"{number}.png", "text": "a red cat"}))
-    (folder / "chosen" / "metadata.jsonl").write_text("\n".join(lines) + "\n")
-    tuned = {"image_dir": folder / "chosen", "model": folder / "pipe", "resolution": 32}
-    return {
-        "rahf": words({"model": "tiny", **where}),
-        "t2i": words({**tuned, "epochs": 1, "batch_size": 2}),
-    }
+    return {"rahf": words({"model": "tiny", **where})}
 
 
 @pytest.fixture(scope="module")

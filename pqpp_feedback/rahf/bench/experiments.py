@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from pqpp_backbones.pretrained import load_processor, usual_device
-from pqpp_feedback.assess.tables import FIGURE_STYLES, Figures, csv_text, figures_text
-from pqpp_feedback.checks import check_choice, check_count
+from pqpp_feedback.checks import check_count
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.bench import evaluation
 from pqpp_feedback.rahf.examples import Examples, counted, is_published, load_split, map_array
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import SCORES
+from pqpp_files.figures import Figures, figure_text
 from pqpp_files.foreign.images import open_image
 from pqpp_files.foreign.json_values import read_json
 
@@ -31,7 +30,7 @@ def bench_richhf(
     limit: int | None = None,
     batch_size: int = 16,
     with_published: bool = True,
-) -> dict[str, dict[str, Any]]:
+) -> tuple[list[Figures], list[str]]:
     """Evaluate models on a split of RichHF.
 
     Args:
@@ -46,8 +45,7 @@ def bench_richhf(
         with_published: Whether the published figures stand beside.
 
     Returns:
-        The four tables as `tables` gives them, with the split and its number of images as
-        `data`; `format_tables` prints them.
+        The paper's four tables, and what their rows come from.
 
     Raises:
         FeedbackError: Nothing is to be evaluated, a number is not above 0, or the data are not
@@ -62,7 +60,9 @@ def bench_richhf(
     found = {name: figures_of(name, table, batch_size) for name in models}
     if clip is not None:
         found |= clip_baselines(clip, table, batch_size)
-    return tables(found, with_published, f"richhf, {split} split, {images}")
+    notes = [f"this project's rows: richhf, {split} split, {images}"]
+    notes += [f"published: {published()['source']}"] * with_published
+    return tables(found, with_published), notes
 
 
 def figures_of(name: str, table: Any, batch_size: int = 16) -> dict[str, dict[str, float]]:
@@ -119,97 +119,40 @@ def published() -> dict[str, Any]:
 
 
 def tables(
-    found: Mapping[str, Mapping[str, Mapping[str, float]]],
-    with_published: bool = True,
-    data: str | None = None,
-) -> dict[str, dict[str, Any]]:
+    found: Mapping[str, Mapping[str, Mapping[str, float]]], with_published: bool = True
+) -> list[Figures]:
     """Put measured figures beside the published ones.
 
     Args:
         found: Name of a model to what `evaluation.feedback_figures` returned for it.
         with_published: Whether the published rows are wanted.
-        data: What the figures were measured on.
-
-    Returns:
-        A table by its name: `title`, `columns`, and `rows`, each with `name`,
-        `published` and `values` (None where there is no figure); also `data` where it is told.
     """
-    result = {}
+    result = []
     for name, known in published()["tables"].items():
-        columns = known["columns"]
-        rows = [{**row, "published": True} for row in known["rows"] if with_published]
+        columns, rows = known["columns"], []
+        for row in known["rows"] if with_published else ():
+            told = zip(columns, row["values"], strict=True)
+            rows.append({"model": f"{row['name']} (published)", **dict(told)})
         for model, figures in found.items():
             if name in figures:
-                found_values = (figures[name].get(column, math.nan) for column in columns)
-                values = [None if math.isnan(value) else value for value in found_values]
-                rows.append({"name": model, "values": values, "published": False})
-        told = {} if data is None else {"data": data}
-        result[name] = {"title": known["title"], "columns": columns, "rows": rows, **told}
+                values = {column: figures[name].get(column, math.nan) for column in columns}
+                finite = {column: None if v != v else v for column, v in values.items()}
+                rows.append({"model": model, **finite})
+        result.append(Figures(name, known["title"], ["model", *columns], rows, digits=5))
     return result
 
 
-def format_tables(style: str, result: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the four tables as text.
-
-    Args:
-        style: One of `FIGURE_STYLES`.
-        result: From `tables`.
-
-    Raises:
-        FeedbackError: The style is none of these.
+def paired(table: Figures) -> Figures:
+    """Return a table whose two correlations of a score share a column, which keeps lines short.
 
     Example:
-        >>> print(format_tables("markdown", tables({})).splitlines()[0])
-        ### Scores: Pearson (PLCC) and Spearman (SRCC)
+        >>> paired(tables({})[0]).rows[1]["alignment"]
+        '.346 .340'
     """
-    check_choice("style", style, FIGURE_STYLES)
-    if style == "json":
-        return json.dumps({"source": published()["source"], "tables": result}, indent=1) + "\n"
-    if style == "csv":
-        return _csv(result)
-    return figures_text(style, shown_figures(result, style == "table")) + "\n"
-
-
-def shown_figures(
-    result: Mapping[str, Mapping[str, Any]], is_paired: bool = False
-) -> list[Figures]:
-    """Return the tables as people read them.
-
-    Args:
-        result: From `tables`.
-        is_paired: Whether the two correlations of a score share a column, which keeps lines short.
-    """
-    return [_figures(name, table, is_paired) for name, table in result.items()]
-
-
-def _figures(name: str, table: Mapping[str, Any], is_paired: bool) -> Figures:
-    shown: dict[str, list[int]] = {}
-    for number, column in enumerate(table["columns"]):
-        column = column.removesuffix("_plcc").removesuffix("_srcc") if is_paired else column
-        shown.setdefault(column, []).append(number)
-    rows = []
-    for row in table["rows"]:
-        texts = [_number(value) for value in row["values"]]
-        cells = {
-            column: " ".join(texts[number] for number in numbers).strip()
-            for column, numbers in shown.items()
-        }
-        rows.append({"model": row["name"] + " (published)" * row["published"], **cells})
-    return Figures(name, table["title"], ["model", *shown], rows)
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return ""
-    text = f"{value:.4g}"
-    return f"{value:.5f}" if "e" in text else text
-
-
-def _csv(result: Mapping[str, Mapping[str, Any]]) -> str:
-    cells = [
-        (name, row["name"], row["published"], column, value)
-        for name, table in result.items()
-        for row in table["rows"]
-        for column, value in zip(table["columns"], row["values"], strict=True)
-    ]
-    return csv_text(("table", "model", "published", "figure", "value"), cells)
+    rows: list[dict[str, str]] = [{} for _ in table.rows]
+    for column in table.columns:
+        short = column.removesuffix("_plcc").removesuffix("_srcc")
+        for cells, row in zip(rows, table.rows, strict=True):
+            text = figure_text(row[column], table.digits)
+            cells[short] = f"{cells.get(short, '')} {text}".strip()
+    return Figures(table.name, table.title, list(rows[0]) if rows else [], rows)

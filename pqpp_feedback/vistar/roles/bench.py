@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from pqpp_feedback.assess.pictures import Row
-from pqpp_feedback.assess.tables import Figures
 from pqpp_feedback.assess.verdicts import read_verdicts
 from pqpp_feedback.errors import AssessError
 from pqpp_feedback.vistar.roles.ranking import read_roles, role_ranking, separation
 from pqpp_feedback.vistar.score import ANGLES
 from pqpp_feedback.vistar.scores import score_class, score_names
+from pqpp_files.figures import Figures
 from pqpp_files.foreign.json_values import parse_json, read_json
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional.agreement import pairwise_accuracy

@@ -84,8 +84,8 @@ def test_the_commands_of_the_docs_are_known():
 
 @pytest.mark.realdata
 def test_the_tables_of_the_docs_are_what_the_command_prints(real_data, cache):
-    from pqpp_feedback.assess.tables import figures_text
     from pqpp_feedback.gimbrr.bench import bench_gimbrr
+    from pqpp_files.figures import figures_text
 
     tables, notes = bench_gimbrr(str(real_data / "gimbrr"))
     text = (ROOT / "docs" / "assess.md").read_text("utf-8")

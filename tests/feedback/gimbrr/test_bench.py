@@ -11,9 +11,9 @@ from support.benchmark_folders import write_gimbrr
 
 from pqpp_cli.main import main
 from pqpp_feedback.assess.agreement import agreement, ranking
-from pqpp_feedback.assess.tables import FIGURE_STYLES, Figures, figure_text, figures_text
 from pqpp_feedback.errors import AssessError
 from pqpp_feedback.gimbrr.bench import agreement_by, bench_gimbrr, joined_verdicts, sentences
+from pqpp_files.figures import FIGURE_STYLES, Figures, figure_text, figures_text
 
 ALGORITHMS = {"Dalle": "dalle2", "MJ": "midjourney", "SD2.1": "sd2.1", "SD1.5": "sd1.5"}
 

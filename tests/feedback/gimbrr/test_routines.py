@@ -1,23 +1,15 @@
-"""Tasks and routines on made evidence whose truth is known, and the fit to people's answers."""
+"""Tasks and the routine on made evidence whose truth is known."""
 
 import json
 import math
 
-import numpy as np
 import pytest
 
 from pqpp_feedback.assess.assessor import Verdict
-from pqpp_feedback.assess.people import PeopleSay, read_people
+from pqpp_feedback.assess.people import read_people
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.verdicts import recompute
 from pqpp_feedback.errors import AssessError
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-from pqpp_feedback.gimbrr.calibration import (
-    calibrate,
-    check_models,
-    read_fitted,
-    write_calibration,
-)
 from pqpp_feedback.gimbrr.conditions import (
     TASK_CONDITIONS,
     Asked,
@@ -26,17 +18,15 @@ from pqpp_feedback.gimbrr.conditions import (
     objects_counted,
     objects_shown,
 )
-from pqpp_feedback.gimbrr.routines import Routine, open_routine
-from pqpp_feedback.gimbrr.routines.calibrated import Calibrated
-from pqpp_feedback.gimbrr.routines.published import Published
+from pqpp_feedback.gimbrr.published import Published
 from pqpp_feedback.gimbrr.seen import VOCABULARY
 
 
 def clip(similar, own=(), base=0.1):
     """Make CLIP's evidence: similarities of some names, and `base` for all others."""
     values = [similar.get(name, base) for name in VOCABULARY]
-    named = {name: dict.fromkeys(("bare", "photo"), similar.get(name, base)) for name in own}
-    return {"clip": {"bare": values, "photo": values, "own": named, "scale": 100.0}}
+    named = {name: {"bare": similar.get(name, base)} for name in own}
+    return {"clip": {"bare": values, "own": named, "scale": 100.0}}
 
 
 def boxes(scores, labels=None):
@@ -169,125 +159,20 @@ def test_every_task_that_the_directory_marks_has_a_routine(real_data):
     assert {row["Task"] for row in rows if row["Auto_assessment"] == "True"} == set(TASK_CONDITIONS)
 
 
-class Strict(Routine):
+class Strict(Published):
     """A routine that finds nothing right."""
 
-    name, settings = "gimbrr-strict", {}
+    name = "gimbrr-strict"
 
     def judge(self, seen, conditions, image_id, task):
         return Verdict(False, 0.0, "never")
 
 
-def test_a_task_is_a_name_and_a_routine_is_found_by_its_file(monkeypatch):
+def test_a_task_is_a_name_and_a_routine_may_judge_otherwise(monkeypatch):
     monkeypatch.setitem(TASK_CONDITIONS, "Directed actions", objects_shown)
     seen = clip({"pig": 0.5, "guitar": 0.5}, ["pig", "guitar"])
     assert verdict(seen, "Directed actions", ["pig", "guitar"]).verdict is True
     assert verdict(seen, "Directed actions", ["pig"], routine=Strict()).reason == "never"
-    assert open_routine("calibrated", {}).settings == {"tasks": {}}
-    with pytest.raises(AssessError, match="did you mean 'calibrated'"):
-        open_routine("calibratd")
-
-
-def made_rows(number, seed=0, noise=1.0):
-    """Make evidence of three tasks, and people's answers that follow from it with noise."""
-    random = np.random.default_rng(seed)
-    rows, answers = [], {}
-    for n in range(number):
-        task = ("Single object", "Negation", "Counting")[n % 3]
-        truth = bool(random.random() < 0.5)
-        if task == "Counting":
-            # People's counts are seen at .7 and more, other boxes reach .62.
-            scores = list(random.uniform(0.7, 0.95, 3 if truth else 2))
-            scores += list(random.uniform(0.3, 0.62, random.integers(0, 3)))
-            evidence, about = boxes({"cow": scores}), ("Counting", ["cow"], "3")
-        else:
-            # CLIP must be two logits above the best rival for people to agree.
-            margin = (2.0 + (1.5 if truth else -1.5) + noise * random.normal()) / 100
-            similar = {"koala": 0.2 + margin, "cat": 0.2, "cow": 0.0}
-            evidence = clip(similar, ["koala", "cow"])
-            about = (task, ["koala"], "cow" if task == "Negation" else None)
-        one = picture(*about)
-        image = f"{n}/m_0.png"
-        rows.append(
-            {
-                "image": image,
-                "prompt_id": str(n),
-                "prompt": "a prompt",
-                "task": task,
-                "generator": "m",
-                "assessor": "gimbrr",
-                "routine": "gimbrr-published",
-                "evidence": json.dumps(evidence),
-                "asked": json.dumps(dict(one.about)),
-                "model": '{"clip":"c","detector":"d"}',
-                "revision": '{"clip":"1","detector":"2"}',
-            }
-        )
-        answers[(image,)] = truth
-    return rows, answers
-
-
-def test_a_calibration_finds_the_thresholds_that_people_have():
-    rows, answers = made_rows(600)
-    found = calibrate(rows, PeopleSay(answers))
-    tasks = found["tasks"]
-    assert set(tasks) == {"Single object", "Negation", "Counting", "shows", "lacks+shows", "counts"}
-    single = tasks["Single object"]
-    # Two normal classes at 2 +- 1.5 with deviation 1: the best cut is at 2, the slope 3.
-    slope, needed = single["weights"]["shows"], single["threshold"]
-    cut = (math.log(needed / (1 - needed)) - single["bias"]) / slope
-    assert cut == pytest.approx(2, abs=0.6) and slope == pytest.approx(3, abs=1)
-    assert 0.62 < tasks["Counting"]["box_threshold"] <= 0.7
-    measured = {row["task"]: row for row in found["agreement"]}
-    assert measured["Counting"]["accuracy"] == 1.0
-    assert measured["Single object"]["accuracy"] > 0.88 and measured["all"]["kappa"] > 0.8
-    fitted_to = sum(tasks[kinds]["n"] for kinds in ("shows", "lacks+shows", "counts"))
-    assert measured["all"]["n"] + fitted_to == len(rows)
-    again = list(recompute(rows, [GimbrrAssessor(Calibrated(tasks))]))
-    known = {row["image"]: row["verdict"] for row in again}
-    right = np.mean([known[image] == truth for (image,), truth in answers.items()])
-    published = list(recompute(rows, [GimbrrAssessor(Published())]))
-    before = np.mean([row["verdict"] == answers[(row["image"],)] for row in published])
-    assert right > 0.9 > before + 0.2
-    assert {row["routine"] for row in again} == {"gimbrr-calibrated"}
-
-
-def test_answers_that_say_nothing_are_not_learned_and_the_halves_are_of_prompts():
-    rows, answers = made_rows(300, noise=0.3)
-    drawn = np.random.default_rng(5)
-    found = calibrate(rows, PeopleSay({key: bool(drawn.random() < 0.5) for key in answers}))
-    kappas = [row["kappa"] for row in found["agreement"] if row["task"] == "all"]
-    assert abs(kappas[0]) < 0.2
-    twice = [{**row, "image": f"{row['image']}.2"} for row in rows]
-    both = PeopleSay({**answers, **{(f"{key[0]}.2",): value for key, value in answers.items()}})
-    assert calibrate(rows + twice, both)["tasks"]["counts"]["n"] % 2 == 0
-
-
-def test_one_answer_for_all_gives_the_rate_and_too_few_are_refused():
-    rows, answers = made_rows(200)
-    found = calibrate(rows, PeopleSay(dict.fromkeys(answers, False)))
-    assert all(row["automated"] == 0 for row in found["agreement"])
-    with pytest.raises(AssessError, match="20 of a task are the fewest"):
-        calibrate(rows[:30], PeopleSay(answers))
-    mixed = [{**rows[0], "model": '{"clip":"other"}'}, *rows[1:]]
-    with pytest.raises(AssessError, match="of several models"):
-        calibrate(mixed, PeopleSay(answers))
-
-
-def test_a_calibration_is_written_and_read_and_holds_for_its_models(tmp_path):
-    rows, answers = made_rows(200)
-    found = calibrate(rows, PeopleSay(answers))
-    path = tmp_path / "c.json"
-    path.write_text(write_calibration(found))
-    assert read_fitted(path) == json.loads(json.dumps(found))
-    with pytest.raises(AssessError, match="of clip c, the evidence of x"):
-        check_models(found, {"clip": "x"})
-    path.write_text("{}")
-    with pytest.raises(ValueError, match="no calibration of format 1"):
-        read_fitted(path)
-    unknown = GimbrrAssessor(Calibrated({"counts": found["tasks"]["counts"]}))
-    told = unknown.score(clip({}, ["koala"]), picture("Single object", ["koala"]))
-    assert told.verdict is None and "has seen no image of the task" in told.reason
 
 
 def test_peoples_answers_are_read_by_image_or_by_prompt_and_model(tmp_path):

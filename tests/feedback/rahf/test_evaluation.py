@@ -2,13 +2,10 @@
 
 import csv
 import io
-import json
 
 import numpy as np
 import pytest
 
-from pqpp_feedback.assess.tables import FIGURE_STYLES
-from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.bench.evaluation import (
     PredictedSplit,
     Truth,
@@ -16,7 +13,8 @@ from pqpp_feedback.rahf.bench.evaluation import (
     keyword_figures,
     summary,
 )
-from pqpp_feedback.rahf.bench.experiments import format_tables, published, tables
+from pqpp_feedback.rahf.bench.experiments import paired, published, tables
+from pqpp_files.figures import FIGURE_STYLES, figures_text
 
 
 @pytest.fixture
@@ -56,48 +54,31 @@ def test_scores_that_are_not_predicted_are_left_out(truth):
 
 def test_published_figures_stand_beside_ours(truth):
     found = feedback_figures(PredictedSplit(scores=truth.scores), truth)
-    result = tables({"mine": found})
-    assert list(result) == list(published()["tables"])
-    names = [row["name"] for row in result["scores"]["rows"]]
-    assert names[-1] == "mine" and "RAHF (augmented prompt)" in names
-    assert [row["name"] for row in result["keywords"]["rows"]].count("mine") == 0
-    for table in result.values():
-        assert all(len(row["values"]) == len(table["columns"]) for row in table["rows"])
-    lines = format_tables("markdown", result).splitlines()
-    assert any(line.startswith("| RAHF (multi-head) (published)") for line in lines)
-    row = dict(
-        zip(result["scores"]["columns"], result["scores"]["rows"][-2]["values"], strict=True)
-    )
+    scores, *others = tables({"mine": found})
+    assert [table.name for table in (scores, *others)] == list(published()["tables"])
+    names = [row["model"] for row in scores.rows]
+    assert names[-1] == "mine" and "RAHF (augmented prompt) (published)" in names
+    assert all(row["model"] != "mine" for table in others for row in table.rows)
+    row = scores.rows[-2]
     assert row["plausibility_plcc"] == 0.739 and row["alignment_srcc"] == 0.564
+    assert all(table.rows == [] for table in tables({}, with_published=False))
 
 
 @pytest.mark.parametrize("style", FIGURE_STYLES)
 def test_each_format_has_the_four_tables(style, truth):
     own = {"own_model": feedback_figures(PredictedSplit(scores=truth.scores), truth)}
-    text = format_tables(style, tables(own))
-    assert "0.739" in text and text.endswith("\n")
-    if style == "json":
-        read = json.loads(text)
-        assert set(read["tables"]) == set(published()["tables"]) and "CVPR 2024" in read["source"]
-    elif style == "csv":
+    found = tables(own)
+    text = figures_text(style, [paired(one) for one in found] if style == "table" else found)
+    assert ".739" in text and ".00093" in text
+    if style == "csv":
         rows = list(csv.DictReader(io.StringIO(text)))
         assert {row["table"] for row in rows} == set(published()["tables"])
-        mine = [row for row in rows if row["model"] == "own_model"]
-        assert len(mine) == 8 and {row["published"] for row in mine} == {"False"}
-    else:
-        titles = [table["title"] for table in published()["tables"].values()]
-        assert all(title in text for title in titles)
+    elif style != "json":
+        assert all(table.title in text for table in found)
     if style == "latex":
         assert r"own\_model" in text
     if style == "table":
         assert max(map(len, text.splitlines())) <= 100
-
-
-def test_the_published_rows_can_be_left_out_and_styles_are_checked():
-    without = tables({}, with_published=False)
-    assert all(table["rows"] == [] for table in without.values())
-    with pytest.raises(FeedbackError, match="`style` is 'html'"):
-        format_tables("html", without)
 
 
 @pytest.mark.parametrize("constant", [0.1, 0.3, 1 / 3])

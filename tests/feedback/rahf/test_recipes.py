@@ -1,4 +1,4 @@
-"""What the two trainers of RAHF refuse before they begin."""
+"""What the trainer of RAHF refuses before it begins."""
 
 import pytest
 
@@ -12,12 +12,10 @@ from pqpp_files.errors import FileError
 from pqpp_files.options.option import RecipeError
 from pqpp_files.options.recipe import build_recipe
 
-TRAINERS = ("rahf", "t2i")
 
-
-@pytest.fixture(params=TRAINERS)
-def kind(request):
-    return recipe_of(request.param)
+@pytest.fixture
+def kind():
+    return recipe_of("rahf")
 
 
 @pytest.mark.parametrize(
@@ -45,15 +43,8 @@ def test_outputs_without_an_epoch_are_refused(epochs):
         kind(joint_first=epochs, epochs=epochs)
 
 
-def test_the_folder_of_images_has_another_name_now():
-    kind = trainer("t2i").LoraRecipe
-    with pytest.raises(RecipeError, match="`data_dir` is now `image_dir`"):
-        build_recipe(kind, {"data_dir": "chosen"})
-
-
-def test_the_defaults_are_taken(kind, tmp_path):
-    needed = {"image_dir": str(tmp_path)} if kind.__name__ == "LoraRecipe" else {}
-    assert build_recipe(kind, needed) == kind(**needed)
+def test_the_defaults_are_taken(kind):
+    assert build_recipe(kind, {}) == kind()
 
 
 def test_a_card_names_no_option_without_a_use():
@@ -131,52 +122,10 @@ def test_a_repository_is_checked_before_the_training(name):
             recipe(push_to_hub=True, hub_model_id=name)
 
 
-@pytest.mark.parametrize("option", [{"push_to_hub": True}, {"hub_private": True}, {}])
-def test_what_is_not_pushed_has_no_repository(option):
-    with pytest.raises(RecipeError, match="a recipe has no `hub_model_id`"):
-        build_recipe(recipe_of("t2i"), {"hub_model_id": "a/b", **option})
-
-
-@pytest.mark.parametrize(
-    ("images", "share", "held_out"), [(10, 0.95, 9), (10, 0.1, 1), (2, 0.1, 1), (2, 0.9, 1)]
-)
-def test_some_images_are_left_to_learn_from(images, share, held_out, tmp_path):
-    script = trainer("t2i")
-    recipe = script.LoraRecipe(image_dir=str(tmp_path), held_out=share)
-    assert script.held_out_count(recipe, images) == held_out
-
-
-@pytest.mark.parametrize("images", [0, 1])
-def test_one_image_is_too_few(images, tmp_path):
-    script = trainer("t2i")
-    with pytest.raises(RecipeError, match=rf"holds {images} image\(s\); 2 or more are needed"):
-        script.held_out_count(script.LoraRecipe(image_dir=str(tmp_path)), images)
-
-
-def test_damaged_images_are_told_before_the_pipeline_is_loaded(tmp_path):
-    pytest.importorskip("peft", reason="fine-tuning needs peft")
-    pytest.importorskip("PIL", reason="images need pillow")
-    script = trainer("t2i")
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.png").write_text("no image")
-        (tmp_path / f"{name}.txt").write_text("a cat")
-    (tmp_path / "none").mkdir()  # of a pipeline
-    recipe = script.LoraRecipe(image_dir=str(tmp_path), model=str(tmp_path / "none"))
-    with pytest.raises(FileError, match=r"the image .*a\.png could not be read"):
-        script.run(recipe)
-
-
 def test_foreign_files_are_refused_before_the_training(tmp_path):
-    for script, train, place in (
-        ("rahf", "train_rahf", "model"),
-        ("t2i", "run", "lora"),
-    ):
-        module, folder = trainer(script), tmp_path / script / place
-        folder.mkdir(parents=True)
-        (folder / "notes.txt").write_text("mine")
-        more = {"image_dir": str(tmp_path)} if script == "t2i" else {}
-        if more:
-            pytest.importorskip("peft", reason="fine-tuning needs peft")
-        recipe = recipe_of(script)(output_dir=str(folder.parent), **more)
-        with pytest.raises(FileError, match=r"holds other things \(notes.txt\)"):
-            getattr(module, train)(recipe, *([] if more else [None, None]))
+    folder = tmp_path / "rahf" / "model"
+    folder.mkdir(parents=True)
+    (folder / "notes.txt").write_text("mine")
+    recipe = recipe_of("rahf")(output_dir=str(folder.parent))
+    with pytest.raises(FileError, match=r"holds other things \(notes.txt\)"):
+        trainer("rahf").train_rahf(recipe, None, None)

@@ -1,6 +1,5 @@
 """What is done with feedback: pipeline, pictures, gallery, inpainting, selection, guidance."""
 
-import dataclasses
 import json
 import re
 from pathlib import Path
@@ -16,12 +15,11 @@ from support.tiny_rahf import PROMPTS, diffusion, tiny_feedback  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_feedback import registration  # noqa: E402
-from pqpp_feedback.assess.pictures import read_folder  # noqa: E402
+from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.errors import AssessError, FeedbackError  # noqa: E402
 from pqpp_feedback.rahf.overlays import overlay  # noqa: E402
 from pqpp_feedback.rahf.uses.repair import heatmap_to_mask  # noqa: E402
-from pqpp_files.errors import FileError, PqppError  # noqa: E402
-from pqpp_files.options.option import RecipeError  # noqa: E402
+from pqpp_files.errors import PqppError  # noqa: E402
 
 
 def picture(seed, size=(32, 32)):
@@ -152,12 +150,9 @@ def test_a_mask_has_what_is_at_the_threshold_and_nothing_below():
 
 def test_a_folder_without_prompts_is_refused(tmp_path):
     with pytest.raises(AssessError, match="there is no folder"):
-        read_folder(tmp_path / "none")
+        find_pictures(tmp_path / "none")
     with pytest.raises(AssessError, match="holds no image"):
-        read_folder(tmp_path)
-    picture(0).save(tmp_path / "a.png")
-    with pytest.raises(AssessError, match=r"has no prompt; put one in metadata\.jsonl"):
-        read_folder(tmp_path)
+        find_pictures(tmp_path)
 
 
 def words_of(folder, saved, page):
@@ -257,7 +252,7 @@ def test_the_page_goes_from_a_model_to_better_images(feedback, tmp_path, monkeyp
     code = code.replace("steps=30", "steps=2").replace("0.8", "0.0")  # which is untrained
     code = code.replace("prompts[0])", "prompts[0], num_inference_steps=2, threshold=0.01)")
     exec(code, {**made, "prompts": list(PROMPTS[:2]), "image": picture(3)})
-    assert [one.prompt for one in read_folder(tmp_path / "best")] == list(PROMPTS[:2])
+    assert [one.prompt for one in find_pictures(tmp_path / "best")[0]] == list(PROMPTS[:2])
     assert Image.open("repaired.png").size == (32, 32)
 
 
@@ -297,7 +292,7 @@ def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
     assert every[0].image is candidates[0][1][int(np.argmax(scores[0]))]
     assert list(select_best(feedback, candidates, "overall", 1.0)) == []
     written = write_finetuning_set(every, tmp_path / "chosen")
-    assert [one.prompt for one in read_folder(written)] == list(PROMPTS[:2])
+    assert [one.prompt for one in find_pictures(written)[0]] == list(PROMPTS[:2])
     with pytest.raises(FeedbackError, match="exists; name a new folder"):
         write_finetuning_set(every, tmp_path / "chosen")
     with pytest.raises(FeedbackError, match="no image reaches the threshold"):
@@ -312,121 +307,11 @@ def test_selected_images_of_every_form_are_written(feedback, tmp_path):
     forms = [str(tmp_path / "a.png"), tmp_path / "a.png", np.asarray(picture(0)), flat]
     selected = select_best(feedback, [(PROMPTS[0], [one]) for one in forms], threshold=0)
     written = write_finetuning_set(selected, tmp_path / "chosen")
-    images = [Image.open(one.path) for one in read_folder(written)]
+    images = [Image.open(one.path) for one in find_pictures(written)[0]]
     assert {one.mode for one in images} == {"RGB"}
     for one in images[:3]:
         assert np.array_equal(np.asarray(one), np.asarray(picture(0)))
     assert images[3].getpixel((0, 0)) == (255, 0, 0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["one encoder", "two encoders"])
-def test_selection_and_fine_tuning_run_end_to_end(feedback, kind, tmp_path):
-    diffusers = pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
-    pytest.importorskip("peft", reason="fine-tuning needs peft")
-    from support.tiny_models import trainer
-    from support.tiny_rahf import diffusion_xl
-
-    from pqpp_feedback.rahf.uses.select import (
-        generate_candidates,
-        select_best,
-        write_finetuning_set,
-    )
-
-    saved = tmp_path / "pipe"
-    (diffusion() if kind == "one encoder" else diffusion_xl()).save_pretrained(saved)
-    pipe = diffusers.DiffusionPipeline.from_pretrained(saved)
-    pipe.set_progress_bar_config(disable=True)
-    options = {"num_inference_steps": 2, "height": 32, "width": 32}
-    candidates = generate_candidates(pipe, PROMPTS, 2, **options)
-    chosen = write_finetuning_set(select_best(feedback, candidates, threshold=0), tmp_path / "set")
-    script = trainer("t2i")
-    recipe = script.LoraRecipe(
-        image_dir=str(chosen),
-        model=str(saved),
-        output_dir=str(tmp_path / "run"),
-        resolution=32,
-        epochs=3,
-        batch_size=2,
-        learning_rate=0.1,
-    )
-    progress = script.run(recipe)
-    assert progress.step == 3 and len(progress.history) == 3
-    written = {one.suffix: one for one in (tmp_path / "run" / "lora").iterdir()}
-    assert set(written) == {".safetensors", ".md"}
-    card = written[".md"].read_text()
-    assert 'base_model: "pipe"' in card and "rank 4" in card and str(tmp_path) not in card
-    with pytest.raises(RecipeError, match="holds a finished model; add `overwrite`"):
-        script.run(recipe)
-    assert script.run(dataclasses.replace(recipe, overwrite=True)).step == 3
-    before = pipe(PROMPTS[0], generator=torch.Generator().manual_seed(0), **options).images[0]
-    pipe.load_lora_weights(tmp_path / "run" / "lora")
-    after = pipe(PROMPTS[0], generator=torch.Generator().manual_seed(0), **options).images[0]
-    (tmp_path / "run" / "lora" / "notes.txt").write_text("mine")
-    with pytest.raises(FileError, match=r"holds other things \(notes.txt\)"):
-        script.run(recipe)
-    assert (tmp_path / "run" / "lora" / "notes.txt").read_text() == "mine"
-    assert np.abs(np.asarray(before, float) - np.asarray(after, float)).max() > 0
-
-
-@pytest.mark.slow
-def test_fine_tuning_tells_the_network_what_the_pipeline_tells_it(tmp_path):
-    pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
-    pytest.importorskip("peft", reason="fine-tuning needs peft")
-    from support.tiny_rahf import diffusion_xl
-
-    from pqpp_feedback.assess.pictures import Picture
-    from pqpp_feedback.rahf.uses.fine_tune import DenoisingModel, Images
-
-    picture(0, (40, 24)).save(tmp_path / "a.png")
-    images = [Picture(tmp_path / "a.png", PROMPTS[0])]
-    for pipe in (diffusion(), diffusion_xl()):
-        expected = pipe.encode_prompt(
-            PROMPTS[0],
-            device="cpu",
-            num_images_per_prompt=1,
-            do_classifier_free_guidance=False,
-        )
-        batch = Images(images, pipe, 32).collate([0])
-        model = DenoisingModel(pipe, 2, 2).eval()
-        second = batch.get("input_ids_2")
-        states, added = model.encode_prompts(batch["input_ids"], second, batch.get("time_ids"))
-        assert torch.allclose(states, expected[0], atol=1e-5)
-        if second is not None:
-            assert torch.allclose(added["text_embeds"], expected[2], atol=1e-5)
-            # 24 pixels become 32, so 40 become 53.3: 10.7 are cut off on either side.
-            told = pipe._get_add_time_ids(
-                (24, 40), (0, 11), (32, 32), states.dtype, text_encoder_projection_dim=16
-            )
-            assert torch.equal(added["time_ids"], told)
-            assert model(**batch).loss.isfinite()
-
-
-@pytest.mark.slow
-def test_pipelines_of_another_kind_are_refused(tmp_path):
-    diffusers = pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
-    from support.tiny_rahf import tiny_unet
-
-    from pqpp_backbones.errors import CheckpointError
-    from pqpp_feedback.rahf.uses.fine_tune import load_pipeline
-
-    unet = diffusers.UNet2DModel(
-        sample_size=8,
-        block_out_channels=(8, 8),
-        norm_num_groups=4,
-        layers_per_block=1,
-        down_block_types=("DownBlock2D",) * 2,
-        up_block_types=("UpBlock2D",) * 2,
-    )
-    diffusers.DDIMPipeline(unet, diffusers.DDIMScheduler()).save_pretrained(tmp_path / "pixels")
-    with pytest.raises(CheckpointError, match="is a DDIMPipeline without vae"):
-        load_pipeline(str(tmp_path / "pixels"))
-    tiny_unet(cross_attention_dim=16).save_pretrained(tmp_path / "none")
-    with pytest.raises(CheckpointError, match="holds no usable pipeline"):
-        load_pipeline(str(tmp_path / "none"))
-    diffusion(inpainting=True).save_pretrained(tmp_path / "inpainting")
-    with pytest.raises(CheckpointError, match="takes 9 channels; give a pipeline"):
-        load_pipeline(str(tmp_path / "inpainting"))
 
 
 @pytest.mark.slow

@@ -192,7 +192,6 @@ GOOD: dict[str, Any] = {
         "score_class": "text_rendering",
         "assessor_options": "rahf",
         "open_assessors": "vistar",
-        "open_routine": "published",
         "render_card": "engines/router",
         "": "mine",
     },

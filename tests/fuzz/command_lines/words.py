@@ -28,7 +28,6 @@ TRAINERS = {
     "train rahf": "data_dir=<richhf> model=<rahf>",
     "train static": "model=<encoder> data_dir=<root> captions=<captions> parti=<captions>",
     "train text_ensemble": "model=<encoder> data_dir=<root> captions=<captions>",
-    "train t2i": "model=<pipe> image_dir=<images> resolution=16",
 }
 """The trainers, each with what it cannot do without."""
 SERVERS = ("annotate serve", "annotate demo", "demo --serve")
@@ -57,7 +56,7 @@ _WAYS = {
     "assess check vqa": "scenes=8 chat_model=<chat_model>|photos chat_model chat_url",
     "assess gallery": "",
     "assess gimbrr": "image_dir=<pictures> file=<asked> clip detector|evidence|"
-    "image_dir=<pictures> file=<asked> clip detector gallery|evidence people fit_calibration",
+    "image_dir=<pictures> file=<asked> clip detector gallery|evidence people",
     "assess rahf": "image_dir model|image_dir model overlays|image_dir model gallery|evidence|"
     "image_dir=<pictures> file=<asked> model shard_size output=<made>",
     "assess vqa": "image_dir chat_url chat_model most_calls|image_dir chat_model=<chat_model>|"
@@ -128,7 +127,7 @@ fitted_on_train: <ensemble>;  fitted_to: a|drawbench;  flawless_dir: <pictures>;
 folder: <exported>;  format: table|csv|json|jsonl|parquet|latex;
 fractions: train=.5|test=.5|train=1|a=2;
 from_format: label-studio|argilla|imagereward|pickapic|hpd|mturk|x;  rank: label|rank|x;
-gallery file: <rahf_verdicts>|<gimbrr_verdicts>|<vistar_verdicts>;  gimbrr calibration: <labels>;
+gallery file: <rahf_verdicts>|<gimbrr_verdicts>|<vistar_verdicts>;
 grid_learning_rates: .001,.01|.001;  grid_weight_decays: 0,.1|0;  host: 127.0.0.1|localhost;
 hub_model_id: owner/name;  id: prompt|prompt_id|x;  ids: <ids>;  image_column: image|prompt;
 image_dir: <images>|<pictures>;  images_model: m;  images_url: <chat>;
@@ -156,7 +155,7 @@ qrels: <qrels>;  queries: <vectors>;  questionnaires: <pictures>;  rahf evidence
 rahf model: <rahf>;  reference_model: reference|one;  references: <scores>;  report_to: none|x;
 repository: owner/name|owner|a/b/c;  retrieve model: <search>/clip;  retrieve name: mine|x y;
 revision: main|v1;  role: annotator|control|owner|x;  roles: <labels>;
-route fit targets: glide_hbpp,sdxl_hbpp;  router: <router>;  routine: published|calibrated|x;
+route fit targets: glide_hbpp,sdxl_hbpp;  router: <router>;
 runs: <run>|one=<run>;  scale: pqpp|yes-no|likert5|0-10|1..7|7..1;  scores: <scores>;
 set: control.count=2|deadline=x|languages=[en]|x.y=1|database=x;  shard: 0/2|1/2|2/2;
 sort_by: plausibility|alignment|x;  source: <images>|<vectors>;  sources_dir: <pictures>;

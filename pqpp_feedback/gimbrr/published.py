@@ -6,18 +6,18 @@ run; here they depend on the image, so that a verdict stays.
 """
 
 import math
+from typing import Any
 
 from pqpp_feedback.assess.assessor import Verdict, random_for
 from pqpp_feedback.gimbrr.conditions import Condition, Conditions
-from pqpp_feedback.gimbrr.routines import Routine
 from pqpp_feedback.gimbrr.seen import VOCABULARY, Seen
 
 RIVALS = {"shows": 5, "lacks": 9}
 THRESHOLD = 0.5
 
 
-class Published(Routine):
-    """As the paper's release.
+class Published:
+    """As the paper's release; a subclass with a name of its own may judge otherwise.
 
     Args:
         seed: Of the rivals, beside the image's id.
@@ -34,7 +34,7 @@ class Published(Routine):
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
-        self.settings = {"seed": seed}
+        self.settings: dict[str, Any] = {"seed": seed}
 
     def judge(self, seen: Seen, conditions: Conditions, image_id: str, task: str) -> Verdict:
         """Return whether all conditions hold, and the lowest of their scores in 0 .. 1.
@@ -57,7 +57,7 @@ class Published(Routine):
         draw = random_for(image_id, self._seed, kind, name)
         rivals = [pool[at] for at in draw.choice(len(pool), RIVALS[kind], replace=False)]
         names = [name, *rivals]
-        similar = [seen.similarity(other, "bare") for other in names]
+        similar = [seen.similarity(other) for other in names]
         top = max(similar)
         weights = [math.exp(seen.scale * (value - top)) for value in similar]
         share = weights[0] / sum(weights)

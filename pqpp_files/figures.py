@@ -3,11 +3,10 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.render_page import BarCell, bar_table, render_page
+from pqpp_files.render_page import PARTS, BarCell, bar_table, render_page
 from pqpp_files.visible import visible
 from pqpp_files.write_table import table_text
 
@@ -24,12 +23,14 @@ class Figures:
         title: For people.
         columns: Of every row; the first ones say what the row is about.
         rows: Column to a text, a number, or a triple of a rate and its interval.
+        digits: Of numbers, as people read them; zeros behind the third are left out.
     """
 
     name: str
     title: str
     columns: Sequence[str]
     rows: Sequence[Mapping[str, Any]]
+    digits: int = 3
 
 
 def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = ()) -> str:
@@ -59,7 +60,9 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
             for number, row in enumerate(table.rows)
             for column, value in row.items()
         ]
-        return csv_text(("table", "row", "column", "value"), cells)
+        names = ("table", "row", "column", "value")
+        columns = {name: [cell[n] for cell in cells] for n, name in enumerate(names)}
+        return "".join(table_text("csv", [columns]))
     from tabulate import tabulate
 
     from pqpp_files.visible import markdown_cell
@@ -68,7 +71,10 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
     readable = markdown_cell if form == "github" else visible
     blocks = []
     for table in tables:
-        rows = [[readable(figure_text(row.get(n))) for n in table.columns] for row in table.rows]
+        rows = [
+            [readable(figure_text(row.get(n), table.digits)) for n in table.columns]
+            for row in table.rows
+        ]
         text = tabulate(rows, list(table.columns), form, disable_numparse=True)
         blocks.append(f"{heading.format(table.title)}\n{text}")
     return "\n\n".join([*blocks, *notes])
@@ -90,11 +96,15 @@ def figures_page(title: str, tables: Sequence[Figures], notes: Sequence[str] = (
     facts = []
     for table in filter(lambda table: table.rows, tables):
         limits = {name: _limits(table, name) for name in table.columns}
-        rows = ([_shown(row.get(n), limits[n]) for n in table.columns] for row in table.rows)
+        rows = (
+            [_shown(row.get(n), limits[n], table.digits) for n in table.columns]
+            for row in table.rows
+        )
         html = bar_table([visible(name) for name in table.columns], rows)
         facts.append({"head": (table.name, table.title), "html": html})
-    page = Path(__file__).with_name("figures.html")
-    return render_page(page, title=title, tables=facts, notes=[visible(line) for line in notes])
+    return render_page(
+        PARTS / "figures.html", title=title, tables=facts, notes=[visible(line) for line in notes]
+    )
 
 
 def _limits(table: Figures, column: str) -> tuple[float, float] | None:
@@ -104,9 +114,9 @@ def _limits(table: Figures, column: str) -> tuple[float, float] | None:
     return (min(ends), max(ends)) if max(ends) > min(ends) else None
 
 
-def _shown(value: Any, limits: tuple[float, float] | None) -> str | BarCell:
+def _shown(value: Any, limits: tuple[float, float] | None, digits: int) -> str | BarCell:
     if not isinstance(value, tuple):
-        return visible(figure_text(value))
+        return visible(figure_text(value, digits))
     _, low, high = map(figure_text, value)
     return BarCell.of(value[0], limits, f"{figure_text(value[0])} [{low}, {high}]")
 
@@ -133,23 +143,14 @@ def figures_of_json(text: str, name: str = "scores") -> Figures:
         raise ValueError(f"no table {name!r} of figures ({type(error).__name__})") from None
 
 
-def csv_text(names: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
-    r"""Return rows of cells as CSV, the names of their columns first.
-
-    Example:
-        >>> csv_text(("n", "value"), [(1, None), (2, 0.5)])
-        'n,value\n1,\n2,0.5\n'
-    """
-    part = {name: [row[n] for row in cells] for n, name in enumerate(names)}
-    return "".join(table_text("csv", [part]))
-
-
-def figure_text(value: Any) -> str:
-    """Return a cell as people read it: three digits, an interval behind its rate.
+def figure_text(value: Any, digits: int = 3) -> str:
+    """Return a cell as people read it: three digits, or more if wanted, an interval behind a rate.
 
     Example:
         >>> figure_text(0.5), figure_text(-0.0321), figure_text((0.5, 0.4, 1.0)), figure_text(12)
         ('.500', '-.032', '.500 .400-1.000', '12')
+        >>> figure_text(0.5, 5), figure_text(0.00093, 5)
+        ('.500', '.00093')
     """
     if value is None:
         return ""
@@ -157,6 +158,8 @@ def figure_text(value: Any) -> str:
         rate, low, high = map(figure_text, value)
         return f"{rate} {low}-{high}"
     if isinstance(value, float):
-        value = round(value, 3) + 0.0  # no -.000
-        return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
+        text = f"{round(value, digits) + 0.0:.{digits}f}"  # no -.000
+        least = len(text) - digits + 3
+        text = text[:least] + text[least:].rstrip("0")
+        return text.replace("0.", ".", 1) if abs(value) < 1 else text
     return str(value)
