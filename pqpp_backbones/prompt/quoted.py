@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 _PAIRS: tuple[str, ...] = tuple(re.findall("..", '""“”„“„”””«»»«「」『』《》'))
 _MOST = 400
@@ -32,7 +33,7 @@ _SURFACE = (
 """What texts stand on, so that a text in small letters is one where such a thing says it."""
 _SAYS = r"(?:(?:that|which) )?(?:says?|saying|reads?|reading|spells?|spelling)(?: out)?:? "
 _TOKEN = r"(?:[A-Z0-9][^\s,.;:?!\"()]*[!?]*)"
-_PROPER = rf"({_TOKEN}(?: (?:(?:of|the|and|to|in|a|for|&) ){{0,2}}{_TOKEN})*[!?]*)"
+_PROPER = rf"(?!I [a-z])({_TOKEN}(?: (?:(?:of|the|and|to|in|a|for|&) ){{0,2}}{_TOKEN})*[!?]*)"
 """Words with capitals, with small ones between them."""
 _NAMED = r"writing |the (?:words?|letters?|text|phrase|slogan|title|name|number|saying) "
 _DRAWN = r"(?:written|painted|printed|embroidered|engraved|carved|stitched|spelled|spelt|scrawled)"
@@ -40,8 +41,14 @@ _PLACE = (
     r"(?: (?:on|in|at|with|above|below|under|over|by|next to) (?:a|an|the|his|her|its|their|it)\b"
     r"| (?:in front|and is|written|hanging|standing)\b|[,.;:\n]|$)"
 )
+_SHOWS = r"(?:signs?|banner|poster|billboard|label|marquee|letters|lettering|text|words|headline)"
+_SHOUTED = rf"[A-Z]{{2,}}\b(?:(?: (?:[A-Z]+|\d+)\b)+|(?={_PLACE}))"
+_MEANS = r"of|in|on|at|for|from|to|and|or|that|which|is|are|was|has|above|below"
 _BARE = re.compile(
     rf"\b(?:{_SAYS}|{_NAMED})(?-i:{_PROPER})"
+    rf"|\b{_SHOWS}:? (?-i:({_SHOUTED}))"
+    rf"|\bwith the (?:words?|text|phrase|slogan|message):? (?!(?:{_MEANS})\b)(?-i:(?=[a-z]))"
+    rf"([^,.;:\"\n]+?[!?]*)(?={_PLACE})"
     rf"|\bwith (?:the number )?(?-i:{_PROPER}) {_DRAWN}\b"
     rf"|\b{_SURFACE} {_SAYS}(?:the word )?(?-i:(?=[a-z]))([^,.;:\"\n]+?[!?]*)(?={_PLACE})"
     r"|\bthe word (?!of |is |for |that |in |on |from |and )(\w[\w'-]*)",
@@ -72,18 +79,40 @@ def quoted_texts(prompt: str) -> tuple[str, ...]:
     return tuple(map(_text_of, quotations_in(prompt)))
 
 
+class WantedText(NamedTuple):
+    """A text that is to be drawn, and where it begins and ends with its marks."""
+
+    text: str
+    start: int
+    end: int
+
+
+def places_of_texts(prompt: str) -> list[WantedText]:
+    """Return the texts that `wanted_texts` gives with their places.
+
+    >>> places_of_texts("a cake with the words Happy 40th")
+    [WantedText(text='Happy 40th', start=22, end=32)]
+    """
+    quotations = [WantedText(_text_of(match), *match.span()) for match in quotations_in(prompt)]
+    return quotations or [
+        WantedText(_text_of(match), *match.span(match.lastindex or 0))
+        for match in _BARE.finditer(prompt)
+    ]
+
+
 def wanted_texts(prompt: str) -> tuple[str, ...]:
     """Return the texts that a prompt wants to be drawn: what is quoted, else what is said to be.
 
     Without quotation marks a text is told by what says it and by its capitals; in small letters it
-    is one only where a sign, a shirt or the like says it.
+    is one only where a sign, a shirt or the like says it, or after "with the words". What a cat or
+    a person says is no such text.
 
     >>> wanted_texts("a sign that says Deep Learning on a wall"), wanted_texts("he reads a book")
     (('Deep Learning',), ())
     >>> wanted_texts("a mug that says 'No'"), wanted_texts("a shirt with Carpe Diem written on it")
     (('No',), ('Carpe Diem',))
     """
-    return quoted_texts(prompt) or tuple(_text_of(match) for match in _BARE.finditer(prompt))
+    return tuple(place.text for place in places_of_texts(prompt))
 
 
 def without_wrapping(prompt: str) -> str:

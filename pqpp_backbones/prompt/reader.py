@@ -102,14 +102,18 @@ def read_prompt(prompt: str) -> PromptReading:
     text = prose.take_request(text, ignored)
     text = tails.take_tails(text, ignored, unwanted)
     text = _without_repetition(text, ignored)
-    text = _STOOD_IN.sub(lambda match: quotations[int(match[1])], text)
+
+    def as_typed(piece: str) -> str:
+        return _STOOD_IN.sub(lambda match: quotations[int(match[1])], piece)
+
+    text = as_typed(text)
     if not (any(ignored.values()) or unwanted):
         return PromptReading(prompt, prompt.strip() and prompt)
     content = _LOOSE.sub(r"\1\2", _BLANKS.sub(" ", text)).strip(" ,;|")
     if not any(letter.isalnum() for letter in content):
         return PromptReading(prompt, prompt)
-    pairs = tuple((kind, piece) for kind in IGNORED for piece in ignored[kind])
-    return PromptReading(prompt, content, pairs, tuple(unwanted))
+    pairs = tuple((kind, as_typed(piece)) for kind in IGNORED for piece in ignored[kind])
+    return PromptReading(prompt, content, pairs, tuple(map(as_typed, unwanted)))
 
 
 def _without_frame(text: str, ignored: dict[str, list[str]], unwanted: list[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 _SETTINGS = re.compile(r"(?:^|\s)Steps:\s*\d+\s*,.*$", re.IGNORECASE | re.DOTALL)
 _NEGATIVE = re.compile(r"(?:^|\s)Negative prompt:(.*)$", re.IGNORECASE | re.DOTALL)
@@ -24,6 +24,7 @@ _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _JOINED = re.compile(r"\s*(?::\s*\d*\.?\d+)?\s+(?:AND|BREAK)\s+|^BREAK\s+|\s+BREAK$")
 _LAST_WEIGHT = re.compile(r"\s:\d*\.?\d+\s*$")
+_ROUND = re.compile(r"[()]")
 _MOST_NESTED = 40
 
 
@@ -54,47 +55,68 @@ def take_networks(text: str, ignored: dict[str, list[str]]) -> str:
 
 def read_tags(text: str, ignored: dict[str, list[str]]) -> str:
     """Write tags as words: ``2girls, long_hair`` as ``2 girls, long hair``."""
-    spaced = _UNDERSCORES.sub(lambda match: match[0].replace("_", " "), _TAG.sub(r"\1 \2", text))
-    if spaced != text:
-        ignored["tag"].append(text.strip())
-    return spaced
+    text = _taking(_TAG, text, lambda match: f"{match[1]} {match[2]}", ignored["tag"])
+    return _taking(_UNDERSCORES, text, lambda match: match[0].replace("_", " "), ignored["tag"])
 
 
 def take_weights(text: str, ignored: dict[str, list[str]]) -> str:
     """Take away marks of weight and schedules; of alternatives the first stays.
 
-    Single round brackets are an aside in prose: they stay, unless another mark is there.
+    Single round brackets are an aside in prose: they stay, unless another mark is there. What is
+    told is each mark with the word that it is at, of more words ``(…:1.3)``.
     """
+    marks: list[str] = []
     plain = text
     for mark, stand_in in _ESCAPED.items():
         plain = plain.replace(mark, stand_in)
     # Where all is in capitals, AND is a word.
     if 2 * sum(map(str.islower, plain)) > sum(map(str.isalpha, plain)):
-        plain = _JOINED.sub(", ", plain)
-    plain = _LAST_WEIGHT.sub("", plain) if plain != text else plain
+        plain = _taking(_JOINED, plain, lambda _: ", ", marks)
+    plain = _taking(_LAST_WEIGHT, plain, lambda _: "", marks) if plain != text else plain
     for pattern, inner in ((_BRACKETS, _scheduled), (_BRACES, _first)):
-        plain = _inside_out(pattern, plain, inner)
-    for _ in range(_MOST_NESTED):
-        before = plain
-        for pattern in (_WEIGHTED, _SIGNED, _DOUBLED):
-            plain = pattern.sub(r"\1", plain)
-        if plain == before:
-            break
-    plain = _PLUSSES.sub("", _OPEN_WEIGHTED.sub(r"\1", plain))
+        plain = _inside_out((pattern,), plain, lambda match, inner=inner: inner(match[1]), marks)
+    plain = _inside_out((_WEIGHTED, _SIGNED, _DOUBLED), plain, lambda match: match[1], marks)
+    plain = _taking(_OPEN_WEIGHTED, plain, lambda match: match[1], marks)
+    plain = _taking(_PLUSSES, plain, lambda _: "", marks)
     if plain != text or abs(plain.count("(") - plain.count(")")) > 1:
-        plain = plain.replace("(", "").replace(")", "")
+        plain = _taking(_ROUND, plain, lambda _: "", marks)
     if plain == text:
         return text
     for mark, stand_in in _ESCAPED.items():
         plain = plain.replace(stand_in, mark[1])
-    ignored["weight"].append(text.strip())
+        marks = [one.replace(stand_in, mark) for one in marks]
+    ignored["weight"] += marks or [mark for mark in _ESCAPED if mark in text]
     return plain
 
 
-def _inside_out(pattern: re.Pattern[str], text: str, inner: Callable[[str], str]) -> str:
+def _taking(
+    pattern: re.Pattern[str],
+    text: str,
+    kept: Callable[[re.Match[str]], str],
+    taken: list[str],
+) -> str:
+    """Let of each match stay what ``kept`` gives; what was there is told, of many words ``…``."""
+
+    def take(match: re.Match[str]) -> str:
+        stays = kept(match)
+        told = match[0].replace(stays, "…") if " " in stays.strip() else match[0]
+        taken.append(told.strip())
+        return stays
+
+    return pattern.sub(take, text)
+
+
+def _inside_out(
+    patterns: Sequence[re.Pattern[str]],
+    text: str,
+    kept: Callable[[re.Match[str]], str],
+    taken: list[str],
+) -> str:
     for _ in range(_MOST_NESTED):
-        text, count = pattern.subn(lambda match: inner(match[1]), text)
-        if not count:
+        before = text
+        for pattern in patterns:
+            text = _taking(pattern, text, kept, taken)
+        if text == before:
             break
     return text
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pqpp_backbones.prompt.numbers import places_of_numbers
-from pqpp_backbones.prompt.quoted import QUOTED
+from pqpp_backbones.prompt.quoted import WantedText, places_of_texts
 from pqpp_models.text.reading.asking_less import PLACES
 
 Edit = tuple[int, int, str]
@@ -139,11 +139,14 @@ def skills_in(prompt: str) -> list[PromptSkill]:
     relation: it says where things are (“left of”): nine red dogs near a sign that says 'STOP'
     colour: it names their colour: nine dogs left of a sign that says 'STOP'
     """
-    masked = QUOTED.sub(lambda quotation: "\ue000" * len(quotation[0]), prompt)
+    texts = places_of_texts(prompt)
+    masked = prompt
+    for _, start, end in texts:
+        masked = masked[:start] + "\ue000" * (end - start) + masked[end:]
     counted = _counted(masked)
     readers = (
         ("count", _count(masked, counted)),
-        ("text", _text(prompt)),
+        ("text", _text(masked, texts)),
         ("negation", _negation(masked)),
         ("relation", _quoting("says where things are", masked, (PLACES, _SIDES))),
         ("comparison", _quoting("compares things", masked, _COMPARED)),
@@ -202,20 +205,16 @@ def _listed(texts: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
 
 
-def _text(prompt: str) -> tuple[str, list[Edit]]:
-    texts: list[str] = []
+def _text(masked: str, wanted: Sequence[WantedText]) -> tuple[str, list[Edit]]:
     edits: list[Edit] = []
-    for match in QUOTED.finditer(prompt):
-        before = _BEFORE_TEXT.search(prompt, edits[-1][1] if edits else 0, match.start())
-        behind = _AFTER_TEXT.match(prompt, match.end())
-        start = before.start() if before else match.start()
-        edits.append((start, behind.end() if behind else match.end(), " "))
-        texts.append(next(group for group in match.groups() if group is not None).strip())
-    length = sum(len(text.split()) for text in texts)
+    for _, start, end in wanted:
+        before = _BEFORE_TEXT.search(masked, edits[-1][1] if edits else 0, start)
+        behind = _AFTER_TEXT.match(masked, end)
+        edits.append((before.start() if before else start, behind.end() if behind else end, " "))
+    texts = [text for text, _, _ in wanted]
     told = _listed([f"“{text}”" for text in texts])
-    told = told if len(told) <= 32 else f"a text of {length} words"
-    does = "writes" if _LETTERED.search(QUOTED.sub(" ", prompt)) else "quotes"
-    return f"{does} {told}", edits
+    told = told if len(told) <= 32 else f"a text of {sum(len(t.split()) for t in texts)} words"
+    return f"{'writes' if _LETTERED.search(masked) else 'quotes'} {told}", edits
 
 
 def _negation(masked: str) -> tuple[str, list[Edit]]:

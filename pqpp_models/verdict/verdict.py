@@ -10,6 +10,7 @@ of what images will look like.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ VERDICT_COLUMNS = (
 WORD = "word"
 """What is left out where no skill costs enough: any word that names something."""
 _MOST_NAMED = 2
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _TOLD_WIDTH = 0.5
 
 
@@ -288,11 +290,11 @@ def _dearest(costs: Sequence[tuple[PromptSkill, float]]) -> list[tuple[PromptSki
 
 
 def _words_in(content: str) -> Iterator[PromptSkill]:
-    """Give each word that names something, and the prompt without it."""
+    """Give each word that names something, no number or formula, and the prompt without it."""
     spans = word_spans(content)
     for start, end in spans if len(spans) > 1 else ():
         word = content[start:end].strip(".,;:!?\"'“”‘’()")
-        if content_words(words_of(word)):
+        if _WORD.fullmatch(word) and content_words(words_of(word)):
             yield PromptSkill(
                 WORD, f"“{word}”", " ".join((content[:start] + content[end:]).split())
             )

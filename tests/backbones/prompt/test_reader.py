@@ -35,6 +35,22 @@ def test_a_prompt_is_read_as_its_case_says(case):
         assert list(reading.quoted) == case["quoted"]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [
+        (
+            "(masterpiece:1.3), a girl in a red dress",
+            "weight: (masterpiece:1.3); quality: masterpiece",
+        ),
+        ("a cat, [rain:heavy snow:0.5], (a red hat:1.2)", "weight: [rain:heavy snow:0.5], (…:1.2)"),
+        ("2girls, long_hair on a beach", "tag: 2girls, long_hair"),
+        ("(a sign 'STOP':1.3), a cat", "weight: (…:1.3)"),
+    ],
+)
+def test_what_is_told_of_a_mark_is_no_more_than_it(prompt, told):
+    assert read_prompt(prompt).told == told
+
+
 WANTED = json.loads((pathlib.Path(__file__).parent / "wanted_texts.json").read_text("utf-8"))
 
 
