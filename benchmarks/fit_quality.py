@@ -9,7 +9,8 @@ baselines are scikit-learn's: TF-IDF of words and pairs with ridge, TF-IDF of pi
 ridge, and, by --encoder, a sentence embedding with ridge and with kernel ridge; each chooses its
 strength, and its width, inside the other folds. `pqpp fit` is what `Predictor.predict` gives of
 whole fits to the other folds. Figures are Spearman's coefficient, mean of the seeds, and Pearson's.
-With --few: how far 20, 50, 100 and 200 judged prompts of a study go on all others of it.
+With --few: how far 20, 50, 100 and 200 judged prompts of a study go on all others of it, alone and
+with a base, as `pqpp fit --base alignment` has one: here what a fit to the other studies predicts.
 """
 
 from __future__ import annotations
@@ -19,20 +20,21 @@ from collections.abc import Callable, Iterator
 from time import process_time
 
 import numpy as np
-from scipy.stats import spearmanr
+from scipy.stats import rankdata, spearmanr
 
 from pqpp_backbones.encoder.normaliser import content
 from pqpp_models import Predictor
+from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.text.ridge.blocks import read
 from pqpp_models.text.ridge.cross_validation import TrainingPrompts, cross_validate
-from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.head import Head
 from pqpp_models.text.ridge.sentence_encoder import SentenceEncoder
 from pqpp_models.text.training.studies import read_sources
 
 STUDIES = ("gimbrr", "agiqa", "tia2_composition", "tia2_counting", "genai", "t2v")
 SEEDS, FOLDS = (0, 1, 2), 5
-FEW, FEW_SEEDS, FEWEST_LEFT = (20, 50, 100, 200), (0, 1), 50
+FEW, FEW_SEEDS, FEWEST_LEFT = (20, 50, 100, 200), (0, 1, 2), 50
+MOST_A_STUDY = 400
 ALPHAS = np.logspace(-2, 2, 9)
 
 
@@ -103,21 +105,52 @@ def study_figures(prompts: list[str], scores: list[float], encoder: str | None) 
     return figures
 
 
-def few_judged(prompts: list[str], scores: list[float]) -> list[str]:
+def base_without(name: str, sources: dict[str, ScoredPrompts]) -> Predictor:
+    """Return what `pqpp fit` makes of the other studies, by the ranks inside each."""
+    prompts, ranks = [], []
+    for other, study in sources.items():
+        if other != name:
+            order = np.random.default_rng(0).permutation(len(study.prompts))[:MOST_A_STUDY]
+            ranked = rankdata(study.scores) / len(study.prompts)
+            prompts += [study.prompts[row] for row in order]
+            ranks += [ranked[row] for row in order]
+    held = {content(prompt) for prompt in sources[name].prompts}
+    kept = [row for row, prompt in enumerate(prompts) if content(prompt) not in held]
+    network = Predictor.from_pretrained("static-train")
+    first = {content(prompts[row]): row for row in kept}
+    texts, true = list(first), np.array(ranks)[list(first.values())]
+    fitted, _ = Head(network, None, {"alignment": (0.0, 1.0)}).fit(
+        read(network, None, texts), texts, true[:, None], np.zeros(len(texts), dtype=bool)
+    )
+    return fitted
+
+
+def few_judged(name: str, sources: dict[str, ScoredPrompts]) -> list[str]:
     """Return Spearman's coefficient on the prompts that no size was fitted to, as cells."""
-    cells: list[list[float]] = [[] for _ in (0, *FEW)]
+    study, base = sources[name], base_without(name, sources)
+    network = Predictor.from_pretrained("static-train")
+    first = {content(prompt): at for at, prompt in enumerate(study.prompts)}
+    texts, scores = list(first), np.array(study.scores)[list(first.values())]
+    based = base.predict(texts)[:, 0]
+    reading = read(network, None, texts)._replace(base=based)
+    limits = {"score": (float(scores.min()), float(scores.max()))}
+    sizes = [size for size in FEW if len(texts) - size >= FEWEST_LEFT]
+    cells: list[list[list[float]]] = [[[], []] for _ in (0, *FEW)]
     for seed in FEW_SEEDS:
-        order = np.random.default_rng(seed).permutation(len(prompts))
-        sizes = [size for size in FEW if len(prompts) - size >= FEWEST_LEFT]
-        there = order[max(sizes) :]
-        left, true = [prompts[row] for row in there], np.array(scores)[there]
-        of_images = Predictor.from_pretrained("static-train").predict(left, "mean_hbpp")
-        cells[0].append(spearmanr(of_images[:, 0], true)[0])
+        order = np.random.default_rng(seed).permutation(len(texts))
+        left = order[max(sizes) :]
+        cells[0][0].append(spearmanr(based[left], scores[left])[0])
         for place, size in enumerate(sizes, 1):
             judged = order[:size]
-            fitted = fit([prompts[row] for row in judged], np.array(scores)[judged], "score")
-            cells[place].append(spearmanr(fitted.predict(left)[:, 0], true)[0])
-    return [f"{np.mean(cell):.3f}" if cell else "" for cell in cells]
+            rows = [texts[row] for row in judged]
+            for column, target in enumerate((None, "alignment")):
+                kept = reading if target else reading._replace(base=None)
+                head = Head(network, None, limits, target)
+                far = np.zeros(size, dtype=bool)
+                fitted, _ = head.fit(kept.take(judged), rows, scores[judged, None], far)
+                predicted = fitted.score_reading(kept.take(left))[:, 0]
+                cells[place][column].append(spearmanr(predicted, scores[left])[0])
+    return [" / ".join(f"{np.mean(one):.3f}" for one in cell if one) for cell in cells]
 
 
 def main() -> None:
@@ -132,8 +165,7 @@ def main() -> None:
     if options.few:
         print("| study | " + " | ".join(map(str, (0, *FEW))) + " |\n" + "|---" * 6 + "|")
         for name in options.only.split(","):
-            cells = few_judged(sources[name].prompts, sources[name].scores)
-            print("| " + " | ".join([name, *cells]) + " |", flush=True)
+            print("| " + " | ".join([name, *few_judged(name, sources)]) + " |", flush=True)
         return
     header = None
     for study in options.only.split(","):

@@ -73,8 +73,8 @@ def take_weights(text: str, ignored: dict[str, list[str]]) -> str:
     if 2 * sum(map(str.islower, plain)) > sum(map(str.isalpha, plain)):
         plain = _taking(_JOINED, plain, lambda _: ", ", marks)
     plain = _taking(_LAST_WEIGHT, plain, lambda _: "", marks) if plain != text else plain
-    for pattern, inner in ((_BRACKETS, _scheduled), (_BRACES, _first)):
-        plain = _inside_out((pattern,), plain, lambda match, inner=inner: inner(match[1]), marks)
+    plain = _inside_out((_BRACKETS,), plain, _scheduled, marks)
+    plain = _inside_out((_BRACES,), plain, lambda match: re.split(r"[|,]", match[1])[0], marks)
     plain = _inside_out((_WEIGHTED, _SIGNED, _DOUBLED), plain, lambda match: match[1], marks)
     plain = _taking(_OPEN_WEIGHTED, plain, lambda match: match[1], marks)
     plain = _taking(_PLUSSES, plain, lambda _: "", marks)
@@ -121,12 +121,8 @@ def _inside_out(
     return text
 
 
-def _scheduled(inner: str) -> str:
+def _scheduled(match: re.Match[str]) -> str:
     """Return what a schedule begins with: ``cat`` of ``[cat:dog:0.5]`` and of ``[cat|dog]``."""
-    first = inner.split("|")[0]
-    match = re.fullmatch(r"(.*?):(?:.*:)?\s*\d*\.?\d+\s*", first)
-    return match[1] if match else first
-
-
-def _first(inner: str) -> str:
-    return re.split(r"[|,]", inner)[0]
+    first = match[1].split("|")[0]
+    schedule = re.fullmatch(r"(.*?):(?:.*:)?\s*\d*\.?\d+\s*", first)
+    return schedule[1] if schedule else first

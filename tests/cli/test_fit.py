@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from models.text.test_ridge import PROMPTS, RATES
+from scipy.stats import spearmanr
 from support.processes import run_pqpp
 
 from pqpp_cli.main import main
-from pqpp_models import Predictor
+from pqpp_models import Predictor, PredictorError
 from pqpp_models.text.ridge.fitting import fit
 
 ROWS = [
@@ -48,11 +49,15 @@ def fitted(*arguments: str, output: str = "mine") -> Predictor:
     return Predictor.from_pretrained(f"./{output}")
 
 
+@pytest.fixture(scope="module")
+def expected() -> Predictor:
+    return fit(PROMPTS, RATES, ["match_rate"])
+
+
 @pytest.mark.parametrize("kind", ["csv", "tsv", "json", "jsonl", "parquet"])
-def test_tables_of_all_formats_give_what_the_function_gives(kind, capsys):
+def test_tables_of_all_formats_give_what_the_function_gives(kind, expected, capsys):
     table = write(f"rates.{kind}")
     found = fitted(table, "--column", "caption", "--targets", "match_rate")
-    expected = fit(PROMPTS, RATES, ["match_rate"])
     np.testing.assert_allclose(found.predict(PROMPTS), expected.predict(PROMPTS), atol=1e-5)
     assert found.details["data"] == f"rates.{kind}"
     said = capsys.readouterr().out
@@ -220,6 +225,31 @@ def test_prompts_in_another_language_are_told(capsys):
     assert "24 of 24 prompts are not read as plain English" in said and "--encoder" in said
     short, long = found.predict(["ein alter Zaun", "ein schwarzer Zaun"])[:, 0]
     assert short < long - 2
+
+
+def test_a_fit_to_few_prompts_begins_at_a_base(capsys):
+    cases = Path(__file__).parents[1] / "models" / "verdict" / "cases.tsv"
+    prompts = [line.split("\t")[0] for line in cases.read_text("utf-8").splitlines()[1:]]
+    base = Predictor.from_pretrained("static").predict(prompts, "alignment")[:, 0]
+    random = np.random.default_rng(0)
+    # Another generator: what the base says, but that signs are no trouble, and some chance.
+    ratings = 5 * base + np.array(["sign" in prompt for prompt in prompts])
+    ratings += random.normal(0, 0.3, len(prompts))
+    order = random.permutation(len(prompts))
+    judged, others = order[:24], order[24:]
+    rows = [{"prompt": prompts[row], "rating": ratings[row]} for row in judged]
+    Path("few.json").write_text(json.dumps(rows), "utf-8")
+    found = fitted("few.json", "--targets", "rating", "--base", "alignment", output="based")
+    assert "base" in capsys.readouterr().out
+    assert found.details["training"]["network"] == "static" and "from `alignment`" in found.card()
+    plain = fitted("few.json", "--targets", "rating")
+    reached, without = (
+        spearmanr(one.predict([prompts[row] for row in others])[:, 0], ratings[others])[0]
+        for one in (found, plain)
+    )
+    assert reached > without + 0.1
+    with pytest.raises(PredictorError, match="`base` is 'nix'; static predicts alignment"):
+        fit(PROMPTS, RATES, "rate", base="nix")
 
 
 def test_a_target_that_is_not_learned_is_told(capsys):

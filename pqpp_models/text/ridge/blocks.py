@@ -30,6 +30,7 @@ class ReadPrompts(NamedTuple):
         blocks: the mean vectors of word pieces, the hidden layer, and the features of difficulty.
         pieces: as `count_pieces` gives them; None of a head of an older release.
         sentence: what a sentence encoder makes of them, None without one.
+        base: what `static` predicts of them, where a fit begins there.
     """
 
     points: Singles
@@ -37,6 +38,7 @@ class ReadPrompts(NamedTuple):
     blocks: tuple[Singles, ...]
     pieces: csr_array | None
     sentence: Singles | None
+    base: Floats | None = None
 
     @property
     def embedding(self) -> Singles:
@@ -51,6 +53,7 @@ class ReadPrompts(NamedTuple):
             tuple(block[rows] for block in self.blocks),
             None if self.pieces is None else self.pieces[rows],
             None if self.sentence is None else self.sentence[rows],
+            None if self.base is None else self.base[rows],
         )
 
 
@@ -59,6 +62,7 @@ def read(
     sentence_encoder: SentenceEncoder | None,
     prompts: Sequence[str],
     with_pieces: bool = True,
+    base: str | None = None,
 ) -> ReadPrompts:
     """Read normalised prompts.
 
@@ -67,6 +71,7 @@ def read(
         sentence_encoder: one beside it.
         prompts: the prompts.
         with_pieces: whether pieces of words are counted.
+        base: a target of the network's.
     """
     points, *layers = network.represent(prompts)
     return ReadPrompts(
@@ -75,6 +80,7 @@ def read(
         (*layers, difficulty_features(prompts, network.tables)),
         count_pieces(prompts) if with_pieces else None,
         None if sentence_encoder is None else sentence_encoder.embed(prompts),
+        None if base is None else network.answer(list(prompts), base).values[:, 0],
     )
 
 
@@ -82,13 +88,14 @@ def join_readings(readings: Sequence[ReadPrompts]) -> ReadPrompts:
     """Return readings of several chunks as one."""
     from scipy.sparse import csr_array, vstack
 
-    points, words, blocks, pieces, sentences = zip(*readings, strict=True)
+    points, words, blocks, pieces, sentences, bases = zip(*readings, strict=True)
     return ReadPrompts(
         np.concatenate(points),
         np.concatenate(words),
         tuple(np.concatenate(block) for block in zip(*blocks, strict=True)),
         csr_array(vstack(pieces)),
         None if sentences[0] is None else np.concatenate(sentences),
+        None if bases[0] is None else np.concatenate(bases),
     )
 
 

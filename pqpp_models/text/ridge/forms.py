@@ -2,6 +2,8 @@
 
 Each form is kernel ridge regression. Its kernel is one block's, or the sum of all: the stack. Up
 to `MOST_LANDMARKS` prompts the kernel is exact, of more it is Nyström's approximation on as many.
+Where a fit begins at what a network predicts, each form learns what that leaves, and so shrinks to
+it instead of to a constant.
 """
 
 from __future__ import annotations
@@ -19,11 +21,14 @@ from pqpp_models.text.ridge.pieces import rarity_of, weigh_pieces
 from pqpp_models.text.ridge.predictor import Standardisation
 from pqpp_models.text.ridge.regression import RIDGE_STRENGTHS, RidgeFit, ridge_with_best_strength
 
-TF_IDF, NETWORK, STACK = "tf-idf", "network", "stack"
+TF_IDF, NETWORK, STACK, BASE = "tf-idf", "network", "stack", "base"
 EMBEDDING_KERNEL, ENCODER_KERNEL = "embedding kernel", "encoder kernel"
 
 PART_OF = {EMBEDDING_KERNEL: "embedding", ENCODER_KERNEL: "sentence"}
 """What a predictor calls the part of a kernel."""
+
+BASE_SLOPE = 0.3
+"""By how many of its deviations a score rises with a deviation of what the network predicts."""
 
 MOST_LANDMARKS = 1000
 _LEAST_SQUARE = 1e-6  # of a kernel's directions, as a share of the largest
@@ -62,6 +67,12 @@ class Blocks:
         self.vectors = {EMBEDDING_KERNEL: reading.embedding}
         if reading.sentence is not None:
             self.vectors[ENCODER_KERNEL] = reading.sentence
+        self.lean: Floats | None = None
+        self.base_slope = self.base_level = 0.0
+        if reading.base is not None:
+            self.base_slope = BASE_SLOPE / max(float(reading.base.std()), _LEAST_SQUARE)
+            self.base_level = float(reading.base.mean())
+            self.lean = self.base_slope * (reading.base - self.base_level)
         self.widths: dict[str, float] = {}
         self.scales: dict[str, float] = {}
         self.kernels = {name: self._linear_kernel(name) for name in self.linear}
@@ -85,7 +96,14 @@ class Blocks:
         return np.exp(-squares / self.widths[name]).astype(np.float32)
 
     def fit(self, known: NDArray[np.bool_], goals: Floats) -> dict[str, FormFit]:
-        """Fit every form, and the stack, to the prompts whose scores are known."""
+        """Fit every form, and the stack, to the prompts whose scores are known.
+
+        Args:
+            known: whether they are, of each prompt.
+            goals: the scores of these, of mean 0 and deviation 1, shape ``(known, targets)``.
+        """
+        lean = 0.0 if self.lean is None else self.lean[known, None]
+        goals = goals - lean
         forms = {name: [name] for name in self.kernels} | {STACK: list(self.kernels)}
         fitted = {}
         for form, names in forms.items():
@@ -95,7 +113,11 @@ class Blocks:
             ridge = ridge_with_best_strength(kernel[known] @ basis, goals)
             on_landmarks = basis @ ridge.slopes
             weights = {name: self._weights(name, on_landmarks) for name in names}
-            fitted[form] = FormFit(weights, ridge)
+            fitted[form] = FormFit(weights, ridge._replace(left_out=ridge.left_out + lean))
+        if self.lean is not None:
+            nothing = np.zeros_like(goals)
+            alone = RidgeFit(nothing[:0], nothing[0], np.full(goals.shape[1], -1), nothing + lean)
+            fitted[BASE] = FormFit({}, alone)
         return fitted
 
     def _weights(self, name: str, on_landmarks: Floats) -> Floats:

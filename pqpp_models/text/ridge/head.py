@@ -13,7 +13,15 @@ from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, chunks
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, distance_to_nearest
 from pqpp_models.text.conformal import calibrate_targets
 from pqpp_models.text.ridge.blocks import ReadPrompts
-from pqpp_models.text.ridge.forms import NETWORK, STACK, Blocks, FormFit, kept_form, strength_of
+from pqpp_models.text.ridge.forms import (
+    BASE,
+    NETWORK,
+    STACK,
+    Blocks,
+    FormFit,
+    kept_form,
+    strength_of,
+)
 from pqpp_models.text.ridge.predictor import RidgePredictor
 from pqpp_models.text.ridge.sentence_encoder import SentenceEncoder
 
@@ -31,11 +39,13 @@ class Head:
         network: the predictor `static`.
         sentence_encoder: one beside it.
         limits: the lowest and highest value of each target.
+        base: the target of the network's that each fit begins at.
     """
 
     network: Any
     sentence_encoder: SentenceEncoder | None
     limits: Mapping[str, tuple[float, float]]
+    base: str | None = None
 
     def fit(
         self,
@@ -58,7 +68,8 @@ class Head:
             The predictor, and by target the form that is kept and its strength.
         """
         blocks = Blocks(reading)
-        forms = (None, *blocks.kernels, STACK) if with_forms else (None,)
+        based = () if self.base is None else (BASE,)
+        forms = (None, *blocks.kernels, STACK, *based) if with_forms else (None,)
         names = [target_by_form(target, form) for form in forms for target in self.limits]
         columns = _Columns(blocks, len(names))
         choice: dict[str, Any] = {"form": {}, "strength": {}}
@@ -92,7 +103,7 @@ class Head:
             self.network,
             blocks.standardisation,
             columns.weights[NETWORK].astype(np.float32),
-            columns.intercept.astype(np.float32),
+            (columns.intercept - blocks.base_slope * blocks.base_level).astype(np.float32),
             np.rint(reading.points * INT8_SCALE).astype(np.int8),
             {
                 target_by_form(target, form): self.limits[target]
@@ -101,6 +112,8 @@ class Head:
             },
             calibration={k: v.astype(np.float32) for k, v in columns.calibration.items()},
             sentence_encoder=self.sentence_encoder,
+            base=self.base,
+            base_slope=blocks.base_slope,
             reads_any_language=bool(far.mean() >= MOSTLY_FAR),
             **blocks.parts(columns.weights),
         )

@@ -75,6 +75,7 @@ ENCODER = "static"
 
 _STANDARD = ("mean", "deviation", "weight")
 _SENTENCE, _ANY_LANGUAGE = "sentence_encoder", "reads_any_language"
+_BASE = "base"
 _PIECES, _NEIGHBOURS = "pieces", ("embedding", "sentence")
 _REMEDY = "save or download the predictor again"
 _UNLIKE = "nothing in common with the prompts of the fit: predicted as the average of these"
@@ -97,6 +98,7 @@ class RidgePredictor(CalibratedPredictor):
         pieces: the part of TF-IDF; a head of an older release has none.
         neighbours: the parts of kernels of embeddings, by `embedding` and `sentence`.
         sentence_encoder: gives the vectors of `sentence`.
+        base: the encoder's target that the scores begin at, ``base_slope`` of them a unit.
         reads_any_language: whether it was fitted to prompts that are not plain English, mostly: it
             then reads whatever has a piece of a word in common with them.
     """
@@ -111,6 +113,8 @@ class RidgePredictor(CalibratedPredictor):
     pieces: Pieces | None = field(default=None, kw_only=True)
     neighbours: Mapping[str, Neighbours] = field(default_factory=dict, kw_only=True)
     sentence_encoder: SentenceEncoder | None = field(default=None, kw_only=True)
+    base: str | None = field(default=None, kw_only=True)
+    base_slope: float = field(default=0.0, kw_only=True)
     reads_any_language: bool = field(default=False, kw_only=True)
 
     name = "ridge"
@@ -136,7 +140,8 @@ class RidgePredictor(CalibratedPredictor):
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points."""
-        reading = read(self.encoder, self.sentence_encoder, prompts, self.pieces is not None)
+        has_pieces = self.pieces is not None
+        reading = read(self.encoder, self.sentence_encoder, prompts, has_pieces, self.base)
         return self.score_reading(reading), reading.points
 
     def score_reading(self, reading: ReadPrompts) -> Floats:
@@ -148,7 +153,7 @@ class RidgePredictor(CalibratedPredictor):
             scores = scores + self.pieces.score(reading)
         for name, part in self.neighbours.items():
             scores = scores + part.score(getattr(reading, name))
-        return scores
+        return scores if reading.base is None else scores + self.base_slope * reading.base[:, None]
 
     @property
     def far_means(self) -> str:
@@ -175,6 +180,8 @@ class RidgePredictor(CalibratedPredictor):
             "encoder": {**names, **encoder},
         }
         parts: Tensors = {}
+        if self.base is not None:
+            config[_BASE] = {"target": self.base, "slope": self.base_slope}
         if self.pieces is not None:
             parts |= prefixed("pieces.", self.pieces._asdict())
         for name, part in self.neighbours.items():
@@ -202,6 +209,7 @@ class RidgePredictor(CalibratedPredictor):
         facts = {name: self.details.get(name) for name in ("data", "training", "dataset")}
         facts["encoder"] = None if self.sentence_encoder is None else self.sentence_encoder.name
         facts |= {"has_pieces": self.pieces is not None, _ANY_LANGUAGE: self.reads_any_language}
+        facts[_BASE] = self.base
         return render_card("predictors/ridge", limits=limits, normaliser=self.normaliser, **facts)
 
     @classmethod
@@ -213,6 +221,7 @@ class RidgePredictor(CalibratedPredictor):
         """
         limits = _read_limits(folder, config)
         encoder = _read_encoder(folder, config, tensors)
+        base, base_slope = _read_base(folder, config, encoder)
         points, *layers = encoder.represent(["a"])
         columns = sum(layer.shape[1] for layer in layers) + len(DIFFICULTY_FEATURES)
         known = len(tensors["references"]) if "references" in tensors else 0
@@ -246,8 +255,12 @@ class RidgePredictor(CalibratedPredictor):
             pieces=Pieces(**unprefixed(f"{_PIECES}.", tensors)) if has_pieces else None,
             neighbours=neighbours,
             sentence_encoder=_read_sentence_encoder(folder, config, tensors),
+            base=base,
+            base_slope=base_slope,
             reads_any_language=config.get(_ANY_LANGUAGE) is True,
-            **read_calibrated(config, tensors, "limits", "encoder", _SENTENCE, _ANY_LANGUAGE),
+            **read_calibrated(
+                config, tensors, "limits", "encoder", _SENTENCE, _ANY_LANGUAGE, _BASE
+            ),
         )
 
 
@@ -289,6 +302,19 @@ def _read_encoder(folder: Path, config: Mapping[str, Any], tensors: Tensors) -> 
         raise CheckpointError(f"{folder / CONFIG} has no encoder of type {ENCODER!r}; {_REMEDY}")
     kind = registry.predictor_class(ENCODER)
     return kind.from_checkpoint(folder, network, unprefixed("encoder.", tensors))
+
+
+def _read_base(folder: Path, config: Mapping[str, Any], encoder: Any) -> tuple[str | None, float]:
+    facts = config.get(_BASE)
+    if facts is None:
+        return None, 0.0
+    try:
+        base, slope = facts["target"], float(facts["slope"])
+        if base not in encoder.targets or not np.isfinite(slope):
+            raise ValueError
+    except (KeyError, TypeError, ValueError):
+        raise CheckpointError(f"{folder / CONFIG} has no usable {_BASE!r}; {_REMEDY}") from None
+    return base, slope
 
 
 def _read_sentence_encoder(
