@@ -99,7 +99,7 @@ def build_parser(words: Sequence[str] | None = None) -> Parser:
         description="Predict and evaluate how well prompts do in image generation and retrieval.",
         epilog=_EPILOG,
     )
-    parser.add_argument("--version", action=_Version, help="print the version and leave")
+    parser.add_argument("--version", action=_Version, help="print the version and exit")
     _add_commands(parser, (), words)
     return parser
 
@@ -136,9 +136,22 @@ def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) ->
         parser.description = about.__doc__
         add_options(parser, about, complete=words is None or "--config" not in words)
         parser.set_defaults(_class=about)
-    parser.epilog = getattr(about, "EPILOG", None)
+    parser.epilog = _own_examples(getattr(about, "EPILOG", None) or "", path)
     if is_folder:
         _add_commands(parser, path, words, is_optional=usual is not None)
+
+
+def _own_examples(epilog: str, path: tuple[str, ...]) -> str:
+    """Leave out a group's examples of other subcommands than this one."""
+    group = f"  pqpp {' '.join(path[:-1])} "
+    others = tuple(f"{group}{name} " for name in names_in(path[:-1]) if name != path[-1])
+    kept, is_other = [], False
+    for line in epilog.splitlines():
+        is_continued = line.startswith("   ")
+        is_other = is_other if is_continued else f"{line} ".startswith(others)
+        if not is_other:
+            kept.append(line)
+    return "\n".join(kept).replace("examples:\n\n", "").removesuffix("examples:")
 
 
 def _imported(path: tuple[str, ...]) -> ModuleType:

@@ -203,7 +203,7 @@ def sentence_scores(name: str) -> TextScores:
             )
         estimator = _skops(head)
         return lambda prompts: _estimates(estimator, _embedded(model, prompts), name)
-    size = model.get_sentence_embedding_dimension()
+    size = _embedded(model, [""]).shape[-1]
     if size != 1:
         raise PredictorError(
             f"{name} gives {size} numbers a text, a score is one; learn from them by pqpp fit, or "

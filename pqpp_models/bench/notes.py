@@ -24,7 +24,9 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         config, release, split = data
         told = f"release {release}, " if release else ""
         part = split if split == ALL_ROWS else f"{split} split"
-        lines.append(f"this project's rows: {config}, {told}{part}, {_sizes(sizes)}")
+        if not any(map(_is_told, results)):
+            part += f", {_sizes(sizes)}"
+        lines.append(f"rows: {config}, {told}{part}")
     for config in dict.fromkeys(result.config for result in results):
         lines += other_releases({r.predictor: r.trained_on for r in results}, config)
     lines += fitted_notes(results)
@@ -78,6 +80,11 @@ def _sizes(sizes: dict[str, int]) -> str:
     return "; ".join(f"n = {n} ({', '.join(labels)})" for n, labels in by_size.items())
 
 
+def _is_told(result: Result) -> bool:
+    """Whether it is an entry of a leaderboard that tells a figure, and not of how many prompts."""
+    return result.n < 2 and any(not math.isnan(getattr(result, one)) for one in COEFFICIENTS)
+
+
 def without_figure(results: Sequence[Result]) -> Iterator[str]:
     """Yield a line on each reason why a cell has no figure.
 
@@ -86,6 +93,11 @@ def without_figure(results: Sequence[Result]) -> Iterator[str]:
         []
     """
     missing = [r for r in results if any(math.isnan(getattr(r, one)) for one in COEFFICIENTS)]
+    half = [r for r in missing if any(not math.isnan(getattr(r, one)) for one in COEFFICIENTS)]
+    if half:
+        names = ", ".join(dict.fromkeys(result.predictor for result in half))
+        yield f"– of {names} one coefficient alone is told or defined"
+    missing = [result for result in missing if result not in half]
     few = {r.label: r.n for r in missing if r.n < 2}
     for label, n in few.items():
         yield f"– no figure on {label}: n = {n}, and a correlation needs two prompts"

@@ -248,7 +248,7 @@ def test_without_a_subset_it_stays_on_v1_0_and_says_so_and_why(tmp_path, home):
     said = "on pqpp-v1.0, the release of the paper and of all published figures; pqpp is v1.1"
     assert done.returncode == 0 and f"pqpp: note: {said}" in notes
     assert all("is not the published file" in note for note in notes if said not in note)
-    assert "this project's rows: pqpp-v1.0, release 1.0.0, validation split, n = " in done.stdout
+    assert "rows: pqpp-v1.0, release 1.0.0, validation split, n = " in done.stdout
     named = run_pqpp("bench", *folder, "--subset", "pqpp-v1.0", cwd=tmp_path, **home)
     assert said not in named.stderr and named.stdout == done.stdout
 
@@ -256,7 +256,7 @@ def test_without_a_subset_it_stays_on_v1_0_and_says_so_and_why(tmp_path, home):
 def test_pqpp_is_v1_1_wherever_it_is_named(tmp_path, home):
     folder = ("--data-dir", str(write_v1_1(tmp_path / "data")), "--predictors", "mean_word_length")
     done = run_pqpp("bench", "--dataset", "pqpp", *folder, cwd=tmp_path, **home)
-    assert "this project's rows: pqpp, release 1.1.0, validation split" in done.stdout
+    assert "rows: pqpp, release 1.1.0, validation split" in done.stdout
     same = run_pqpp("bench", "--subset", "pqpp", *folder, cwd=tmp_path, **home)
     assert same.stdout == done.stdout and done.returncode == 0
 
@@ -289,7 +289,7 @@ def test_a_benchmark_of_ones_own_with_its_own_targets(tmp_path, home):
     assert row["n"] == 40 and row["config"] == "./mine"
     assert row["pearson"] == pytest.approx(stats.pearsonr(words + 1, rating).statistic)
     table = bench(*arguments, cwd=tmp_path, home=home)
-    assert "Ratings: " in table and "this project's rows: ./mine, test split, n = 40" in table
+    assert "Ratings: " in table and "rows: ./mine, test split, n = 40" in table
 
 
 def test_blank_prompts_are_left_out_of_the_comparison():

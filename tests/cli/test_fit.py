@@ -113,7 +113,7 @@ def test_bench_takes_a_table_and_says_when_a_predictor_was_fitted_to_it(capsys):
     bench = ["bench", "--predictors", "./mine,mean_word_length", "--dataset"]
     assert main([*bench, "held_out.csv"]) == 0
     printed = capsys.readouterr()
-    assert "this project's rows: held_out.csv, all rows, n = 12" in printed.out
+    assert "rows: held_out.csv, all rows, n = 12" in printed.out
     assert printed.err == ""
     # Its rows tell, and not its name, that a table is another.
     assert main([*bench, "again/rates.csv"]) == 0

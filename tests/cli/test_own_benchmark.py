@@ -213,7 +213,7 @@ def test_a_folder_with_a_listed_name_is_told(mine, capsys, caplog):
     capsys.readouterr()
     assert main([*words, "./sample"]) == 0
     said = capsys.readouterr()
-    assert said.err == "" and "this project's rows: ./sample" in said.out
+    assert said.err == "" and "rows: ./sample" in said.out
 
 
 def test_what_says_nothing_of_a_set_is_named(mine, fitted, capsys):
@@ -229,7 +229,7 @@ def test_what_says_nothing_of_a_set_is_named(mine, fitted, capsys):
 def test_a_train_split_is_refused_to_what_was_fitted_to_it_alone(mine, fitted, capsys):
     words = ["bench", "--dataset", "mine", "--split", "train", "--predictors"]
     assert main([*words, "static"]) == 0
-    assert "this project's rows: mine, train split" in capsys.readouterr().out
+    assert "rows: mine, train split" in capsys.readouterr().out
     assert main([*words, "./my_predictor"]) == 2
     assert "was fitted to the train split of mine" in capsys.readouterr().err
 

@@ -16,6 +16,8 @@ import pytest
 from readme_renderer import markdown
 
 from pqpp_hub.card import card_names
+from pqpp_hub.space import SDK_VERSION
+from pqpp_models.demo.space import predictor_space
 
 ROOT = Path(__file__).parents[2]
 LARGEST = 12_000_000  # bytes; the weights of both static builds are 9 MB of them
@@ -117,10 +119,20 @@ said = pqpp.predict(rows["prompt"][:], "mean_hbpp")["mean_hbpp"]
 tau = evaluate.load("pqpp/kendall_qpp").compute(predictions=said, references=rows["mean_hbpp"][:])
 print(round(tau["kendall_qpp"], 3))
 """
+OF_TRANSFORMERS = """
+import pqpp, transformers
+ask = transformers.pipeline("prompt-performance-prediction")
+(said,) = ask(["a cat on a mat"])
+expected = pqpp.predict(["a cat on a mat"], "mean_hbpp")["mean_hbpp"][0]
+assert abs(said["mean_hbpp"] - expected) < 1e-6, (said, expected)
+rows = [f"{n} cats" for n in range(40)]
+pqpp.fit(rows, [[n % 7] for n in range(40)], ["mean_hbpp"]).save_pretrained("fitted")
+print(type(transformers.AutoModel.from_pretrained("fitted")).__name__)
+"""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", ["newest", "oldest"])
+@pytest.mark.parametrize("which", ["newest", "oldest", "newest with transformers"])
 def test_newest_and_oldest_of_what_is_needed(archives, which, tmp_path):
     """Without a clone and without a network, but for the index that the packages come from."""
     settings = configparser.ConfigParser()
@@ -129,9 +141,26 @@ def test_newest_and_oldest_of_what_is_needed(archives, which, tmp_path):
     lowest = [line.partition(",")[0].replace(">=", "==") for line in needed]
     run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
     python = tmp_path / "venv" / "bin" / "python"
-    run(python, *INSTALL, archives[".whl"], *(lowest * (which == "oldest")), cwd=tmp_path)
+    extra = "[models]" if "transformers" in which else ""
+    what = (f"{archives['.whl']}{extra}", *(lowest * (which == "oldest")))
+    run(python, *INSTALL, *what, cwd=tmp_path)
     apart = f"import os; os.environ |= {{'HF_HUB_OFFLINE': '1', 'HF_HOME': {str(tmp_path)!r}}}"
     assert run(python, "-c", apart + FOUR_LINES, cwd=tmp_path).strip() == "0.47"
+    if extra:
+        printed = run(python, "-c", apart + OF_TRANSFORMERS, cwd=tmp_path)
+        assert printed.strip() == "TextPredictor"
+
+
+@pytest.mark.slow
+def test_a_space_builds_from_its_requirements(archives, tmp_path):
+    """As the Hub does: gradio of the card's version, then the file, then the app's imports."""
+    files = predictor_space("static", tmp_path)
+    run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
+    python = tmp_path / "venv" / "bin" / "python"
+    what = (f"gradio=={SDK_VERSION}", "-r", files["requirements.txt"])
+    run(python, *INSTALL, *what, "--find-links", archives[".whl"].parent, cwd=tmp_path)
+    page = "from pqpp_models.demo import page; import gradio; print(gradio.__version__)"
+    assert run(python, "-c", page, cwd=tmp_path).strip() == SDK_VERSION
 
 
 @pytest.mark.slow

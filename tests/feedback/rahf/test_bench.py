@@ -73,7 +73,7 @@ def test_the_command_prints_the_four_tables(scenes, tmp_path, capsys):
     for title in ("Scores:", "Implausibility heatmap:", "Misalignment heatmap:", "Misaligned key"):
         assert title in text
     assert "RAHF (multi-head) (published)" in text and str(saved) in text
-    rows = "this project's rows: richhf, test split, 3 images, not the published files"
+    rows = "rows: richhf, test split, 3 images, not the published files"
     assert rows in text and "CVPR 2024" in text
     assert main([*words, "--format", "json", "--no-published"]) == 0
     found = json.loads(capsys.readouterr().out)

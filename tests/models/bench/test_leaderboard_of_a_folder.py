@@ -8,16 +8,18 @@ from pqpp_cli.main import main
 from pqpp_datasets.export.export import export
 from pqpp_hub.eval_results import BenchmarkTask, benchmark_tasks, entry, results_file, results_text
 from pqpp_hub.push import HubError
+from pqpp_models.bench.leaderboard import leaderboard
+from pqpp_models.bench.tables import format_results
 
 TASK = BenchmarkTask("sample", "test", "mean_hbpp")
 
 
 @pytest.fixture
 def downloaded(tmp_path):
-    def make(name, value, **told):
+    def make(name, value, task=TASK, **told):
         path = tmp_path / "results" / name / results_file("owner/toy")
         path.parent.mkdir(parents=True)
-        path.write_text(results_text([entry(TASK, "owner/toy", value, **told)]))
+        path.write_text(results_text([entry(task, "owner/toy", value, **told)]))
         return tmp_path / "results"
 
     return make
@@ -47,8 +49,23 @@ def test_what_no_tau_can_be_tops_no_table(value, downloaded, capsys):
 def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, capsys):
     source = downloaded("by_hand", 0.25)
     assert main(["leaderboard", str(source)]) == 0
-    said = capsys.readouterr().out
-    assert "0.250" in said and "the same is said of all prompts" not in said
+    lines = capsys.readouterr().out.splitlines()
+    assert "rows: sample, test split" in lines and any("0.250" in line for line in lines)
+    assert "– of by_hand one coefficient alone is told or defined" in lines
+    assert not any("n = 0" in line or "the same is said" in line for line in lines)
+
+
+def test_published_rows_stand_apart_below_them(downloaded):
+    """The figures of the paper's models are those of the published table, with their source."""
+    task = BenchmarkTask("pqpp-v1.0", "test", "mean_hbpp")
+    downloaded("words", 0.21, task)
+    board = leaderboard(downloaded("net", 0.35, task))
+    assert {row.target for row in board.published} == {"mean_hbpp"}
+    (bert,) = (row for row in board.published if row.predictor == "finetuned_bert")
+    assert bert.kendall == pytest.approx(0.416)  # results.png of PQPP at v1.0
+    lines = format_results("table", board.run.results, board.published).splitlines()
+    order = [line.split()[0] for line in lines if line.strip()]
+    assert order.index("net") < order.index("words") < order.index("finetuned_bert")
 
 
 @pytest.mark.parametrize(
