@@ -136,7 +136,8 @@ def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) ->
         parser.description = about.__doc__
         add_options(parser, about, complete=words is None or "--config" not in words)
         parser.set_defaults(_class=about)
-    parser.epilog = _own_examples(getattr(about, "EPILOG", None) or "", path)
+    told = getattr(about, "EPILOG", "") or getattr(_imported(path[:-1]), "EPILOG", "")
+    parser.epilog = _own_examples(told, path)
     if is_folder:
         _add_commands(parser, path, words, is_optional=usual is not None)
 

@@ -109,10 +109,14 @@ class Dataset(DataDir):
         known=configurations,
     )
     subset: str | None = option(
-        None, "its configuration (default: the one that it names)", metavar="NAME"
+        None,
+        "the dataset's configuration (default: the one that its name stands for)",
+        metavar="NAME",
     )
     split: str | None = option(
-        None, "its split (default: the only one)", known=lambda: ("train", "validation", "test")
+        None,
+        "the dataset's split (default: the only one)",
+        known=lambda: ("train", "validation", "test"),
     )
 
     def refuse_parts(self, *names: str) -> None:
@@ -253,31 +257,33 @@ class Shards(Group):
 
     TITLE = "shard by shard: a job that can be killed and goes on"
     SHARD_SIZE: ClassVar[int] = 100_000
-    shard_size: int | None = option(None, "rows of a shard (default: 100000)", metavar="N")
+    shard_size: int | None = option(None, "rows per shard (default: 100000)", metavar="N")
     shard: str | None = option(
         None,
         "do only this share of the shards, I from 0 to N - 1: one of N machines or tasks",
         metavar="I/N",
     )
     workers: int | None = option(
-        None, "processes at a time (default: 1; with ray as many as fit)", metavar="W"
+        None, "processes at once (default: 1; on Ray as many as fit)", metavar="W"
     )
     engine: str | None = option(
         None,
-        "who does the work: local, this machine (default), or ray, a cluster, whose nodes all see "
-        "the files",
+        "where the work runs: on this machine (local, the default), or on a Ray cluster whose "
+        "nodes all see the files",
         choices=("local", "ray"),
     )
     ray_address: str | None = option(
         None,
-        "of the cluster, like auto or ray://HOST:10001 (default: a new one on this machine)",
+        "the Ray cluster, like auto or ray://HOST:10001 (default: a new one on this machine)",
         metavar="ADDRESS",
     )
     num_cpus: float | None = option(
-        None, "with --engine ray: processors of a task (default: 1)", metavar="N", least=0
+        None, "with --engine ray: CPUs per task (default: 1)", metavar="N", least=0
     )
     num_gpus: float | None = option(
-        None, "with --engine ray: GPUs of a worker, which keeps its model, like 0.5", least=0
+        None,
+        "with --engine ray: GPUs per worker, which keeps its model loaded; may be 0.5",
+        least=0,
     )
 
     def __post_init__(self) -> None:

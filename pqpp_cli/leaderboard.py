@@ -1,4 +1,4 @@
-"""`pqpp leaderboard`: the results that models' repositories hold on a benchmark of the Hub."""
+"""`pqpp leaderboard`: show the leaderboard of a benchmark on the Hub."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pqpp_files.options.option import NEEDED, option
 
 
 class Leaderboard(Tables, Command):
-    """Print the leaderboard of a benchmark: the results on one split, the best predictor first.
+    """Print the leaderboard of a benchmark: results on one split, the best predictor first.
 
-    They stand in the repositories of models, where `pqpp models push --benchmark` and `pqpp models
-    submit` put them; published figures of PQPP stand apart.
+    Each predictor's own repository holds its results; `pqpp models push --benchmark` and `pqpp
+    models submit` put them there. Published figures of PQPP are listed apart.
     """
 
     EPILOG = """examples:
@@ -25,9 +25,9 @@ class Leaderboard(Tables, Command):
   pqpp leaderboard OWNER/DATASET --verify --space OWNER/NAME
   pqpp leaderboard results --dataset my_benchmark --verify
 
-The Hub keeps a leaderboard of datasets whose framework is on its list; of others name the models.
-Without --verify figures and intervals are what the entries tell. With it they are computed here
-from new predictions, and each predictor is tested against the first on the same prompts.
+The Hub keeps a leaderboard for datasets whose evaluation framework it lists; for all others, name
+the models. Without --verify, figures and intervals are those that the repositories claim. With it
+they are computed here from new predictions, and each predictor is tested against the first one.
 """
     source: str = option(
         NEEDED,
@@ -38,7 +38,7 @@ from new predictions, and each predictor is tested against the first on the same
         word=True,
     )
     benchmark: str | None = option(
-        None, "of a folder: which benchmark, where there are several", metavar="OWNER/DATASET"
+        None, "which benchmark, if a folder holds results on several", metavar="OWNER/DATASET"
     )
     subset: str | None = option(None, "its configuration (default: the first by name)")
     split: str | None = option(None, "its split (default: test, else the first by name)")
@@ -50,7 +50,7 @@ from new predictions, and each predictor is tested against the first on the same
         path="name",
         commas=True,
     )
-    verify: bool = option(False, "let every predictor predict again; tell differences, and test")
+    verify: bool = option(False, "let every predictor predict again; report differences, and test")
     dataset: str | None = option(
         None,
         "with --verify: the same rows here, a folder or a table (default: those of the Hub)",

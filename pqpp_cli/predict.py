@@ -55,19 +55,19 @@ class Predict(
 that an image of a current generator shows what the prompt says. Other targets are in their own
 units: HBPP -1 to 2, P@10 and RR 0 to 1, higher is better. A table shows alignment and the means
 over models; files hold all targets; --target names those wanted.
-A training-free one gives its own score, and says whether a higher one means easier or harder
-prompts: only the order means something. A blank prompt keeps its row and gets no prediction.
+A predictor without training, such as n_words, gives a score of its own, in which only the order
+counts; the table says whether higher means easier or harder. A blank prompt keeps its row and gets
+no prediction.
 
-A prompt that is not plain English as the predictor was trained on is marked `far`: its prediction
-is the average of all prompts, lower where words are garbled. In files the column `far` says so,
-and `distance` how near it is to the training prompts. Weights, flags, networks, quotes around a
-prompt and tails like "4k" are not read; in files the column `ignored` tells them, and --explain
-does.
+A prompt unlike the plain English that the predictor was trained on is marked `far`: it gets the
+average prediction, or a lower one if its words are garbled. Files have the columns `far` and
+`distance` (to the training prompts). Weights, flags, LoRA tags, quotes around a prompt and tails
+like "4k" are not read; --explain, and the column `ignored` in files, show what was left out.
 
---explain says what each word adds to the prediction of the first target. It is exact for up to 8
-words and sampled, with standard errors, beyond. Without any word stands the mean that the predictor
-was fitted to or, where it tells none, its mean prediction for single words. These are contributions
-to the prediction, not causes of what the images will look like. An HTML page shows them alone.
+--explain says what each word adds to the prediction of the first target: exactly for up to 8 words,
+sampled and with standard errors for more. The baseline without any word is the mean that the
+predictor was fitted to, or its mean prediction for single words. These are contributions to the
+prediction, not causes of what the images will look like. An HTML page shows nothing else.
 """
     targets: tuple[str, ...] | None = option(
         None,

@@ -1,4 +1,4 @@
-"""`pqpp rewrite`: rewrite prompts where that surely helps."""
+"""`pqpp rewrite`: rank rewrites of a prompt, and take one that is probably better."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class StudyOptions(Group):
 
 
 class Rewrite(PromptOptions, OnePredictor, ChatOptions, StudyOptions, ResultOptions, Command):
-    """Ask a language model, or a file, for other ways to say a prompt, and take one that surely
-    does better.
+    """Rank other ways to say a prompt, from a language model or a file, by how much better they are
+    expected to do, and take the best one that is probably better than the original.
     """
 
     EPILOG = """examples:
@@ -55,10 +55,11 @@ class Rewrite(PromptOptions, OnePredictor, ChatOptions, StudyOptions, ResultOpti
       --chat-model big --most-money 2 --prices 0.5,1.5 --keep candidates.jsonl
 
 The original is always a candidate. A rewrite is taken only if it keeps the meaning, adds little,
-the predictor can read it, and it is probably better; of several the one most probably so. "please
-give me a picture of" is no part of the meaning. Leaving out words raises what a predictor predicts,
-which is why it is not asked alone. --keep tells all candidates in their order, with what was added,
-what was lost and every refusal. A key for the endpoint stands in the variable PQPP_CHAT_KEY.
+can be read by the predictor and is probably better; of several, the most probable one wins. Polite
+phrases like "please give me a picture of" are not part of the meaning. A shorter prompt often gets
+a better prediction, so the prediction alone never decides. --keep writes all candidates in order,
+with the words added and lost and the reason for every refusal. The variable PQPP_CHAT_KEY holds the
+endpoint's key.
 
 A file of candidates has the columns prompt and candidate. For retrieval a rewrite is an expanded
 query: name a target such as mean_p10. --chat-model without --chat-url is a model of transformers, a

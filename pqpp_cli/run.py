@@ -1,4 +1,4 @@
-"""`pqpp run`: images of several models, verdicts on them and predictions, in one job."""
+"""`pqpp run`: generate images, assess them and predict their prompts, in one job."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTS = ("prompts", "column", "output", "generate", "assess", "predict")
 
 
 class Run(Shards, Command):
-    """Make images by several models, assess them and predict their prompts, into one table."""
+    """Generate images by several models, assess them and predict their prompts, in one table."""
 
     EPILOG = """examples:
   pqpp run pipeline.yaml

@@ -97,15 +97,15 @@ tables of the PQPP paper:
   cross-task         8: by the prediction for the other task
   by-source          9: each source of prompts by itself
   automatic-metrics  10: automatic metrics, from your file, instead of human judgments
-generalisation is ours: prompts of another kind, with a score by people. Of a --dataset, and of each
---scores, every target is compared with the prediction for it or, where a predictor has none, with
-what stands in (also in the main table of a benchmark of yours): that of the same measure; of judged
-images else `alignment`, by its order. pqpp stands for its DrawBench prompts and GIMBRR's too.
+generalisation is a table of ours, for other kinds of prompts that people scored: those of --dataset
+and of each --scores. A target that a predictor lacks is compared with its prediction of the same
+measure or, for judged images, with the order of `alignment`; so it is in the main table of your own
+benchmark. The name pqpp stands for its DrawBench prompts and those of GIMBRR.
 
-`linguistic` stands for the paper's eight text features. Rows without a true value are left out and
-n says how many remain. Published rows come from the splits that the notes name. A predictor that
-was fitted to some of the rows is marked and not ranked; its build fitted on train alone stands for
-it.
+`linguistic` stands for the paper's eight text features. Rows without a true value are left out; n
+is the number that remains. The notes name the split of each published row. A predictor that was
+fitted to some of the rows is marked and not ranked; a build fitted on train alone takes its place
+where there is one.
 """
     RETIRED: ClassVar[dict[str, str]] = {
         "benchmark": "dataset",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from pqpp_cli.command import Command
-from pqpp_cli.datasets import EPILOG
 from pqpp_cli.groups import configurations
 from pqpp_files.options.option import NEEDED, option
 
@@ -15,7 +14,6 @@ class DatasetsExport(Command):
     metadata. The first one named becomes the default.
     """
 
-    EPILOG = EPILOG
     RETIRED: ClassVar = {"out": "output", "option": "load_option"}
     subset: tuple[str, ...] = option(
         NEEDED,

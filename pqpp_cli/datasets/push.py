@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pqpp_cli.command import Command
-from pqpp_cli.datasets import EPILOG
 from pqpp_cli.groups import Push
 from pqpp_files.options.option import NEEDED, option
 
@@ -13,7 +12,6 @@ class DatasetsPush(Push, Command):
     token is the one of `hf auth login` or HF_TOKEN.
     """
 
-    EPILOG = EPILOG
     folder: str = option(
         NEEDED, "as written by export or `pqpp build`", metavar="DIR", path="folder", word=True
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pqpp_cli.command import Command
 from pqpp_cli.errors import CommandError
 from pqpp_cli.groups import Push
-from pqpp_cli.metrics import EPILOG
 from pqpp_cli.metrics.show import _metrics
 from pqpp_files.options.option import NEEDED, option
 
@@ -17,7 +16,6 @@ class MetricsPush(Push, Command):
     the one of `hf auth login` or HF_TOKEN.
     """
 
-    EPILOG = EPILOG
     metrics: tuple[str, ...] = option(
         NEEDED,
         f"metrics, as in `list`, or `{_ALL}`",

@@ -11,7 +11,6 @@ from pathlib import Path
 from pqpp_cli.command import Command
 from pqpp_cli.errors import CommandError
 from pqpp_cli.groups import Push
-from pqpp_cli.models import EPILOG
 from pqpp_files.options.option import option
 
 
@@ -20,7 +19,6 @@ class ModelsPush(Push, Command):
     all. The token is the one of `hf auth login` or HF_TOKEN.
     """
 
-    EPILOG = EPILOG
     predictor: str | None = option(
         None,
         "a folder, or a shipped name (with --space also a Hub repository; default: static)",

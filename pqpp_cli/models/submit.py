@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from pqpp_cli.command import Command
-from pqpp_cli.models import EPILOG
 from pqpp_files.options.option import NEEDED, option
 
 
@@ -15,7 +14,6 @@ class ModelsSubmit(Command):
     anybody's predictor. Rows that it was fitted to give no result.
     """
 
-    EPILOG = EPILOG
     predictor: str = option(NEEDED, "a repository", metavar="OWNER/NAME", word=True)
     benchmark: str = option(NEEDED, "the benchmark's dataset", metavar="OWNER/DATASET")
     dry_run: bool = option(False, "measure, and only say what would be proposed")

@@ -7,14 +7,12 @@ import warnings
 
 from pqpp_cli.command import Command
 from pqpp_cli.groups import PromptOptions, ResultOptions
-from pqpp_cli.route import EPILOG
 from pqpp_files.options.option import NEEDED, option
 
 
 class RoutePredict(PromptOptions, ResultOptions, Command):
     """Choose a route for each prompt; those of a file keep to the budget or share together."""
 
-    EPILOG = EPILOG
     router: str = option(
         NEEDED,
         "folder or OWNER/REPOSITORY of a router",

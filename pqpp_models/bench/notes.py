@@ -95,8 +95,8 @@ def without_figure(results: Sequence[Result]) -> Iterator[str]:
     missing = [r for r in results if any(math.isnan(getattr(r, one)) for one in COEFFICIENTS)]
     half = [r for r in missing if any(not math.isnan(getattr(r, one)) for one in COEFFICIENTS)]
     if half:
-        names = ", ".join(dict.fromkeys(result.predictor for result in half))
-        yield f"– of {names} one coefficient alone is told or defined"
+        told = ", ".join(dict.fromkeys(result.predictor for result in half))
+        yield f"– of {told} one coefficient alone is told or defined"
     missing = [result for result in missing if result not in half]
     few = {r.label: r.n for r in missing if r.n < 2}
     for label, n in few.items():

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 
 import pytest
 
@@ -9,10 +10,15 @@ from pqpp_cli.commands import build_parser, commands, named
 from pqpp_files.errors import PqppError
 from pqpp_files.options.recipe import read_recipe
 
+# A command's own text, and that of the group that it is of.
+TEXTS = {build_parser([]).epilog, *(kind.EPILOG for kind in commands())}
+TEXTS |= {
+    getattr(sys.modules[kind.__module__.rpartition(".")[0]], "EPILOG", "") for kind in commands()
+}
 LINES = sorted(
     {
         line
-        for text in {build_parser([]).epilog, *(kind.EPILOG for kind in commands())}
+        for text in TEXTS
         for line in re.findall(r"^ +pqpp ([^|\n]+)", text.replace("\\\n", " "), re.MULTILINE)
     }
 )
@@ -31,3 +37,11 @@ def test_an_example_is_taken(line, tmp_path, monkeypatch):
         read_recipe(kind, flags)
     except PqppError as error:  # the files of an example are not here
         assert "there is no" in str(error) or "cannot be read" in str(error), error
+
+
+@pytest.mark.parametrize("words", ["models submit", "search add", "assess check vqa"])
+def test_a_subcommand_shows_its_own_examples_of_a_group(words, capsys):
+    with pytest.raises(SystemExit):
+        named([*words.split(), "--help"])
+    examples = re.findall(r"^  pqpp .*", capsys.readouterr().out, re.MULTILINE)
+    assert examples and all(line.startswith(f"  pqpp {words} ") for line in examples)

@@ -126,7 +126,7 @@ ask = transformers.pipeline("prompt-performance-prediction")
 expected = pqpp.predict(["a cat on a mat"], "mean_hbpp")["mean_hbpp"][0]
 assert abs(said["mean_hbpp"] - expected) < 1e-6, (said, expected)
 rows = [f"{n} cats" for n in range(40)]
-pqpp.fit(rows, [[n % 7] for n in range(40)], ["mean_hbpp"]).save_pretrained("fitted")
+pqpp.fit(rows, [[n % 7] for n in range(40)], ["mean_rating"]).save_pretrained("fitted")
 print(type(transformers.AutoModel.from_pretrained("fitted")).__name__)
 """
 

@@ -11,6 +11,7 @@ EPILOG = """examples:
   pqpp assess check gimbrr --detector google/owlv2-base-patch16-ensemble --device cuda
   pqpp assess check vistar --model depth=OWNER/REPOSITORY --format json --output checked.json
   pqpp assess check rahf --model runs/rahf/model --photos photographs
+  pqpp assess check vqa --chat-model OWNER/REPOSITORY --device cuda
 
 With --photos the folder has metadata.jsonl or metadata.csv: file_name, prompt, wrong (a prompt that
 does not hold), the columns that the assessor reads, wrong_NAME where such a column differs for the

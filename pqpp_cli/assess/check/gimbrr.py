@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pqpp_cli.assess.check import EPILOG
 from pqpp_cli.assess.check.groups import Checking
 from pqpp_cli.command import Command
 from pqpp_feedback.assessors.gimbrr import GimbrrOptions
@@ -10,5 +9,3 @@ from pqpp_feedback.assessors.gimbrr import GimbrrOptions
 
 class AssessCheckGimbrr(Checking, GimbrrOptions, Command):
     """Let GIMBRR look at scenes of known truth, and print what it gets right."""
-
-    EPILOG = EPILOG

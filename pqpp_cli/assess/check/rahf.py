@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pqpp_cli.assess.check import EPILOG
 from pqpp_cli.assess.check.groups import Checking
 from pqpp_cli.command import Command
 from pqpp_feedback.assessors.rahf import RahfOptions
@@ -10,5 +9,3 @@ from pqpp_feedback.assessors.rahf import RahfOptions
 
 class AssessCheckRahf(Checking, RahfOptions, Command):
     """Let RAHF look at scenes of known truth, and print what it gets right."""
-
-    EPILOG = EPILOG

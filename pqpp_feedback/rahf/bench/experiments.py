@@ -60,7 +60,7 @@ def bench_richhf(
     found = {name: figures_of(name, table, batch_size) for name in models}
     if clip is not None:
         found |= clip_baselines(clip, table, batch_size)
-    notes = [f"this project's rows: richhf, {split} split, {images}"]
+    notes = [f"rows: richhf, {split} split, {images}"]
     notes += [f"published: {published()['source']}"] * with_published
     return tables(found, with_published), notes
 
