@@ -80,20 +80,27 @@ def test_a_node_is_killed_in_the_middle_and_the_bytes_are_those_of_a_local_run(
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_or_cannot_run_is_told_in_a_line(cluster, tmp_path):
+def test_what_does_not_fit_or_cannot_run_is_told_in_a_line(cluster, tmp_path, monkeypatch):
+    (tmp_path / "only_here.py").write_text("def same(table):\n    return table\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    from only_here import same
+
     shards = hold_shards(pa.table({"n": range(4)}), 1)
     for options, said in (
         (RayOptions(num_cpus=4), r"asks for 4 CPU, the largest node has 1 CPU; ask for less"),
         (RayOptions(num_gpus=3), r"asks for 1 CPU, 3 GPU, the largest node has 1 CPU, 1 GPU"),
     ):
         with pytest.raises(FileError, match=said):
-            run_shards(doubled, shards, tmp_path, {}, engine="ray", ray=options)
-    with pytest.raises(FileError, match=r"^no such column$"):
-        run_shards(refuses, shards, tmp_path, {}, engine="ray")
-    assert not list(tmp_path.iterdir())
+            run_shards(doubled, shards, tmp_path / "out", {}, engine="ray", ray=options)
+    for options in (RayOptions(), RayOptions(num_gpus=1)):
+        with pytest.raises(FileError, match=r"^no such column$"):
+            run_shards(refuses, shards, tmp_path / "out", {}, engine="ray", ray=options)
+        with pytest.raises(FileError, match=r"^.*No module named 'only_here'.*$"):
+            run_shards(same, shards, tmp_path / "out", {}, engine="ray", ray=options)
+    assert not list((tmp_path / "out").iterdir())
     # More actors than places: those that fit do the work.
     done = run_shards(
-        doubled, shards, tmp_path, {}, engine="ray", ray=RayOptions(num_gpus=1, workers=9)
+        doubled, shards, tmp_path / "out", {}, engine="ray", ray=RayOptions(num_gpus=1, workers=9)
     )
     assert done.shards == 4
 
