@@ -13,6 +13,7 @@ from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_datasets.own_benchmark.build import Built
+    from pqpp_datasets.own_benchmark.write import Keeping
 
 _FLAGGED_SAID = 20
 
@@ -295,7 +296,7 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
             self.rankings,
         )
         folder = write_benchmark(built, self.output, self.name, keeping)
-        for line in _lines(built, self.exclude):
+        for line in _lines(built, keeping, self.exclude):
             print(visible(in_flags(line, Build)))
         for warning in built.warnings:
             print(f"pqpp: warning: {in_flags(warning, Build)}", file=sys.stderr)
@@ -335,7 +336,7 @@ def _names_annotators(built: Built) -> bool:
     return built.generation is not None and built.generation.table.has_annotators
 
 
-def _lines(built: Built, exclude: str | None) -> Iterator[str]:
+def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]:
     """Give what came of a build, for people."""
     from pqpp_files.names import how_many
 
@@ -350,15 +351,21 @@ def _lines(built: Built, exclude: str | None) -> Iterator[str]:
         admitted = sum(not annotator.reasons for annotator in annotators)
         yield f"annotators: {admitted} of {len(annotators)} admitted"
         flagged = [(annotator.name, annotator.flag) for annotator in annotators if annotator.flag]
-    for people in (flagged, built.preferences.flagged if built.preferences else []):
-        yield from (f"flagged: {name} {reason}" for name, reason in people[:_FLAGGED_SAID])
+    ratings = built.generation.table.annotator_names if built.generation else []
+    pairs = built.preferences.choices.annotator_names if built.preferences else []
+    of_pairs = built.preferences.flagged if built.preferences else []
+    for names, people in ((ratings, flagged), (pairs, of_pairs)):
+        shown = dict(zip(names, keeping.shown(names), strict=True))
+        for name, reason in people[:_FLAGGED_SAID]:
+            number = "" if shown[name] == name else f" ({shown[name]} in the report)"
+            yield f"flagged: {name}{number} {reason}"
         if people:
             what = "left out" if exclude else "--exclude flagged leaves them out"
             yield f"flagged annotators: {len(people)}; {what}"
     trust = built.generation and built.generation.trust.reliability
     if trust and trust.needed:
         yield (
-            f"reliability of a prompt's mean vote: {trust.value:.2f} ({trust.low:.2f} to "
-            f"{trust.high:.2f}) with {trust.annotators:.1f} annotators a prompt; {trust.needed} "
-            "would be needed for 0.8"
+            f"reliability of a prompt's mean vote with a model: {trust.value:.2f} "
+            f"({trust.low:.2f} to {trust.high:.2f}), of {trust.annotators:.1f} annotators; "
+            f"{trust.needed} would be needed for 0.8"
         )

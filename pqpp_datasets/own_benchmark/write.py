@@ -4,7 +4,7 @@ import hmac
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +56,9 @@ class Keeping:
         images: How images are kept, of `pqpp_datasets.own_benchmark.kept.IMAGES`.
         image_dir: The folder of the images.
         votes: Whether the votes are kept.
-        keep_annotators: Call annotators by their names. Otherwise each gets a number, drawn anew in
-            every build and by no seed, so that nobody can work it back; which number is whose is
-            kept nowhere.
+        keep_annotators: Call annotators by their names. Otherwise each gets a number, drawn anew
+            here and by no seed, so that nobody can work it back; which number is whose is kept in
+            no file.
         pseudonym_key: A file of 16 bytes or more that nobody else has. The numbers are drawn by it,
             so that the same votes give the same bytes; who has it can work the names back.
         license: A key of the Hub's; without one the folder is not pushed.
@@ -76,6 +76,7 @@ class Keeping:
     language: tuple[str, ...] = ("en",)
     citation: str | Path | None = None
     annotations_creators: str = "other"
+    _drawn: dict[tuple[str, ...], list[int]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self):
         if self.license is not None:
@@ -87,6 +88,10 @@ class Keeping:
             )
         self.bibtex()
 
+    def shown(self, names: Sequence[str]) -> list[str]:
+        """Return what annotators are called for people, as in the quality report."""
+        return [n if isinstance(n, str) else f"annotator {n}" for n in self.called(names)]
+
     def called(self, names: Sequence[str]) -> list:
         """Return what annotators are called: their names, or numbers from 1.
 
@@ -97,7 +102,8 @@ class Keeping:
             return list(names)
         places = range(1, len(names) + 1)
         if self.pseudonym_key is None:
-            return random.SystemRandom().sample(places, len(names))
+            drawn = random.SystemRandom().sample(places, len(names))
+            return self._drawn.setdefault(tuple(names), drawn)
         try:
             key = expanded(self.pseudonym_key).read_bytes()
         except OSError as error:
@@ -166,8 +172,8 @@ def write_benchmark(
         digest = sha256_of_parts(sha256_of(path) for paths in files.values() for path in paths)
         card = render_card("datasets/own_benchmark", digest=digest[:16], **_listed(files), **facts)
         (beside / "README.md").write_text(card, "utf-8")
-        called = [[f"annotator {n}" if isinstance(n, int) else n for n in who] for who in numbers]
-        (beside / "report.html").write_text(quality_report(built, name, *called), "utf-8")
+        report = quality_report(built, name, *map(keeping.shown, people))
+        (beside / "report.html").write_text(report, "utf-8")
         about = {"name": name, "description": f"{name}: prompts with their performance."}
         if keeping.license:
             about["license"] = keeping.license

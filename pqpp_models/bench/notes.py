@@ -11,6 +11,7 @@ from pqpp_models.bench.published import PublishedResult
 from pqpp_models.bench.rows import COEFFICIENTS, coefficient_text, labels_of, published_groups
 from pqpp_models.bench.split import ALL_ROWS, other_releases
 
+_FEW = 30
 GENERATED_NOTE = "GENERATED DATA: no human judged these prompts; the figures say nothing of models"
 
 
@@ -33,6 +34,12 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
     lines += _means([result for result in results if result.ranked])
     lines += without_figure(results)
     lines.append(MARKS_NOTE)
+    fewest = min((result.n for result in results if result.n > 1), default=_FEW)
+    if fewest < _FEW:
+        lines.append(
+            f"only {fewest} prompts: figures of so few move far by chance, and a mark says that "
+            "there is a relation, not how strong it is; --format json has the intervals"
+        )
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
     lines += difference_notes(results)

@@ -205,10 +205,16 @@ def test_flagged_annotators_are_said_and_left_out_by_choice(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "annotators: 6 of 6 admitted" in said and "flagged annotators: 2; --exclude" in said
     assert re.search(
-        r"flagged: random agrees with the others by -?0\.\d\d \(weighted kappa\)", said
+        r"flagged: random \(annotator \d in the report\) agrees with the others by -?0\.\d\d \(w",
+        said,
     )
-    assert "flagged: constant gave 3 in 100% of the votes; agrees" in said
-    assert re.search(r"reliability of a prompt's mean vote: 0\.\d\d \(0\.\d\d to", said)
+    (number,) = re.findall(
+        r"flagged: constant \((annotator \d) .*\) gave 3 in 100% of the vo", said
+    )
+    report = (tmp_path / "all" / "report.html").read_text("utf-8")
+    assert re.search(rf"{number}<(?:(?!</tr>).)*gave 3 in 100%", report, re.DOTALL)
+    # Six people judged each of the three images of a prompt, all by the same model.
+    assert re.search(r"mean vote with a model: 0\.\d\d \(0\.\d\d to 0\.\d\d\), of 6.0 annota", said)
     assert main([*command, str(tmp_path / "some"), "--exclude", "flagged"]) == 0
     assert "annotators: 4 of 6 admitted" in capsys.readouterr().out
     built = build_benchmark(path, options=BuildOptions(scale="likert5", exclude="flagged"))

@@ -101,6 +101,7 @@ _VALUES = dict(
         r";\s+",
         r"""add model: <search>/clip;  address: http://127.0.0.1:8000|https://a.example/|x;
 annotations_creators: expert-generated|crowdsourced|x;  annotator_columns: x|y;
+base: alignment|mean_hbpp|x;
 answers: kept|<images>;  benchmark: owner/name|x;  listed_as: owner/name|x;
 leaderboard source: <results>|owner/name;  leaderboard dataset: <exported>|<table>;
 leaderboard models: owner/name;  models submit predictor: owner/name|x;
