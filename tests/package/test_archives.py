@@ -148,7 +148,7 @@ def test_newest_and_oldest_of_what_is_needed(archives, which, tmp_path):
     assert run(python, "-c", apart + FOUR_LINES, cwd=tmp_path).strip() == "0.47"
     if extra:
         printed = run(python, "-c", apart + OF_TRANSFORMERS, cwd=tmp_path)
-        assert printed.strip() == "TextPredictor"
+        assert printed.strip() == "PromptPerformanceModel"
 
 
 @pytest.mark.slow
