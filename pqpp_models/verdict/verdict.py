@@ -46,8 +46,9 @@ VERDICT_COLUMNS = (
 """What a table has of each verdict."""
 WORD = "word"
 """What is left out where no skill costs enough: any word that names something."""
-_MOST_NAMED = 2
+_MOST_NAMED, _LITTLE = 2, 0.5
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_UNREAD = re.compile(r"(?:language|garbled): .*")
 _TOLD_WIDTH = 0.5
 
 
@@ -61,7 +62,8 @@ class PromptVerdict:
         value: The prediction, in the target's unit; NaN for a blank prompt.
         level: `very hard`, `hard`, `average`, `easy` or `very easy`, by the rank among people's
             prompts; `unknown` where the predictor cannot read the prompt.
-        sentence: The verdict in a sentence: the level, and what costs at least 5 ranks.
+        sentence: The verdict in a sentence: the level, and what costs at least 5 ranks or, of a
+            hard prompt where nothing does, the skills that cost a little each.
         easier_than_people: Than how many of 100 prompts that people wrote; NaN if unknown.
         easier_than_captions: Than how many of 100 real captions.
         costs: What was tried, the dearest first: a skill, what the prompt does, and by how many
@@ -225,7 +227,9 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
             ignored=predictor.ignored_of(text),
         )
         if answer.far[row]:
-            ranked = replace(ranked, level="unknown", sentence=f"no verdict: {predictor.far_means}")
+            why = _UNREAD.search(ranked.ignored)
+            sentence = f"no verdict: {visible(why[0]) if why else predictor.far_means}"
+            ranked = replace(ranked, level="unknown", sentence=sentence)
         elif not math.isnan(value):
             ranked = replace(
                 ranked,
@@ -311,14 +315,18 @@ def _in_words(one: PromptVerdict) -> PromptVerdict:
     level = next(
         (name for below, name in HARDNESS if one.easier_than_people < below), HARDNESS[-1][1]
     )
-    dear = [skill for skill, cost in one.costs if cost >= COSTS][:_MOST_NAMED]
-    does = " and ".join(skill.says for skill in dear if skill.name != WORD)
-    if does:
-        sentence = f"{level}, though it {does}" if _is_easy(one) else f"{level}: {does}"
-    elif dear:
-        sentence = f"{level}: {dear[0].says} lowers it most"
-    elif one.costs or _is_easy(one):
+    # Of a hard prompt whose skills cost a little each, it is these together.
+    least = COSTS if _is_easy(one) or one.skill else _LITTLE
+    does = [skill.says for skill, cost in one.costs if skill.name != WORD and cost >= least]
+    said = " and ".join(does[:_MOST_NAMED])
+    if said:
+        sentence = f"{level}, though it {said}" if _is_easy(one) else f"{level}: {said}"
+    elif one.skill:
+        sentence = f"{level}: {one.costs[0][0].says} lowers it most"
+    elif _is_easy(one):
         sentence = f"{level}: no part of it lowers it much"
+    elif one.costs:
+        sentence = f"{level}: no single part of it lowers it much"
     else:
         sentence = f"{level}, as a single word"
     return replace(one, level=level, sentence=visible(sentence))

@@ -169,7 +169,8 @@ class KnownWords:
         """Return how garbled prompts are, 0 to 1: by the letters of the words that nobody knows.
 
         Only of texts in English letters that are in no other language and hold no code. A prompt
-        without a word that names anything is garbled, and so is one that repeats a word.
+        without a word that names anything is garbled, and so is one that repeats a word. A single
+        word that nobody knows garbles no prompt that names something else.
         """
         share = np.array([self._read(prompt).unknown_share for prompt in prompts])
         steep = _GARBLED_FROM - _GARBLED_ABOVE
@@ -205,6 +206,8 @@ class KnownWords:
         if not named:
             return float(not set(words) & set(NUMBER_WORDS)), []
         unknown = [word for word in named if len(word) > 2 and not self._is_known(word)]
+        if len(unknown) == 1 < len(named):  # a name, a newer word or a slip: "a cup of matcha"
+            return 0.0, []
         return sum(map(len, unknown)) / sum(map(len, named)), list(dict.fromkeys(unknown))
 
     def _is_known(self, word: str) -> bool:

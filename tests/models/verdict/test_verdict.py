@@ -37,6 +37,28 @@ def test_the_sentence_names_what_is_there_and_nothing_else(verdicts, prompt, nam
     assert not [part for part in never.split(";") if part and part in sentence], sentence
 
 
+def test_a_hard_prompt_whose_skills_cost_a_little_each_names_them_together():
+    found = pqpp.verdict("five dogs left of a sign that says 'HI'")
+    assert found.level == "very hard" and found.skill is None
+    assert all(0 < cost < 5 for skill, cost in found.costs[:2])
+    assert found.sentence == "very hard: counts five things and writes “HI”"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "why"),
+    [
+        ("ein Hund auf dem Tisch", "language: German (write the prompt in English)"),
+        ("asdf qwlkj zxmn", "garbled: asdf, qwlkj, zxmn"),
+    ],
+)
+def test_what_is_not_read_says_why(prompt, why):
+    assert pqpp.verdict(prompt).sentence == f"no verdict: {why}"
+
+
+def test_a_newer_word_is_no_reason_to_read_nothing():
+    assert pqpp.verdict("a cup of matcha").level in ("average", "easy")
+
+
 def test_costs_are_differences_of_two_predictions():
     predictor = Predictor.from_pretrained("static")
     reference = read_reference(predictor)

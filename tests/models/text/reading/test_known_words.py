@@ -154,6 +154,16 @@ def test_a_lexicon_changes_nothing_of_a_checkpoint_without_one(known):
         KnownWords.from_tensors({**known.tensors(), "known.lexicon": np.zeros(3, np.uint8)})
 
 
+def test_one_word_that_nobody_knows_garbles_no_prompt_that_names_something_else(known):
+    """It is a name, a newer word or a slip; two such words, or one alone, are garbled."""
+    reader = KnownWords.from_tensors(
+        {**known.tensors(), "known.lexicon": lexicon_of(["kettle", "sunset"])}
+    )
+    read = ["a cup of matcha", "vaporwave sunset", "a coffee surounding a kettle"]
+    assert reader.garbled(read).tolist() == [0.0] * 3 and not any(map(reader.told, read))
+    assert reader.garbled(["qwlkj", "a smafml vessef on a table"]).tolist() == [1.0, 1.0]
+
+
 @pytest.mark.realdata
 def test_few_prompts_of_any_study_are_garbled(learned, real_studies):
     nltk = pytest.importorskip("nltk.corpus")
