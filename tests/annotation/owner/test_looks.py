@@ -42,6 +42,7 @@ def come(served, visitor, **how):
     return page
 
 
+@pytest.mark.daily
 def test_no_owner_s_page_is_a_barrier(served, visitor):
     page, found = come(served, visitor), []
     for path in ("", "/people", "/items", "/items/1", "/invitations"):
@@ -75,6 +76,7 @@ def test_the_overview_is_up_to_date_by_itself(served, visitor):
     expect(page.locator("[data-updated]")).to_contain_text("Up to date at")
 
 
+@pytest.mark.daily
 def test_a_decision_by_keyboard_alone(served, visitor):
     page = come(served, visitor)
     page.goto(f"{served.url}/owner/items/1")

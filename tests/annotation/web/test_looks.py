@@ -50,6 +50,7 @@ def test_coming_is_no_barrier(served, visitor, check):
         check(page, path)
 
 
+@pytest.mark.daily
 def test_judging_is_no_barrier(served, visitor, check):
     person = visitor()
     page = person.join(served.link())
@@ -72,6 +73,7 @@ def test_judging_is_no_barrier(served, visitor, check):
     check(page, "offline")
 
 
+@pytest.mark.daily
 def test_looking_back_and_leaving_is_no_barrier(served, visitor, check):
     page = visitor().join(served.link())
     for path in ("thanks", "withdraw", "consent"):

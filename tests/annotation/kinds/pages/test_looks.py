@@ -6,7 +6,7 @@ import pytest
 from support.browser import in_every_look, picture, violations
 from support.kind_pages import IMAGES
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.daily]
 ARABIC = 'قطة حمراء صغيرة تجلس على "طاولة" خشبية، والشمس تشرق.'
 LONG = ("A very long prompt with a great many words in it, " * 100)[:5000]
 FIRST_KEYS = {"rating": "4", "match": "yl", "binary": "1", "preference": "2", "rich": "pm3"}
