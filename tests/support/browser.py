@@ -20,7 +20,7 @@ def chromium() -> str:
     named = os.environ.get("PQPP_BROWSER", "")
     found = next(filter(None, map(shutil.which, (named, *NAMES))), None)
     if found is None:
-        reason = "needs apt-get install chromium-headless-shell, or a Chromium named by PQPP_BROWSER"
+        reason = "apt-get install chromium-headless-shell, or name a Chromium by PQPP_BROWSER"
         if named:
             pytest.fail(reason)
         pytest.skip(reason)
