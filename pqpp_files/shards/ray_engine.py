@@ -66,13 +66,15 @@ def done_on_ray(
             for shard, errors in run(ray, ray.put(work), todo, options, places):
                 # After a kill what a dead worker had done comes back as done by another.
                 yield shard, work.errors_of(shard) if errors is None else errors
-        except ray.exceptions.RayTaskError as error:
+        except ray.exceptions.RayError as error:
             cause = getattr(error, "cause", None)
             if isinstance(cause, PqppError):
                 raise cause from None
-            reason = str(error).strip().splitlines()[-1][:300]
-            raise FileError(f"a task failed on its worker: {reason}") from None
-        except ray.exceptions.RayError as error:
+            if isinstance(error, ray.exceptions.RayTaskError) or getattr(
+                error, "actor_init_failed", False
+            ):
+                reason = str(error).strip().splitlines()[-1][:300]
+                raise FileError(f"a task failed on its worker: {reason}") from None
             raise FileError(
                 f"Ray cannot go on ({in_a_line(error)[:200]}); run it again: what is done stays"
             ) from None
@@ -166,7 +168,9 @@ def _actors_do(
             actor, shard = running.pop(ready)
             try:
                 errors = ray.get(ready)
-            except ray.exceptions.RayActorError:
+            except ray.exceptions.RayActorError as error:
+                if error.actor_init_failed:  # it cannot import the job: so would the next one
+                    raise
                 if shard is not None:
                     left.append(shard)
                     tries[shard.name] += 1
