@@ -17,6 +17,7 @@ from pqpp_annotation.owner.persons import answers_of
 from pqpp_annotation.owner.words import STATE_WORDS, span
 from pqpp_annotation.store.decisions import decide_on_person, message_to_all, say
 from pqpp_annotation.store.invitations import all_links, kept_url, make_links, revoke_link
+from pqpp_annotation.store.items import stored_image
 from pqpp_annotation.store.people import everybody, person_by_id
 from pqpp_annotation.store.tables import Invitation, Person, StudyRow
 from pqpp_annotation.web.files import send_image
@@ -137,7 +138,7 @@ def image_of_item(
 ) -> Response:
     """Send an image as people see it; its hash is looked up, so no path comes from a request."""
     _owner(visit)
-    return send_image(visit, sha256)
+    return send_image(visit, stored_image(visit.store, sha256))
 
 
 @pages.get("/people/{person}")

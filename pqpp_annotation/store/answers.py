@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import CursorResult, case, func, select, update
+from sqlalchemy import CursorResult, bindparam, case, func, select, update
 
 from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds import ShownItem, Vote
@@ -26,6 +26,7 @@ from pqpp_files.foreign.json_values import parse_json
 _MOST_VALUE = 200_000
 _MOST_SECONDS = 86_400.0
 _ROWS_AT_ONCE = 2_000
+_SAME = select(Answer.assignment_id).where(Answer.client_id == bindparam("client_id"))
 SHOWN_MODEL = case((ItemImage.is_reference, REFERENCE), else_=ItemImage.model).label("model")
 """The model of an image as exports say it."""
 
@@ -80,7 +81,7 @@ def save_answer(
     text = _checked_text(value, client_id, seconds)
     person = allowed_person(db, person_id)
     assignment = own_assignment(db, person_id, assignment_id, lock=True)
-    known = db.scalar(select(Answer.assignment_id).where(Answer.client_id == client_id))
+    known = db.scalar(_SAME, {"client_id": client_id})
     if known is not None:
         if known != assignment_id:
             raise AnswerError("client_id is that of another answer; make a new one")
@@ -97,9 +98,10 @@ def save_answer(
         raise AnswerError(f"image {image_id} is not one of this item; answer those shown")
     kind.check(value, shown, db.study.task)
     _keep_place(db, person, shown, assignment)
-    about = Answer.item_image_id.is_not_distinct_from(image_id)
-    before = update(Answer).where(Answer.assignment_id == assignment.id, about, Answer.current)
-    db.execute(before.values(current=False))
+    if image_id in shown.answers:
+        about = Answer.item_image_id.is_not_distinct_from(image_id)
+        before = update(Answer).where(Answer.assignment_id == assignment.id, about, Answer.current)
+        db.execute(before.values(current=False))
     answer = Answer(assignment_id=assignment.id, item_image_id=image_id, client_id=client_id)
     answer.value, answer.seconds, answer.created = parse_json(text), float(seconds), db.now()
     db.add(answer)

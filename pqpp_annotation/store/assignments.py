@@ -1,8 +1,9 @@
 """What was given to whom: who may see it, what it shows, when its place is free again."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select
 
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.kinds import ShownImage, ShownItem
@@ -12,6 +13,12 @@ from pqpp_annotation.store.tables import Answer, Asset, Assignment, Item, ItemIm
 from pqpp_annotation.store.transactions import Transaction, reads
 
 MINUTE = 60_000
+_MOST_KEPT = 2_000
+# Built once: that takes longer than to run them.
+_IMAGES = select(ItemImage.id, Asset).join(Asset).where(ItemImage.item_id == bindparam("item"))
+_ANSWERS = select(Answer.item_image_id, Answer.value).where(
+    Answer.assignment_id == bindparam("assignment"), Answer.current
+)
 
 
 def allowed_person(db: Transaction, person_id: int) -> Person:
@@ -42,6 +49,31 @@ def own_assignment(
     return assignment
 
 
+@dataclass(frozen=True)
+class Content:
+    """What an item shows to everybody; `images` by their ids."""
+
+    prompt: str
+    purpose: str
+    detail: dict[str, Any]
+    images: dict[int, Asset]
+
+
+def content_of(db: Transaction, item_id: int) -> Content:
+    """Return what an item shows."""
+    kept = db.store.contents
+    content = kept.get(item_id)
+    if content is None:
+        item = db.get_one(Item, item_id)
+        images = dict(db.execute(_IMAGES, {"item": item_id}).all())
+        content = Content(item.prompt, item.purpose, item.detail, images)
+        if all(image.shown for image in images.values()):  # else a copy is made when it is sent
+            if len(kept) >= _MOST_KEPT:
+                kept.clear()
+            kept[item_id] = content
+    return content
+
+
 @reads
 def shown_item(db: Transaction, person_id: int, assignment_id: int) -> ShownItem:
     """Return an item that the person was given before, with the answers.
@@ -55,43 +87,35 @@ def shown_item(db: Transaction, person_id: int, assignment_id: int) -> ShownItem
 
 def shown_of(db: Transaction, assignment: Assignment) -> ShownItem:
     """Return what an assignment shows."""
-    item = db.get_one(Item, assignment.item_id)
-    images = (
-        select(ItemImage.id, ItemImage.sha256, Asset.width, Asset.height)
-        .join(Asset)
-        .where(ItemImage.item_id == item.id)
-    )
-    by_id = {row.id: ShownImage(*row) for row in db.execute(images)}
-    order = shuffled(by_id, db.study.seed, "images", assignment.person_id, item.id)
+    content = content_of(db, assignment.item_id)
+    seeds = (db.study.seed, "images", assignment.person_id, assignment.item_id)
+    images = ((one, content.images[one]) for one in shuffled(content.images, *seeds))
     return ShownItem(
         assignment=assignment.id,
-        prompt=item.prompt,
-        images=tuple(by_id[image_id] for image_id in order),
+        prompt=content.prompt,
+        images=tuple(ShownImage(key, one.sha256, one.width, one.height) for key, one in images),
         answers=current_answers(db, assignment),
-        purpose=item.purpose,
-        detail=item.detail,
+        purpose=content.purpose,
+        detail=content.detail,
         position=assignment.position,
     )
 
 
 @reads
-def shown_images(db: Transaction, person_id: int, assignment_id: int) -> dict[int | str, str]:
-    """Return the hashes of what an assignment shows: by id its images, by hash those beside them.
+def shown_images(db: Transaction, person_id: int, assignment_id: int) -> dict[int | str, Asset]:
+    """Return what an assignment shows: its images by their ids, those beside them by hash.
 
     Raises:
         NotAllowedError: It was given to another, or to nobody.
     """
-    item = db.get_one(Item, own_assignment(db, person_id, assignment_id).item_id)
-    images = select(ItemImage.id, ItemImage.sha256).where(ItemImage.item_id == item.id)
-    others = db.study.kind.other_images(item.detail)
-    return {**dict(db.execute(images).all()), **{sha256: sha256 for sha256 in others}}
+    content = content_of(db, own_assignment(db, person_id, assignment_id).item_id)
+    others = db.study.kind.other_images(content.detail)
+    return content.images | {sha256: db.get_one(Asset, sha256) for sha256 in others}
 
 
 def current_answers(db: Transaction, assignment: Assignment) -> dict[int | None, dict[str, Any]]:
     """Return image id (None for the item) to what the person says of it now."""
-    query = select(Answer.item_image_id, Answer.value)
-    query = query.where(Answer.assignment_id == assignment.id, Answer.current)
-    return dict(db.execute(query).all())
+    return dict(db.execute(_ANSWERS, {"assignment": assignment.id}).all())
 
 
 def reserved_until(db: Transaction) -> int:

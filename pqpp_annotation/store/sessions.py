@@ -2,7 +2,7 @@
 
 import hashlib
 
-from sqlalchemy import delete, select
+from sqlalchemy import bindparam, delete, select
 
 from pqpp_annotation.store.tables import Invitation, Person, SessionRow
 from pqpp_annotation.store.transactions import Transaction, reads, writes
@@ -11,6 +11,12 @@ DAYS = 90
 """How long a session lasts at most; one that began with a link ends with it."""
 
 _DAY = 86_400_000
+_PERSON = (
+    select(Person)
+    .join(SessionRow, SessionRow.person_id == Person.id)
+    .where(SessionRow.visit == bindparam("visit"), SessionRow.expires > bindparam("now"))
+    .where(Person.withdrawn.is_(None))
+)
 
 
 @writes
@@ -34,11 +40,7 @@ def start_session(
 @reads
 def person_of_session(db: Transaction, visit: str) -> Person | None:
     """Return who is signed in; None where the session has ended, or the person has left."""
-    session = SessionRow.visit == _hashed(visit)
-    query = select(Person).join(SessionRow, SessionRow.person_id == Person.id)
-    return db.scalar(
-        query.where(session, SessionRow.expires > db.now(), Person.withdrawn.is_(None))
-    )
+    return db.scalar(_PERSON, {"visit": _hashed(visit), "now": db.now()})
 
 
 @writes

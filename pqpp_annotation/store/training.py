@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.store.assignments import current_answers, own_assignment
@@ -49,7 +49,7 @@ class TrainingFeedback:
 def training_state(db: Transaction, person_id: int) -> TrainingState:
     """Return how far a person is in the training round; control members and owners have none."""
     person = person_by_id(db, person_id)
-    there = db.scalar(select(func.count()).where(Item.purpose == "training")) or 0
+    there = db.store.orders.count(db, "training")
     total = _items_of_try(db, there)
     tries = min(db.study.training.tries, there // total) if total else 0
     tries_left = max(tries - person.training_tries, 0)
@@ -64,7 +64,7 @@ def training_state(db: Transaction, person_id: int) -> TrainingState:
 
 def items_of_try(db: Transaction, person: Person) -> Sequence[int]:
     """Return the items of the try that a person is at; no two tries share one."""
-    order = db.store.orders.of(db, db.study.seed, person.id, "training")
+    order = db.store.orders.of(db, person.id, "training")
     total = _items_of_try(db, len(order))
     return order[person.training_tries * total :][:total]
 

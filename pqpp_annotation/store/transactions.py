@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Engine, func, orm, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -32,6 +32,7 @@ from pqpp_files.full_disk import naming
 _KEPT = 500  # orders of people
 _FIRST_LOOK, _MOST_AT_ONCE = 32, 2048
 _LOCK = 0x70717070  # of PostgreSQL, for what only one may do at a time
+_LAST_ITEM = select(func.max(Item.id))
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -47,6 +48,11 @@ class Transaction(orm.Session):
     def study(self) -> Study:
         """The study."""
         return self.store.study
+
+    @cached_property
+    def last_item(self) -> int:
+        """The id of the item that was added last, as this transaction sees it."""
+        return self.scalar(_LAST_ITEM) or 0
 
     def now(self) -> int:
         """Return the time by the store's clock."""
@@ -68,17 +74,25 @@ class Orders:
         self._order = functools.lru_cache(_KEPT)(self._shuffled)
         self._places: dict[int, int] = {}
 
-    def of(self, db: orm.Session, seed: int, person_id: int, purpose: str) -> array:
+    def of(self, db: Transaction, person_id: int, purpose: str) -> array:
         """Return the ids of the items of a purpose in a person's order."""
-        last = db.scalar(select(func.max(Item.id))) or 0
         with self._lock:
-            if last != self._last:
-                self._items, self._last = defaultdict(lambda: array("q")), last
-                for item_id, its in db.execute(select(Item.id, Item.purpose).order_by(Item.id)):
-                    self._items[its].append(item_id)
-                self._order.cache_clear()
-                self._places.clear()
-            return self._order(seed, purpose, person_id)
+            self._look(db)
+            return self._order(db.study.seed, purpose, person_id)
+
+    def count(self, db: Transaction, purpose: str) -> int:
+        """Return how many items there are of a purpose."""
+        with self._lock:
+            self._look(db)
+            return len(self._items.get(purpose, ()))
+
+    def _look(self, db: Transaction) -> None:
+        if db.last_item != self._last:
+            self._items, self._last = defaultdict(lambda: array("q")), db.last_item
+            for item_id, its in db.execute(select(Item.id, Item.purpose).order_by(Item.id)):
+                self._items[its].append(item_id)
+            self._order.cache_clear()
+            self._places.clear()
 
     def _shuffled(self, seed: int, purpose: str, person_id: int) -> array:
         return array("q", shuffled(self._items.get(purpose, ()), seed, purpose, person_id))
@@ -110,12 +124,14 @@ class Store:
     Attributes:
         clock: Returns the time in milliseconds since 1970, UTC; a test may put another here.
         orders: The people's random orders of the items.
+        contents: What some items show, by their ids; that of an item never changes.
     """
 
     def __init__(self, engine: Engine, study: Study) -> None:
         self.engine, self.study = engine, study
         self.clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
         self.orders = Orders()
+        self.contents: dict[int, Any] = {}
         # In one process writers queue here, which is fairer than SQLite's own waiting; of those who
         # want to be alone one stands in the queue at a time, so that answers do not wait for them.
         self._turn = threading.Lock() if self.is_sqlite else contextlib.nullcontext()

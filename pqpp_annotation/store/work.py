@@ -287,14 +287,14 @@ def _choose(db: Transaction, person: Person) -> int | None:
 
 def _first_control(db: Transaction, person: Person) -> int | None:
     given = set(db.scalars(_given_items(person)))
-    order = db.store.orders.of(db, db.study.seed, person.id, "control")
+    order = db.store.orders.of(db, person.id, "control")
     return next((item_id for item_id in order if item_id not in given), None)
 
 
 def _first_free(db: Transaction, person: Person) -> int | None:
     """Return the first item of a person's order that has a place left."""
     places, orders = db.study.people_per_item, db.store.orders
-    order = orders.of(db, db.study.seed, person.id, "work")
+    order = orders.of(db, person.id, "work")
     if person.role == "trial":
         given = set(db.scalars(_given_items(person)))
         return next((item_id for item_id in order if item_id not in given), None)

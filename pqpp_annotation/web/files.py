@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.store.assignments import shown_images
-from pqpp_annotation.store.items import keep_copy, stored_image
+from pqpp_annotation.store.items import keep_copy
 from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.study.images import copied
 from pqpp_annotation.web.security import LOG
@@ -44,8 +44,9 @@ def mount_static(app: FastAPI) -> None:
 @pages.get("/images/{assignment}/{name}")
 def image_file(visit: Here, assignment: int, name: str) -> Response:
     """Send an image of an item that was given to who asks, by what the person's page calls it."""
-    person = visit.person()
-    images = shown_images(visit.store, person.id, assignment)
+    with visit.store.reading() as db:
+        person = visit.person(db=db)
+        images = shown_images(db, person.id, assignment)
     name_of = visit.site.sessions.image_name
     shown = next((images[one] for one in images if name_of(person.id, one) == name), None)
     if shown is None:
@@ -53,9 +54,8 @@ def image_file(visit: Here, assignment: int, name: str) -> Response:
     return send_image(visit, shown)
 
 
-def send_image(visit: Here, sha256: str) -> Response:
-    """Send the copy of an image, by the hash of the file as it was found; no more than the copy."""
-    image = stored_image(visit.store, sha256)
+def send_image(visit: Here, image: Asset) -> Response:
+    """Send the copy of an image, no more than the copy."""
     content = visit.site.copies.read(image.shown or "")
     if content is None:
         content, media_type = _copied_again(visit, image)

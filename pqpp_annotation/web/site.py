@@ -15,7 +15,7 @@ from pqpp_annotation.owner.words import Words, number, percent
 from pqpp_annotation.store.limits import Limit
 from pqpp_annotation.store.sessions import DAYS, end_session, person_of_session, start_session
 from pqpp_annotation.store.tables import Person
-from pqpp_annotation.store.transactions import Store
+from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.images import copies_of
 from pqpp_annotation.web.security import is_loopback
 from pqpp_annotation.web.sessions import Sessions
@@ -106,17 +106,18 @@ class Visit:
         """Where the request comes from."""
         return self.request.client.host if self.request.client else ""
 
-    def person(self, *roles: str) -> Person:
+    def person(self, *roles: str, db: Transaction | None = None) -> Person:
         """Return the person who asks.
 
         Args:
             roles: Who may; everybody where none is given.
+            db: What it is to be a part of; by itself where none is given.
 
         Raises:
             SignInError: Nobody is signed in, or the session was ended.
             NotAllowedError: The person has another role.
         """
-        person = person_of_session(self.store, self.session)
+        person = person_of_session(db or self.store, self.session)
         if person is None:
             raise SignInError("sign in, or open your link again")
         if roles and person.role not in roles:

@@ -136,12 +136,14 @@ def _judging(visit: Here, person: Person, shown: ShownItem | None) -> Response:
 
 
 def _state(visit: Here, person: Person, shown: ShownItem | None) -> State:
+    with visit.store.reading() as db:
+        progress, training = progress_of(db, person.id), training_state(db, person.id)
     return State(
         study=visit.study.name,
         who=_who(person),
         task=None if shown is None else ShownTask(visit, person, shown).for_page(),
-        progress=progress_of(visit.store, person.id),
-        training=training_state(visit.store, person.id),
+        progress=progress,
+        training=training,
     )
 
 
