@@ -159,14 +159,12 @@ class PromptOptions(ColumnOptions):
     def __post_init__(self) -> None:
         """Refuse a prompt whose words came one by one, as without its quotes."""
         super().__post_init__()
-        words = " ".join(self.prompts)
-        if len(words.split()) == len(self.prompts) > 1 and not _LITTLE_WORDS.isdisjoint(
-            words.lower().split()
-        ):
+        little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
+        if little and len(self.prompts) > 1:
             command = " ".join(["pqpp", *type(self).__module__.split(".")[1:]])
             raise CommandError(
-                f"{len(self.prompts)} prompts of one word each came; put a prompt in quotes: "
-                f'{command} "{words}"; give single words by `file`'
+                f"{len(self.prompts)} prompts came, one of them “{little[0]}”; put a prompt in "
+                f'quotes: {command} "{" ".join(self.prompts)}"; give single words by `file`'
             )
 
 

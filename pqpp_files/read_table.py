@@ -330,7 +330,10 @@ def _no_column(
 ) -> FileError:
     where = f"{source.path}, line 1" if source.is_text else source.path
     known = ", ".join(n if n.isprintable() else ascii(n) for n in names)[:200] or "none"
-    return FileError(f"{where}: no column {', '.join(map(repr, missing))} among {known}; {remedy}")
+    meant = [name for name in names if name.strip().lower() in missing]
+    like = f", did you mean {' or '.join(map(repr, meant))}" if meant else ""
+    what = ", ".join(map(repr, missing))
+    return FileError(f"{where}: no column {what} among {known}{like}; {remedy}")
 
 
 class _Kind:

@@ -68,7 +68,9 @@ def test_forgotten_quotes_are_told_with_the_command_that_was_meant(tmp_path, com
     done = run_pqpp(*command, "a", "cat", "ON", "a", "mat", cwd=tmp_path)
     assert done.returncode == 2 and done.stdout == ""
     meant = f'pqpp {command[0]} "a cat ON a mat"'
-    assert f"5 prompts of one word each came; put a prompt in quotes: {meant};" in done.stderr
+    assert f"5 prompts came, one of them “a”; put a prompt in quotes: {meant};" in done.stderr
+    done = run_pqpp(*command, "two", "dogs", "on", "a beach", cwd=tmp_path)
+    assert f'quotes: pqpp {command[0]} "two dogs on a beach";' in done.stderr
     done = run_pqpp("predict", "cat", "dog", "a red cat", cwd=tmp_path)
     assert done.returncode == 0  # words that may be prompts, or a prompt in quotes among them
 
