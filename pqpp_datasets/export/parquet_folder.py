@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ import pyarrow.parquet
 from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.target_columns import distinct_targets, targets_of
 from pqpp_files.errors import FileError
-from pqpp_files.foreign.json_values import read_json, text_of
+from pqpp_files.foreign.json_values import parse_json, read_json, text_of
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.hashes import sha256_of
 from pqpp_files.paths import check_output_folder
@@ -164,11 +165,17 @@ def write_metadata(
 
 
 def _tasks_of(files: Mapping[tuple[str, str], list[Path]]) -> Iterator[BenchmarkTask]:
-    from datasets import Features
-
+    # What `datasets` writes beside the columns is read as it stands: its import takes longer than
+    # all else of a small folder. A table without it has no column that is told to be a target.
     for (config, split), paths in files.items():
         others = {name for subset, name in files if subset == config} - {"train"}
-        features = Features.from_arrow_schema(pyarrow.parquet.read_schema(paths[0]))
+        metadata = pyarrow.parquet.read_schema(paths[0]).metadata or {}
+        told = parse_json(metadata.get(b"huggingface", b"{}")).get("info", {}).get("features", {})
+        features = {
+            name: SimpleNamespace(**feature)
+            for name, feature in told.items()
+            if isinstance(feature, dict)
+        }
         if "prompt" in features and (split != "train" or not others):
             for target in distinct_targets(targets_of(features)):
                 yield BenchmarkTask(config, split, target)
