@@ -155,35 +155,41 @@ def _actors_do(
         num_cpus=options.num_cpus, num_gpus=options.num_gpus, max_restarts=0
     )
     left, tries = list(reversed(todo)), Counter[str]()
+    actors: list[Any] = []
     running: dict[Any, tuple[Any, AnyShard | None]] = {}
 
     def start() -> None:
         actor = make.remote(work)
+        actors.append(actor)
         running[actor.is_ready.remote()] = actor, None
 
-    for _ in range(min(places, len(todo))):
-        start()
-    while left or any(shard is not None for _, shard in running.values()):
-        for ready in _ready(ray, list(running), options):
-            actor, shard = running.pop(ready)
-            try:
-                errors = ray.get(ready)
-            except ray.exceptions.RayActorError as error:
-                if error.actor_init_failed:  # it cannot import the job: so would the next one
-                    raise
+    try:
+        for _ in range(min(places, len(todo))):
+            start()
+        while left or any(shard is not None for _, shard in running.values()):
+            for ready in _ready(ray, list(running), options):
+                actor, shard = running.pop(ready)
+                try:
+                    errors = ray.get(ready)
+                except ray.exceptions.RayActorError as error:
+                    if error.actor_init_failed:  # it cannot import the job: so would the next one
+                        raise
+                    if shard is not None:
+                        left.append(shard)
+                        tries[shard.name] += 1
+                    if tries.total() and tries.most_common(1)[0][1] >= _TRIES:
+                        raise
+                    tries["an actor"] += shard is None
+                    start()
+                    continue
                 if shard is not None:
-                    left.append(shard)
-                    tries[shard.name] += 1
-                if tries.total() and tries.most_common(1)[0][1] >= _TRIES:
-                    raise
-                tries["an actor"] += shard is None
-                start()
-                continue
-            if shard is not None:
-                yield shard, errors
-            if left:
-                shard = left.pop()
-                running[actor.do.remote(shard)] = actor, shard
+                    yield shard, errors
+                if left:
+                    shard = left.pop()
+                    running[actor.do.remote(shard)] = actor, shard
+    finally:  # an error that is told would keep them, and their GPUs
+        for actor in actors:
+            ray.kill(actor)
 
 
 def _ready(ray: Any, running: list[Any], options: RayOptions) -> list[Any]:
