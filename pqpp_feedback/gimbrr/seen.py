@@ -30,6 +30,7 @@ class Seen:
         evidence: As `pqpp_feedback.gimbrr.assessor` keeps it.
 
     Example:
+        >>> from pqpp_feedback.gimbrr.conditions import Condition
         >>> cat = {"label": "cat", "score": 0.9}
         >>> seen = Seen({"detector": {"labels": {"cat": "cat", "hat": None}, "boxes": [cat]}})
         >>> seen.scores_of("cat"), seen.lacking([Condition("counts", "hat")])

@@ -96,6 +96,8 @@ def test_saved_is_shown_only_when_it_is(serve, visitor):
     page.wait_for_selector("#saved[data-state='sending'][data-waiting='1']")
     expect(page.locator("#saved")).to_have_text("Saving …")
     assert count_answers(served.store) == 0
+    while not gate:  # the page says that it sends before the request is here
+        page.wait_for_timeout(10)
     gate[0].continue_()
     saved(page)
     expect(page.locator("#saved")).to_have_text("Saved")
