@@ -103,7 +103,7 @@ def test_names_for_screen_readers(serve, visitor, kind):
 def test_names_of_the_rich_page(serve, visitor):
     page = visitor().join(serve("rich").link())
     page.locator(".canvas").click(position={"x": 50, "y": 50})
-    snapshot = page.locator("#task").aria_snapshot()
+    snapshot = page.locator("#task").aria_snapshot().replace("'", "")  # of YAML, round a colon
     for line in (
         'application "Image with points"',
         'img "The image to judge"',
