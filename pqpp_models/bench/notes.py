@@ -21,11 +21,12 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
     if any(result.generated for result in results):
         lines.append(GENERATED_NOTE)
     for data in dict.fromkeys((r.config, r.release, r.split) for r in results):
-        sizes = {r.label: r.n for r in results if (r.config, r.release, r.split) == data}
+        rows = (r for r in results if (r.config, r.release, r.split) == data)
+        sizes = {r.label: r.n for r in rows if not _is_told(r)}
         config, release, split = data
         told = f"release {release}, " if release else ""
         part = split if split == ALL_ROWS else f"{split} split"
-        if not any(map(_is_told, results)):
+        if sizes:
             part += f", {_sizes(sizes)}"
         lines.append(f"rows: {config}, {told}{part}")
     for config in dict.fromkeys(result.config for result in results):

@@ -46,7 +46,7 @@ VERDICT_COLUMNS = (
 """What a table has of each verdict."""
 WORD = "word"
 """What is left out where no skill costs enough: any word that names something."""
-_MOST_NAMED, _LITTLE = 2, 0.5
+_MOST_NAMED = 2
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _UNREAD = re.compile(r"(?:language|garbled): .*")
 _TOLD_WIDTH = 0.5
@@ -63,7 +63,7 @@ class PromptVerdict:
         level: `very hard`, `hard`, `average`, `easy` or `very easy`, by the rank among people's
             prompts; `unknown` where the predictor cannot read the prompt.
         sentence: The verdict in a sentence: the level, and what costs at least 5 ranks or, of a
-            hard prompt where nothing does, the skills that cost a little each.
+            hard prompt where nothing does, two skills that cost so much together.
         easier_than_people: Than how many of 100 prompts that people wrote; NaN if unknown.
         easier_than_captions: Than how many of 100 real captions.
         costs: What was tried, the dearest first: a skill, what the prompt does, and by how many
@@ -315,10 +315,13 @@ def _in_words(one: PromptVerdict) -> PromptVerdict:
     level = next(
         (name for below, name in HARDNESS if one.easier_than_people < below), HARDNESS[-1][1]
     )
-    # Of a hard prompt whose skills cost a little each, it is these together.
-    least = COSTS if _is_easy(one) or one.skill else _LITTLE
-    does = [skill.says for skill, cost in one.costs if skill.name != WORD and cost >= least]
-    said = " and ".join(does[:_MOST_NAMED])
+    skills = [(skill.says, cost) for skill, cost in one.costs if skill.name != WORD]
+    named = [says for says, cost in skills if cost >= COSTS]
+    # What costs a little each is named where it is enough together, of a hard prompt.
+    if one.skill is None and one.easier_than_people < HARDNESS[1][0]:
+        little = [(says, cost) for says, cost in skills[:_MOST_NAMED] if cost > 0]
+        named = [says for says, _ in little] if sum(cost for _, cost in little) >= COSTS else []
+    said = " and ".join(named[:_MOST_NAMED])
     if said:
         sentence = f"{level}, though it {said}" if _is_easy(one) else f"{level}: {said}"
     elif one.skill:
