@@ -1,20 +1,29 @@
 """`load_dataset("pqpp")` after an install: no import of ours, in every way of loading.
 
-Each test runs a fresh interpreter outside the checkout, as a user's script does.
+What depends on the order of imports runs in fresh interpreters outside the checkout, as a user's
+script does; all else runs here, where `datasets` was imported before anything of ours.
 """
 
 import shutil
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from datasets import (
+    get_dataset_config_names,
+    get_dataset_split_names,
+    load_dataset,
+    load_dataset_builder,
+)
 from support.pqpp_folders import write_v1_0, write_v1_1
 from support.processes import run, run_python
 
 import pqpp_datasets
 from pqpp_datasets import registration
 from pqpp_datasets.benchmarks import BENCHMARKS
+from pqpp_datasets.errors import OptionError
 
 LOAD = "from datasets import load_dataset\n"
 
@@ -37,53 +46,52 @@ def test_any_way_to_import_the_library(tmp_path, module):
     assert said(code, tmp_path) == ["3"]
 
 
-def test_names_of_configurations_and_splits(tmp_path):
-    code = (
-        "from datasets import get_dataset_config_names, get_dataset_split_names\n"
-        "print(get_dataset_config_names('pqpp'))\n"
-        "print(get_dataset_split_names('pqpp', 'sample'))"
-    )
-    configs, splits = said(code, tmp_path)
+def test_names_of_configurations_and_splits():
     others = ["agiqa", "conqa", "conqa-candidates", "genai", "gimbrr", "gimbrr-annotations"]
     others += ["gimbrr-automated", "richhf", "sample", "t2v", "tia2", "vistar"]
     shipped = ["pqpp", "pqpp-v1.0", "pqpp-relevance", *others]
-    assert configs == str(list(BENCHMARKS))
+    assert get_dataset_config_names("pqpp") == list(BENCHMARKS)
     assert [name for name in BENCHMARKS if name in shipped] == shipped
-    assert splits == "['train', 'validation', 'test']"
+    assert get_dataset_split_names("pqpp", "sample") == ["train", "validation", "test"]
 
 
-def test_it_wins_over_a_local_folder(tmp_path):
-    (tmp_path / "pqpp").mkdir()
+@pytest.fixture
+def own_folders(tmp_path, monkeypatch):
+    """Folders in the working directory that are called as datasets are, ours among them."""
+    for name in ("pqpp", "genai", "mine"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.csv").write_text("a\n1\n2\n")
     (tmp_path / "pqpp" / "pqpp.py").write_text("raise SystemExit('executed')")
-    (tmp_path / "pqpp" / "train.csv").write_text("a\n1\n")
-    code = LOAD + 'print(load_dataset("pqpp", "sample", split="train").num_rows)'
-    assert said(code, tmp_path) == ["240"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
 
 
-def test_other_names_are_left_alone(tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "train.csv").write_text("a\n1\n2\n")
-    code = LOAD + (
-        'print(load_dataset("mine", split="train").num_rows)\n'
-        'print(load_dataset("csv", data_files="mine/train.csv", split="train").num_rows)\n'
-        'print(load_dataset("./mine", split="train").num_rows)'
-    )
-    assert said(code, tmp_path) == ["2", "2", "2"]
+@pytest.mark.parametrize(
+    ("arguments", "rows"),
+    [
+        (["pqpp", "sample"], 240),
+        (["mine"], 2),
+        (["./mine"], 2),
+        (["genai"], 2),  # a listed name: a folder of one's own wins
+    ],
+)
+def test_our_name_wins_over_a_local_folder_and_others_are_left_alone(own_folders, arguments, rows):
+    assert load_dataset(*arguments, split="train").num_rows == rows
 
 
-def test_a_listed_name_is_its_configuration(tmp_path):
+def test_a_listed_name_is_its_configuration(tmp_path, own_folders):
     folder = write_v1_0(tmp_path / "data")
-    (tmp_path / "genai").mkdir()
-    (tmp_path / "genai" / "train.csv").write_text("a\n1\n2\n")
-    code = LOAD + (
-        "import time\nfrom datasets import load_dataset_builder\n"
-        f"rows = load_dataset('pqpp-v1.0', data_dir={str(folder)!r}, split='train')\n"
-        "print(rows.info.config_name, rows[0]['prompt'])\n"
-        "start = time.process_time()\n"
-        "print(load_dataset_builder('conqa').config.name, time.process_time() - start < 0.5)\n"
-        "print(load_dataset('genai', split='train').num_rows)"  # a folder of one's own wins
-    )
-    assert said(code, tmp_path) == ["pqpp-v1.0 A cat.", "conqa True", "2"]
+    for _ in range(2):  # the second load comes from the cache
+        rows = load_dataset("pqpp-v1.0", data_dir=str(folder), split="train")
+        assert (rows.info.config_name, rows[0]["prompt"]) == ("pqpp-v1.0", "A cat.")
+        assert (
+            rows.cache_files
+            == load_dataset("pqpp", "pqpp-v1.0", data_dir=str(folder), split="train").cache_files
+        )
+    start = time.process_time()
+    assert load_dataset_builder("conqa").config.name == "conqa"
+    assert time.process_time() - start < 0.5
 
 
 def test_a_dataset_of_that_name_on_the_hub_wins(monkeypatch):
@@ -99,18 +107,15 @@ def test_a_dataset_of_that_name_on_the_hub_wins(monkeypatch):
     assert library.dataset_module_factory("conqua") == "the Hub's conqua"
 
 
-def test_streaming_num_proc_and_cache(tmp_path):
-    folder = write_v1_1(tmp_path / "data")
-    code = LOAD + (
-        f"options = dict(data_dir={str(folder)!r})\n"
-        "a = load_dataset('pqpp', num_proc=2, **options)\n"
-        "b = load_dataset('pqpp', **options)\n"
-        "c = load_dataset('pqpp', streaming=True, **options)\n"
-        "print(a['train'].cache_files == b['train'].cache_files)\n"
-        "print(list(c['train']) == list(a['train']))\n"
-        "print(a['train'].map(lambda r: {'n': len(r['prompt'])}, num_proc=2)['n'][:])"
-    )
-    assert said(code, tmp_path) == ["True", "True", "[6, 10, 9, 8, 15]"]
+def test_streaming_num_proc_and_cache(tmp_path, own_folders):
+    options = {"data_dir": str(write_v1_1(tmp_path / "data"))}
+    by_processes = load_dataset("pqpp", num_proc=2, **options)["train"]
+    by_one = load_dataset("pqpp", **options)["train"]
+    streamed = load_dataset("pqpp", streaming=True, **options)["train"]
+    assert by_processes.cache_files == by_one.cache_files
+    assert list(streamed) == list(by_processes)
+    lengths = by_processes.map(lambda row: {"n": len(row["prompt"])}, num_proc=2)
+    assert lengths["n"][:] == [6, 10, 9, 8, 15]
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
@@ -129,23 +134,9 @@ def test_in_processes_of_a_pool(tmp_path, start):
     assert done.stdout.strip() == "[80, 80]", done.stderr
 
 
-def test_second_load_comes_from_the_cache(tmp_path):
-    folder = write_v1_0(tmp_path / "data")
-    code = LOAD + (
-        f"rows = load_dataset('pqpp', 'pqpp-v1.0', data_dir={str(folder)!r}, split='train')\n"
-        "print(rows[0]['prompt'])"
-    )
-    assert said(code, tmp_path) == ["A cat."]
-    assert said(code, tmp_path) == ["A cat."]
-
-
-def test_cache_key_holds_the_data_version(tmp_path):
-    code = LOAD + (
-        "from pqpp_datasets.registration import data_version\n"
-        "files = load_dataset('pqpp', 'sample', split='test').cache_files\n"
-        "print(data_version() in files[0]['filename'])"
-    )
-    assert said(code, tmp_path) == ["True"]
+def test_cache_key_holds_the_data_version(own_folders):
+    files = load_dataset("pqpp", "sample", split="test").cache_files
+    assert registration.data_version() in files[0]["filename"]
 
 
 @pytest.mark.parametrize("value", ["1", "true", "yes"])
@@ -166,36 +157,32 @@ def test_by_hand(tmp_path):
         assert said(code, tmp_path, PQPP_NO_AUTOLOAD="1") == ["80"]
 
 
-def test_hub_options_are_refused(tmp_path):
-    code = LOAD + (
-        "for options in (dict(revision='main'), dict(data_files='a.csv')):\n"
-        "    try: load_dataset('pqpp', **options)\n"
-        "    except ValueError as error: print(type(error).__name__, error)"
-    )
-    revision, files = said(code, tmp_path)
-    assert (
-        revision.startswith("OptionError") and "choose a release by its configuration" in revision
-    )
-    assert files.startswith("OptionError") and "data_dir=" in files
-
-
 @pytest.mark.parametrize(
-    "path",
+    ("options", "remedy"),
     [
-        "pqpp_datasets/conqa.py",
-        "pqpp_files/table_formats/separated.py",
-        "pqpp_metrics/functional/aggregation.py",
+        ({"revision": "main"}, "choose a release by its configuration"),
+        ({"data_files": "a.csv"}, "data_dir="),
     ],
 )
-def test_cache_key_changes_with_the_code_that_decides_the_rows(tmp_path, path):
+def test_hub_options_are_refused(options, remedy):
+    with pytest.raises(OptionError, match=remedy):
+        load_dataset("pqpp", **options)
+
+
+def test_cache_key_changes_with_the_code_that_decides_the_rows(tmp_path):
     here = Path(pqpp_datasets.__file__).parents[1]
     for package in ("pqpp_datasets", "pqpp_files", "pqpp_hub", "pqpp_metrics"):
         shutil.copytree(here / package, tmp_path / package)
     shutil.copy(here / "pqpp_autoload.py", tmp_path)
-    code = "import pqpp_datasets.registration as r\nprint(r.__file__, r.data_version())"
-    first = run([sys.executable, "-c", code], tmp_path, PYTHONPATH=str(tmp_path)).stdout.split()
-    assert first[0].startswith(str(tmp_path))
-    with (tmp_path / path).open("a") as file:
-        file.write("\n# corrected\n")
-    second = run([sys.executable, "-c", code], tmp_path, PYTHONPATH=str(tmp_path)).stdout.split()
-    assert first[0] == second[0] and first[1] != second[1]
+    paths = ["datasets/conqa.py", "files/table_formats/separated.py"]
+    paths += ["metrics/functional/aggregation.py"]
+    code = (
+        "import pqpp_datasets.registration as r\nprint(r.__file__)\nprint(r.data_version())\n"
+        f"for path in {paths}:\n"
+        "    open('pqpp_' + path, 'a').write('\\n# corrected\\n')\n"
+        "    r.data_version.cache_clear()\n    print(r.data_version())"
+    )
+    done = run([sys.executable, "-c", code], tmp_path, PYTHONPATH=str(tmp_path))
+    place, *versions = done.stdout.split()
+    assert place.startswith(str(tmp_path))
+    assert len(set(versions)) == 4, done.stderr
