@@ -12,7 +12,14 @@ import pytest
 from support.benchmark_folders import write_conqa
 from support.small_disk import can_mount, run_on_small_disks
 
-mounted = pytest.mark.skipif(not can_mount(), reason="no process may mount a disk here")
+CAN_MOUNT = can_mount()
+
+
+def mounted(test):
+    """Mark what needs a disk of its own; all commands together take half a minute."""
+    test = pytest.mark.skipif(not CAN_MOUNT, reason="no process may mount a disk here")(test)
+    return pytest.mark.daily(test)
+
 
 VOTES = "prompt,image,model,annotator,label\n" + "".join(
     f"caption {n},{n}.png,sdxl,ann,{n % 4 - 1}\n" for n in range(2000)

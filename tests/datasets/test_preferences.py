@@ -190,6 +190,7 @@ def voted(seed=0, prompts=60, people=5, planted=None, random_sides=True):
 WIDE = "prompt,model_a,model_b,image_a,image_b,annotator,choice,seconds"
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("planted", ["left", "right", "random"])
 @pytest.mark.parametrize("random_sides", [True, False])
 def test_planted_voters_on_pairs_are_flagged_and_honest_ones_are_not(

@@ -184,11 +184,16 @@ def _made(_running):
     assert made.error is None, made.error
 
 
-# What is slow to load goes the way of a model.
-QUICK = [name if name != "rahf" else pytest.param(name, marks=pytest.mark.slow) for name in THINGS]
+def often(name: str):
+    """A parameter of every run for a model, of the daily one for a dataset or a metric.
+
+    RAHF, slow to load, goes the way of a model.
+    """
+    marks = {"model": (), "rahf": pytest.mark.slow}.get(name, pytest.mark.daily)
+    return pytest.param(name, marks=marks)
 
 
-@pytest.fixture(params=QUICK)
+@pytest.fixture(params=[often(name) for name in THINGS])
 def thing(request, shared, _made):
     return THINGS[request.param]
 
@@ -289,7 +294,7 @@ KILLED = {
 }
 
 
-@pytest.mark.parametrize("name", KILLED)
+@pytest.mark.parametrize("name", [often(name) for name in KILLED])
 def test_a_push_that_is_killed_resumes(shared, _made, name):
     thing, (on, done, left) = THINGS[name], KILLED[name]
     shared.hub.faults.add("slow", on=on, seconds=6, skip=int(on != done), times=None)
@@ -370,18 +375,8 @@ def _pushed(_running, _made):
     return {}
 
 
-def _is_quick(fault: str, name: str) -> bool:
-    return name != "rahf" and (fault != TOO_SLOW or name == "model")
-
-
-@pytest.mark.parametrize(
-    ("fault", "name"),
-    [
-        pytest.param(fault, name, marks=() if _is_quick(fault, name) else pytest.mark.slow)
-        for fault in PULL_FAULTS
-        for name in PULLS
-    ],
-)
+@pytest.mark.parametrize("fault", PULL_FAULTS)
+@pytest.mark.parametrize("name", [often(name) for name in PULLS])
 def test_pull(shared, _made, _pushed, name, fault):
     thing, (on, details, comes) = PULLS[name], PULL_FAULTS[fault]
     assert push(shared, thing).value == 0

@@ -164,6 +164,7 @@ def test_one_word_that_nobody_knows_garbles_no_prompt_that_names_something_else(
     assert reader.garbled(["qwlkj", "a smafml vessef on a table"]).tolist() == [1.0, 1.0]
 
 
+@pytest.mark.daily
 @pytest.mark.realdata
 def test_few_prompts_of_any_study_are_garbled(learned, real_studies):
     nltk = pytest.importorskip("nltk.corpus")
