@@ -20,8 +20,8 @@ demo: $(VENV)/demo-installed  ## install, then the main job end to end: real pro
 test: $(VENV)/test-installed  ## the tests, without the slow ones
 	$(BIN)/pytest -n 2 -m "not slow" tests
 
-test-all: $(VENV)/test-installed  ## all tests
-	$(BIN)/pytest -n 2 tests
+test-all: $(VENV)/test-installed  ## all tests, properties on new examples
+	HYPOTHESIS_PROFILE=search $(BIN)/pytest -n 2 tests
 
 gallery: $(VENV)/test-installed  ## a small RAHF model of generated scenes, trained in 15 CPU minutes, and pqpp-gallery/gallery.html of what it says
 	$(BIN)/python benchmarks/rahf_learning.py --only all --folder pqpp-gallery --output pqpp-gallery/figures.md \
