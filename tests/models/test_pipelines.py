@@ -100,16 +100,6 @@ def test_similarities(make_pipeline, tmp_path):
     assert make_pipeline(folder)([row]) == [{"mean_p10": pytest.approx(expected)}]
 
 
-def test_it_is_there_as_soon_as_transformers_is_imported(text_folder, tmp_path):
-    code = f"""
-import pqpp_autoload; pqpp_autoload.start()
-from transformers import pipeline
-print(sorted(pipeline("prompt-performance-prediction", model={text_folder!r})("a cat")))
-"""
-    result = run_python(code, tmp_path, PYTHONPATH=str(REPOSITORY))
-    assert "['mean_hbpp', 'mean_rr']" in result.stdout, result.stderr
-
-
 def test_its_own_module_may_be_imported_first(text_folder, tmp_path):
     code = f"""
 import warnings; warnings.simplefilter("error", UserWarning)
