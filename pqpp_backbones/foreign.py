@@ -192,7 +192,9 @@ def _check_mapping(path: Path, value: dict[str, Any], sizes: dict[str, int]) -> 
             "transformers knows itself"
         )
     if path.name.endswith(".index.json"):
-        away = [one for one in value.values() if isinstance(one, str) and Path(one).name != one]
+        away = [
+            text for text in value.values() if isinstance(text, str) and Path(text).name != text
+        ]
         if away:
             raise CheckpointError(f"{where} names the file {away[0][:80]!r} elsewhere; {another}")
     if "config" not in path.name and path.name != "tokenizer.json":
@@ -281,7 +283,7 @@ def _refuse_counts(path: Path, tensors: int) -> None:
 
     What reads it may write a text for each, before anything is built.
     """
-    for key, value in (item for one in mappings_in(path) for item in one.items()):
+    for key, value in (item for mapping in mappings_in(path) for item in mapping.items()):
         numbers = value if isinstance(value, list) else [value]
         # NaN, which is equal to nothing, would hide what comes after it.
         most = max((n for n in numbers if isinstance(n, int | float) and n == n), default=0)

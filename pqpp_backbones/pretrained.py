@@ -60,8 +60,8 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
     try:
         with cached_if_unreachable(*names), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of a library that calls itself
-            found = (_folder_of(name, files) for name in names)
-            folders = [folder for folder in found if folder is not None]
+            cached = (_folder_of(name, files) for name in names)
+            folders = [folder for folder in cached if folder is not None]
             for folder in folders:
                 check_foreign(folder)
             with building_within(*folders):
@@ -262,7 +262,7 @@ def load_model(
 
     if dtype not in DTYPES:
         raise CheckpointError(f"`dtype` is {dtype!r}; choose among {', '.join(DTYPES)}")
-    folder, told = fetch(name, what, revision)
+    folder, source = fetch(name, what, revision)
     remedy = "name a folder or OWNER/REPOSITORY that has one"
     with loading(f"{name} holds no usable {what}", remedy, str(folder), files=()):
         local = {"local_files_only": True}
@@ -270,7 +270,7 @@ def load_model(
             model_class = model_class(
                 transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, **local)
             )
-        model, found = getattr(transformers, model_class).from_pretrained(
+        model, report = getattr(transformers, model_class).from_pretrained(
             folder,
             use_safetensors=True,
             output_loading_info=True,
@@ -281,10 +281,10 @@ def load_model(
         processor = transformers.AutoProcessor.from_pretrained(
             folder, trust_remote_code=False, **local
         )
-        if found["missing_keys"]:  # they would be random
-            raise CheckpointError(f"its weights lack {min(found['missing_keys'])!r}")
+        if report["missing_keys"]:  # they would be random
+            raise CheckpointError(f"its weights lack {min(report['missing_keys'])!r}")
     device = usual_device() if device is None else device
-    return Loaded(put_on(model.eval(), device), processor, told, device, dtype)
+    return Loaded(put_on(model.eval(), device), processor, source, device, dtype)
 
 
 def put_on(model: Any, device: Any) -> Any:
@@ -374,7 +374,7 @@ class StrictLoading:
         kwargs["use_safetensors"] = True
         try:
             with building_within(*folders):
-                model, found = super().from_pretrained(
+                model, report = super().from_pretrained(
                     where, *args, output_loading_info=True, **kwargs
                 )
         except Exception as error:  # whatever a foreign configuration may bring about
@@ -385,13 +385,13 @@ class StrictLoading:
             said = said or f"is not usable ({in_a_line(error)})"
             raise CheckpointError(f"{where} {said}; {_AGAIN}") from error
         check_format(where, model.config)
-        missing = sorted(found["missing_keys"])
+        missing = sorted(report["missing_keys"])
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise CheckpointError(
                 f"{where}: {WEIGHTS} does not fit {CONFIG}: it lacks {missing[0]!r}{more}; {_AGAIN}"
             )
-        return (model, found) if wanted else model
+        return (model, report) if wanted else model
 
 
 def _why_not_whole(error: Exception) -> str | None:

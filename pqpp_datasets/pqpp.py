@@ -269,10 +269,10 @@ def _restore_means(path: Path, rows: dict) -> None:
     for measure in ("hbpp", "p10", "rr"):
         first, second = (name for name in TARGETS if name.endswith(measure) and "mean" not in name)
         mean = f"mean_{measure}"
-        published, one, other = (
+        published, glide, sdxl = (
             rows[name].to_numpy(zero_copy_only=False) for name in (mean, first, second)
         )
-        exact = exact_mean([one, other])
+        exact = exact_mean([glide, sdxl])
         differs = np.abs(published - exact) > _ROUNDING
         if differs.any():
             row = int(np.argmax(differs))

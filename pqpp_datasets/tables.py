@@ -183,11 +183,11 @@ def read_form(path: Path, form: str) -> Any:
     return content
 
 
-def refuse_other_form(found: Any, form: str, name: str, remedy: str = REMEDY) -> None:
+def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) -> None:
     """Refuse what a file holds where it is not as it must be.
 
     Args:
-        found: What it holds.
+        value: What it holds.
         form: What it must hold, by its name in `forms.schema.json`.
         name: Of the file.
         remedy: What to do.
@@ -195,7 +195,7 @@ def refuse_other_form(found: Any, form: str, name: str, remedy: str = REMEDY) ->
     Raises:
         DataFileError: Names the file, the entry, and what is allowed.
     """
-    error = next(_validator(form).iter_errors(found), None)
+    error = next(_validator(form).iter_errors(value), None)
     if error is not None:
         place = "".join(f", {part!s:.40}" for part in error.absolute_path)
         raise DataFileError(

@@ -263,15 +263,18 @@ class Target:
         """Return it as plain values, as cards and features tell it."""
         limits = list(self.limits) if self.limits else None
         known = {"model": self.model, "measure": self.measure.name, "limits": limits}
-        return {"name": self.name, **{key: one for key, one in known.items() if one is not None}}
+        return {
+            "name": self.name,
+            **{key: value for key, value in known.items() if value is not None},
+        }
 
 
-def target_called(name: str, told: Mapping[str, Any] | None = None) -> Target:
+def target_called(name: str, described: Mapping[str, Any] | None = None) -> Target:
     """Return the target of a column.
 
     Args:
         name: Of the column.
-        told: What the dataset tells of it, `model` and `limits`; what is missing or not usable
+        described: What the dataset tells of it, `model` and `limits`; what is missing or not usable
             comes from the name.
 
     Example:
@@ -280,30 +283,30 @@ def target_called(name: str, told: Mapping[str, Any] | None = None) -> Target:
         >>> target_called("sd-1.5_rating", {"model": "SD 1.5", "limits": [1, 5]})
         Target(name='sd-1.5_rating', model='SD 1.5', limits=(1.0, 5.0))
     """
-    told = told or {}
+    described = described or {}
     measure = measure_of(name)
     before, ends, _ = name.rpartition("_")
-    model = told.get("model") if isinstance(told.get("model"), str) else None
+    model = described.get("model") if isinstance(described.get("model"), str) else None
     if model is None and measure and ends and before != MEAN:
         model = before
-    limits = _limits(told.get("limits")) or (measure.limits if measure else None)
+    limits = _limits(described.get("limits")) or (measure.limits if measure else None)
     return Target(name, model, limits)
 
 
-def _limits(told: Any) -> tuple[float, float] | None:
+def _limits(limits: Any) -> tuple[float, float] | None:
     try:
-        low, high = (float(limit) for limit in told)
+        low, high = (float(limit) for limit in limits)
     except (TypeError, ValueError):
         return None
     return (low, high) if math.isfinite(low) and math.isfinite(high) and low < high else None
 
 
-def readable_model(name: str, told: Target | None = None) -> str:
+def readable_model(name: str, target: Target | None = None) -> str:
     """Return the model that a target is about as people write it; `mean` for that over the models.
 
     Args:
         name: Of the target.
-        told: What the dataset tells of it; what the name says if left out.
+        target: What the dataset tells of it; what the name says if left out.
 
     Example:
         >>> [readable_model(name) for name in ("blip2_rr", "flux_rating", "mean_p5", "price")]
@@ -311,22 +314,22 @@ def readable_model(name: str, told: Target | None = None) -> str:
     """
     if is_mean(name):
         return MEAN
-    model = (told or target_called(name)).model
+    model = (target or target_called(name)).model
     return _WRITTEN.get(model, model) if model else name.replace("_", " ")
 
 
-def readable_name(name: str, told: Target | None = None) -> str:
+def readable_name(name: str, target: Target | None = None) -> str:
     """Return what a target is called in a text.
 
     Args:
         name: Of the target.
-        told: What the dataset tells of it; what the name says if left out.
+        target: What the dataset tells of it; what the name says if left out.
 
     Example:
         >>> [readable_name(name) for name in ("glide_hbpp", "mean_p5", "sd-1.5_rating", "price")]
         ['HBPP of GLIDE', 'mean P@5', 'rating of sd-1.5', 'price']
     """
-    measure, model = measure_of(name), readable_model(name, told)
+    measure, model = measure_of(name), readable_model(name, target)
     if measure is None or not is_target(name) or name == ALIGNMENT:
         return model
     short, bracket, _ = measure.title.partition(" (")
@@ -334,12 +337,12 @@ def readable_name(name: str, told: Target | None = None) -> str:
     return f"{MEAN} {what}" if is_mean(name) else f"{what} of {model}"
 
 
-def readable_words(name: str, told: Target | None = None) -> str:
+def readable_words(name: str, target: Target | None = None) -> str:
     """Return what a target is, in words for people who do not know its name.
 
     Args:
         name: Of the target.
-        told: What the dataset tells of it; what the name says if left out.
+        target: What the dataset tells of it; what the name says if left out.
 
     Example:
         >>> readable_words("blip2_rr"), readable_words("mean_p10")
@@ -347,7 +350,7 @@ def readable_words(name: str, told: Target | None = None) -> str:
         >>> readable_words("alignment"), readable_words("glide_hbpp")
         ('share of people who find that the image fits', "people's score of images by GLIDE")
     """
-    measure, model = measure_of(name), readable_model(name, told)
+    measure, model = measure_of(name), readable_model(name, target)
     if measure is None or not is_target(name):
         return model
     words = measure.words or measure.about
@@ -402,10 +405,12 @@ def with_targets(
         targets: What is told.
         splits: How the splits were made, kept beside as JSON under the key `pqpp`.
     """
-    told = {target.name: json.dumps({_KEY: target.told()}, sort_keys=True) for target in targets}
+    described = {
+        target.name: json.dumps({_KEY: target.told()}, sort_keys=True) for target in targets
+    }
     features = {
         field.name: {"dtype": {"double": "float64"}.get(str(field.type), str(field.type))}
-        | ({"id": told[field.name]} if field.name in told else {})
+        | ({"id": described[field.name]} if field.name in described else {})
         | {"_type": "Value"}
         for field in table.schema
     }  # as the `Features` of `datasets` write it, which takes a second to import
@@ -436,9 +441,9 @@ def targets_of(features: Mapping[str, Any]) -> dict[str, Target]:
         >>> list(targets_of(Features({"prompt": Value("string"), "flux_hbpp": number})))
         ['flux_hbpp']
     """
-    told = {name: _told(feature) for name, feature in features.items()}
-    if any(told.values()):
-        return {name: target_called(name, one) for name, one in told.items() if one}
+    described = {name: _told(feature) for name, feature in features.items()}
+    if any(described.values()):
+        return {name: target_called(name, one) for name, one in described.items() if one}
     numbers = (n for n, f in features.items() if is_number(f) and is_target(n))
     return {name: target_called(name) for name in numbers}
 
@@ -453,8 +458,8 @@ def _told(feature: Any) -> Mapping[str, Any] | None:
     if not isinstance(text, str) or not is_number(feature):
         return None
     try:
-        told = parse_json(text)
+        described = parse_json(text)
     except ValueError:
         return None  # somebody's own id
-    told = told.get(_KEY) if isinstance(told, dict) else None
-    return told if isinstance(told, dict) else None
+    described = described.get(_KEY) if isinstance(described, dict) else None
+    return described if isinstance(described, dict) else None

@@ -217,7 +217,7 @@ def check_output_folder(
     foreign = [
         name
         for name in names
-        if patterns is not None and not any(fnmatchcase(name, one) for one in patterns)
+        if patterns is not None and not any(fnmatchcase(name, pattern) for pattern in patterns)
     ]
     if foreign:
         raise FileError(

@@ -99,7 +99,7 @@ def benchmark_tasks(dataset: str) -> list[BenchmarkTask]:
     path = folder / BENCHMARK
     listed = read_yaml(path, error=HubError).get("tasks") if path.is_file() else None
     listed = listed if isinstance(listed, list) else []
-    names = [one.get("id") for one in listed if isinstance(one, dict)]
+    names = [entry.get("id") for entry in listed if isinstance(entry, dict)]
     tasks = [task for name in names if isinstance(name, str) and (task := BenchmarkTask.of(name))]
     if not tasks:
         raise HubError(
@@ -181,14 +181,14 @@ class Listed:
 
 def listed_in_folder(folder: Path) -> tuple[list[Listed], list[str]]:
     """Return the results in the models' folders below a folder, and a line on each damaged file."""
-    found: list[Listed] = []
+    listings: list[Listed] = []
     lines: list[str] = []
     for place in sorted(path for path in folder.rglob(RESULTS) if path.is_dir()):
         model = place.parent.relative_to(folder).as_posix()
         entries, damaged = _entries_in(place, model)
-        found += [Listed(model, one) for one in entries]
+        listings += [Listed(model, one) for one in entries]
         lines += damaged
-    return found, lines
+    return listings, lines
 
 
 def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed], list[str]]:
@@ -236,7 +236,7 @@ def _ranked(dataset: str) -> list[tuple[str, int | None]]:
         if is_there and isinstance(refusal, errors.HfHubHTTPError):
             reason = "has no leaderboard on the Hub (yet); name models by --models"
         raise HubError(f"the Hub dataset {dataset!r} {reason}") from None
-    places = {(one.model_id, one.pull_request): None for one in ranked}
+    places = {(row.model_id, row.pull_request): None for row in ranked}
     return sorted(places, key=lambda place: (place[0], place[1] or 0))
 
 
@@ -249,7 +249,7 @@ def _named(models: Sequence[str]) -> Iterator[tuple[str, int | None]]:
         require_repository_id(model)
         which: dict[str, Any] = {"discussion_type": "pull_request", "discussion_status": "open"}
         try:
-            numbers = [one.num for one in api.get_repo_discussions(model, **which)]
+            numbers = [discussion.num for discussion in api.get_repo_discussions(model, **which)]
         except Exception as refusal:
             raise HubError(f"the Hub model {model!r} {reason_of(refusal, 'read')}") from None
         yield model, None
@@ -258,7 +258,7 @@ def _named(models: Sequence[str]) -> Iterator[tuple[str, int | None]]:
 
 def _entries_in(folder: Path, model: str) -> tuple[list[EvalResultEntry], list[str]]:
     """Return the results in a model's files, and a line on each that is damaged."""
-    found: list[EvalResultEntry] = []
+    valid: list[EvalResultEntry] = []
     lines: list[str] = []
     for path in sorted(folder.glob("*.yaml")):
         try:
@@ -271,10 +271,10 @@ def _entries_in(folder: Path, model: str) -> tuple[list[EvalResultEntry], list[s
                 one.value = float(one.value)
                 if BenchmarkTask.of(one.task_id) and not -1 <= one.value <= 1:  # Kendall's tau
                     raise ValueError
-            found += entries
+            valid += entries
         except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
             lines.append(f"{model}: {RESULTS}/{path.name} holds no results; left out")
-    return found, lines
+    return valid, lines
 
 
 def submit(

@@ -22,8 +22,8 @@ def load_metric(name: str) -> type[Metric]:
     """
     metric_path(name)
     module = importlib.import_module(f"pqpp_metrics.{name}.{name}")
-    classes = (one for one in vars(module).values() if isinstance(one, type))
-    return next(one for one in classes if issubclass(one, Metric))
+    classes = (var for var in vars(module).values() if isinstance(var, type))
+    return next(class_ for class_ in classes if issubclass(class_, Metric))
 
 
 def metric_card(name: str) -> list[str]:

@@ -62,10 +62,10 @@ def brought_together(
         ([[0.9, 0.8]], [[0, 1]], [[2]])
     """
     run, qrels = _by_query(run), _by_query(qrels)
-    found = None
+    together = None
     if _is_nested(run) and _is_nested(qrels):
-        found = _of_dicts(run, qrels, missing, keep_unjudged)
-    return found or rankings(as_run(run), as_qrels(qrels), missing, keep_unjudged)
+        together = _of_dicts(run, qrels, missing, keep_unjudged)
+    return together or rankings(as_run(run), as_qrels(qrels), missing, keep_unjudged)
 
 
 def as_run(run: RunLike) -> Judged:
@@ -99,13 +99,13 @@ def _by_query(given):
         if not hasattr(given, "__next__"):
             return given
         given = list(given)
-    found: defaultdict[Any, dict[Any, Any]] = defaultdict(dict)
+    by_query: defaultdict[Any, dict[Any, Any]] = defaultdict(dict)
     try:
         for row in given:
-            found[row[0]][row[1]] = row[2]
+            by_query[row[0]][row[1]] = row[2]
     except (TypeError, IndexError, KeyError):
         return given
-    return dict(found) if given and sum(map(len, found.values())) == len(given) else given
+    return dict(by_query) if given and sum(map(len, by_query.values())) == len(given) else given
 
 
 def _of_dicts(run, qrels, missing, keep_unjudged):
@@ -216,11 +216,11 @@ def _columns(name, given):
 
 def _texts(column):
     """A column of ids as encoded text; numbers as they are written."""
-    if found := text_codes(column):
-        return found
+    if codes := text_codes(column):
+        return codes
     if not isinstance(column, list):
-        found = group_codes("ids", column)
-        return Encoded(np.array(list(map(str, found.distinct.tolist())), dtype=object), found.codes)
+        codes = group_codes("ids", column)
+        return Encoded(np.array(list(map(str, codes.distinct.tolist())), dtype=object), codes.codes)
     return text_codes(list(map(str, column)))
 
 
@@ -228,8 +228,8 @@ def _names(column):
     """A column of ids as text of pyarrow, see `_texts`."""
     import pyarrow
 
-    found = text_column(column)
-    if found is None:
+    texts = text_column(column)
+    if texts is None:
         ids = _texts(column)
-        found = pyarrow.array(ids.distinct, pyarrow.string()).take(ids.codes)
-    return found
+        texts = pyarrow.array(ids.distinct, pyarrow.string()).take(ids.codes)
+    return texts

@@ -125,9 +125,9 @@ def compare_runs(
 def _values(run, qrels, measures, missing, rules):
     """The queries, and the values of each measure."""
     all_options = [measure.rules | measure.options for measure in measures]
-    keeps = [one["unjudged"] == "keep" or one.get("judged_only") for one in all_options]
+    keeps = [option["unjudged"] == "keep" or option.get("judged_only") for option in all_options]
     given = brought_together(run, qrels, missing, rules.judged_only or any(keeps))
-    needs_ids = "docno" in (rules.ties, *(one.get("ties") for one in all_options))
+    needs_ids = "docno" in (rules.ties, *(option.get("ties") for option in all_options))
     ids = given.document_numbers if needs_ids else None
     rules = replace(rules, document_ids=ids, unretrieved=given.unretrieved, sizes=given.sizes)
     return given.query_ids, measured(measures, given.scores, given.relevance, rules)

@@ -291,9 +291,9 @@ def _retrieved(run, qrels, documents, judgments):
     keys = [line_keys(rows, side.hashes[lines]) for side, rows, lines in sides]
     places = places_of(keys[1], keys[0])
     if places is not None:
-        found = np.flatnonzero(places >= 0)
+        retrieved = np.flatnonzero(places >= 0)
         at, own = (np.arange(len(side.names))[lines] for side, _, lines in sides)
-        if are_same(run.names, at[places[found]], qrels.names, own[found]):
+        if are_same(run.names, at[places[retrieved]], qrels.names, own[retrieved]):
             return places
     # Names with one hash: all are numbered.
     import pyarrow
@@ -375,10 +375,10 @@ def by_query(
     if len(rows) == number * shape[1]:
         return [values[order].reshape(shape) for values, _ in columns]
     places = rows, np.arange(len(rows)) - (np.cumsum(sizes) - sizes)[rows]
-    found = [np.full(shape, fill, dtype=values.dtype) for values, fill in columns]
-    for table, (values, _) in zip(found, columns, strict=True):
+    tables = [np.full(shape, fill, dtype=values.dtype) for values, fill in columns]
+    for table, (values, _) in zip(tables, columns, strict=True):
         table[places] = values[order]
-    return found
+    return tables
 
 
 def _refuse_one_sided(in_run, judged):

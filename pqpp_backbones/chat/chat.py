@@ -163,8 +163,8 @@ class Budget:
 
 
 def _tokens(request: Request) -> float:
-    told = request.text + request.system + (json.dumps(request.schema) if request.schema else "")
-    return len(told) / CHARACTERS_A_TOKEN + (TOKENS_AN_IMAGE if request.image is not None else 0)
+    sent = request.text + request.system + (json.dumps(request.schema) if request.schema else "")
+    return len(sent) / CHARACTERS_A_TOKEN + (TOKENS_AN_IMAGE if request.image is not None else 0)
 
 
 MOST_TOLD = 20

@@ -74,8 +74,8 @@ def _reply(answers: Sequence[str], text: str) -> Reply | NoAnswer:
 def _chances(choice: dict[str, Any], answers: Sequence[str]) -> dict[str, float] | None:
     """Return the probabilities of answers; None where none are wanted or told."""
     try:
-        told = choice["logprobs"]["content"][0]["top_logprobs"] if answers else None
-        return told and chances_of([(t["token"], float(t["logprob"])) for t in told], answers)
+        top = choice["logprobs"]["content"][0]["top_logprobs"] if answers else None
+        return top and chances_of([(t["token"], float(t["logprob"])) for t in top], answers)
     except (TypeError, KeyError, IndexError, ValueError, AttributeError):
         return None
 

@@ -56,12 +56,12 @@ class InProcess(Chat):
         devices = [model.device] if model.device.type == "cuda" else []
         with torch.inference_mode(), torch.random.fork_rng(devices):
             torch.manual_seed(request.seed)
-            found = model.generate(**placed, **wanted)
-        asked, tokens = placed["input_ids"].shape[1], found.sequences
+            generated = model.generate(**placed, **wanted)
+        asked, tokens = placed["input_ids"].shape[1], generated.sequences
         text = self.processor.decode(tokens[0, asked:], skip_special_tokens=True)
         chances = None
         if request.answers:
-            top = found.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
+            top = generated.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
             words = map(self.processor.decode, top.indices.unsqueeze(-1))
             chances = chances_of(zip(words, top.values.tolist(), strict=True), request.answers)
         reply = Reply(text, asked, int(tokens.shape[1]) - asked, chances)
@@ -111,8 +111,8 @@ def open_in_process(
 
     what = "model of images and text" if sees else "model that chats"
     loaded = load_model(name, _SEEING if sees else _class_of, what, device, dtype)
-    told = f"{loaded.told.name}@{loaded.told.revision}"
-    return InProcess(loaded.model, loaded.processor, told, budget)
+    revision = f"{loaded.told.name}@{loaded.told.revision}"
+    return InProcess(loaded.model, loaded.processor, revision, budget)
 
 
 def _class_of(config: Any) -> str:

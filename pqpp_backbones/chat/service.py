@@ -155,8 +155,8 @@ class Service:
             raise ServiceError(f"{self.url}: no address of an endpoint; correct it") from None
         text = self.cleaned(raw.decode("utf-8", "replace"))
         if response.status_code in _AGAIN:
-            told = _seconds(response.headers.get("Retry-After"))
-            return NoAnswer(f"status {response.status_code}", told)
+            seconds = _seconds(response.headers.get("Retry-After"))
+            return NoAnswer(f"status {response.status_code}", seconds)
         if response.status_code != 200:
             said = self._said(text)
             raise ServiceError(

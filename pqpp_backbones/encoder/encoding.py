@@ -45,8 +45,8 @@ def score(
     def scores(**inputs: torch.Tensor) -> torch.Tensor:
         return model(**inputs).scores
 
-    found = _in_batches(model, scores, (n_targets,), encoded, pad_id, batch_size)
-    return found.astype(np.float64)
+    outputs = _in_batches(model, scores, (n_targets,), encoded, pad_id, batch_size)
+    return outputs.astype(np.float64)
 
 
 def embed(
@@ -79,8 +79,8 @@ def layer_means(
     rows = encode(tokenizer, prompts, length)
     shape = (len(layers), model.config.hidden_size)
     pad_id = tokenizer.pad_token_id or 0
-    found = _in_batches(model, means, shape, rows, pad_id, 128, progress)
-    return {layer: found[:, place] for place, layer in enumerate(layers)}
+    layers_of = _in_batches(model, means, shape, rows, pad_id, 128, progress)
+    return {layer: layers_of[:, place] for place, layer in enumerate(layers)}
 
 
 @torch.inference_mode()
@@ -94,7 +94,7 @@ def _in_batches(
     progress: bool = False,
 ) -> NDArray[np.float32]:
     """Return what a function makes of batches of encoded prompts, an array of a shape a prompt."""
-    found = np.empty((len(encoded), *shape), np.float32)
+    outputs = np.empty((len(encoded), *shape), np.float32)
     device = next(model.parameters()).device
     batches = length_sorted([len(row) for row in encoded], batch_size)
     if progress:
@@ -105,5 +105,5 @@ def _in_batches(
         inputs = as_batch([encoded[i] for i in batch], pad_id)
         check_ids(inputs["input_ids"], model)
         inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
-        found[batch] = compute(**inputs).float().cpu().numpy()
-    return found
+        outputs[batch] = compute(**inputs).float().cpu().numpy()
+    return outputs

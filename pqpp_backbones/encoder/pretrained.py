@@ -53,7 +53,7 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         config = AutoConfig.from_pretrained(name_or_path, trust_remote_code=False)
         tower = getattr(config, "text_config", None)  # of a model for texts and images
         config = tower if _reads_text(tower) else config
-        encoder, found = _loader(config).from_pretrained(
+        encoder, report = _loader(config).from_pretrained(
             name_or_path,
             config=config,
             use_safetensors=True,
@@ -61,7 +61,7 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
             output_loading_info=True,
             **options,
         )
-        lacking = sorted(found["missing_keys"]) if config is tower else []
+        lacking = sorted(report["missing_keys"]) if config is tower else []
         if lacking:
             raise CheckpointError(f"its text tower lacks {lacking[0]!r}")
     config = encoder.config
@@ -125,14 +125,14 @@ def longest_input(encoder: nn.Module) -> int | None:
     >>> longest_input(AutoModel.from_config(tiny))
     40
     """
-    found = []
+    lengths = []
     for name, part in encoder.named_modules():
         if isinstance(part, nn.Embedding) and name.rpartition(".")[2] in _TABLES:
             # RoBERTa's kind counts from behind the padding's number.
             unused = 0 if part.padding_idx is None else part.padding_idx + 1
-            found.append(part.num_embeddings - unused)
-    told = getattr(encoder.config, "max_position_embeddings", None)
-    return min([*found, told or found[0]]) if found else None
+            lengths.append(part.num_embeddings - unused)
+    configured = getattr(encoder.config, "max_position_embeddings", None)
+    return min([*lengths, configured or lengths[0]]) if lengths else None
 
 
 def allowed_length(encoder: nn.Module, max_length: int | None) -> int:

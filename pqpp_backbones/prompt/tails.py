@@ -78,22 +78,22 @@ def take_tails(text: str, ignored: dict[str, list[str]], unwanted: list[str]) ->
     if not _may_end_in_one(text) and not any(mark in text for mark in ",;|.!"):
         return text
     pieces = _BETWEEN.split(text)
-    found: dict[str, list[str]] = {"quality": [], "style": [], "unwanted": []}
+    endings: dict[str, list[str]] = {"quality": [], "style": [], "unwanted": []}
     kept: list[str] = []
     for at in range(0, len(pieces), 2):
-        part = _without_ending(pieces[at], found)
+        part = _without_ending(pieces[at], endings)
         kind = _kind_of(part, bool(kept))
         if match := _UNWANTED.fullmatch(part.strip(" ()")):
-            found["unwanted"].append(match[1])
+            endings["unwanted"].append(match[1])
         elif kind:
-            found[kind].append(part.strip())
+            endings[kind].append(part.strip())
         elif part.strip():
             kept += [pieces[at - 1], part] if kept else ["", part]
-    if not any(found.values()) or not kept:
+    if not any(endings.values()) or not kept:
         return text
-    ignored["quality"] += found["quality"]
-    ignored["style"] += found["style"]
-    unwanted += found["unwanted"]
+    ignored["quality"] += endings["quality"]
+    ignored["style"] += endings["style"]
+    unwanted += endings["unwanted"]
     return "".join(kept)
 
 
@@ -114,14 +114,14 @@ def _kind_of(part: str, is_later: bool) -> str:
     return ""
 
 
-def _without_ending(part: str, found: dict[str, list[str]]) -> str:
+def _without_ending(part: str, endings: dict[str, list[str]]) -> str:
     """Take away what ends a part without a comma: "a train 8k", "a dog without watermark"."""
     if not _may_end_in_one(part):
         return part
     for kind, pattern in (("quality", _ENDING), ("unwanted", _WITHOUT)):
         match = pattern.search(part)
         if match and part[: match.start()].strip():
-            found[kind].append(match[1] if kind == "unwanted" else match[0].strip())
+            endings[kind].append(match[1] if kind == "unwanted" else match[0].strip())
             part = part[: match.start()]
     return part
 

@@ -84,7 +84,7 @@ def take_weights(text: str, ignored: dict[str, list[str]]) -> str:
         return text
     for mark, stand_in in _ESCAPED.items():
         plain = plain.replace(stand_in, mark[1])
-        marks = [one.replace(stand_in, mark) for one in marks]
+        marks = [marked.replace(stand_in, mark) for marked in marks]
     ignored["weight"] += marks or [mark for mark in _ESCAPED if mark in text]
     return plain
 
@@ -99,8 +99,8 @@ def _taking(
 
     def take(match: re.Match[str]) -> str:
         stays = kept(match)
-        told = match[0].replace(stays, "…") if " " in stays.strip() else match[0]
-        taken.append(told.strip())
+        shown = match[0].replace(stays, "…") if " " in stays.strip() else match[0]
+        taken.append(shown.strip())
         return stays
 
     return pattern.sub(take, text)

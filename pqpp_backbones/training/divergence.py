@@ -58,6 +58,11 @@ class Divergence:
 
 def _is_finite(model: torch.nn.Module) -> bool:
     # Of a sharded model, each process looks at what it has.
-    held = (one.to_local() if hasattr(one, "to_local") else one for one in model.parameters())
-    looks = [torch.isfinite(one.detach()).all() for one in held if one.is_floating_point()]
+    held = (
+        parameter.to_local() if hasattr(parameter, "to_local") else parameter
+        for parameter in model.parameters()
+    )
+    looks = [
+        torch.isfinite(weights.detach()).all() for weights in held if weights.is_floating_point()
+    ]
     return not looks or bool(torch.stack([look.cpu() for look in looks]).all())

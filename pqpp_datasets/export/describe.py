@@ -157,9 +157,9 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
     folder = Path(folder)
     about = _card_data(folder)
     files = {
-        (config["config_name"], one["split"]): sorted(folder.glob(one["path"]))
+        (config["config_name"], entry["split"]): sorted(folder.glob(entry["path"]))
         for config in about["configs"]
-        for one in config["data_files"]
+        for entry in config["data_files"]
     }
     names = list(dict.fromkeys(config for config, _ in files))
     if subset is not None and subset not in names:
@@ -182,8 +182,8 @@ def _card_data(folder: Path) -> dict:
     about = card_data(folder)
     try:
         for config in about["configs"]:
-            for one in config["data_files"]:  # as we write them; other cards have other forms
-                _ = config["config_name"], one["split"], sorted(folder.glob(one["path"]))
+            for files in config["data_files"]:  # as we write them; other cards have other forms
+                _ = config["config_name"], files["split"], sorted(folder.glob(files["path"]))
     except (KeyError, TypeError, ValueError, NotImplementedError):
         about = {}
     if not about:

@@ -76,14 +76,14 @@ def _refuse_files_of_others(folder: Path) -> None:
 
 def _files_in(folder: Path) -> list[str]:
     """Return the paths of all files but the mark; a link is a file, wherever it leads."""
-    found = (p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir())
-    return sorted(n for n in (p.relative_to(folder).as_posix() for p in found) if n != MARK)
+    paths = (p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir())
+    return sorted(n for n in (p.relative_to(folder).as_posix() for p in paths) if n != MARK)
 
 
 def files_of_ours(folder: Path) -> list[str]:
     """Return the paths of the files that are named as an export names them."""
-    found = (path for pattern in (*PATTERNS, CARD) for path in folder.glob(pattern))
-    return sorted(path.relative_to(folder).as_posix() for path in found)
+    paths = (path for pattern in (*PATTERNS, CARD) for path in folder.glob(pattern))
+    return sorted(path.relative_to(folder).as_posix() for path in paths)
 
 
 def files_listed(folder: Path) -> list[str]:
@@ -170,10 +170,12 @@ def _tasks_of(files: Mapping[tuple[str, str], list[Path]]) -> Iterator[Benchmark
     for (config, split), paths in files.items():
         others = {name for subset, name in files if subset == config} - {"train"}
         metadata = pyarrow.parquet.read_schema(paths[0]).metadata or {}
-        told = parse_json(metadata.get(b"huggingface", b"{}")).get("info", {}).get("features", {})
+        declared = (
+            parse_json(metadata.get(b"huggingface", b"{}")).get("info", {}).get("features", {})
+        )
         features = {
             name: SimpleNamespace(**feature)
-            for name, feature in told.items()
+            for name, feature in declared.items()
             if isinstance(feature, dict)
         }
         if "prompt" in features and (split != "train" or not others):

@@ -98,9 +98,9 @@ def parts(folder: Path, split: str, options: Mapping[str, object]) -> list:
             published one and none is pinned beside it.
     """
     path = folder / files(folder, split)[0]
-    found = spans(path, _RECORDS_IN_PART)
+    positions = spans(path, _RECORDS_IN_PART)
     _check_count(path)
-    return found
+    return positions
 
 
 def _check_count(path: Path) -> None:
@@ -179,34 +179,34 @@ def row_of(path: Path, record: Record) -> dict:
     """
     where = f"{path}, record {record.number} at offset {record.offset}"
     try:
-        found = parse_example(record.data)
+        example = parse_example(record.data)
     except ValueError as error:
         raise DataFileError(f"{where}: no tf.train.Example ({error}); {REMEDY}") from None
-    filename = _text(where, found, "filename")
+    filename = _text(where, example, "filename")
     row: dict[str, Any] = {
         "uid": filename.rsplit("/", 1)[-1].rsplit(".", 1)[0],
         "filename": filename,
     }
     for ours, theirs in _SCORES.items():
-        score = _only(where, found, theirs, float)
+        score = _only(where, example, theirs, float)
         if not 0 <= score <= 1:
             raise DataFileError(f"{where}: {theirs} is {score:g}, 0 to 1 is allowed; {REMEDY}")
         row[ours] = score
     for ours, theirs in _MAPS.items():
-        row[ours] = {"bytes": _image(where, found, theirs), "path": None}
-    labels = _text(where, found, _LABELS).split()
+        row[ours] = {"bytes": _image(where, example, theirs), "path": None}
+    labels = _text(where, example, _LABELS).split()
     if not set(labels) <= {"0", "1"}:
         odd = next(label for label in labels if label not in ("0", "1"))
         raise DataFileError(f"{where}: {_LABELS} holds {odd!r:.40}, 0 and 1 are allowed; {REMEDY}")
     return row | {"token_labels": [int(label) for label in labels]}
 
 
-def _only(where: str, found: Mapping[str, list], name: str, kind: type):
-    if name not in found:
+def _only(where: str, example: Mapping[str, list], name: str, kind: type):
+    if name not in example:
         raise DataFileError(
-            f"{where}: no feature {name} among {', '.join(sorted(found))[:200]}; {REMEDY}"
+            f"{where}: no feature {name} among {', '.join(sorted(example))[:200]}; {REMEDY}"
         )
-    values = found[name]
+    values = example[name]
     if len(values) != 1 or not isinstance(values[0], kind):
         raise DataFileError(
             f"{where}: {name} holds {len(values)} value(s) {str(values)[:40]}, one of type "
@@ -215,15 +215,15 @@ def _only(where: str, found: Mapping[str, list], name: str, kind: type):
     return values[0]
 
 
-def _text(where: str, found: Mapping[str, list], name: str) -> str:
+def _text(where: str, example: Mapping[str, list], name: str) -> str:
     try:
-        return _only(where, found, name, bytes).decode("utf-8")
+        return _only(where, example, name, bytes).decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataFileError(f"{where}: {name} is not UTF-8 ({error.reason}); {REMEDY}") from None
 
 
-def _image(where: str, found: Mapping[str, list], name: str) -> bytes:
-    encoded = _only(where, found, name, bytes)
+def _image(where: str, example: Mapping[str, list], name: str) -> bytes:
+    encoded = _only(where, example, name, bytes)
     try:
         image_header(encoded)
     except FileError:
@@ -238,13 +238,13 @@ def pickapic_files(folder: str | Path) -> list[Path]:
         MissingFileError: If there are none.
     """
     root = expanded(folder).absolute()
-    found = sorted(root.rglob("*.parquet")) if root.is_dir() else []
-    if not found:
+    paths = sorted(root.rglob("*.parquet")) if root.is_dir() else []
+    if not paths:
         raise MissingFileError(
             f"pickapic_dir={str(folder)!r}: no Parquet file is here; give the folder of a copy of "
             "Pick-a-Pic v1"
         )
-    return found
+    return paths
 
 
 def cache_key_of_pickapic(folder: object) -> str:

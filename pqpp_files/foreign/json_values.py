@@ -94,8 +94,8 @@ def _refuse_depth(value: Any) -> None:
     for _ in range(DEEPEST):
         level = [
             inner
-            for one in level
-            for inner in (one.values() if isinstance(one, dict) else one)
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
             if isinstance(inner, (dict, list))
         ]
         if not level:
@@ -176,12 +176,12 @@ def _parsed(text: str, content: bytes, decoder: json.JSONDecoder) -> Any:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the key {twice!r:.60} stands twice in one object")
-    return found
+    return mapping
 
 
 def _no_constant(name: str) -> None:

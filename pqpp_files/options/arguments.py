@@ -56,8 +56,14 @@ def typed(function: Typed) -> Typed:
         setattr(function, "__init__", typed(function.__init__))  # noqa: B010
         return function
     parameters = inspect.signature(function).parameters.values()
-    names = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, _USUAL)]
-    named_only = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+    names = [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, _USUAL)
+    ]
+    named_only = [
+        parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY
+    ]
     checks: dict[str, tuple[frozenset[type], Check]] = {}
 
     @functools.wraps(function)

@@ -122,9 +122,9 @@ def _places(ray: Any, options: RayOptions) -> int:
     )
     if not fitting:
         largest = {name: max((node.get(name, 0) for node in nodes), default=0) for name in asked}
-        told = ", ".join(f"{count:g} {name}" for name, count in asked.items())
+        wanted = ", ".join(f"{count:g} {name}" for name, count in asked.items())
         most = ", ".join(f"{count:g} {name}" for name, count in largest.items())
-        raise FileError(f"a task asks for {told}, the largest node has {most}; ask for less")
+        raise FileError(f"a task asks for {wanted}, the largest node has {most}; ask for less")
     return min(fitting, options.workers or fitting)
 
 

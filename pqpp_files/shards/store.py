@@ -49,26 +49,28 @@ class ShardStore:
             FileError: It is such a one.
         """
         if self.is_local:
-            check_output_folder(self.url, patterns, [one for one in inputs if is_local(one)])
+            check_output_folder(
+                self.url, patterns, [input_ for input_ in inputs if is_local(input_)]
+            )
             return
         here = self._files.unstrip_protocol(self._root)
-        if any(one == here or one.startswith(f"{here}/") for one in inputs):
+        if any(input_ == here or input_.startswith(f"{here}/") for input_ in inputs):
             raise FileError(f"{self.url} holds an input; name another place")
         self.names()
 
     def names(self) -> set[str]:
         """Return what is there, by one look."""
         with self._telling(), contextlib.suppress(FileNotFoundError):
-            found = self._files.ls(self._root, detail=False, refresh=True)
-            return {path.rstrip("/").rpartition("/")[2] for path in found}
+            paths = self._files.ls(self._root, detail=False, refresh=True)
+            return {path.rstrip("/").rpartition("/")[2] for path in paths}
         return set()
 
     def find(self, folder: str) -> list[str]:
         """Return the names of all that is in a folder of it, and in folders of that, in order."""
         with self._telling():
             self._files.invalidate_cache()
-            found = self._files.find(f"{self._root}/{folder}")
-        return sorted(path[len(self._root) + 1 :] for path in found)
+            paths = self._files.find(f"{self._root}/{folder}")
+        return sorted(path[len(self._root) + 1 :] for path in paths)
 
     def has(self, name: str) -> bool:
         """Tell whether an output is there."""

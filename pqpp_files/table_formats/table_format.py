@@ -122,16 +122,16 @@ def inner_columns(columns: dict, wanted: Sequence[str]) -> dict[str, Sequence]:
         >>> inner_columns(cells, ["data.text", "data.votes.by", "data.votes.0.by"])
         {'data.text': ['a cat', None], 'data.votes.by': [[7], None], 'data.votes.0.by': [7, None]}
     """
-    found: dict[str, Sequence] = {}
+    flat: dict[str, Sequence] = {}
     for name in wanted:
         first, *path = name.split(".")
         if name in columns:
-            found[name] = columns[name]
+            flat[name] = columns[name]
         elif path and first in columns:
             cells = [_inner(cell, path) for cell in columns[first]]
             if any(cell is not None for cell in cells):
-                found[name] = cells
-    return found
+                flat[name] = cells
+    return flat
 
 
 def _inner(cell: Any, path: Sequence[str]) -> Any:

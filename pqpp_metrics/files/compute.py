@@ -146,12 +146,12 @@ def _rankings(
     documents, left = read_side("run", run, how, is_one)
     judgments, more = read_side("qrels", qrels, how, is_one)
     keep_unjudged = tells_unjudged(metric.function) or bool(options.get("judged_only"))
-    found = trec.rankings(documents, judgments, how.missing, keep_unjudged)
-    of_run: dict[str, Any] = {"unretrieved": found.unretrieved}
+    judged = trec.rankings(documents, judgments, how.missing, keep_unjudged)
+    of_run: dict[str, Any] = {"unretrieved": judged.unretrieved}
     if options.get("ties") == "docno":
-        of_run["document_ids"] = found.document_numbers
-    columns = {"predictions": found.scores, "references": found.relevance}
-    return Inputs(columns, [rows_left_out(left + more)], found.query_ids, of_run)
+        of_run["document_ids"] = judged.document_numbers
+    columns = {"predictions": judged.scores, "references": judged.relevance}
+    return Inputs(columns, [rows_left_out(left + more)], judged.query_ids, of_run)
 
 
 def _groups(cells: Mapping[str, list], how: Reading) -> Inputs:
@@ -172,7 +172,7 @@ def _joined(
     used: dict[str, set[str]] = {path: set() for path in tables}
     for name, source in sources.items():
         used[source.path].update(columns[name])
-    by_file, ids, told = joined(tables, used, how.ids, how.missing)
+    by_file, ids, note = joined(tables, used, how.ids, how.missing)
     rows = {name: by_file[source.path] for name, source in sources.items()}
     values = {name: [own[row] for row in rows[name]] for name, own in cells.items()}
     left = 0
@@ -188,7 +188,7 @@ def _joined(
     def place_of(name: str, row: int) -> str:
         return sources[name].table.place_of(rows[name][row])
 
-    return Inputs(values, [told, rows_left_out(left)], ids, place_of=place_of)
+    return Inputs(values, [note, rows_left_out(left)], ids, place_of=place_of)
 
 
 def _odd_cell(inputs: Inputs) -> str:
@@ -265,5 +265,5 @@ def _values(table: Table, column: str) -> list:
     """Return a column with its numbers as such, and the truth values of a CSV file."""
     values = table.values(column)
     if table.is_text and set(values) - {None} <= _TRUTH.keys():
-        return [_TRUTH.get(one) for one in values]
+        return [_TRUTH.get(value) for value in values]
     return values

@@ -149,14 +149,14 @@ def _matched(
         came = f"{' and '.join(file.path for file in files)} have no "
         came += f"{' and '.join(dict.fromkeys(names))} in common"
         raise MetricFileError(f"{came}; give files that do, or name the column of ids by `id`")
-    told = []
+    notes = []
     for file, name, own in zip(files, names, texts, strict=True):
         if alone := [text for text in own if text not in common]:
             some = ", ".join(map(_shown, alone[:_MOST])) + ", ..." * (len(alone) > _MOST)
-            told.append(f"{file.path}: {len(alone):,} {name} not in every file ({some})")
-    if told and missing != "drop":
+            notes.append(f"{file.path}: {len(alone):,} {name} not in every file ({some})")
+    if notes and missing != "drop":
         wanted = "complete the files, or choose `missing` drop (zero is for TREC files)"
-        raise MetricFileError(f"{'; '.join(told)}; {wanted}")
+        raise MetricFileError(f"{'; '.join(notes)}; {wanted}")
     kept = [text for text in places[0] if text in common]
     return {
         file.path: [own[text] for text in kept] for file, own in zip(files, places, strict=True)

@@ -60,9 +60,9 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool) -> tuple[tr
             place = table.place_of(rows[texts.index("")])
             raise MetricFileError(f"{place}: {name!r} is empty; give every row one")
     names = pyarrow.array(ids[1], pyarrow.string())
-    found = trec.judged_of(group_codes("ids", ids[0]), names, values[rows], side == "qrels")
-    trec.refuse_repeated(found, lambda line: table.place_of(rows[line]), MetricFileError)
-    return found, 0 if is_one else len(values) - len(rows)
+    judged = trec.judged_of(group_codes("ids", ids[0]), names, values[rows], side == "qrels")
+    trec.refuse_repeated(judged, lambda line: table.place_of(rows[line]), MetricFileError)
+    return judged, 0 if is_one else len(values) - len(rows)
 
 
 def _ids_of(table: Table, how: Reading) -> Sequence[str | None]:

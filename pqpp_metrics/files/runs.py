@@ -49,25 +49,25 @@ def compute_runs(
     # Whether the judgments stand in the file of a run.
     are_one = {name: split_columns(file)[0] == judged.path for name, file in files.items()}
     judgments, left = read_side("qrels", judged, how, any(are_one.values()))
-    found: dict[str, Any] = {}
+    run_of: dict[str, Any] = {}
     for name, file in files.items():
         source = input_source(name, file, how, trec, {**tables})
-        found[name], more = read_side("run", source, how, are_one[name])
+        run_of[name], more = read_side("run", source, how, are_one[name])
         left += more
-    given: Any = found if len(found) > 1 else next(iter(found.values()))
+    given: Any = run_of if len(run_of) > 1 else next(iter(run_of.values()))
     result = plain(function(given, judgments, measures, missing=how.missing, **chosen))
     return result, rows_left_out(left)
 
 
 def _named(runs: Sequence[str]) -> dict[str, str]:
     """Return runs by their names: as given, else those of the files."""
-    found: dict[str, str] = {}
+    file_of: dict[str, str] = {}
     for text in runs:
         name, equals, file = text.partition("=")
         if not equals or Path(text).exists():
             name, file = Path(text).name.removesuffix(".gz"), text
             name = name.rpartition(".")[0] or name
-        if name in found:
+        if name in file_of:
             raise MetricFileError(f"`run` {text}: two runs are called {name!r}; write NAME={file}")
-        found[name] = file
-    return found
+        file_of[name] = file
+    return file_of

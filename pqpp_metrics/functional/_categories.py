@@ -260,11 +260,11 @@ def text_codes(values: Any) -> Encoded | None:
             # Half a character has no place in UTF-8; other things than strings fail, or show.
             with contextlib.suppress(arrow.ArrowInvalid, arrow.ArrowTypeError, UnicodeEncodeError):
                 return _encoded_by_arrow(arrow.array(values))
-        found = _number_by_dictionary(values)
+        codes = _number_by_dictionary(values)
     except TypeError:  # what holds values has no hash
         return None
     # Nothing but a string equals a string, so the distinct ones tell the type of all.
-    return found if all(map(str.__instancecheck__, found.distinct)) else None
+    return codes if all(map(str.__instancecheck__, codes.distinct)) else None
 
 
 def arrow_column(values: Any) -> Any:

@@ -87,8 +87,8 @@ def of_spearman(x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
     on_x = first * first + 2 * x.sums_above(first) / n
     on_y = second * second + 2 * y.sums_above(second) / n
     product, x_square, y_square = (
-        (one * other).mean(axis=-1, keepdims=True)
-        for one, other in ((first, second), (first, first), (second, second))
+        (left * right).mean(axis=-1, keepdims=True)
+        for left, right in ((first, second), (first, first), (second, second))
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = product / np.sqrt(x_square * y_square)

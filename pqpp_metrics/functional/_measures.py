@@ -164,7 +164,9 @@ def measured(
         given = ranking_inputs(scores, relevance, replace(rules, **own))
         parts = []
         for block in given.blocks(are_shared and own["unjudged"] == "zero", are_shared):
-            parts.append([to_numpy(one.function(block, None, **one.options)) for one in members])
+            parts.append(
+                [to_numpy(member.function(block, None, **member.options)) for member in members]
+            )
         for measure, of_blocks in zip(members, zip(*parts, strict=True), strict=True):
             values[measure.label] = np.concatenate(of_blocks)
     return {measure.label: values[measure.label] for measure in measures}

@@ -93,7 +93,7 @@ def _as_density(maps, convention):
 
 def _kld_with_floor(maps, p_sum, moved):
     """KLD with 1e-20 added to every pixel of both maps."""
-    p_sum, q_sum = (one + _PYSALIENCY_FLOOR * maps.p.pixels for one in (p_sum, maps.q.total))
+    p_sum, q_sum = (total + _PYSALIENCY_FLOOR * maps.p.pixels for total in (p_sum, maps.q.total))
 
     def part(p, q):
         # After the move: in one sum with it the floor would be lost, and the lowest pixel be 0.

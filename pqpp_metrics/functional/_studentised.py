@@ -127,9 +127,9 @@ def warning_of(share: float, apart: float = 0.0) -> str:
         share: Of the variance, by one query.
         apart: The `skewness_apart` of what Pearson's r compares.
     """
-    told = [f"one query carries {share:.0%} of the variance"] * (share > LARGE_SHARE)
-    told += [f"the predictions' skewness differs by {apart:.1f}"] * (apart > UNLIKE_SKEWNESS)
-    return "; ".join(told)
+    warnings = [f"one query carries {share:.0%} of the variance"] * (share > LARGE_SHARE)
+    warnings += [f"the predictions' skewness differs by {apart:.1f}"] * (apart > UNLIKE_SKEWNESS)
+    return "; ".join(warnings)
 
 
 def reach(influences: Floats, confidence: float) -> float:

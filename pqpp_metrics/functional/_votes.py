@@ -50,7 +50,7 @@ def _agreeing(codes, categories):
     if raters <= _FEW_RATERS:
         columns = np.ascontiguousarray(codes.T)
         couples = itertools.combinations(columns, 2)
-        return sum(int(np.count_nonzero(one == other)) for one, other in couples)
+        return sum(int(np.count_nonzero(left == right)) for left, right in couples)
     numbered = (codes + categories * np.arange(items)[:, None]).ravel()
     if items * categories <= _FEW_CELLS * codes.size:
         counts = np.bincount(numbered, minlength=items * categories)

@@ -164,8 +164,8 @@ def _inferred_in_tie(size, own, ahead, before):
         chance = np.exp(ways + _log_choices(rest, left) - _log_choices(size - 1, place))
         # Of the rest before it, this share is of the pool.
         pool = before.sum() + relevant + irrelevant + left * (own[2] / max(rest, 1))
-        found = _inferred(ahead + place, before[0] + relevant, before[1] + irrelevant, pool)
-        total += (chance * found).sum()
+        precision = _inferred(ahead + place, before[0] + relevant, before[1] + irrelevant, pool)
+        total += (chance * precision).sum()
     return total / size
 
 

@@ -92,16 +92,16 @@ def _reciprocal_rank(given, k):
     else:
         best = xp.max(xp.where(relevant, scores, -xp.inf), axis=1)
     tied, ahead = scores == best[:, None], count(xp, scores > best[:, None])
-    number, found, rank = count(xp, tied), best > -xp.inf, ahead + 1
+    number, has_relevant, rank = count(xp, tied), best > -xp.inf, ahead + 1
     # Where no equal stands beside it, the rank is certain and every rule gives the same.
-    rows = xp.nonzero(found & (number > 1))[0]
+    rows = xp.nonzero(has_relevant & (number > 1))[0]
     tied, relevant = (xp.take(part, rows, axis=0) for part in (tied, relevant))
     if given.ties == "pessimistic":
         rank[rows] += count(xp, tied & ~relevant)
     elif given.ties == "order":
         reached = xp.cumulative_sum(xp.astype(tied & relevant, xp.int64), axis=1) > 0
         rank[rows] += count(xp, tied & ~reached)
-    values = xp.where(found & (rank <= k), 1.0 / xp.astype(rank, xp.float64), 0.0)
+    values = xp.where(has_relevant & (rank <= k), 1.0 / xp.astype(rank, xp.float64), 0.0)
     if given.ties == "expected" and rows.shape[0]:
         parts = ahead[rows], number[rows], count(xp, tied & relevant)
         ahead, number, hits = (xp.astype(part, xp.float64) for part in parts)
@@ -296,9 +296,11 @@ def interpolated_precision(
 
     def of_ranked(ranked, number):
         relevant = given.relevant(ranked)
-        found = np.cumsum(relevant, axis=1)
-        reached = relevant & (found >= _needed(recall, number)[:, None])
-        return np.where(reached, found / np.arange(1, ranked.shape[1] + 1), 0.0).max(axis=1)
+        relevant_so_far = np.cumsum(relevant, axis=1)
+        reached = relevant & (relevant_so_far >= _needed(recall, number)[:, None])
+        return np.where(reached, relevant_so_far / np.arange(1, ranked.shape[1] + 1), 0.0).max(
+            axis=1
+        )
 
     def of_groups(groups, number):
         counts = [(len(grades), int(given.relevant(grades).sum())) for grades in groups]
@@ -322,11 +324,11 @@ def _expected_best(counts, needed):
         counts: Documents, and relevant ones among them, of each group of equals by rank.
         needed: The first relevant document that counts.
     """
-    some, ahead, found = [], 0, 0
+    some, ahead, relevant_before = [], 0, 0
     for size, relevant in counts:
-        if found + relevant >= needed and relevant:
-            some.append((size, relevant, ahead, found))
-        ahead, found = ahead + size, found + relevant
+        if relevant_before + relevant >= needed and relevant:
+            some.append((size, relevant, ahead, relevant_before))
+        ahead, relevant_before = ahead + size, relevant_before + relevant
     if not some:
         return 0.0
     if sum(size * relevant for size, relevant, *_ in some) > _MOST_STATES:
@@ -351,27 +353,33 @@ def _drawn_best(counts, needed):
     for draw in range(draws):
         groups = [generator.permutation(size) < relevant for size, relevant in counts]
         relevant = np.concatenate(groups)
-        found = np.cumsum(relevant)
-        best[draw] = (found / place)[relevant & (found >= needed)].max(initial=0.0)
+        relevant_so_far = np.cumsum(relevant)
+        best[draw] = (relevant_so_far / place)[relevant & (relevant_so_far >= needed)].max(
+            initial=0.0
+        )
     return float(best.mean())
 
 
-def _precisions(size, relevant, ahead, found, needed):
+def _precisions(size, relevant, ahead, relevant_before, needed):
     """The precisions that can occur at the relevant documents of a group."""
     number = np.arange(1, relevant + 1)[:, None]
     place = np.arange(1, size + 1)[None, :]
-    possible = (place >= number) & (size - place >= relevant - number) & (found + number >= needed)
-    return ((found + number) / (ahead + place))[possible]
+    possible = (
+        (place >= number)
+        & (size - place >= relevant - number)
+        & (relevant_before + number >= needed)
+    )
+    return ((relevant_before + number) / (ahead + place))[possible]
 
 
-def _chance_of_none_above(bounds, size, relevant, ahead, found, needed):
+def _chance_of_none_above(bounds, size, relevant, ahead, relevant_before, needed):
     """For each bound, the chance that no precision at the group's relevant documents is above."""
     number = np.arange(relevant + 1)
     chance = np.tile(number == 0, (len(bounds), 1)).astype(np.float64)
     for place in range(1, size + 1):
         # With so many relevant documents placed, the chance that the next place gets one.
         here = np.clip((relevant - number) / (size - place + 1), 0.0, 1.0)
-        next_ = found + number + 1
+        next_ = relevant_before + number + 1
         allowed = (next_ < needed) | (next_ / (ahead + place) <= bounds[:, None])
         with_one = chance * here * allowed
         chance = chance * (1.0 - here)

@@ -72,7 +72,9 @@ def ndcg(
     xp = given.xp
     if isinstance(gains, Mapping):
         of_grade = _checked_gains(gains)
-        relevance, missing = (_gains_of(one, of_grade) for one in (given.relevance, given.missing))
+        relevance, missing = (
+            _gains_of(array, of_grade) for array in (given.relevance, given.missing)
+        )
         given = replace(given, relevance=relevance, missing=missing, order=None, is_shared=False)
     else:
         require_choice("gains", gains, _GAINS)
@@ -121,12 +123,12 @@ def _refuse_huge_grades(xp, *grades):
 def _ndcg(given, discount, gain):
     xp, missing = given.xp, given.missing
     ranked = mean_gains(given, gain)
-    found = order.weighted(xp, ranked, discount[: ranked.shape[1]])
+    gained = order.weighted(xp, ranked, discount[: ranked.shape[1]])
     if given.order is not None and order.are_small(missing):
-        return order.share(xp, found, _best_of_small(given.order.grades, missing, discount, gain))
+        return order.share(xp, gained, _best_of_small(given.order.grades, missing, discount, gain))
     grades = xp.concat([xp.astype(part, xp.float64) for part in (given.relevance, missing)], axis=1)
     ideal = xp.flip(xp.sort(gain(grades), axis=1, stable=False), axis=1)
-    return order.share(xp, found, order.weighted(xp, ideal, discount))
+    return order.share(xp, gained, order.weighted(xp, ideal, discount))
 
 
 def _best_of_small(grades, missing, discount, gain):
@@ -203,13 +205,15 @@ def _precisions(given, ranks):
     """
     xp = given.xp
     ranked, tied = ranked_gains(given, given.relevant)
-    found = ranked * xp.cumulative_sum(ranked, axis=1)
+    precisions = ranked * xp.cumulative_sum(ranked, axis=1)
     if tied is not None:
         size = xp.astype(tied.size, xp.float64)
         places_before = ranks[None, :] - 1.0 - xp.astype(tied.start, xp.float64)
         others = (tied.gain - 1.0) / xp.clip(size - 1.0, 1.0, None)
-        found[tied.rows, :] = tied.gain / size * (tied.gain_before + places_before * others + 1.0)
-    return found
+        precisions[tied.rows, :] = (
+            tied.gain / size * (tied.gain_before + places_before * others + 1.0)
+        )
+    return precisions
 
 
 _LARGEST_GRADE = 50

@@ -99,8 +99,8 @@ def _of_seeds(statistic, columns, y, tolerance) -> tuple[Floats, Floats]:
     """The statistic of each seed, and the influences of the queries on it, (seeds, n)."""
     if statistic == "rmse":
         return _influence.of_rmse(columns - y)
-    found = [_correlation(statistic, x, y, tolerance) for x in columns]
-    values, influences = map(np.stack, zip(*found, strict=True))
+    correlations = [_correlation(statistic, x, y, tolerance) for x in columns]
+    values, influences = map(np.stack, zip(*correlations, strict=True))
     if statistic == "smare":
         return values, influences
     values = np.tanh(values)  # from Fisher's z, and so the influences
@@ -132,11 +132,11 @@ def _of_draws(values, influences):
 def _together(queries, seeds):
     """The spread over queries and seeds, and the share of the seeds in its variance."""
     by_queries = float(queries.error) ** 2
-    variance = by_queries + sum(one for one, _ in seeds)
+    variance = by_queries + sum(influence for influence, _ in seeds)
     if not 0 < variance < math.inf:
         return queries, 0.0
     parts = by_queries**2 / float(queries.freedom)
-    parts += sum(one**2 / (count - 1) for one, count in seeds if count > 1)
+    parts += sum(influence**2 / (count - 1) for influence, count in seeds if count > 1)
     error, freedom = np.float64(math.sqrt(variance)), np.float64(variance**2 / parts)
     whole = Spread(error, freedom, queries.skewness, queries.largest_share, queries.n)
     return whole, 1 - by_queries / variance

@@ -125,5 +125,5 @@ def _listed(part):
     return plain(np.asarray(part) if isinstance(part, Encoded) else part)
 
 
-def _as_uuid(found):
-    return uuid.UUID(found["uuid"]) if found.keys() == {"uuid"} else found
+def _as_uuid(value):
+    return uuid.UUID(value["uuid"]) if value.keys() == {"uuid"} else value

@@ -61,8 +61,8 @@ class TrainerMetrics:
             return {}
         columns = [np.concatenate(parts) for parts in zip(*self._batches, strict=True)]
         self._batches = []
-        found = qpp_values(columns[0], columns[1], self.measures)
-        return {name: _mean(values) for name, values in found.items()}
+        by_measure = qpp_values(columns[0], columns[1], self.measures)
+        return {name: _mean(values) for name, values in by_measure.items()}
 
 
 def compute_metrics(prediction: Any) -> dict[str, float]:

@@ -53,10 +53,10 @@ def relevant_in_top(
     is_relevant = relevant(given.relevance)
     threshold = _kth_largest(xp, scores, k)[:, None]
     reached = scores >= threshold
-    found = xp.astype(count(xp, is_relevant & reached), xp.float64)
+    relevant_counts = xp.astype(count(xp, is_relevant & reached), xp.float64)
     rows = xp.nonzero(count(xp, reached) > k)[0]
     if not rows.shape[0]:
-        return found
+        return relevant_counts
     # Only where more than k documents reach the k-th score does the rule for ties matter.
     scores, is_relevant, threshold = (
         xp.take(part, rows, axis=0) for part in (scores, is_relevant, threshold)
@@ -75,8 +75,8 @@ def relevant_in_top(
     else:
         taken = xp.maximum(free - (counts[0] - counts[1]), xp.zeros_like(free))
     certain = xp.astype(count(xp, is_relevant & above), xp.float64)
-    found[rows] = certain + xp.astype(taken, xp.float64)
-    return found
+    relevant_counts[rows] = certain + xp.astype(taken, xp.float64)
+    return relevant_counts
 
 
 def _kth_largest(xp, scores, k):
