@@ -8,6 +8,7 @@ pytest.importorskip("faiss")
 torch = pytest.importorskip("torch")
 Image = pytest.importorskip("PIL.Image")
 
+from PIL import ImageOps  # noqa: E402
 from support.tiny_models import save_blip2, save_clip  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
@@ -30,7 +31,11 @@ def images(tmp_path_factory):
     rng = np.random.default_rng(0)
     for n in range(9):
         pixels = rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)
-        Image.fromarray(pixels).resize((20, 20)).save(folder / f"{n}.png")
+        exif = Image.Exif()
+        if n > 6:  # a photograph that was stored sideways
+            exif[0x0112] = 6
+        size = ((192, 96), (96, 192))[n % 2]
+        Image.fromarray(pixels).resize(size).save(folder / f"{n}.png", exif=exif)
     return folder
 
 
@@ -46,7 +51,7 @@ def plain(blip2, images):
     cosines, logits = np.empty((3, 9)), np.empty((3, 9, 2))
     for row, text in enumerate(TEXTS):
         for column in range(9):
-            image = Image.open(images / f"{column}.png")
+            image = ImageOps.exif_transpose(Image.open(images / f"{column}.png"))
             inputs = processor(images=image, text=text, return_tensors="pt")
             with torch.inference_mode():
                 itc = model(**inputs)

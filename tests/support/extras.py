@@ -102,6 +102,8 @@ CODE = {
     "foreign": "import skops.io, sentence_transformers",
     "trackers": "import tensorboard, trackio, wandb",
     "postgresql": "import psycopg",
+    # Is not imported: pip may bring one for CUDA beside a torch that has none.
+    "processors": "import num2words; from importlib.metadata import files; files('torchvision')",
     "models": (
         "from pqpp_models import Predictor\n"
         "for name in ('clip_generation', 'clip_retrieval', 'correlation_cnn'):\n"

@@ -1,4 +1,7 @@
-"""Random models of a few kilobytes that can chat: of images and text, and of text alone."""
+"""Random models of a few kilobytes that can chat: of images and text, and of text alone.
+
+The processors of `SEEING` need torchvision, one num2words too.
+"""
 
 from support.tiny_models import _character_tokenizer
 
@@ -13,6 +16,120 @@ _TEXT_TEMPLATE = (
     "{% for message in messages %}{{ message['role'] }} {{ message['content'] + ' ' }}{% endfor %}"
     "{% if add_generation_prompt %}assistant {% endif %}"
 )
+
+
+SEEING = ("qwen2_5_vl", "qwen3_vl", "smolvlm")
+
+
+def save_seeing(folder, kind):
+    """Save a random model of a kind of today's that sees, with its own processor."""
+    import torch
+
+    torch.manual_seed(0)
+    model, processor = globals()[f"_{kind}"]()
+    with torch.no_grad():  # so that answers differ by the image
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+def _tokenizer(**special):
+    """Return a tokenizer of characters with further tokens, and their numbers by name."""
+    tokenizer = _character_tokenizer()
+    tokenizer.add_special_tokens({"additional_special_tokens": list(special.values())})
+    tokenizer.model_max_length = 4096
+    for name, token in special.items():
+        setattr(tokenizer, name, token)
+    return tokenizer, {
+        f"{name}_id": tokenizer.convert_tokens_to_ids(token) for name, token in special.items()
+    }
+
+
+def _text(tokenizer, **options):
+    sizes = {"hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 4}
+    sizes |= {"num_key_value_heads": 2, "num_hidden_layers": 2, "max_position_embeddings": 4096}
+    ends = {"eos_token_id": tokenizer.sep_token_id, "pad_token_id": tokenizer.pad_token_id}
+    return {**sizes, **ends, "vocab_size": len(tokenizer), **options}
+
+
+def _qwen(version, videos, vision, **text):
+    import transformers
+
+    tokenizer, ids = _tokenizer(
+        image_token="<|image_pad|>",
+        video_token="<|video_pad|>",
+        vision_start_token="<|vision_start|>",
+        vision_end_token="<|vision_end|>",
+    )
+    rope = {"rope_type": "default", "mrope_section": [1, 1, 2], "rope_theta": 10000.0}
+    config = getattr(transformers, f"{version}Config")(
+        text_config=_text(tokenizer, rope_parameters=rope, **text),
+        vision_config={"hidden_size": 32, "depth": 2, "num_heads": 2, **vision},
+        **ids,
+    )
+    shown = "<|vision_start|><|image_pad|><|vision_end|>"
+    processor = getattr(transformers, f"{version}Processor")(
+        transformers.Qwen2VLImageProcessor(
+            patch_size=vision["patch_size"],
+            size={"shortest_edge": 56 * 56, "longest_edge": 112 * 112},
+        ),
+        tokenizer,
+        getattr(transformers, videos)(),
+        chat_template=_TEMPLATE.replace("<image>", shown),
+    )
+    return getattr(transformers, f"{version}ForConditionalGeneration")(config), processor
+
+
+def _qwen2_5_vl():
+    vision = {"intermediate_size": 32, "out_hidden_size": 32, "patch_size": 14}
+    vision |= {"fullatt_block_indexes": [1], "window_size": 56}
+    return _qwen("Qwen2_5_VL", "Qwen2VLVideoProcessor", vision)
+
+
+def _qwen3_vl():
+    vision = {"intermediate_size": 32, "out_hidden_size": 32, "patch_size": 16}
+    vision |= {"num_position_embeddings": 16, "deepstack_visual_indexes": [0]}
+    return _qwen("Qwen3VL", "Qwen3VLVideoProcessor", vision, head_dim=8)
+
+
+def _smolvlm():
+    import transformers
+
+    places = [f"<row_{row}_col_{column}>" for row in range(1, 5) for column in range(1, 5)]
+    tokenizer, ids = _tokenizer(
+        fake_image_token="<fake_token_around_image>",
+        image_token="<image>",
+        global_image_token="<global-img>",
+        end_of_utterance_token="<end_of_utterance>",
+        **{f"place_{number}": token for number, token in enumerate(places)},
+    )
+    tokenizer.image_token_id = ids["image_token_id"]
+    config = transformers.SmolVLMConfig(
+        text_config=transformers.LlamaConfig(**_text(tokenizer)).to_dict(),
+        vision_config={
+            "hidden_size": 16,
+            "intermediate_size": 16,
+            "num_attention_heads": 2,
+            "num_hidden_layers": 2,
+            "image_size": 32,
+            "patch_size": 8,
+        },
+        scale_factor=2,
+        image_token_id=ids["image_token_id"],
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    processor = transformers.SmolVLMProcessor(
+        transformers.SmolVLMImageProcessor(
+            size={"longest_edge": 64}, max_image_size={"longest_edge": 32}
+        ),
+        tokenizer,
+        transformers.SmolVLMVideoProcessor(),
+        image_seq_len=4,
+        chat_template=_TEMPLATE,
+    )
+    return transformers.SmolVLMForConditionalGeneration(config), processor
 
 
 def save_text_chat(folder, template=_TEXT_TEMPLATE):

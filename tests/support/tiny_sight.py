@@ -94,6 +94,18 @@ def save_sam2(folder):
     return folder
 
 
+def save_dinov3(folder):
+    """Save a random DINOv3 in place of the features."""
+    import torch
+    from transformers import DINOv3ViTConfig, DINOv3ViTImageProcessor, DINOv3ViTModel
+
+    torch.manual_seed(0)
+    config = DINOv3ViTConfig(**_small(), image_size=32, patch_size=8, num_register_tokens=2)
+    DINOv3ViTModel(config).save_pretrained(folder)
+    DINOv3ViTImageProcessor(size={"height": 32, "width": 32}).save_pretrained(folder)
+    return folder
+
+
 def _depth(folder):
     import torch
     from transformers import (

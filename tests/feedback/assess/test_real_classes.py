@@ -4,6 +4,8 @@ The weights are random and tiny: what is compared is where things lie, not what 
 """
 
 import functools
+import math
+import string
 
 import numpy as np
 import pytest
@@ -13,10 +15,13 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 import torch  # noqa: E402
 from PIL import ImageOps  # noqa: E402
+from support.tiny_chat import SEEING, save_seeing  # noqa: E402
 from support.tiny_eyes import KINDS, LABELS, save_detector  # noqa: E402
-from support.tiny_sight import save_sam2, save_sight  # noqa: E402
+from support.tiny_sight import save_dinov3, save_sam2, save_sight  # noqa: E402
 from transformers import (  # noqa: E402
+    AutoModel,
     AutoModelForDepthEstimation,
+    AutoModelForImageTextToText,
     AutoModelForMaskGeneration,
     AutoModelForObjectDetection,
     AutoModelForZeroShotObjectDetection,
@@ -24,6 +29,8 @@ from transformers import (  # noqa: E402
     VitPoseForPoseEstimation,
 )
 
+from pqpp_backbones.chat.chat import MOST_TOLD, Request  # noqa: E402
+from pqpp_backbones.chat.in_process import open_in_process  # noqa: E402
 from pqpp_feedback.assess.detector import DetectorEye, boxes_of  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture, open_picture  # noqa: E402
 from pqpp_feedback.vistar.sight import Sight, in_pixels  # noqa: E402
@@ -51,7 +58,7 @@ def photo(request, tmp_path):
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     detectors = {kind: str(save_detector(folder / kind, kind)) for kind in KINDS}
-    roles = ("segmenter", "depth", "pose", "expression")
+    roles = ("segmenter", "depth", "features", "pose", "expression")
     sight = save_sight(folder, roles)
     return {**detectors, **sight}
 
@@ -163,10 +170,11 @@ def test_similarities_of_siglip_2_of_any_shape(photo, tmp_path):
     )
     ours = Sight({"similarity": str(tmp_path)}, "cpu").similarity([open_picture(path)], ["a cat"])
     model = transformers.Siglip2Model.from_pretrained(tmp_path).eval()
-    processor = transformers.Siglip2ImageProcessorPil.from_pretrained(tmp_path)
-    tokenizer = AutoProcessor.from_pretrained(tmp_path).tokenizer
-    words = tokenizer(["a cat"], padding="max_length", max_length=16, return_tensors="pt")
-    pixels = model.get_image_features(**processor([image], return_tensors="pt")).pooler_output
+    # Where torchvision is there, this class resizes by it, a little otherwise than Pillow.
+    processor = AutoProcessor.from_pretrained(tmp_path)
+    words = processor.tokenizer(["a cat"], padding="max_length", max_length=16, return_tensors="pt")
+    prepared = processor.image_processor([image], return_tensors="pt")
+    pixels = model.get_image_features(**prepared).pooler_output
     texts = model.get_text_features(input_ids=words["input_ids"]).pooler_output
     assert ours[0, 0] == pytest.approx(float(torch.cosine_similarity(pixels, texts)), abs=1e-5)
 
@@ -183,3 +191,50 @@ def test_poses(saved, photo):
     outputs = model(**processor(images=image, boxes=boxes, return_tensors="pt"))
     (expected,) = processor.post_process_pose_estimation(outputs, boxes=boxes)[0]
     assert np.abs(np.array(person["keypoints"])[:, :2] - expected["keypoints"].numpy()).max() < 1e-3
+
+
+@pytest.mark.parametrize("kind", ["features", "dinov3"])
+@torch.inference_mode()
+def test_features_of_a_subject(saved, kind, photo, tmp_path):
+    path, image = photo
+    folder = saved.get(kind)
+    if kind == "dinov3":
+        pytest.importorskip("torchvision", reason="the processor of DINOv3 needs it")
+        folder = str(save_dinov3(tmp_path / "dinov3"))
+    sight = Sight({"features": folder}, "cpu")
+    sight.detect = lambda image, words: [{"label": "dog", "score": 0.9, "box": BOX}]
+    sight.segment = lambda image, boxes: (np.ones((1, *image.size[::-1]), bool), [1.0])
+    ours = sight.subject(open_picture(path), "a dog")
+    left, top, right, bottom = in_pixels([BOX], image.size)[0]
+    cut = image.crop((math.floor(left), math.floor(top), math.ceil(right), math.ceil(bottom)))
+    processor, model = plain(folder, AutoModel)
+    expected = model(**processor(images=cut, return_tensors="pt")).pooler_output[0].numpy()
+    assert ours == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", SEEING)
+def test_answers(kind, photo, tmp_path):
+    pytest.importorskip("torchvision", reason="processors of models that see need it")
+    if kind == "smolvlm":
+        pytest.importorskip("num2words", reason="the processor of SmolVLM needs it")
+    path, image = photo
+    folder = str(save_seeing(tmp_path / kind, kind))
+    letters = tuple(string.ascii_lowercase)
+    request = Request("a cat?", image=open_picture(path), most_tokens=6, answers=letters)
+    reply = open_in_process(folder, device="cpu", sees=True).ask(request)
+    processor, model = plain(folder, AutoModelForImageTextToText)
+    parts = [{"type": "image", "image": image}, {"type": "text", "text": "a cat?"}]
+    told = {"add_generation_prompt": True, "tokenize": True, "return_dict": True}
+    inputs = processor.apply_chat_template(
+        [{"role": "user", "content": parts}], return_tensors="pt", **told
+    )
+    expected = model.generate(**inputs, do_sample=False, max_new_tokens=6)[0]
+    expected = expected[inputs["input_ids"].shape[1] :]
+    assert reply.text == processor.decode(expected, skip_special_tokens=True)
+    with torch.inference_mode():
+        first = model(**inputs).logits[0, -1].softmax(-1)
+    spelt = processor.tokenizer.convert_ids_to_tokens(range(len(first)))
+    kept = first.topk(MOST_TOLD).indices.tolist()
+    chances = [sum(first[k].item() for k in kept if spelt[k].lower() == a) for a in letters]
+    assert [reply.chances[letter] for letter in letters] == pytest.approx(chances, abs=1e-5)
+    assert sum(chances) > 0
