@@ -303,12 +303,14 @@ class Shards(Group):
         return (self.workers or 1) > 1 or self.engine == "ray"
 
     def role_of(self, name: str) -> str | None:
-        """Return what the path of an option is; shards are written into a folder."""
-        if name == "output" and self.in_shards:
-            from pqpp_files.shards.store import is_local
+        """Return what the path of an option is; those of shards may lie in a store."""
+        from pqpp_files.shards.store import is_local
 
-            return "output" if is_local(str(self.output)) else None  # type: ignore[attr-defined]
-        return super().role_of(name)
+        role = super().role_of(name)
+        if not self.in_shards or name not in ("output", "image_dir"):
+            return role
+        role = "output" if name == "output" else role  # a folder
+        return role if is_local(str(getattr(self, name))) else None
 
     def refuse_with_shards(self, *names: str) -> None:
         """Refuse options that have no meaning from shard to shard."""

@@ -10,6 +10,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import ENDINGS, open_image
 from pqpp_files.paths import expanded
 from pqpp_files.read_table import read_table
+from pqpp_files.shards import ShardStore, is_local
 
 Row = Mapping[str, Any]
 METADATA = ("metadata.jsonl", "metadata.csv")
@@ -157,7 +158,7 @@ def pictures_of(image_dir: str | Path, prompt: Row) -> list[Picture]:
 
     Args:
         image_dir: Where they lie as `{prompt_id}/{model}_{i}.png`, also below `images/`; what a
-            table in the folder lists is not read.
+            table in the folder lists is not read. Of a place that fsspec knows PNG files are read.
         prompt: A row with `prompt`, `prompt_id`, which can be a folder's name, and further columns.
 
     Returns:
@@ -174,7 +175,12 @@ def pictures_of(image_dir: str | Path, prompt: Row) -> list[Picture]:
         >>> [one.image_id for one in pictures_of(folder.parent, {"prompt_id": "7", "prompt": "a"})]
         ['7/sdxl_0.png']
     """
-    root, prompt_id = _folder(image_dir), str(prompt["prompt_id"])
+    prompt_id = str(prompt["prompt_id"])
+    if not is_local(str(image_dir)):
+        store = ShardStore(image_dir)
+        names = [name for name in store.find(prompt_id) if name.endswith(".png")]
+        return made_pictures({name: store.read(name) for name in names}, prompt)
+    root = _folder(image_dir)
     root = root if (root / prompt_id).is_dir() else root / "images"
     try:
         found = sorted(path for path in (root / prompt_id).iterdir() if _is_image(path))

@@ -14,7 +14,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.shards.cut import AnyShard
 
 if TYPE_CHECKING:
-    from pqpp_files.shards.work import Work
+    from pqpp_files.shards.work import Done, Work
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _WORK: list[Work] = []  # in a worker, what it works on
@@ -22,11 +22,8 @@ _WORK: list[Work] = []  # in a worker, what it works on
 
 def done_here(
     work: Work, todo: Sequence[AnyShard], workers: int
-) -> Iterator[tuple[AnyShard, int | None]]:
-    """Do shards, in this process or in others; gives each with its number of bad rows.
-
-    None stands for a shard that another process has done meanwhile.
-    """
+) -> Iterator[tuple[AnyShard, Done]]:
+    """Do shards, in this process or in others; gives each with what came of it."""
     if workers == 1 or len(todo) < 2:
         for shard in todo:
             yield shard, work.do(shard)
@@ -64,5 +61,5 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _do(shard: AnyShard) -> int | None:
+def _do(shard: AnyShard) -> Done:
     return _WORK[0].do(shard)

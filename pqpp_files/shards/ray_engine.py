@@ -16,15 +16,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pqpp_files.errors import FileError, PqppError, in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.shards.cut import AnyShard
 from pqpp_files.shards.pool import THREADS
-
-if TYPE_CHECKING:
-    from pqpp_files.shards.work import Work
+from pqpp_files.shards.work import Done, Work
 
 _TRIES = 4
 _LOOK = 30.0  # seconds without a result until the cluster is asked whether the work still fits
@@ -49,8 +47,8 @@ class RayOptions:
 
 def done_on_ray(
     work: Work, todo: Sequence[AnyShard], options: RayOptions
-) -> Iterator[tuple[AnyShard, int | None]]:
-    """Do shards on a cluster; gives each with its number of bad rows, as they are done.
+) -> Iterator[tuple[AnyShard, Done]]:
+    """Do shards on a cluster; gives each with what came of it, as they are done.
 
     Raises:
         FileError: No node has what a task asks for, a worker cannot import the job, or a shard's
@@ -63,16 +61,15 @@ def done_on_ray(
         places = _places(ray, options)
         run = _actors_do if options.num_gpus else _tasks_do
         try:
-            for shard, errors in run(ray, ray.put(work), todo, options, places):
+            for shard, done in run(ray, work, todo, options, places):
                 # After a kill what a dead worker had done comes back as done by another.
-                yield shard, work.errors_of(shard) if errors is None else errors
+                is_there = done.errors is None
+                yield shard, done._replace(errors=work.errors_of(shard)) if is_there else done
         except ray.exceptions.RayError as error:
             cause = getattr(error, "cause", None)
             if isinstance(cause, PqppError):
                 raise cause from None
-            if isinstance(error, ray.exceptions.RayTaskError) or getattr(
-                error, "actor_init_failed", False
-            ):
+            if isinstance(error, ray.exceptions.RayTaskError):
                 reason = str(error).strip().splitlines()[-1][:300]
                 raise FileError(f"a task failed on its worker: {reason}") from None
             raise FileError(
@@ -129,8 +126,9 @@ def _places(ray: Any, options: RayOptions) -> int:
 
 
 def _tasks_do(
-    ray: Any, work: Any, todo: Sequence[AnyShard], options: RayOptions, places: int
-) -> Iterator[tuple[AnyShard, int | None]]:
+    ray: Any, work: Work, todo: Sequence[AnyShard], options: RayOptions, places: int
+) -> Iterator[tuple[AnyShard, Done]]:
+    put = ray.put(work)
     task = ray.remote(_do).options(
         num_cpus=options.num_cpus, max_retries=_TRIES - 1, scheduling_strategy="SPREAD"
     )
@@ -138,7 +136,7 @@ def _tasks_do(
     waiting, running = iter(todo), {}
     while True:
         for shard in waiting:
-            running[task.remote(work.hex(), [work], shard)] = shard
+            running[task.remote([put], shard)] = shard
             if len(running) >= window:
                 break
         if not running:
@@ -148,10 +146,11 @@ def _tasks_do(
 
 
 def _actors_do(
-    ray: Any, work: Any, todo: Sequence[AnyShard], options: RayOptions, places: int
-) -> Iterator[tuple[AnyShard, int | None]]:
+    ray: Any, work: Work, todo: Sequence[AnyShard], options: RayOptions, places: int
+) -> Iterator[tuple[AnyShard, Done]]:
     """Give each shard to an actor that is ready; that of one that died goes to another."""
-    make = ray.remote(_Actor).options(
+    ray.get(ray.remote(_can_import).options(num_cpus=0).remote(work))  # actors tell it late
+    make = ray.remote(Work).options(
         num_cpus=options.num_cpus, num_gpus=options.num_gpus, max_restarts=0
     )
     left, tries = list(reversed(todo)), Counter[str]()
@@ -159,9 +158,9 @@ def _actors_do(
     running: dict[Any, tuple[Any, AnyShard | None]] = {}
 
     def start() -> None:
-        actor = make.remote(work)
+        actor = make.remote(work.job, work.store, work.manifest)
         actors.append(actor)
-        running[actor.is_ready.remote()] = actor, None
+        running[actor.__ray_ready__.remote()] = actor, None
 
     try:
         for _ in range(min(places, len(todo))):
@@ -170,10 +169,8 @@ def _actors_do(
             for ready in _ready(ray, list(running), options):
                 actor, shard = running.pop(ready)
                 try:
-                    errors = ray.get(ready)
-                except ray.exceptions.RayActorError as error:
-                    if error.actor_init_failed:  # it cannot import the job: so would the next one
-                        raise
+                    done = ray.get(ready)
+                except ray.exceptions.RayActorError:
                     if shard is not None:
                         left.append(shard)
                         tries[shard.name] += 1
@@ -183,7 +180,7 @@ def _actors_do(
                     start()
                     continue
                 if shard is not None:
-                    yield shard, errors
+                    yield shard, done
                 if left:
                     shard = left.pop()
                     running[actor.do.remote(shard)] = actor, shard
@@ -202,27 +199,17 @@ def _ready(ray: Any, running: list[Any], options: RayOptions) -> list[Any]:
 
 
 @lru_cache(maxsize=1)
-def _work_of(key: str) -> dict[str, Any]:
-    """Return a place for the work of a key: a process unpacks it once, and keeps its model."""
-    return {}
-
-
-def _do(key: str, work: list[Any], shard: AnyShard) -> int | None:
+def _unpacked(work: Any) -> Work:
+    """Return the work: a process unpacks it once, and keeps its model."""
     import ray
 
-    kept = _work_of(key)
-    if not kept:
-        kept["work"] = ray.get(work[0])
-    errors: int | None = kept["work"].do(shard)
-    return errors
+    unpacked: Work = ray.get(work)
+    return unpacked
 
 
-class _Actor:
-    def __init__(self, work: Work) -> None:
-        self.work = work
+def _can_import(work: Work) -> None:
+    """Take work, which a worker unpacks before."""
 
-    def is_ready(self) -> None:
-        return None
 
-    def do(self, shard: AnyShard) -> int | None:
-        return self.work.do(shard)
+def _do(work: list[Any], shard: AnyShard) -> Done:
+    return _unpacked(work[0]).do(shard)

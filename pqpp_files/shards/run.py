@@ -114,7 +114,7 @@ def run_shards(
     else:
         done = done_here(work, todo, workers)
     with _bar(chosen, todo, progress) as bar:
-        for shard, errors in done:
+        for shard, errors in work.committed(done):
             if errors is None:
                 summary.skipped += 1
             else:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.foreign.json_values import parse_json
@@ -23,6 +23,19 @@ MANIFEST = "_shards.json"  # readers of folders leave out what begins so
 """The file beside the outputs that says what they were made from and how."""
 
 Job = Callable[["pa.Table"], "pa.Table"]
+_OF_A_COMMIT = 25  # shards
+
+
+class Done(NamedTuple):
+    """What came of a shard.
+
+    Attributes:
+        errors: How many of its rows could not be done; None where another process has done it.
+        content: Its output, where that is put with others.
+    """
+
+    errors: int | None
+    content: bytes | None = None
 
 
 @dataclass
@@ -41,21 +54,41 @@ class Work:
     manifest: str
     is_begun: bool = False
 
-    def do(self, shard: AnyShard) -> int | None:
-        """Write the output of a shard, and return how many of its rows could not be done.
-
-        Returns:
-            None where another process has meanwhile done it.
-        """
+    def do(self, shard: AnyShard) -> Done:
+        """Write the output of a shard, or return it where the store gathers outputs."""
         import pyarrow.parquet
 
         if self.store.has(shard.name):
-            return None
+            return Done(None)
         table = all_utf_8(self.job(shard.read()))
+        buffer = io.BytesIO()
+        pyarrow.parquet.write_table(table, buffer)
+        if self.store.gathers:
+            return Done(_errors(table), buffer.getvalue())
         self._write_manifest()  # now that the job is known not to be refused
-        content = io.BytesIO()
-        pyarrow.parquet.write_table(table, content)
-        return _errors(table) if self.store.put_new(shard.name, content.getvalue()) else None
+        is_new = self.store.put_new(shard.name, buffer.getvalue())
+        return Done(_errors(table) if is_new else None)
+
+    def committed(
+        self, done: Iterator[tuple[AnyShard, Done]]
+    ) -> Iterator[tuple[AnyShard, int | None]]:
+        """Pass on what is done, and put what is gathered, many outputs at a time."""
+        gathered: dict[str, bytes] = {}
+        try:
+            for shard, (errors, content) in done:
+                if content is not None:
+                    gathered[shard.name] = content
+                if len(gathered) >= _OF_A_COMMIT:
+                    self._commit(gathered)
+                yield shard, errors
+        finally:  # what is done stays, also where the job ends early
+            self._commit(gathered)
+
+    def _commit(self, gathered: dict[str, bytes]) -> None:
+        if gathered:
+            begun = MANIFEST in self.check()
+            self.store.commit(gathered | ({} if begun else {MANIFEST: self.manifest.encode()}))
+            gathered.clear()
 
     def check(self) -> set[str]:
         """Refuse a folder of another job; return the names of what is there."""

@@ -106,6 +106,11 @@ def test_a_stage_that_fails_ends_no_other_and_no_image_that_was_made_is_read(pro
     assert stored == part.read_bytes() and len(files.find("/out/images")) == 6
     files.rm(f"/out/table/{part.name}")
     run_shards(job, find_shards("p.csv"), "memory://out/table", {})  # images are there, and read
+    here, there = (
+        AssessShard(lambda: [Redness()], f"{place}/images")(find_shards("p.csv")[0].read())
+        for place in ("out", "memory://out")
+    )
+    assert here.equals(there) and here["score"].null_count == 1  # of the blank prompt
     assert files.cat(f"/out/table/{part.name}") == stored and "images/p0/good_0.png" in read
     files.store.clear()
 

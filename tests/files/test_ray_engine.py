@@ -108,12 +108,13 @@ def test_what_does_not_fit_or_cannot_run_is_told_in_a_line(cluster, tmp_path, mo
 @pytest.mark.slow
 def test_a_hundred_thousand_shards_are_pending_in_bounded_memory(cluster, tmp_path):
     from pqpp_files.shards.ray_engine import done_on_ray
+    from pqpp_files.shards.work import Done
 
     class Nothing:
         """Work that takes no time."""
 
         def do(self, shard):
-            return 0
+            return Done(0)
 
     shards = hold_shards(pa.table({"n": range(100_000)}), 1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,8 +1,10 @@
 """Object stores: outputs there whole or not at all, once, and with the bytes of a local folder."""
 
+import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import fsspec
 import pyarrow as pa
@@ -93,8 +95,37 @@ def test_the_command_writes_to_a_store(memory, tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"p.parquet", "here"}
 
 
+def contents(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def images_and_verdicts(place):
+    """Make images, go through a pipeline and assess, all into a place."""
+    draw = (
+        "import sys; from PIL import Image;"
+        "Image.new('RGB', (8, 8), (int(sys.argv[1]) % 256, 0, 0)).save(sys.argv[2])"
+    )
+    maker = {"command": f'{sys.executable} -c "{draw}" {{seed}} {{output}} {{prompt}}',
+             "model_name": "drawn", "images_per_prompt": 1}  # fmt: skip
+    stages = {"prompts": "p.csv", "output": f"{place}/run", "generate": [maker],
+              "assess": {"rahf": {"model": "rahf", "device": "cpu"}}}  # fmt: skip
+    Path("run.yaml").write_text(json.dumps(stages))
+    assert main(["run", "run.yaml", "--shard-size", "2"]) == 0
+    assert main(["generate", "--file", "p.csv", "--command", maker["command"], "--model-name",
+                 "drawn", "--images-per-prompt", "1", "--output", f"{place}/made"]) == 0  # fmt: skip
+    assert main(["assess", "rahf", "--file", "p.csv", "--image-dir", f"{place}/made/images",
+                 "--model", "rahf", "--device", "cpu", "--shard-size", "2", "--output",
+                 f"{place}/verdicts"]) == 0  # fmt: skip
+
+
 @pytest.mark.slow
 def test_a_server_of_s3(tmp_path, monkeypatch):
+    from support.tiny_rahf import tiny_feedback
+
     pytest.importorskip("s3fs")
     pytest.importorskip("moto.server")
     port = "5907"
@@ -119,13 +150,22 @@ def test_a_server_of_s3(tmp_path, monkeypatch):
         shards = find_shards("s3://bucket/in/*.parquet", 3)
         done = run_shards(doubled, shards, "s3://bucket/out", {}, workers=2)
         assert done == ShardsDone(7, 0, 20, 0)
-        run_shards(doubled, shards, tmp_path, {})
-        for path in tmp_path.iterdir():
-            assert files.cat(f"bucket/out/{path.name}") == path.read_bytes()
+        run_shards(doubled, shards, tmp_path / "out", {})
+        for name, content in contents(tmp_path / "out").items():
+            assert files.cat(f"bucket/out/{name}") == content
         assert run_shards(doubled, shards, "s3://bucket/out", {}).skipped == 7
         store = ShardStore("s3://bucket/out")
         assert not store.put_new(shards[0].name, b"another")
         assert store.read(shards[0].name) != b"another"
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "p.csv").write_text("prompt_id,prompt\np0,a red cat\np1,\np2,two dogs\n")
+        tiny_feedback().save_pretrained("rahf")
+        images_and_verdicts("s3://bucket/all")
+        images_and_verdicts("all")
+        files.invalidate_cache()
+        assert {
+            path.removeprefix("bucket/all/"): files.cat(path) for path in files.find("bucket/all")
+        } == contents(tmp_path / "all")
     finally:
         server.terminate()
         server.wait()
