@@ -85,6 +85,13 @@ folder or OWNER/REPOSITORY, that runs in this process.
     predictor: str = option("static", "that judges")
     margin: float = option(0.0, "over which the expected gain must be")
     confidence: float = option(0.5, "the probability of that with which a rewrite is taken")
+    entailment: str | None = option(
+        None,
+        "a model that tells entailment, as one trained on MNLI: a rewrite from which the original "
+        "does not follow is refused",
+        metavar="MODEL",
+        path="name",
+    )
     keep: str | None = option(
         None, "every candidate with its verdict", metavar="FILE.jsonl", path="output file"
     )
@@ -114,7 +121,13 @@ folder or OWNER/REPOSITORY, that runs in this process.
         prompts, ids = self._prompts()
         if self.study and len(set(ids)) < len(ids):
             raise CommandError("`study`: two prompts have one prompt_id; give each one of its own")
-        judge = Judge(self.target, self.predictor, self.margin, self.confidence)
+        judge = Judge(
+            self.target,
+            self.predictor,
+            self.margin,
+            self.confidence,
+            entailment=self.entailment,
+        )
         write, cost = self._writer(prompts, judge)
         rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())
         if self.keep:
@@ -189,8 +202,9 @@ def _table(columns: dict[str, list]) -> str:
         (
             visible(" ".join(text.split())),
             visible(new) if changed else "(kept)",
-            f"{probability:.0%}" if changed else "",
+            *([f"{probability:.0%}", *(f"{gain:+.3f}" for gain in gains)] if changed else [""]),
         )
-        for text, new, changed, probability in zip(*columns.values(), strict=True)
+        for text, new, changed, probability, *gains in zip(*columns.values(), strict=True)
     ]
-    return tabulate(rows, ["prompt", "rewritten", "probably better"], disable_numparse=True)
+    names = [name.replace("_gain", " gain") for name in list(columns)[4:]]
+    return tabulate(rows, ["prompt", "rewritten", "probably better", *names], disable_numparse=True)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_engines.errors import RewriteError
+from pqpp_engines.rewrite.entailment import Entailment
 from pqpp_engines.rewrite.meaning import meaning_lost, missing, only_shorter, words_to_keep
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.options.arguments import typed
@@ -32,6 +33,7 @@ _LIKENESS = Path(__file__).with_name("likeness.json")
 TOO_UNSURE = "not better"
 """How the reason begins where a rewrite says the same, and is too improbably better."""
 
+LEAST_ENTAILED = 0.5
 LEAST_COSINE = 0.6
 """Of the predictor's space: paraphrases of PQPP's captions have means of .81 to .99, others .16."""
 
@@ -49,6 +51,9 @@ class RewriteVerdict(NamedTuple):
         similarity: The cosine of both prompts in the predictor's space; 1 where it has none.
         added: Content words that the original has no word for.
         lost: Content words of the original that the candidate has no word for.
+        beside: The gain of `mean_hbpp`, or of `alignment` where `mean_hbpp` is judged by; None
+            where the predictor has no such target.
+        entailment: The probability that it entails the original; None without such a model.
     """
 
     prompt: str
@@ -60,6 +65,8 @@ class RewriteVerdict(NamedTuple):
     similarity: float
     added: tuple[str, ...]
     lost: tuple[str, ...]
+    beside: float | None
+    entailment: float | None
 
 
 class Judge:
@@ -72,6 +79,8 @@ class Judge:
         confidence: The least probability of that with which a rewrite is accepted, below 1.
         least_cosine: Of the two prompts in the predictor's space, where it has one.
         most_added: Content words that may be added, as a share of the original's; one always may.
+        entailment: Folder or OWNER/NAME of a model that tells entailment: a rewrite of which the
+            original follows with less than one half says something else.
 
     Raises:
         RewriteError: The predictor does not know how sure it is, or a number is out of range.
@@ -93,6 +102,7 @@ class Judge:
         confidence: float = 0.5,
         least_cosine: float = LEAST_COSINE,
         most_added: float = 1.0,
+        entailment: str | None = None,
     ) -> None:
         if not 0 <= confidence < 1:
             raise RewriteError(f"confidence {confidence}: give a number from 0 to below 1")
@@ -109,6 +119,9 @@ class Judge:
         self.target, *others = self.predictor.columns_for(target)
         if others:
             raise RewriteError(f"`target` is {target!r}; name one")
+        other = "alignment" if self.target == "mean_hbpp" else "mean_hbpp"
+        self.beside = other if other in self.predictor.targets else None
+        self.entailment = None if entailment is None else Entailment(entailment)
         stopwords()  # a lack of words is told before a writer is paid
         wordnet()
 
@@ -118,8 +131,12 @@ class Judge:
         from scipy.special import ndtr
 
         texts = [original, *candidates]
-        predicted = self.predictor.predict_with_uncertainty(texts, [self.target])
+        targets = [self.target, *filter(None, [self.beside])]
+        predicted = self.predictor.predict_with_uncertainty(texts, targets)
         values, deviations = predicted.values[:, 0], predicted.deviations[:, 0]
+        entailed: Sequence[float | None] = [None] * len(candidates)
+        if self.entailment is not None and candidates:
+            entailed = self.entailment(original, candidates).tolist()
         cosines, gains = self._cosines(texts), values - values[0]
         spread = self._spread(deviations, cosines)
         verdicts = []
@@ -128,10 +145,17 @@ class Judge:
             probability = 0.0 if predicted.far[at] else float(ndtr(surely))
             added, lost = tuple(missing(text, original)), tuple(missing(original, text))
             reason = self._why_not(original, text, bool(predicted.far[at]), cosines[at], added)
+            entails = entailed[at - 1]
+            if not reason and entails is not None and entails < LEAST_ENTAILED:
+                reason = f"another meaning: it entails the original with {entails:.0%}"
             if not reason and not probability > self.confidence:
                 reason = f"{TOO_UNSURE}: {probability:.0%} is the probability of being better"
             figures = float(values[at]), float(gains[at]), probability, float(cosines[at])
-            verdicts.append(RewriteVerdict(text, not reason, reason, *figures, added, lost))
+            beside = (
+                float(predicted.values[at, 1] - predicted.values[0, 1]) if self.beside else None
+            )
+            words = added, lost, beside, entails
+            verdicts.append(RewriteVerdict(text, not reason, reason, *figures, *words))
         return verdicts
 
     @typed

@@ -11,7 +11,8 @@ class Rewritten(NamedTuple):
     """What became of prompts.
 
     Attributes:
-        columns: `prompt`, `rewritten`, `changed` and `probability` of being better, one a prompt.
+        columns: `prompt`, `rewritten`, `changed`, `probability` of being better, and the expected
+            gains `TARGET_gain`, of the target and of the one beside; one a prompt.
         verdicts: One a candidate, with its `original`.
         error: What ended the writing; later prompts stay as they were.
         stopped_at: The place of the first of them.
@@ -57,7 +58,10 @@ def rewrite_all(
         "rewritten": [v.prompt if v else text for text, v in zip(prompts, best, strict=True)],
         "changed": [verdict is not None for verdict in best],
         "probability": [verdict.probability if verdict else 0.0 for verdict in best],
+        f"{judge.target}_gain": [verdict.gain if verdict else 0.0 for verdict in best],
     }
+    if judge.beside:
+        columns[f"{judge.beside}_gain"] = [verdict.beside if verdict else 0.0 for verdict in best]
     return Rewritten(columns, verdicts, error, stopped_at)
 
 

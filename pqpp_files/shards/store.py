@@ -114,7 +114,7 @@ class ShardStore:
 
     @property
     def gathers(self) -> bool:
-        """Whether each writing is a commit of the Hub, which allows few: so many outputs are one."""
+        """Whether a writing is a commit of the Hub, which allows few: outputs are put together."""
         return self.url.startswith("hf://") and not self.url.startswith("hf://buckets/")
 
     def commit(self, contents: Mapping[str, bytes]) -> None:

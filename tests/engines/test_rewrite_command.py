@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from support.chat_server import serve_chat
 
@@ -22,10 +23,46 @@ def test_candidates_from_a_file(tmp_path, capsys, monkeypatch):
     assert main(words) == 0
     out, err = capsys.readouterr()
     rows = json.loads(out)
+    assert rows[0]["mean_hbpp_gain"] == rows[0]["alignment_gain"] == 0
     assert [row["rewritten"] for row in rows] == ["a dog on a couch", "a horse"]
     assert not rows[0]["changed"] and "0 of 2 prompts are rewritten; 1 candidates" in err
     [kept] = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
     assert kept["reason"] == "a word is lost: dog" and kept["original"] == "a dog on a couch"
+
+
+def test_gains_of_both_targets_stand_beside_and_a_model_of_entailment_decides(
+    tmp_path, capsys, monkeypatch
+):
+    torch = pytest.importorskip("torch")
+    from support.tiny_models import save_classifier
+    from transformers import AutoTokenizer, BertForSequenceClassification
+
+    from pqpp_models.predict import predict
+
+    monkeypatch.chdir(tmp_path)
+    original, rewrite = "please would u give me an image of a couch dog on", "a dog on a couch"
+    (tmp_path / "c.csv").write_text(f"prompt,candidate\n{original},{rewrite}\n")
+    names = {0: "contradiction", 1: "entailment", 2: "neutral"}
+    save_classifier(tmp_path / "nli", 3, id2label=names)
+    save_classifier(tmp_path / "other", 2)
+    words = ["rewrite", original, "--candidates", "c.csv", "--keep", "kept.jsonl"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    kinds = ("alignment", "mean_hbpp")
+    values = {kind: predict([original, rewrite], kind)[kind] for kind in kinds}
+    for kind in kinds:
+        assert f"{kind} gain" in shown and f"{np.diff(values[kind])[0]:+.3f}" in shown
+    assert main([*words, "--entailment", "nli"]) == 0
+    [kept] = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
+    tokens = AutoTokenizer.from_pretrained("nli")(rewrite, original, return_tensors="pt")
+    with torch.no_grad():
+        logits = BertForSequenceClassification.from_pretrained("nli").eval()(**tokens).logits[0]
+    assert kept["entailment"] == pytest.approx(float(logits.softmax(0)[1]), abs=1e-5) < 0.5
+    assert (
+        kept["reason"] == f"another meaning: it entails the original with {kept['entailment']:.0%}"
+    )
+    assert main([*words, "--entailment", "other"]) == 2
+    assert "has no label entailment but LABEL_0, LABEL_1" in capsys.readouterr().err
 
 
 def test_an_endpoint_writes_and_the_judge_decides(tmp_path, capsys, monkeypatch):

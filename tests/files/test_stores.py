@@ -115,8 +115,8 @@ def images_and_verdicts(place):
               "assess": {"rahf": {"model": "rahf", "device": "cpu"}}}  # fmt: skip
     Path("run.yaml").write_text(json.dumps(stages))
     assert main(["run", "run.yaml", "--shard-size", "2"]) == 0
-    assert main(["generate", "--file", "p.csv", "--command", maker["command"], "--model-name",
-                 "drawn", "--images-per-prompt", "1", "--output", f"{place}/made"]) == 0  # fmt: skip
+    words = ["generate", "--file", "p.csv", "--command", maker["command"], "--model-name", "drawn"]
+    assert main([*words, "--images-per-prompt", "1", "--output", f"{place}/made"]) == 0
     assert main(["assess", "rahf", "--file", "p.csv", "--image-dir", f"{place}/made/images",
                  "--model", "rahf", "--device", "cpu", "--shard-size", "2", "--output",
                  f"{place}/verdicts"]) == 0  # fmt: skip

@@ -209,3 +209,15 @@ def save_blip2(folder: Path) -> Path:
     images = hf.BlipImageProcessor(size={"height": 16, "width": 16})
     hf.Blip2Processor(images, tokenizer, num_query_tokens=3).save_pretrained(folder)
     return folder
+
+
+def save_classifier(folder, labels, **options):
+    """Write a tiny model for text classification, and return its tokenizer."""
+    import torch
+    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
+    save_text_encoder(folder)
+    torch.manual_seed(0)
+    config = BertConfig.from_pretrained(folder, num_labels=labels, **options)
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return AutoTokenizer.from_pretrained(folder)

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from support.tiny_models import save_text_encoder
+from support.tiny_models import save_classifier, save_text_encoder
 
 import pqpp
 from pqpp_cli.main import main
@@ -111,28 +111,17 @@ def test_pickles_and_code_are_refused(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def classifier(folder, labels):
-    """A tiny model for text classification."""
-    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
-
-    save_text_encoder(folder)
-    torch.manual_seed(0)
-    config = BertConfig.from_pretrained(folder, num_labels=labels)
-    BertForSequenceClassification(config).save_pretrained(folder)
-    return AutoTokenizer.from_pretrained(folder)
-
-
 def test_a_text_classifier_with_one_label(tmp_path):
     from transformers import BertForSequenceClassification
 
-    tokenizer = classifier(tmp_path / "one", 1)
+    tokenizer = save_classifier(tmp_path / "one", 1)
     model = BertForSequenceClassification.from_pretrained(tmp_path / "one").eval()
     with torch.no_grad():
         expected = [model(**tokenizer(p, return_tensors="pt")).logits.item() for p in PROMPTS]
     found = named_predictor(str(tmp_path / "one")).predict(PROMPTS)
     np.testing.assert_allclose(found[:, 0], expected, atol=1e-6)
     assert np.ptp(expected) > 1e-5
-    classifier(tmp_path / "three", 3)
+    save_classifier(tmp_path / "three", 3)
     with pytest.raises(PredictorError, match="has 3 labels, a score is one"):
         named_predictor(str(tmp_path / "three"))
 
