@@ -1,7 +1,10 @@
 """One job: images of two models, verdicts and predictions, as the commands give them one by one."""
 
 import json
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import fsspec
@@ -113,6 +116,43 @@ def test_a_stage_that_fails_ends_no_other_and_no_image_that_was_made_is_read(pro
     assert here.equals(there) and here["score"].null_count == 1  # of the blank prompt
     assert files.cat(f"/out/table/{part.name}") == stored and "images/p0/good_0.png" in read
     files.store.clear()
+
+
+@pytest.mark.slow
+def test_a_job_of_tiny_models_that_is_killed_twice_ends_with_the_same_bytes(tmp_path, monkeypatch):
+    pytest.importorskip("diffusers")
+    from support.tiny_rahf import diffusion_xl, tiny_feedback
+
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        diffusion_xl().save_pretrained(name)
+    tiny_feedback().save_pretrained("rahf")
+    rows = [f"p{number},{number} dogs on a couch" for number in range(50)]
+    (tmp_path / "p.csv").write_text("\n".join(["prompt_id,prompt", *rows]))
+    size = {"num_inference_steps": 1, "height": 16, "width": 16, "images_per_prompt": 1}
+    stages = {"prompts": "p.csv", "predict": {"targets": "mean_hbpp"},
+              "generate": [{"model": name, "device": "cpu", **size} for name in ("one", "two")],
+              "assess": {"rahf": {"model": "rahf", "device": "cpu"}}}  # fmt: skip
+    for place in ("whole", "killed"):
+        (tmp_path / f"{place}.yaml").write_text(json.dumps(stages | {"output": place}))
+    line = [sys.executable, "-m", "pqpp_cli", "run", "killed.yaml", "--shard-size", "5"]
+    for count in (2, 5):
+        process = subprocess.Popen(line)
+        while len(list(Path().glob("killed/table/part-*"))) < count and process.poll() is None:
+            time.sleep(0.05)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+    for place in ("whole", "killed"):
+        assert main(["run", f"{place}.yaml", "--shard-size", "5"]) == 0
+    whole, killed = (
+        {
+            path.relative_to(place).as_posix(): path.read_bytes()
+            for path in Path(place).rglob("[!.]*")
+            if path.is_file()
+        }
+        for place in ("whole", "killed")
+    )
+    assert killed == whole and sum(name.endswith(".png") for name in whole) == 100
 
 
 def test_pipelines_that_cannot_be(prompts, tmp_path, capsys):
