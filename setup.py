@@ -17,17 +17,20 @@ CARDS = ROOT / "hub_cards"
 CARD_FILES = sorted(path.relative_to(CARDS) for path in CARDS.rglob("*.md"))
 CARD_FOLDER = Path("pqpp_hub") / "cards"
 SOURCES = ""
-"""Where the files of a release can be read, an address that ends in a slash; none yet."""
+"""Where a release's files can be read, as https://github.com/OWNER/NAME/blob/v0.2.0/; none yet."""
 
 
 def on_index(text, sources=SOURCES):
     """Return README for the page of an index, which has none of the files that it links to.
 
-    Links and pictures get a whole address; without one a link is its words, a picture none.
+    Links and pictures get a whole address, pictures that of the file itself, which forges call
+    `raw` where its page is `blob`. Without one a link is its words, a picture none.
     """
     place = r"\]\((?!\w+:)([^)\s]+)\)"
     if sources:
-        return re.sub(place, lambda found: f"]({sources}{found[1]})", text)
+        of = {"": sources, "!": sources.replace("/blob/", "/raw/")}
+        whole = rf"(!?)(\[[^\]]*){place}"
+        return re.sub(whole, lambda found: f"{found[1]}{found[2]}]({of[found[1]]}{found[3]})", text)
     text = re.sub(rf"^!\[[^\]]*{place}\n(\*.*\*\n)?", "", text, flags=re.MULTILINE)
     return re.sub(rf"\[([^\]]*){place}", r"\1", text)
 

@@ -11,12 +11,14 @@ strength, and its width, inside the other folds. `pqpp fit` is what `Predictor.p
 whole fits to the other folds. Figures are Spearman's coefficient, mean of the seeds, and Pearson's.
 With --few: how far 20, 50, 100 and 200 judged prompts of a study go on all others of it, alone and
 with a base, as `pqpp fit --base alignment` has one: here what a fit to the other studies predicts.
+How far scores rise with the base is chosen on the other studies, too.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from time import process_time
 
 import numpy as np
@@ -25,6 +27,7 @@ from scipy.stats import rankdata, spearmanr
 from pqpp_backbones.encoder.normaliser import content
 from pqpp_models import Predictor
 from pqpp_models.scored_prompts import ScoredPrompts
+from pqpp_models.text.ridge import forms
 from pqpp_models.text.ridge.blocks import read
 from pqpp_models.text.ridge.cross_validation import TrainingPrompts, cross_validate
 from pqpp_models.text.ridge.head import Head
@@ -33,12 +36,15 @@ from pqpp_models.text.training.studies import read_sources
 
 STUDIES = ("gimbrr", "agiqa", "tia2_composition", "tia2_counting", "genai", "t2v")
 SEEDS, FOLDS = (0, 1, 2), 5
+SLOPES = (0.1, 0.2, 0.3, 0.5, 0.8)
 FEW, FEW_SEEDS, FEWEST_LEFT = (20, 50, 100, 200), (0, 1, 2), 50
 MOST_A_STUDY = 400
 ALPHAS = np.logspace(-2, 2, 9)
 
 
-def baselines(texts: list[str], vectors: np.ndarray | None) -> Iterator[tuple[str, Callable]]:
+def baselines(
+    texts: list[str], embeddings: dict[str, np.ndarray]
+) -> Iterator[tuple[str, Callable]]:
     """Yield the name of each baseline, and what predicts some rows from the scores of others."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.kernel_ridge import KernelRidge
@@ -56,20 +62,19 @@ def baselines(texts: list[str], vectors: np.ndarray | None) -> Iterator[tuple[st
 
     yield "TF-IDF, words", tf_idf(ngram_range=(1, 2), token_pattern=r"\w+")
     yield "TF-IDF, pieces", tf_idf(ngram_range=(2, 4), analyzer="char_wb")
-    if vectors is None:
-        return
 
-    def ridge(fitted, there, scores):
+    def ridge(vectors, fitted, there, scores):
         return RidgeCV(ALPHAS).fit(vectors[fitted], scores[fitted]).predict(vectors[there])
 
-    def kernel_ridge(fitted, there, scores):
+    def kernel_ridge(vectors, fitted, there, scores):
         level = scores[fitted].mean()
         grid = {"alpha": [0.03, 0.3, 1.0], "gamma": [0.3, 1.0]}
         search = GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=3)
         return search.fit(vectors[fitted], scores[fitted] - level).predict(vectors[there]) + level
 
-    yield "embedding, ridge", ridge
-    yield "embedding, kernel ridge", kernel_ridge
+    for name, vectors in embeddings.items():
+        yield f"{name}, ridge", partial(ridge, vectors)
+        yield f"{name}, kernel ridge", partial(kernel_ridge, vectors)
 
 
 def study_figures(prompts: list[str], scores: list[float], encoder: str | None) -> dict:
@@ -93,7 +98,10 @@ def study_figures(prompts: list[str], scores: list[float], encoder: str | None) 
             found = cross_validate(head, training, typed, everything, FOLDS, seed=seed)
             one = found["cross_validation"]["score"]
             figures.setdefault(name, []).append((one["spearman"], one["pearson"], one["coverage"]))
-    for name, predict in baselines(texts, reading.sentence):
+    embeddings = {"own embedding": reading.embedding}
+    if reading.sentence is not None:
+        embeddings["encoder"] = reading.sentence
+    for name, predict in baselines(texts, embeddings):
         for seed in SEEDS:
             part = np.random.default_rng(seed).permutation(len(texts)) % FOLDS
             predicted = np.empty(len(texts))
@@ -125,8 +133,13 @@ def base_without(name: str, sources: dict[str, ScoredPrompts]) -> Predictor:
     return fitted
 
 
-def few_judged(name: str, sources: dict[str, ScoredPrompts]) -> list[str]:
-    """Return Spearman's coefficient on the prompts that no size was fitted to, as cells."""
+def few_judged(name: str, sources: dict[str, ScoredPrompts]) -> tuple[float, np.ndarray]:
+    """Return Spearman's coefficient on the prompts that no size was fitted to.
+
+    Returns:
+        That of the base, and those of each size (rows) of a fit alone and with the base, a slope
+        of `SLOPES` a column; NaN where too few prompts are left.
+    """
     study, base = sources[name], base_without(name, sources)
     network = Predictor.from_pretrained("static-train")
     first = {content(prompt): at for at, prompt in enumerate(study.prompts)}
@@ -135,22 +148,44 @@ def few_judged(name: str, sources: dict[str, ScoredPrompts]) -> list[str]:
     reading = read(network, None, texts)._replace(base=based)
     limits = {"score": (float(scores.min()), float(scores.max()))}
     sizes = [size for size in FEW if len(texts) - size >= FEWEST_LEFT]
-    cells: list[list[list[float]]] = [[[], []] for _ in (0, *FEW)]
+    of_base, figures = [], np.full((len(FEW_SEEDS), len(FEW), 1 + len(SLOPES)), np.nan)
     for seed in FEW_SEEDS:
         order = np.random.default_rng(seed).permutation(len(texts))
         left = order[max(sizes) :]
-        cells[0][0].append(spearmanr(based[left], scores[left])[0])
-        for place, size in enumerate(sizes, 1):
+        of_base.append(spearmanr(based[left], scores[left])[0])
+        for place, size in enumerate(sizes):
             judged = order[:size]
             rows = [texts[row] for row in judged]
-            for column, target in enumerate((None, "alignment")):
-                kept = reading if target else reading._replace(base=None)
-                head = Head(network, None, limits, target)
+            for column, slope in enumerate((None, *SLOPES)):
+                forms.BASE_SLOPE = slope
+                kept = reading if slope else reading._replace(base=None)
+                head = Head(network, None, limits, "alignment" if slope else None)
                 far = np.zeros(size, dtype=bool)
                 fitted, _ = head.fit(kept.take(judged), rows, scores[judged, None], far)
                 predicted = fitted.score_reading(kept.take(left))[:, 0]
-                cells[place][column].append(spearmanr(predicted, scores[left])[0])
-    return [" / ".join(f"{np.mean(one):.3f}" for one in cell if one) for cell in cells]
+                figures[seed, place, column] = spearmanr(predicted, scores[left])[0]
+    return float(np.mean(of_base)), figures.mean(axis=0)
+
+
+def best_slope(studies: Iterable[np.ndarray]) -> int:
+    """Return the place in `SLOPES` of the best, every study and its sizes counted alike."""
+    return int(np.mean([np.nanmean(study[:, 1:], axis=0) for study in studies], axis=0).argmax())
+
+
+def print_few_judged(names: list[str], sources: dict[str, ScoredPrompts]) -> None:
+    """Print a row a study, with the slope that is best on the others."""
+    measured = {name: few_judged(name, sources) for name in names}
+    print("| study | " + " | ".join(map(str, (0, *FEW))) + " | slope |\n" + "|---" * 7 + "|")
+    for name, (of_base, figures) in measured.items():
+        best = best_slope(study for other, (_, study) in measured.items() if other != name)
+        pairs = [
+            "" if np.isnan(row[0]) else f"{row[0]:.3f} / {row[1 + best]:.3f}" for row in figures
+        ]
+        print("| " + " | ".join([name, f"{of_base:.3f}", *pairs, f"{SLOPES[best]:g}"]) + " |")
+    print("\n| slope | " + " | ".join(names) + " |\n" + "|---" * (1 + len(names)) + "|")
+    for place, slope in enumerate(("none", *SLOPES)):
+        means = [f"{np.nanmean(figures[:, place]):.3f}" for _, figures in measured.values()]
+        print(f"| {slope} | " + " | ".join(means) + " |")
 
 
 def main() -> None:
@@ -163,9 +198,7 @@ def main() -> None:
     options = parser.parse_args()
     sources = read_sources(options.data_dir)
     if options.few:
-        print("| study | " + " | ".join(map(str, (0, *FEW))) + " |\n" + "|---" * 6 + "|")
-        for name in options.only.split(","):
-            print("| " + " | ".join([name, *few_judged(name, sources)]) + " |", flush=True)
+        print_few_judged(options.only.split(","), sources)
         return
     header = None
     for study in options.only.split(","):

@@ -48,8 +48,12 @@ class Board:
     def page(self) -> str:
         """Return a self-contained HTML page: the ranking, the table and, verified, the charts."""
         how = "computed here again" if self.run.predictions else "as their repositories tell them"
-        lines = [f"Results on {self.dataset}, {how}.", *(f"{line}." for line in self.notes)]
-        return render_report(self.run, self.published, coefficient="kendall", summary=lines)
+        order = "The tables have the highest mean of Kendall's τ over all columns first."
+        lines = [f"Results {how}. {order}", *(f"{line}." for line in self.notes)]
+        title = (
+            f"Leaderboard of {self.dataset}: {self.run.split.config}, {self.run.split.name} split"
+        )
+        return render_report(self.run, self.published, None, False, "kendall", lines, title)
 
     def push_page(self, repo_id: str, **options: Any) -> PushReport:
         """Publish the page as a static Space, which needs no server.

@@ -34,7 +34,10 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
     lines += fitted_notes(results)
     lines += _means([result for result in results if result.ranked])
     lines += without_figure(results)
-    lines.append(MARKS_NOTE)
+    if any(
+        getattr(r, f"{one}_p") == getattr(r, f"{one}_p") for r in results for one in COEFFICIENTS
+    ):
+        lines.append(MARKS_NOTE)
     fewest = min((result.n for result in results if result.n > 1), default=_FEW)
     if fewest < _FEW:
         lines.append(
@@ -68,7 +71,7 @@ def _means(results: Sequence[Result]) -> list[str]:
         means = [
             f"{name} {coefficient_text(r).strip()} / {coefficient_text(tau).strip()}"
             for name, r, tau in mean_over_targets(having)
-            if not math.isnan(r)
+            if not (math.isnan(r) and math.isnan(tau))
         ]
         if not means:
             continue
@@ -104,7 +107,7 @@ def without_figure(results: Sequence[Result]) -> Iterator[str]:
     half = [r for r in missing if any(not math.isnan(getattr(r, one)) for one in COEFFICIENTS)]
     if half:
         told = ", ".join(dict.fromkeys(result.predictor for result in half))
-        yield f"– of {told} one coefficient alone is told or defined"
+        yield f"– of {told} only one of the coefficients is told or defined"
     missing = [result for result in missing if result not in half]
     few = {r.label: r.n for r in missing if r.n < 2}
     for label, n in few.items():

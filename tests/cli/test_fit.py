@@ -13,6 +13,7 @@ from models.text.test_ridge import PROMPTS, RATES
 from scipy.stats import spearmanr
 from support.processes import run_pqpp
 
+from pqpp_cli.fit import format_figures
 from pqpp_cli.main import main
 from pqpp_models import Predictor, PredictorError
 from pqpp_models.text.ridge.fitting import fit
@@ -257,5 +258,12 @@ def test_a_target_that_is_not_learned_is_told(capsys):
     rows = [f"{one},{value}" for one, value in zip(PROMPTS, noise, strict=True)]
     Path("noise.csv").write_text("\n".join(["prompt,noise", *rows]) + "\n", "utf-8")
     found = fitted("noise.csv", "--targets", "noise")
-    spearman = found.details["training"]["cross_validation"]["noise"]["spearman"]
-    assert ("was not learned" in capsys.readouterr().out) == (spearman <= 0)
+    training = found.details["training"]
+    spearman = training["cross_validation"]["noise"]["spearman"]
+    said = capsys.readouterr().out
+    assert spearman <= 0 and "was not learned" in said
+    # All prompts together keep a form that some parts did not.
+    assert training["forms"]["noise"][training["form"]["noise"]] != spearman
+    assert "of noise some parts kept another form than all prompts together do, so the two" in said
+    training["forms"]["noise"][training["form"]["noise"]] = spearman  # as where all parts kept it
+    assert "another form" not in format_figures(found)

@@ -21,6 +21,9 @@ from pqpp_models.demo.space import predictor_space
 
 ROOT = Path(__file__).parents[2]
 LARGEST = 12_000_000  # bytes; the weights of both static builds are 9 MB of them
+SETTINGS = configparser.ConfigParser()
+SETTINGS.read(ROOT / "setup.cfg")
+PYTHONS = re.findall(r"Python :: (3\.\d+)", SETTINGS["metadata"]["classifiers"])
 INSTALL = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 
 
@@ -96,9 +99,9 @@ def assert_stands_alone(text):
 
 def test_links_of_the_description_are_whole_once_there_is_an_address():
     on_index = runpy.run_path(str(ROOT / "setup.py"))["on_index"]
-    text = on_index((ROOT / "README.md").read_text("utf-8"), "https://a.example/pqpp/")
-    assert "](https://a.example/pqpp/docs/pictures/easy_and_hard.png)" in text
-    assert "](https://a.example/pqpp/docs/bench.md)" in text
+    text = on_index((ROOT / "README.md").read_text("utf-8"), "https://a.example/o/n/blob/v1/")
+    assert "](https://a.example/o/n/raw/v1/docs/pictures/easy_and_hard.png)" in text
+    assert "](https://a.example/o/n/blob/v1/docs/bench.md)" in text
     assert_stands_alone(text)
 
 
@@ -131,34 +134,65 @@ print(type(transformers.AutoModel.from_pretrained("fitted")).__name__)
 """
 
 
+def made_from_nothing(folder, *what, python=sys.executable):
+    """Return the Python of a new environment that holds what pip was asked for."""
+    run(python, "-m", "venv", folder / "venv", cwd=folder)
+    made = folder / "venv" / "bin" / "python"
+    run(made, *INSTALL, *what, cwd=folder)
+    return made
+
+
+def run_apart(python, code, folder):
+    """Run code without a clone and without a network, and return what it prints."""
+    apart = f"import os; os.environ |= {{'HF_HUB_OFFLINE': '1', 'HF_HOME': {str(folder)!r}}}"
+    return run(python, "-c", apart + code, cwd=folder).strip()
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("which", ["newest", "oldest", "newest with transformers"])
-def test_newest_and_oldest_of_what_is_needed(archives, which, tmp_path):
-    """Without a clone and without a network, but for the index that the packages come from."""
-    settings = configparser.ConfigParser()
-    settings.read(ROOT / "setup.cfg")
-    needed = settings["options"]["install_requires"].split()
+def test_the_lowest_of_what_is_needed(archives, tmp_path):
+    needed = SETTINGS["options"]["install_requires"].split()
     lowest = [line.partition(",")[0].replace(">=", "==") for line in needed]
-    run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
-    python = tmp_path / "venv" / "bin" / "python"
-    extra = "[models]" if "transformers" in which else ""
-    what = (f"{archives['.whl']}{extra}", *(lowest * (which == "oldest")))
-    run(python, *INSTALL, *what, cwd=tmp_path)
-    apart = f"import os; os.environ |= {{'HF_HUB_OFFLINE': '1', 'HF_HOME': {str(tmp_path)!r}}}"
-    assert run(python, "-c", apart + FOUR_LINES, cwd=tmp_path).strip() == "0.47"
-    if extra:
-        printed = run(python, "-c", apart + OF_TRANSFORMERS, cwd=tmp_path)
-        assert printed.strip() == "PromptPerformanceModel"
+    assert (
+        run_apart(made_from_nothing(tmp_path, archives[".whl"], *lowest), FOUR_LINES, tmp_path)
+        == "0.47"
+    )
+
+
+def test_the_pythons_that_are_named_begin_at_the_lowest_that_is_allowed():
+    assert f">={PYTHONS[0]}" == SETTINGS["options"]["python_requires"].replace(" ", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", PYTHONS)
+def test_the_newest_of_all_on_every_python_that_is_named(archives, version, tmp_path):
+    """The card's lines in the core, then transformers' own ways."""
+    python = python_of(version)
+    if python is None:
+        pytest.skip(f"no Python {version} in the search path or pyenv")
+    made = made_from_nothing(tmp_path, archives[".whl"], python=python)
+    assert run_apart(made, FOUR_LINES, tmp_path) == "0.47"
+    run(made, *INSTALL, f"{archives['.whl']}[models]", cwd=tmp_path)
+    assert run_apart(made, OF_TRANSFORMERS, tmp_path) == "PromptPerformanceModel"
+    shutil.rmtree(tmp_path / "venv")
+
+
+def python_of(version):
+    """Return a Python of this version in the search path, or that pyenv has; None if none runs."""
+    beside = Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
+    for path in (shutil.which(f"python{version}"), *beside):
+        answer = f"import ensurepip, sys; print('{version}' == '%d.%d' % sys.version_info[:2])"
+        done = path and subprocess.run([path, "-c", answer], capture_output=True, text=True)
+        if done and done.stdout.strip() == "True":
+            return path
+    return None
 
 
 @pytest.mark.slow
 def test_a_space_builds_from_its_requirements(archives, tmp_path):
     """As the Hub does: gradio of the card's version, then the file, then the app's imports."""
     files = predictor_space("static", tmp_path)
-    run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
-    python = tmp_path / "venv" / "bin" / "python"
     what = (f"gradio=={SDK_VERSION}", "-r", files["requirements.txt"])
-    run(python, *INSTALL, *what, "--find-links", archives[".whl"].parent, cwd=tmp_path)
+    python = made_from_nothing(tmp_path, *what, "--find-links", archives[".whl"].parent)
     page = "from pqpp_models.demo import page; import gradio; print(gradio.__version__)"
     assert run(python, "-c", page, cwd=tmp_path).strip() == SDK_VERSION
 
@@ -167,9 +201,7 @@ def test_a_space_builds_from_its_requirements(archives, tmp_path):
 @pytest.mark.parametrize("kind", [".whl", ".gz"])
 def test_the_code_of_readme_runs_in_an_empty_environment(archives, kind, tmp_path):
     """It needs a package index; what is installed has the tested versions."""
-    run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
-    python = tmp_path / "venv" / "bin" / "python"
-    run(python, *INSTALL, "-c", ROOT / "constraints.txt", archives[kind], cwd=tmp_path)
+    python = made_from_nothing(tmp_path, "-c", ROOT / "constraints.txt", archives[kind])
     readme = (ROOT / "README.md").read_text("utf-8")
     # The first code needs the core alone; what is for users of transformers, an extra.
     code, printed = re.findall(r"```python\n(.*?)```\n+```\n(.*?)```", readme, re.DOTALL)[0]

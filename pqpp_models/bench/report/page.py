@@ -42,6 +42,7 @@ def render_report(
     explain: bool = False,
     coefficient: str = "pearson",
     summary: Sequence[str] = (),
+    title: str = "",
 ) -> str:
     """Return a self-contained HTML page: a summary, a ranking, tables and charts.
 
@@ -53,6 +54,7 @@ def render_report(
             prediction, for predictors of texts.
         coefficient: By which the ranking is, `pearson` or `kendall`.
         summary: Sentences to begin with, in the place of those on who is first.
+        title: Of the page, in the place of one that names the split.
 
     Returns:
         The page; its charts are inside, so that it can be mailed as one file.
@@ -65,6 +67,7 @@ def render_report(
     shown = [one for one in run.predictions if one.predictor in told]
     return render_page(
         Path(__file__).with_name("report.html"),
+        title=visible(title),
         name=visible(split.config),
         split=visible(split.name),
         generated=split.generated,

@@ -46,12 +46,19 @@ def test_what_no_tau_can_be_tops_no_table(value, downloaded, capsys):
     assert "cheat" not in said.out and "cheat: .eval_results/owner--toy.yaml holds no" in said.err
 
 
-def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, capsys):
-    source = downloaded("by_hand", 0.25)
-    assert main(["leaderboard", str(source)]) == 0
+def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, tmp_path, capsys):
+    downloaded("by_hand", 0.25)
+    task = BenchmarkTask("sample", "test", "mean_p10")
+    path = tmp_path / "results" / "by_hand" / results_file("owner/toy")
+    path.write_text(path.read_text() + results_text([entry(task, "owner/toy", 0.35)]))
+    page = tmp_path / "page.html"
+    assert main(["leaderboard", str(tmp_path / "results"), "--report", str(page)]) == 0
+    assert "<title>Leaderboard of owner/toy: sample, test split</title>" in page.read_text("utf-8")
     lines = capsys.readouterr().out.splitlines()
+    assert "mean over all 2 columns, Pearson / Kendall: by_hand – / 0.300" in lines
+    assert not any("†" in line for line in lines)  # nothing is told of chance
     assert "rows: sample, test split" in lines and any("0.250" in line for line in lines)
-    assert "– of by_hand one coefficient alone is told or defined" in lines
+    assert "– of by_hand only one of the coefficients is told or defined" in lines
     assert not any("n = 0" in line or "the same is said" in line for line in lines)
 
 
