@@ -238,14 +238,12 @@ class FigureTables(Tables):
         None, "also write an HTML page", metavar="FILE", path="output file", endings=PAGES
     )
 
-    def show(
-        self, title: str, tables: Sequence[Any], notes: Sequence[str] = (), text: str | None = None
-    ) -> None:
-        """Print the tables, as a text of their own if there is one, and write the page."""
+    def show(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
+        """Print the tables and write the page."""
         from pqpp_cli.output import emit
         from pqpp_files.figures import figures_page, figures_text
 
-        emit(figures_text(self.style, tables, notes) if text is None else text, self.output)
+        emit(figures_text(self.style, tables, notes), self.output)
         if self.report:
             emit(figures_page(title, tables, notes), self.report)
 

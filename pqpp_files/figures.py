@@ -77,7 +77,8 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
         ]
         text = tabulate(rows, list(table.columns), form, disable_numparse=True)
         blocks.append(f"{heading.format(table.title)}\n{text}")
-    return "\n\n".join([*blocks, *notes])
+    mark = "% " if form == "latex" else ""
+    return "\n\n".join([*blocks, *(f"{mark}{line}" for line in notes)])
 
 
 def figures_page(title: str, tables: Sequence[Figures], notes: Sequence[str] = ()) -> str:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from pqpp_cli.bench.predictors import Compared
 from pqpp_cli.groups import FigureTables
 from pqpp_cli.outputs import PICTURES
 from pqpp_files.options.option import option
-
-if TYPE_CHECKING:
-    from pqpp_files.figures import Figures
-    from pqpp_models.bench.routing import RoutingTable
 
 
 class BenchRouting(FigureTables, Compared):
@@ -38,34 +33,15 @@ the predicted gain, or the paper's rule: by how low the weaker one's prediction 
         """Print the table and draw the curves."""
         from pqpp_files.visible import visible
         from pqpp_files.write_beside import write_beside
-        from pqpp_models.bench.routing import format_routing, plot_routing, run_routing
+        from pqpp_models.bench.routing import plot_routing, run_routing
 
         split, predictors = self.opened()
         predicted = [target for one in predictors.values() for target in one.targets]
         targets = split.targets(self.targets, predicted)
         table = run_routing(split, predictors, targets, sys.stderr.isatty())
         title = f"Routing between {table.weak} and {table.strong}"
-        text = format_routing(self.style, table)
-        self.show(title, [_figures(table)], [table.in_words, *table.notes], text)
+        self.show(title, [table.figures], [table.in_words, *table.notes])
         if self.plot:
             with write_beside(self.plot) as beside:
                 plot_routing(table, beside)
             print(f"written: {visible(self.plot)}", file=sys.stderr)
-
-
-def _figures(table: RoutingTable) -> Figures:
-    """Return the rules as a table of figures, the best gain first."""
-    from pqpp_files.figures import Figures
-
-    rows = [
-        {
-            "rule": row.shown,
-            "gain over random [95 %]": (row.gain, row.ci_low, row.ci_high),
-            "of oracle": row.oracle_share,
-            "at 25 %": row.at_25,
-            "at 50 %": row.at_50,
-            "share for 80 %": row.share_for_80,
-        }
-        for row in table.ordered
-    ]
-    return Figures("routing", "What each rule gains", list(rows[0]), rows)

@@ -10,6 +10,7 @@ reach by telling easy tasks from hard ones.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -28,12 +29,12 @@ from pqpp_models.scored_prompts import ScoredPrompts, within_groups
 from pqpp_models.targets import resolve_targets, stand_in
 
 FITTED_NOTE = (
-    "Only a predictor that was fitted without a set\nis tested by it; its card says what it was "
+    "Only a predictor that was fitted without a set is tested by it; its card says what it was "
     "fitted to."
 )
-NOTE = (
-    "drawbench: every DrawBench prompt of this copy; gimbrr: the share of four models whose image\n"
-    "matched, without the tasks called Controlled. " + FITTED_NOTE
+OF_PQPP = (
+    "drawbench: every DrawBench prompt of this copy; gimbrr: the share of four models whose image "
+    "matched, without the tasks called Controlled."
 )
 
 
@@ -281,28 +282,24 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
         return frame.to_csv(index=False)
     if style == "json":
         return '{"rows": ' + frame.to_json(orient="records", indent=1) + "}"
-    figures = ["Spearman", "95 % interval", "within groups", "Kendall"]
-    header = ["prompts", "predictor", "asked for", "n", *figures]
+    from pqpp_files.figures import Figures, figures_text
+
+    if any(result.data.startswith(("pqpp (", "gimbrr")) for result in results):
+        notes.append(OF_PQPP)
     rows = [_row(result) for result in results]
-    if style == "latex":
-        frame = pd.DataFrame(rows, columns=header)
-        comments = "".join(f"% {note}\n" for note in notes)
-        return comments + frame.to_latex(index=False, escape=True)
-    from tabulate import tabulate
-
-    from pqpp_files.visible import markdown_cell, visible
-
-    look, shown = ("github", markdown_cell) if style == "markdown" else ("simple", visible)
-    table = tabulate([list(map(shown, row)) for row in rows], header, look, disable_numparse=True)
-    ours = any(result.data.startswith(("pqpp (", "gimbrr")) for result in results)
-    return "\n".join([table, "", *notes, NOTE if ours else FITTED_NOTE])
+    names = ["prompts", "predictor", "asked for", "n", "Spearman", "within groups", "Kendall"]
+    table = Figures("generalisation", "On prompts of another kind", names, rows)
+    return figures_text(style, [table], [*notes, FITTED_NOTE])
 
 
-def _row(result: GeneralisationResult) -> list[str]:
-    within = "–"
-    if result.groups:
-        within = f"{result.spearman_within_groups:.3f} ({result.groups} groups)"
-    interval = f"{result.spearman_ci_low:.3f} to {result.spearman_ci_high:.3f}"
-    values = (f"{result.spearman:.3f}", interval, within, f"{result.kendall:.3f}")
-    name = marked(result.predictor, result.fitted_rows)
-    return [result.prompts, name, result.target, str(result.n), *values]
+def _row(result: GeneralisationResult) -> dict[str, Any]:
+    within = f"{result.spearman_within_groups:.3f} ({result.groups} groups)"
+    return {
+        "prompts": result.prompts,
+        "predictor": marked(result.predictor, result.fitted_rows),
+        "asked for": result.target,
+        "n": result.n,
+        "Spearman": (result.spearman, result.spearman_ci_low, result.spearman_ci_high),
+        "within groups": within if result.groups else "–",
+        "Kendall": result.kendall,
+    }

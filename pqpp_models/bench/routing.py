@@ -4,9 +4,8 @@ Source: the second use of PQPP (section 1), choosing the generator; the curve of
 (arXiv 2406.18665). The arithmetic is `pqpp_metrics.functional.routing`.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from pqpp_datasets.target_columns import is_mean, measure_of
 from pqpp_files.extras import needing
+from pqpp_files.figures import Figures
 from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
 from pqpp_models.bench.held_out import fitted_notes, held_out_builds, marked
 from pqpp_models.bench.protocol import Predictions, predict_all
@@ -90,9 +90,22 @@ class RoutingTable:
     notes: list[str]
 
     @property
-    def ordered(self) -> list[Routing]:
-        """The rows, the best gain first, what was fitted to the prompts last."""
-        return sorted(self.rows, key=lambda row: (bool(row.fitted_rows), -row.gain))
+    def figures(self) -> Figures:
+        """The rows for people: the best gain first, what was fitted to the prompts last."""
+        rows = [
+            {
+                "rule": row.shown,
+                "gain over random [95 %]": (row.gain, row.ci_low, row.ci_high),
+                "of oracle": row.oracle_share,
+                "- first": row.better,
+                "p": row.p_value,
+                "at 25 %": row.at_25,
+                "at 50 %": row.at_50,
+                "share for 80 %": row.share_for_80,
+            }
+            for row in sorted(self.rows, key=lambda row: (bool(row.fitted_rows), -row.gain))
+        ]
+        return Figures("routing", "What each rule gains", list(rows[0]), rows)
 
     @property
     def in_words(self) -> str:
@@ -226,40 +239,6 @@ def _row(
 def _curve(scores: Floats, weak: Floats, strong: Floats) -> tuple[Floats, Floats]:
     found = routing_curve(scores, weak, strong)
     return found["shares"], found["qualities"]
-
-
-def format_routing(style: str, table: RoutingTable) -> str:
-    """Return the table as `table`, `markdown`, `latex`, `csv` or `json`; the best gain first."""
-    rows = table.ordered
-    if style == "json":
-        found = {**asdict(table), "rows": [asdict(one) for one in rows]}
-        del found["curves"]
-        return json.dumps(found, indent=1)
-    if style == "csv":
-        from pqpp_files.write_table import table_text
-
-        names = list(asdict(rows[0]))
-        columns = {name: [getattr(one, name) for one in rows] for name in names}
-        return "".join(table_text("csv", [columns]))
-    from tabulate import tabulate
-
-    header = ["rule", "gain over random [95 %]", "of oracle", "- first", "p", "at 25 %", "at 50 %"]
-    cells = [
-        [
-            one.shown,
-            f"{one.gain:.3f} [{one.ci_low:.3f}, {one.ci_high:.3f}]",
-            f"{one.oracle_share:.1%}",
-            "" if one.better is None else f"{one.better:+.3f}",
-            "" if one.p_value is None else f"{one.p_value:.3f}",
-            f"{one.at_25:.3f}",
-            f"{one.at_50:.3f}",
-            f"{one.share_for_80:.2f}",
-        ]
-        for one in rows
-    ]
-    form = {"table": "simple", "markdown": "github", "latex": "latex_booktabs"}[style]
-    text = tabulate(cells, [*header, "share for 80 %"], form, disable_numparse=True)
-    return "\n".join([text, "", table.in_words, *table.notes])
 
 
 def plot_routing(table: RoutingTable, path: Any) -> None:

@@ -24,7 +24,7 @@ LARGEST = 12_000_000  # bytes; the weights of both static builds are 9 MB of the
 SETTINGS = configparser.ConfigParser()
 SETTINGS.read(ROOT / "setup.cfg")
 PYTHONS = re.findall(r"Python :: (3\.\d+)", SETTINGS["metadata"]["classifiers"])
-INSTALL = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+INSTALL = ("-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check")
 
 
 def run(*command, cwd):

@@ -10,7 +10,7 @@ from pqpp_cli.main import main
 from pqpp_datasets.load import load_benchmark
 from pqpp_metrics.functional import routing_gain
 from pqpp_models import Predictor
-from pqpp_models.bench.routing import format_routing, pair_of, run_routing
+from pqpp_models.bench.routing import pair_of, run_routing
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
 
@@ -63,7 +63,7 @@ def test_on_pqpp_the_build_fitted_on_train_alone_reaches_half_of_the_oracle(real
     assert low.rule == "static-train, low glide_hbpp" and low.gain < gain.gain
     assert (gain.at_25, gain.at_50) == pytest.approx((0.969, 1.304), abs=5e-3)
     assert [one.gain for one in table.rows[2:]] == pytest.approx([0.2468, 0], abs=1e-4)
-    assert "stands for static" in format_routing("table", table)
+    assert any("stands for static" in note for note in table.notes)
 
 
 def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
@@ -83,10 +83,12 @@ def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
     )
     found = json.loads(capsys.readouterr().out)
     page = (tmp_path / "r.html").read_text("utf-8")
-    for row in found["rows"]:
-        assert row["rule"] in page and f".{round(1000 * row['gain']):03d} [" in page
-    assert found["weak"] == "a_hbpp" and len(found["rows"]) == 3
-    assert np.isclose(found["rows"][0]["oracle_share"], 1)
+    rows = found["tables"]["routing"]["rows"]
+    for row in rows:
+        gain = round(1000 * row["gain over random [95 %]"][0])
+        assert row["rule"] in page and f".{gain:03d} [" in page
+    assert found["notes"][0].startswith("a_hbpp mean 1.000, b_hbpp mean 2.000, 8 prompts")
+    assert len(rows) == 3 and np.isclose(rows[0]["of oracle"], 1)
     for more, said in (
         (["--plot", "curve.gif"], "name a file in .png"),
         (["--baseline", "n_words"], "--baseline is unknown"),
