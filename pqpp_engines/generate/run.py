@@ -19,6 +19,7 @@ from pqpp_files.options.arguments import typed
 from pqpp_files.shards import ShardStore
 
 IMAGES, METADATA = "images", "images/metadata.jsonl"
+_LISTED = ("prompt_id", "prompt", "model", "seed", "sha256")  # of an image, in the metadata
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -229,13 +230,24 @@ def _note_of(name: str) -> str:
     return f"{name.removesuffix('.png')}.json"
 
 
-def _told_of(store: ShardStore, generator: Generator, wanted: Wanted) -> Mapping[str, Any]:
-    """Return what is told of an image that is there; of another prompt or make it is refused."""
-    name = image_name(generator, wanted)
+def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
+    """Return what is told of an image that is there; what no run of ours wrote is refused."""
     try:
         note = dict(parse_json(store.read(_note_of(name))))
     except (OSError, TypeError, ValueError):
         raise GenerateError(f"{store}/{name} has no readable JSON beside it; remove both") from None
+    if lacking := set(_LISTED) - set(note):
+        raise GenerateError(
+            f"{store}/{_note_of(name)} has no {min(lacking)!r}, so `pqpp generate` did not write "
+            "it; move it and its image elsewhere"
+        )
+    return note
+
+
+def _told_of(store: ShardStore, generator: Generator, wanted: Wanted) -> Mapping[str, Any]:
+    """Return what is told of an image that is there; of another prompt or make it is refused."""
+    name = image_name(generator, wanted)
+    note = _read_note(store, name)
     for key, value in {**generator.settings, "prompt": wanted.prompt}.items():
         if note.get(key) != value:
             raise GenerateError(
@@ -278,8 +290,8 @@ def list_images(store: ShardStore) -> None:
     for name in sorted(name for name in names if name.endswith(".png")):
         beside = _note_of(name)
         if name.count("/") == 2 and not name.rpartition("/")[2].startswith(".") and beside in names:
-            note = parse_json(store.read(beside), f"{store}/{beside}", GenerateError)
-            kept = {key: note[key] for key in ("prompt_id", "prompt", "model", "seed", "sha256")}
+            note = _read_note(store, name)
+            kept = {key: note[key] for key in _LISTED}
             line = {"file_name": name.removeprefix(f"{IMAGES}/"), **kept}
             lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     store.put(METADATA, "".join(lines).encode())

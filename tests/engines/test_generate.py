@@ -111,6 +111,14 @@ def test_a_folder_does_not_mix_settings_or_prompts(tmp_path):
     changed = [{**PROMPTS[0], "prompt": "another"}]
     with pytest.raises(GenerateError, match="was made with prompt 'a red cat on a mat', not"):
         generate(Drawn(), changed, tmp_path, 2)
+    # What another program left there: the run lists it, and would go on from it.
+    for name in ("other_0", "drawn_0"):
+        note = tmp_path / "images" / "p-0" / f"{name}.json"
+        note.with_suffix(".png").touch()
+        note.write_text('{"prompt": "a red cat on a mat"}')
+        with pytest.raises(GenerateError, match=rf"{name}.json has no 'model', so .* move it"):
+            generate(Drawn(), PROMPTS, tmp_path, 1)
+        note.unlink()
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def _floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, float]
         if normal[1] >= chosen["least_upright"]:
             near = np.abs(some @ normal - offset) < chosen["floor_tolerance"] * far
             best = near if near.sum() > best.sum() else best
-    if best.sum() < max(chosen["least_floor_share"] * len(some), 1):
+    if not best.any():
         return None
     centre = some[best].mean(0)
     normal = np.linalg.svd(some[best] - centre, full_matrices=False)[2][2]
@@ -192,7 +192,7 @@ def _in_floor_axes(points: NDArray, up: NDArray, offset: float) -> NDArray:
 
 
 def shadow_regions(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
-    """Return regions of the floor that are darker than most of it and have its colour.
+    """Return regions of the floor that are darker than most of it, whatever their colour.
 
     Example:
         >>> image = np.ones((32, 32, 3))
@@ -205,12 +205,7 @@ def shadow_regions(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
     if not on_floor.any():
         return np.zeros(on_floor.shape, int), 0
     light = image.mean(-1)
-    usual = np.median(light[on_floor])
-    lit = on_floor & (np.abs(light - usual) < 0.1 * usual)
-    colour = image / np.maximum(image.sum(-1, keepdims=True), 1e-6)
-    usual_colour = np.median(colour[lit], axis=0)
-    alike = np.abs(colour - usual_colour).sum(-1) < chosen["shadow_colour_tolerance"]
-    dark = on_floor & alike & (light < chosen["shadow_brightness"] * usual)
+    dark = on_floor & (light < chosen["shadow_brightness"] * np.median(light[on_floor]))
     dark = ndimage.binary_opening(dark, iterations=1)
     labels, number = ndimage.label(dark, np.ones((3, 3)))
     sizes = np.bincount(labels.ravel(), minlength=number + 1)
@@ -224,50 +219,27 @@ def _pair(shadow: Mask, masks: Mask, ground: NDArray) -> dict[str, Any] | str:
     chosen = choices("light")
     reach = max(2, round(chosen["contact_share"] * shadow.shape[0]))
     near = ndimage.binary_dilation(shadow, np.ones((3, 3)), iterations=reach)
-    touching = []
-    for number, mask in enumerate(masks):
-        if not mask.any():
-            continue
-        tall = np.quantile(ground[mask][:, 1], 0.98)
-        foot = mask & (ground[..., 1] < chosen["foot_share"] * tall)
-        if (near & foot).any() and tall > 0:
-            touching.append((number, foot, tall))
+    touching = [n for n, mask in enumerate(masks) if (near & mask).any()]
     if len(touching) != 1:
-        why = "touches no object's foot" if not touching else "is shared by several objects"
-        return f"a shadow {why}"
+        return f"a shadow {'is shared by several objects' if touching else 'touches no object'}"
     if shadow[[0, -1]].any() or shadow[:, [0, -1]].any():
         return "a shadow leaves the picture"
-    ends = _ends(shadow, masks, *touching[0], ground)
-    if ends is None:
-        return "a shadow's end is hidden behind an object"
-    top, tip = (end.round(5).tolist() for end in ends)
-    return {"object": touching[0][0], "top": top, "tip": tip, "pixels": int(shadow.sum())}
+    top, tip = (end.round(5).tolist() for end in _ends(ground[shadow], ground[masks[touching[0]]]))
+    return {"object": touching[0], "top": top, "tip": tip, "pixels": int(shadow.sum())}
 
 
-def _ends(shadow, masks, number, foot, tall, ground):
-    """Return the object's point that casts the shadow's end, and that end; None where hidden."""
+def _ends(shadow: NDArray, solid: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the object's point that casts the shadow's end, and that end, from both's points."""
     flat = np.array([1.0, 0.0, 1.0])
-    on = ground[shadow] * flat
-    stand = ground[foot].mean(0) * flat
-    away = on.mean(0) - stand
-    for _ in range(3):  # the shadow's far end says better than its middle where it points
-        away = away / max(np.linalg.norm(away), 1e-12)
-        far = (on - stand) @ away
-        end = far > np.quantile(far, 0.85)
-        away = on[end].mean(0) - stand
+    stand = solid.mean(0) * flat
+    away = (shadow * flat).mean(0) - stand
     away = away / max(np.linalg.norm(away), 1e-12)
-    far = (on - stand) @ away
-    last = far > np.quantile(far, 0.95)
-    at_end = np.zeros(shadow.shape, bool)
-    at_end[shadow] = last
-    others = ndimage.binary_dilation(masks.any(0), np.ones((3, 3)), iterations=2)
-    if (at_end & others).sum() > 0.5 * at_end.sum():
-        return None
     across = np.array([away[2], 0.0, -away[0]])
-    object_points = ground[masks[number]]
-    high = object_points[object_points[:, 1] > 0.9 * tall]
-    along, side = (high - stand) @ away, (high - stand) @ across
-    top = stand + np.quantile(along, 0.95) * away + np.median(side) * across
-    top[1] = np.quantile(object_points[:, 1], 0.98)
-    middle = np.median((on[last] - stand) @ across)
-    return top, stand + np.quantile(far, 0.99) * away + middle * across
+    tall = solid[:, 1].max()
+    high = solid[solid[:, 1] > 0.9 * tall] - stand
+    top = stand + (high @ away).max() * away + np.median(high @ across) * across
+    top[1] = tall
+    on = shadow * flat - stand
+    far = on @ away
+    middle = np.median((on @ across)[far >= np.quantile(far, 0.95)])
+    return top, stand + far.max() * away + middle * across

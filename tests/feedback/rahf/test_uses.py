@@ -299,7 +299,8 @@ def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
         write_finetuning_set([], tmp_path / "none")
 
 
-def test_selected_images_of_every_form_are_written(feedback, tmp_path):
+def test_selected_images_of_every_form_are_written(feedback, tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     from pqpp_feedback.rahf.uses.select import select_best, write_finetuning_set
 
     picture(0).save(tmp_path / "a.png")
@@ -307,7 +308,12 @@ def test_selected_images_of_every_form_are_written(feedback, tmp_path):
     forms = [str(tmp_path / "a.png"), tmp_path / "a.png", np.asarray(picture(0)), flat]
     selected = select_best(feedback, [(PROMPTS[0], [one]) for one in forms], threshold=0)
     written = write_finetuning_set(selected, tmp_path / "chosen")
-    images = [Image.open(one.path) for one in find_pictures(written)[0]]
+    from datasets import load_dataset
+
+    # As diffusers' script for LoRA reads it: data files of an imagefolder, a column of captions.
+    rows = load_dataset("imagefolder", data_files={"train": f"{written}/**"}, split="train")
+    assert rows["prompt"][:] == [PROMPTS[0]] * 4 and "overall" in rows.column_names
+    images = rows["image"][:]
     assert {one.mode for one in images} == {"RGB"}
     for one in images[:3]:
         assert np.array_equal(np.asarray(one), np.asarray(picture(0)))

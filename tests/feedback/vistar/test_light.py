@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("yaml", reason="VISTAR's scores need pqpp[assess]")
 
 from support.lit_scenes import lit_scene
+from support.other_lit_scenes import soft_scene
 
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices
@@ -18,10 +19,16 @@ from pqpp_feedback.vistar.scores.light import (
     shadow_regions,
     wanted_light,
 )
+from pqpp_metrics.functional.match_rate import match_rate
 
 
 def seen(scene):
     return cast_shadows(scene.image, scene.masks[scene.masks.any((1, 2))], scene.depth)
+
+
+def degrees_between(one, other):
+    cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+    return float(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
 
 
 def degrees_off(seeds, size=192):
@@ -30,11 +37,7 @@ def degrees_off(seeds, size=192):
     for seed in seeds:
         scene, light = lit_scene(seed, size=size)
         inferred = inferred_light(seen(scene))
-        if inferred is None:
-            found.append(None)
-            continue
-        cosine = inferred @ light / np.linalg.norm(light)
-        found.append(float(np.degrees(np.arccos(np.clip(cosine, -1, 1)))))
+        found.append(None if inferred is None else degrees_between(inferred, light))
     return found
 
 
@@ -51,6 +54,29 @@ def test_some_rendered_scenes():
 @pytest.mark.slow
 def test_100_rendered_scenes():
     check(degrees_off(range(1000, 1100)))
+
+
+@pytest.mark.slow
+def test_100_scenes_of_another_maker():
+    """Soft shadows, patterned floors, uneven light, stacked solids; nothing was chosen on these."""
+    phrases = [np.array(one) for one in choices("light")["phrases"].values()]
+    random, off, is_right = np.random.default_rng(0), [], []
+    for seed in range(4000, 4100):
+        *scene, light = soft_scene(seed)
+        inferred = inferred_light(cast_shadows(*scene))
+        if inferred is None:
+            continue
+        off.append(degrees_between(inferred, light))
+        named = min(phrases, key=lambda phrase: degrees_between(phrase, light))
+        other = phrases[int(random.integers(16))]
+        while other is named:
+            other = phrases[int(random.integers(16))]
+        is_right.append(degrees_between(inferred, named) < degrees_between(inferred, other))
+    near = match_rate(np.array(off) < 22.5)
+    right = match_rate(np.array(is_right))
+    print(len(off), np.median(off), np.quantile(off, 0.9), near, right)
+    assert len(off) >= 70 and np.median(off) < 12
+    assert near["ci_low"] > 0.75 and right["ci_low"] > 0.85
 
 
 def test_without_a_shadow_there_is_no_direction():
