@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pqpp_engines.generate.shards import image_columns
 from pqpp_files.errors import PqppError
 from pqpp_files.shards import ERROR, ShardStore
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from pqpp_engines.generate.shards import GenerateShard
     from pqpp_feedback.assess.run import AssessShard
     from pqpp_models.predict import PredictShard
-
-_IMAGE = ("prompt_id", "prompt", "model", "index", "file_name", "seed", "flagged", "sha256")
-_KINDS = {"index": "int64", "seed": "int64", "flagged": "bool_"}
 
 
 @dataclass
@@ -60,7 +58,7 @@ class RunShard:
         for job in self.generate:
             making = partial(self._made, job, images)
             rows += self._stage(f"generate {job.generator.name}", making, table, failed)
-        schema = [(name, getattr(pa, _KINDS.get(name, "string"))()) for name in _IMAGE]
+        schema = [(name, of) for name, of in image_columns().items() if name != ERROR]
         for row in rows:
             if row[ERROR] is not None:
                 row[ERROR] = f"generate {row['model']}: {row[ERROR]}"
@@ -105,7 +103,7 @@ class RunShard:
         except PqppError as error:
             failed[stage] = str(error)
             model = stage.removeprefix("generate ")
-            blank = dict.fromkeys((*_IMAGE, ERROR))
+            blank = dict.fromkeys(image_columns())
             rows = [
                 {**blank, "prompt_id": str(row.get("prompt_id")), "prompt": row.get("prompt")}
                 | {"model": model, ERROR: str(error)}

@@ -81,7 +81,9 @@ class GenerateShard:
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Make the images, and return what is told of them."""
-        return pa.Table.from_pylist([row for row, _ in self.with_images(table)], _schema())
+        return pa.Table.from_pylist(
+            [row for row, _ in self.with_images(table)], pa.schema(image_columns())
+        )
 
     def with_images(self, table: pa.Table) -> list[tuple[dict[str, Any], bytes]]:
         """Make the images, and return what is told of each and its PNG; none where it was there."""
@@ -96,7 +98,7 @@ class GenerateShard:
             made[image.wanted.prompt_id].append((self._row(image), image.content))
         rows: list[tuple[dict[str, Any], bytes]] = []
         for one, fault in zip(asked, faults, strict=True):
-            bad = {**dict.fromkeys(_schema().names), **one}
+            bad = {**dict.fromkeys(image_columns()), **one}
             bad |= {"model": self.generator.name, ERROR: fault}
             rows += [(bad, b"")] if fault else made[one["prompt_id"]]
         return rows
@@ -126,7 +128,8 @@ class GenerateShard:
         }
 
 
-def _schema() -> pa.Schema:
-    names = ("file_name", "prompt_id", "prompt", "model", "index", "seed", "flagged", "sha256")
+def image_columns() -> dict[str, pa.DataType]:
+    """Return what is told of an image, and its types."""
+    names = ("prompt_id", "prompt", "model", "index", "file_name", "seed", "flagged", "sha256")
     kinds = {"index": pa.int64(), "seed": pa.int64(), "flagged": pa.bool_()}
-    return pa.schema([(name, kinds.get(name, pa.string())) for name in (*names, ERROR)])
+    return {name: kinds.get(name, pa.string()) for name in (*names, ERROR)}

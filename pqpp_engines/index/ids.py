@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from pqpp_engines.errors import IndexingError
 
@@ -107,10 +107,6 @@ class ItemIds(Sequence[str]):
         for chunk in self.column.chunks:
             yield from chunk.to_pylist()
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[str]: ...
     def __getitem__(self, place: Any) -> Any:
         """Return the id of an item, or those of some."""
         if isinstance(place, slice):

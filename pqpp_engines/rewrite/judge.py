@@ -196,17 +196,6 @@ class Judge:
         if is_same or name == self.predictor_name:
             raise RewriteError(f"{name} judges and cannot write as well; name another")
 
-    @typed
-    def best(self, original: str, candidates: Sequence[str]) -> str:
-        """Return the accepted candidate that is most probably better, or the original.
-
-        Example:
-            >>> Judge().best("a dog on a couch", ["a couch", "dog"])
-            'a dog on a couch'
-        """
-        first = next(iter(self.rank(original, candidates)), None)
-        return first.prompt if first and first.accepted else original
-
     def _why_not(
         self, original: str, text: str, far: bool, cosine: float, added: Sequence[str]
     ) -> str:
