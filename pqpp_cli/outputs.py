@@ -42,10 +42,11 @@ def check_outputs(command: Any) -> None:
         if field.name not in outputs:
             continue
         name, path, endings = field.name, outputs[field.name], field.metadata.get("endings")
-        if endings and not path.lower().endswith(tuple(endings)):
+        is_folder = roles[name] == "output"
+        if endings and not is_folder and not path.lower().endswith(tuple(endings)):
             raise CommandError(f"`{name}` {path}: name a file in {', '.join(endings)}")
         try:
-            if roles[name] == "output":
+            if is_folder:
                 check_output_folder(path, inputs=inputs)
                 continue
             check_output(path, inputs)

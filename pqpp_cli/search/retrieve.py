@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from pqpp_cli.command import Command
@@ -53,13 +54,16 @@ them.
         metavar="FILE",
         path="output file",
         holds=("text", "Parquet", "gzip"),
+        endings=(".trec", ".run", ".txt", ".csv", ".jsonl", ".json", ".parquet"),
     )
     shard_size: int | None = option(None, "rows of a shard (default: 1000)")
 
     def run(self) -> None:
         """Search and write."""
-        from pqpp_engines.index.retrieve import QUERY_IDS, Retriever, check_run, write_run
+        from pqpp_cli.output import emit_columns
+        from pqpp_engines.index.retrieve import QUERY_IDS, TREC, Retriever, check_run, trec_text
         from pqpp_engines.index.source import load_queries
+        from pqpp_files.write_beside import write_whole
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         retriever = Retriever(
@@ -81,8 +85,12 @@ them.
         check_run(self.output, retriever.opened.ids, ids, retriever.run_name)
         vectors = load_queries(self.queries, len(texts)) if self.queries else None
         results = retriever.run(ids, texts, vectors, _shown)
-        write_run(self.output, results)
-        print(f"written: {self.output}: {len(results['image'])} results", file=sys.stderr)
+        ending = Path(self.output).suffix.lower()
+        if ending in TREC:
+            write_whole(self.output, trec_text(results))
+            print(f"written: {self.output}: {len(results['image'])} results", file=sys.stderr)
+        else:
+            emit_columns(results, ending[1:], self.output)
 
 
 def _shown(images: Iterable[Any]) -> Iterable[Any]:

@@ -26,8 +26,8 @@ QUERY_IDS = ("query_id", "prompt_id")
 RUN = ("query_id", "prompt", "image", "rank", "score", "model")
 """The columns of a run, as `pqpp build --runs` reads them."""
 
-_TREC = (".trec", ".run", ".txt")
-_TABLES = {".csv": "csv", ".jsonl": "jsonl", ".json": "json", ".parquet": "parquet"}
+TREC = (".trec", ".run", ".txt")
+"""Endings of files in TREC's format."""
 
 
 @dataclass
@@ -251,37 +251,13 @@ def rerank(
     return np.take_along_axis(places, best, axis=1), np.take_along_axis(table, best, axis=1)
 
 
-def write_run(path: str, run: Mapping[str, Sequence]) -> None:
-    """Write a run in TREC's format or as a table, by what the name of the file ends in.
-
-    Args:
-        run: The columns `query_id`, `image`, `rank`, `score`, `model`, and for tables any others.
-
-    Raises:
-        IndexingError: The ending is none.
-    """
-    from pqpp_files.write_beside import write_beside, write_whole
-    from pqpp_files.write_table import table_text, write_parquet
-
-    suffix = Path(path).suffix.lower()
-    if suffix in _TREC:
-        write_whole(path, _trec(run))
-    elif suffix == ".parquet":
-        with write_beside(path) as beside:
-            write_parquet(beside, [run], [run])
-    elif suffix in _TABLES:
-        write_whole(path, "".join(table_text(_TABLES[suffix], [run])))
-    else:
-        raise IndexingError(f"`output` {path}: name a file in .trec, {', '.join(_TABLES)}")
-
-
 def check_run(path: str, ids: ItemIds, query_ids: Sequence[str], name: str) -> None:
     """Refuse, before a search, names that the format of its run cannot hold.
 
     Raises:
         IndexingError: The format is TREC's, and an image, a query or the run has a blank.
     """
-    if Path(path).suffix.lower() not in _TREC:
+    if Path(path).suffix.lower() not in TREC:
         return
     queries = next((one for one in query_ids if len(one.split()) != 1), None)
     wrong = {
@@ -297,7 +273,8 @@ def check_run(path: str, ids: ItemIds, query_ids: Sequence[str], name: str) -> N
             )
 
 
-def _trec(run: Mapping[str, Sequence]) -> str:
+def trec_text(run: Mapping[str, Sequence]) -> str:
+    """Return a run in TREC's format."""
     names = ("query_id", "image", "rank", "score", "model")
     rows = zip(*(run[name] for name in names), strict=True)
     return "".join(f"{q} Q0 {image} {rank} {score!r} {m}\n" for q, image, rank, score, m in rows)
