@@ -61,7 +61,13 @@ them.
     def run(self) -> None:
         """Search and write."""
         from pqpp_cli.output import emit_columns
-        from pqpp_engines.index.retrieve import QUERY_IDS, TREC, Retriever, check_run, trec_text
+        from pqpp_engines.index.retrieve import (
+            QUERY_IDS,
+            TREC_ENDINGS,
+            Retriever,
+            check_run,
+            trec_text,
+        )
         from pqpp_engines.index.source import load_queries
         from pqpp_files.write_beside import write_whole
         from pqpp_models.prompt_file import read_prompts_and_ids
@@ -86,7 +92,7 @@ them.
         vectors = load_queries(self.queries, len(texts)) if self.queries else None
         results = retriever.run(ids, texts, vectors, _shown)
         ending = Path(self.output).suffix.lower()
-        if ending in TREC:
+        if ending in TREC_ENDINGS:
             write_whole(self.output, trec_text(results))
             print(f"written: {self.output}: {len(results['image'])} results", file=sys.stderr)
         else:

@@ -26,7 +26,7 @@ QUERY_IDS = ("query_id", "prompt_id")
 RUN = ("query_id", "prompt", "image", "rank", "score", "model")
 """The columns of a run, as `pqpp build --runs` reads them."""
 
-TREC = (".trec", ".run", ".txt")
+TREC_ENDINGS = (".trec", ".run", ".txt")
 """Endings of files in TREC's format."""
 
 
@@ -257,7 +257,7 @@ def check_run(path: str, ids: ItemIds, query_ids: Sequence[str], name: str) -> N
     Raises:
         IndexingError: The format is TREC's, and an image, a query or the run has a blank.
     """
-    if Path(path).suffix.lower() not in TREC:
+    if Path(path).suffix.lower() not in TREC_ENDINGS:
         return
     queries = next((one for one in query_ids if len(one.split()) != 1), None)
     wrong = {
