@@ -146,7 +146,7 @@ def run_automatic_metrics(
     keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}
     metrics = values_by_prompt(columns, keys, [cell.reference for cell in cells])
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
-    builds = held_out_builds(predictors, split.rows)
+    builds = held_out_builds(predictors, split.rows, asked)
     nearest = not split.is_pqpp  # as of the main table of a benchmark of one's own
     predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
     results = evaluate_predictions(predictions, metrics, split, cells, builds.stands_for)

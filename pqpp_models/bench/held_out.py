@@ -5,7 +5,7 @@ that was refitted on more rows names its build that was fitted on the train spli
 taken where it has learned fewer of the rows.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pqpp_files.errors import PqppError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import read_prompts
+from pqpp_models.targets import stand_in
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,22 @@ def fitted_among(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
     return np.zeros(len(read_prompts(rows)), dtype=bool)
 
 
-def held_out_builds(predictors: Mapping[str, Predictor], rows: Any) -> Builds:
+def held_out_builds(
+    predictors: Mapping[str, Predictor], rows: Any, targets: Sequence[str]
+) -> Builds:
     """Take for each release that learned some of the rows its build that learned fewer or none.
 
-    A build that was named itself is taken for no other: then both have a row of their own.
+    A build that was named itself is taken for no other: then both have a row of their own. One
+    that has nothing to say of the targets, by `stand_in`, is not taken: then the release is shown,
+    marked by the rows that it was fitted to.
     """
     found = Builds({}, {}, [])
     for name, predictor in predictors.items():
         build, known = predictor.record.fitted_on_train, _known(predictor, rows)
         if build is not None and build not in predictors and known:
             other = _loaded(build, name, found.notes)
-            if other is not None and _known(other, rows) < known:
+            answers = other is not None and any(stand_in(t, other.targets) for t in targets)
+            if answers and _known(other, rows) < known:
                 found.stands_for[build] = name
                 name, predictor = build, other
         found.predictors[name] = predictor

@@ -167,7 +167,7 @@ def run_routing(
         raise PredictorError(f"no row has both {weak} and {strong}; name other targets")
     rows = split.rows.select(kept.tolist())
     low, high = values[weak][kept], values[strong][kept]
-    builds = held_out_builds(predictors, rows)
+    builds = held_out_builds(predictors, rows, (weak, strong))
     said = predict_all(builds.predictors, rows, (weak, strong), progress)
     rules = [(one, *found) for one in said for found in _rules(one, weak, strong)]
     first = rules[0][2] if rules else None

@@ -117,7 +117,7 @@ def run_table(
     cells = experiment_cells(table, targets, sources, fitted_to, models)
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
     references = split.true(list(dict.fromkeys(cell.reference for cell in cells)))
-    builds = held_out_builds(predictors, split.rows)
+    builds = held_out_builds(predictors, split.rows, asked)
     nearest = _by_nearest(split, table)
     predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
     told = (references, split, cells, builds.stands_for)

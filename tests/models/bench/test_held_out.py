@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from datasets import concatenate_datasets
+from datasets import Dataset, concatenate_datasets
 
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import Predictor, PredictorError, registry
@@ -68,6 +68,16 @@ def test_the_build_that_did_not_learn_the_rows_is_taken(sample, shipped):
     text = format_results("table", found.results)
     assert "static-train, fitted on train alone, stands for static, which was fitted to" in text
     assert "of these rows)" not in text
+
+
+def test_a_build_without_the_targets_is_not_taken():
+    """The release learned other studies, too, and has `alignment`, which stands for a rating."""
+    release = Predictor.from_pretrained("static")
+    prompts = [f"{number} blue zebras on a kettle" for number in range(8)]
+    rows = Dataset.from_dict({"prompt": prompts, "flux_rating": [*range(8)]})
+    release.was_fitted_to(rows)
+    (result,) = run_table(Split.of(rows), {"static": release}, ("flux_rating",)).results
+    assert (result.predictor, result.stands_in, result.fitted_rows) == ("static", "alignment", 8)
 
 
 def test_where_the_release_learned_nothing_it_stands_for_itself(sample, shipped):
@@ -236,5 +246,5 @@ def test_ids_keep_two_captions_of_one_text_apart(shipped):
 
 
 def test_what_needs_no_training_is_held_out_everywhere(sample):
-    builds = held_out_builds(loaded("n_words"), sample["test"])
+    builds = held_out_builds(loaded("n_words"), sample["test"], TARGETS)
     assert builds.stands_for == {} and builds.notes == []
