@@ -98,7 +98,7 @@ def test_repeated_votes_are_counted(tmp_path, rule, value):
     path = write(tmp_path / "v.csv", "A,i,m,a,1", "A,i,m,a,3", "A,i,m,a,5", "B,i,m,b,2")
     built = build(path, scale="likert5", repeats=rule)
     counts = {"mean": "their mean counts"}.get(rule, f"the {rule} counts")
-    assert f"2 repeated votes of one person on one image: {counts}" in built.notes
+    assert f"2 repeated votes of one person on the same image or pair: {counts}" in built.notes
     assert scores(built, "m_rating")["A"] == value
 
 

@@ -173,7 +173,7 @@ def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) 
     if not again:
         return rows
     counts = "their mean counts" if repeats == "mean" else f"the {repeats} counts"
-    table.notes.append(f"{again} repeated votes of one person on one image: {counts}")
+    table.notes.append(f"{again} repeated votes of one person on the same image or pair: {counts}")
     if repeats == "mean":
         group = rows.groupby(keys, observed=True).ngroup().to_numpy()
         means = np.bincount(group, rows["value"]) / np.bincount(group)
