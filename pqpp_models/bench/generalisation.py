@@ -194,7 +194,7 @@ def evaluate_generalisation(
     results, notes = [], []
     _require_measures(predictors, sets, target)
     for one in tqdm(sets, desc="predicting", unit="set", disable=not progress):
-        builds = held_out_builds(predictors, one.rows, [one.target or target])
+        builds = held_out_builds(predictors, one.rows)
         found = []
         for name, predictor in builds.predictors.items():
             asked = _asked(predictor, one, target)

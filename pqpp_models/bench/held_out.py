@@ -53,25 +53,29 @@ def fitted_among(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
 
 
 def held_out_builds(
-    predictors: Mapping[str, Predictor], rows: Any, targets: Sequence[str]
+    predictors: Mapping[str, Predictor], rows: Any, targets: Sequence[str] = ()
 ) -> Builds:
     """Take for each release that learned some of the rows its build that learned fewer or none.
 
     A build that was named itself is taken for no other: then both have a row of their own. One
-    that has nothing to say of the targets, by `stand_in`, is not taken: then the release is shown,
-    marked by the rows that it was fitted to.
+    that has nothing to say of the targets, by `stand_in`, is not taken where they are given: then
+    the release is shown, marked by the rows that it was fitted to.
     """
     found = Builds({}, {}, [])
     for name, predictor in predictors.items():
         build, known = predictor.record.fitted_on_train, _known(predictor, rows)
         if build is not None and build not in predictors and known:
             other = _loaded(build, name, found.notes)
-            answers = other is not None and any(stand_in(t, other.targets) for t in targets)
-            if answers and _known(other, rows) < known:
+            if other is not None and _is_better(other, rows, targets, known):
                 found.stands_for[build] = name
                 name, predictor = build, other
         found.predictors[name] = predictor
     return found
+
+
+def _is_better(build: Predictor, rows: Any, targets: Sequence[str], known: int) -> bool:
+    has_some = not targets or any(stand_in(target, build.targets) for target in targets)
+    return has_some and _known(build, rows) < known
 
 
 def _known(predictor: Predictor, rows: Any) -> int:
