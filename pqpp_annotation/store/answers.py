@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import CursorResult, bindparam, case, func, select, update
+from sqlalchemy import CursorResult, Row, bindparam, case, func, insert, select, update
 
 from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds import ShownItem, Vote
 from pqpp_annotation.store.assignments import (
     allowed_person,
+    change_assignment,
     is_free,
     own_assignment,
     reserved_until,
@@ -27,6 +28,13 @@ _MOST_VALUE = 200_000
 _MOST_SECONDS = 86_400.0
 _ROWS_AT_ONCE = 2_000
 _SAME = select(Answer.assignment_id).where(Answer.client_id == bindparam("client_id"))
+_KEPT = insert(Answer)
+_REPLACED = update(Answer).where(
+    Answer.assignment_id == bindparam("assignment"),
+    Answer.item_image_id.is_not_distinct_from(bindparam("image")),
+    Answer.current,
+)
+_COUNTED = update(Item).where(Item.id == bindparam("item")).values(done=Item.done + 1)
 SHOWN_MODEL = case((ItemImage.is_reference, REFERENCE), else_=ItemImage.model).label("model")
 """The model of an image as exports say it."""
 
@@ -81,7 +89,7 @@ def save_answer(
     text = _checked_text(value, client_id, seconds)
     person = allowed_person(db, person_id)
     assignment = own_assignment(db, person_id, assignment_id, lock=True)
-    known = db.scalar(_SAME, {"client_id": client_id})
+    known = db.run(_SAME, client_id=client_id).scalar()
     if known is not None:
         if known != assignment_id:
             raise AnswerError("client_id is that of another answer; make a new one")
@@ -99,12 +107,16 @@ def save_answer(
     kind.check(value, shown, db.study.task)
     _keep_place(db, person, shown, assignment)
     if image_id in shown.answers:
-        about = Answer.item_image_id.is_not_distinct_from(image_id)
-        before = update(Answer).where(Answer.assignment_id == assignment.id, about, Answer.current)
-        db.execute(before.values(current=False))
-    answer = Answer(assignment_id=assignment.id, item_image_id=image_id, client_id=client_id)
-    answer.value, answer.seconds, answer.created = parse_json(text), float(seconds), db.now()
-    db.add(answer)
+        db.run(_REPLACED, assignment=assignment.id, image=image_id, current=False)
+    db.run(
+        _KEPT,
+        assignment_id=assignment.id,
+        item_image_id=image_id,
+        client_id=client_id,
+        value=parse_json(text),
+        seconds=float(seconds),
+        created=db.now(),
+    )
     is_complete = len({*shown.answers, image_id}) >= len(image_ids)
     _finish(db, assignment, person, is_complete)
     return SavedAnswer(True, is_complete)
@@ -179,7 +191,7 @@ def _checked_text(value: object, client_id: object, seconds: object) -> str:
     return text
 
 
-def _keep_place(db: Transaction, person: Person, shown: ShownItem, assignment: Assignment) -> None:
+def _keep_place(db: Transaction, person: Person, shown: ShownItem, assignment: Row) -> None:
     """Take the place again that ended by time or by a skip, or say that it is gone."""
     is_held = assignment.state == "open" and assignment.expires > db.now()
     if assignment.state == "done" or is_held or shown.purpose != "work":
@@ -191,14 +203,13 @@ def _keep_place(db: Transaction, person: Person, shown: ShownItem, assignment: A
         )
 
 
-def _finish(db: Transaction, assignment: Assignment, person: Person, is_complete: bool) -> None:
+def _finish(db: Transaction, assignment: Row, person: Person, is_complete: bool) -> None:
     """Put the end of the reservation off, or close the item for this person."""
     if assignment.state == "done":
         return
     if not is_complete:
-        assignment.state, assignment.expires = "open", reserved_until(db)
+        change_assignment(db, assignment.id, state="open", expires=reserved_until(db))
         return
-    assignment.state, assignment.finished = "done", db.now()
+    change_assignment(db, assignment.id, state="done", finished=db.now())
     if person.role == "annotator" and person.reopened is None:
-        counted = update(Item).where(Item.id == assignment.item_id)
-        db.execute(counted.values(done=Item.done + 1))
+        db.run(_COUNTED, item=assignment.item_id)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select
+from sqlalchemy import Row, and_, bindparam, func, or_, select, update
 
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.kinds import ShownImage, ShownItem
@@ -14,8 +14,26 @@ from pqpp_annotation.store.transactions import Transaction, reads
 
 MINUTE = 60_000
 _MOST_KEPT = 2_000
-# Built once: that takes longer than to run them.
-_IMAGES = select(ItemImage.id, Asset).join(Asset).where(ItemImage.item_id == bindparam("item"))
+_NO_PLACE = select(Person.id).where(or_(Person.reopened.is_not(None), Person.role == "trial"))
+_HELD = and_(Assignment.state == "open", Assignment.expires > bindparam("now"))
+TAKES_PLACE = and_(or_(Assignment.state == "done", _HELD), Assignment.person_id.not_in(_NO_PLACE))
+"""The condition that an assignment takes a place at its item, as it is `now`."""
+
+_TAKEN = select(func.count()).where(
+    Assignment.item_id == bindparam("item"),
+    Assignment.person_id != bindparam("person"),
+    TAKES_PLACE,
+)
+_CONTENT = (
+    select(Item.prompt, Item.purpose, Item.detail, ItemImage.id, *Asset.__table__.c)
+    .select_from(Item)
+    .join(ItemImage)
+    .join(Asset)
+    .where(Item.id == bindparam("item"))
+)
+_OWN = select(*Assignment.__table__.c).where(Assignment.id == bindparam("id"))
+_LOCKED = _OWN.with_for_update()
+_CHANGE = update(Assignment).where(Assignment.id == bindparam("assignment"))
 _ANSWERS = select(Answer.item_image_id, Answer.value).where(
     Answer.assignment_id == bindparam("assignment"), Answer.current
 )
@@ -35,18 +53,21 @@ def allowed_person(db: Transaction, person_id: int) -> Person:
     return person
 
 
-def own_assignment(
-    db: Transaction, person_id: int, assignment_id: int, lock: bool = False
-) -> Assignment:
-    """Return an assignment of a person.
+def own_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bool = False) -> Row:
+    """Return an assignment of a person, with the columns of its table.
 
     Raises:
         NotAllowedError: It was given to another, or to nobody.
     """
-    assignment = db.get(Assignment, assignment_id, with_for_update=lock or None)
+    assignment = db.run(_LOCKED if lock else _OWN, id=assignment_id).first()
     if assignment is None or assignment.person_id != person_id:
         raise NotAllowedError("this item was not given to you; go on with your own")
     return assignment
+
+
+def change_assignment(db: Transaction, assignment_id: int, **columns: Any) -> None:
+    """Write columns of an assignment."""
+    db.run(_CHANGE, assignment=assignment_id, **columns)
 
 
 @dataclass(frozen=True)
@@ -56,7 +77,7 @@ class Content:
     prompt: str
     purpose: str
     detail: dict[str, Any]
-    images: dict[int, Asset]
+    images: dict[int, Any]
 
 
 def content_of(db: Transaction, item_id: int) -> Content:
@@ -64,9 +85,10 @@ def content_of(db: Transaction, item_id: int) -> Content:
     kept = db.store.contents
     content = kept.get(item_id)
     if content is None:
-        item = db.get_one(Item, item_id)
-        images = dict(db.execute(_IMAGES, {"item": item_id}).all())
-        content = Content(item.prompt, item.purpose, item.detail, images)
+        rows = db.run(_CONTENT, item=item_id).all()
+        images = {row.id: row for row in rows}
+        first = rows[0]
+        content = Content(first.prompt, first.purpose, first.detail, images)
         if all(image.shown for image in images.values()):  # else a copy is made when it is sent
             if len(kept) >= _MOST_KEPT:
                 kept.clear()
@@ -85,7 +107,7 @@ def shown_item(db: Transaction, person_id: int, assignment_id: int) -> ShownItem
     return shown_of(db, own_assignment(db, person_id, assignment_id))
 
 
-def shown_of(db: Transaction, assignment: Assignment) -> ShownItem:
+def shown_of(db: Transaction, assignment: Row) -> ShownItem:
     """Return what an assignment shows."""
     content = content_of(db, assignment.item_id)
     seeds = (db.study.seed, "images", assignment.person_id, assignment.item_id)
@@ -94,7 +116,7 @@ def shown_of(db: Transaction, assignment: Assignment) -> ShownItem:
         assignment=assignment.id,
         prompt=content.prompt,
         images=tuple(ShownImage(key, one.sha256, one.width, one.height) for key, one in images),
-        answers=current_answers(db, assignment),
+        answers=current_answers(db, assignment.id),
         purpose=content.purpose,
         detail=content.detail,
         position=assignment.position,
@@ -102,7 +124,7 @@ def shown_of(db: Transaction, assignment: Assignment) -> ShownItem:
 
 
 @reads
-def shown_images(db: Transaction, person_id: int, assignment_id: int) -> dict[int | str, Asset]:
+def shown_images(db: Transaction, person_id: int, assignment_id: int) -> dict[int | str, Any]:
     """Return what an assignment shows: its images by their ids, those beside them by hash.
 
     Raises:
@@ -113,9 +135,9 @@ def shown_images(db: Transaction, person_id: int, assignment_id: int) -> dict[in
     return content.images | {sha256: db.get_one(Asset, sha256) for sha256 in others}
 
 
-def current_answers(db: Transaction, assignment: Assignment) -> dict[int | None, dict[str, Any]]:
+def current_answers(db: Transaction, assignment_id: int) -> dict[int | None, dict[str, Any]]:
     """Return image id (None for the item) to what the person says of it now."""
-    return dict(db.execute(_ANSWERS, {"assignment": assignment.id}).all())
+    return dict(map(tuple, db.run(_ANSWERS, assignment=assignment_id)))
 
 
 def reserved_until(db: Transaction) -> int:
@@ -123,21 +145,9 @@ def reserved_until(db: Transaction) -> int:
     return db.now() + int(db.study.reservation_minutes * MINUTE)
 
 
-def takes_place(db: Transaction) -> ColumnElement[bool]:
-    """Return the condition that an assignment takes a place at its item."""
-    is_held = and_(Assignment.state == "open", Assignment.expires > db.now())
-    placeless = or_(Person.reopened.is_not(None), Person.role == "trial")
-    takes_none = select(Person.id).where(placeless)
-    return and_(or_(Assignment.state == "done", is_held), Assignment.person_id.not_in(takes_none))
-
-
-def is_free(db: Transaction, person: Person, assignment: Assignment) -> bool:
+def is_free(db: Transaction, person: Person, assignment: Row) -> bool:
     """Tell whether a person has, or could have, a place at a work item."""
     if person.role == "trial":
         return True
-    taken = select(func.count()).where(
-        Assignment.item_id == assignment.item_id,
-        Assignment.person_id != assignment.person_id,
-        takes_place(db),
-    )
-    return (db.scalar(taken) or 0) < db.study.people_per_item
+    taken = db.run(_TAKEN, item=assignment.item_id, person=person.id, now=db.now()).scalar_one()
+    return taken < db.study.people_per_item

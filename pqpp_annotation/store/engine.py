@@ -94,9 +94,7 @@ def make_engine(url: URL, references: bool = True) -> Engine:
     @event.listens_for(engine, "begin")
     def _(db):
         writes = db.get_execution_options().get("pqpp_writes")
-        db.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-    return engine
+        db.connection.driver_connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 

@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import bindparam, func, insert, select
 
 from pqpp_annotation.errors import NotAllowedError, StoreError
 from pqpp_annotation.store.tables import Asset, Item, ItemImage
 from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
 from pqpp_annotation.study.images import CheckedImage
 from pqpp_annotation.study.items import NewItem
+
+_FULL = func.count().filter(Item.done >= bindparam("places"))
+_COUNTS = select(Item.purpose, func.count(), _FULL).group_by(Item.purpose)
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,8 @@ class ItemCounts:
 @reads
 def count_items(db: Transaction) -> ItemCounts:
     """Return how many items there are, by what they are for."""
-    is_full = Item.done >= db.study.people_per_item
-    query = select(Item.purpose, func.count(), func.count().filter(is_full)).group_by(Item.purpose)
-    counts = {purpose: (items, full) for purpose, items, full in db.execute(query)}
+    rows = db.run(_COUNTS, places=db.study.people_per_item)
+    counts = {purpose: (items, full) for purpose, items, full in rows}
     control, training = (counts.get(purpose, (0, 0))[0] for purpose in ("control", "training"))
     return ItemCounts(*counts.get("work", (0, 0)), control, training)
 

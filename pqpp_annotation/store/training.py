@@ -4,13 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Row, bindparam, select
 
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.store.assignments import current_answers, own_assignment
 from pqpp_annotation.store.people import person_by_id
 from pqpp_annotation.store.tables import Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction, reads
+
+_TRAINING = (
+    select(*Assignment.__table__.c)
+    .join(Item)
+    .where(Assignment.person_id == bindparam("person"), Item.purpose == "training")
+)
 
 
 @dataclass(frozen=True)
@@ -84,14 +90,14 @@ def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Tr
     return _feedback_on(db, own_assignment(db, person_id, assignment_id))
 
 
-def _feedback_on(db: Transaction, assignment: Assignment) -> TrainingFeedback:
+def _feedback_on(db: Transaction, assignment: Row) -> TrainingFeedback:
     item = db.get_one(Item, assignment.item_id)
     if item.purpose != "training" or assignment.state != "done":
         raise NotAllowedError("only a training item that was answered has feedback")
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}
-    given, agrees = current_answers(db, assignment), db.study.kind.agrees
+    given, agrees = current_answers(db, assignment.id), db.study.kind.agrees
     is_right = all(image in given and agrees(given[image], expected[image]) for image in expected)
     return TrainingFeedback(is_right, expected)
 
@@ -116,7 +122,6 @@ def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
     return replace(state, done=0, right=0, tries_left=state.tries_left - 1)
 
 
-def own_training(db: Transaction, person_id: int) -> Sequence[Assignment]:
+def own_training(db: Transaction, person_id: int) -> Sequence[Row]:
     """Return the training items that a person was given."""
-    own = (Assignment.person_id == person_id) & (Item.purpose == "training")
-    return db.scalars(select(Assignment).join(Item).where(own)).all()
+    return db.run(_TRAINING, person=person_id).all()

@@ -2,21 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Row, func, select, update
+from sqlalchemy import Row, bindparam, case, func, insert, select, update
 
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.kinds import ShownItem
 from pqpp_annotation.protocol.order import is_control
 from pqpp_annotation.store.assignments import (
     MINUTE,
+    TAKES_PLACE,
     allowed_person,
+    change_assignment,
+    content_of,
     is_free,
     own_assignment,
     reserved_until,
     shown_of,
-    takes_place,
 )
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import person_by_id
@@ -27,11 +28,61 @@ from pqpp_annotation.store.training import (
     own_training,
     training_state,
 )
-from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_alone
+from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
 
 MOST_OPEN = 5
 """How many items one person can hold at a time: the one on the page, and some ahead for a lost
 connection."""
+
+_OWN = Assignment.person_id == bindparam("person")
+_WORK = select(func.count()).join_from(Assignment, Item).where(_OWN, Item.purpose != "training")
+_OPEN = (
+    select(*Assignment.__table__.c)
+    .where(_OWN, Assignment.state == "open")
+    .order_by(Assignment.position)
+)
+_ENDED = update(Assignment).where(_OWN, Assignment.state == "open").values(state="expired")
+_GIVEN = select(Assignment.item_id).where(_OWN, Assignment.state != "expired")
+_PLACE = _WORK.where(Assignment.state.in_(("open", "done")))
+_FIRST = _WORK.with_only_columns(func.min(Assignment.created))
+_PAUSED = select(StudyRow.paused)
+# Of the person's assignments the last place, and the id of the one of an item.
+_LAST = select(
+    func.max(Assignment.position),
+    func.max(case((Assignment.item_id == bindparam("item"), Assignment.id))),
+).where(_OWN)
+_UNSEEN = (Item.done < bindparam("places"), Item.id.not_in(_GIVEN))
+_FREE = select(Item.id).where(
+    Item.id.in_(bindparam("part", expanding=True)),
+    *_UNSEEN,
+    select(func.count()).where(Assignment.item_id == Item.id, TAKES_PLACE).scalar_subquery()
+    < bindparam("places"),
+)
+# Places that others hold at items which the person has not seen.
+_RESERVED = (
+    select(func.min(Assignment.expires))
+    .join(Item)
+    .where(
+        Assignment.state == "open",
+        Assignment.expires > bindparam("now"),
+        TAKES_PLACE,
+        Item.purpose == "work",
+        *_UNSEEN,
+    )
+)
+_CLOSED = Assignment.state.in_(("done", "skipped"))
+_PROGRESS = _WORK.with_only_columns(
+    func.count().filter(Assignment.state == "done"),
+    func.count().filter(Assignment.state == "skipped"),
+    func.count().filter(_CLOSED, Item.purpose == "control"),
+    func.count().filter(_CLOSED, Item.purpose == "work", Item.done < bindparam("places")),
+)
+_NEW = insert(Assignment).returning(*Assignment.__table__.c)
+_AGAIN = (
+    update(Assignment)
+    .where(Assignment.id == bindparam("assignment"))
+    .returning(*Assignment.__table__.c)
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +118,8 @@ class WayOn:
     minutes: int = 0
 
 
-def next_item(store: Store, person_id: int, after: int | None = None) -> ShownItem | None:
+@writes_alone
+def next_item(db: Transaction, person_id: int, after: int | None = None) -> ShownItem | None:
     """Return what a person does next, reserved for the person.
 
     Training items come first, then the work with its control items. An item that is open is
@@ -83,7 +135,14 @@ def next_item(store: Store, person_id: int, after: int | None = None) -> ShownIt
     Raises:
         NotAllowedError: The person has not consented, or has withdrawn.
     """
-    return _next(store, person_id, after)
+    person = allowed_person(db, person_id)
+    training = end_try(db, person, db.now())
+    assignment = None
+    if training.is_passed and person.stopped is None:
+        assignment = _next_work(db, person, after)
+    elif training.tries_left and person.stopped is None:
+        assignment = _next_training(db, person)
+    return None if assignment is None else shown_of(db, assignment)
 
 
 @writes
@@ -95,10 +154,10 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
     """
     allowed_person(db, person_id)
     assignment = own_assignment(db, person_id, assignment_id, lock=True)
-    if db.get_one(Item, assignment.item_id).purpose == "training":
+    if content_of(db, assignment.item_id).purpose == "training":
         raise NotAllowedError("a training item cannot be skipped; answer it")
     if assignment.state != "done":
-        assignment.state, assignment.expires = "skipped", db.now()
+        change_assignment(db, assignment_id, state="skipped", expires=db.now())
 
 
 @writes_alone
@@ -108,10 +167,12 @@ def take_item(db: Transaction, person_id: int, item_id: int) -> int:
     What the person has of it already stays as it is.
     """
     allowed_person(db, person_id)
-    assignment = _assignment_of(db, person_id, item_id)
-    if assignment is None or assignment.state not in ("open", "done"):
-        assignment = _reserve(db, person_id, item_id)
-    return assignment.id
+    own = select(Assignment.id).where(
+        Assignment.person_id == person_id,
+        Assignment.item_id == item_id,
+        Assignment.state.in_(("open", "done")),
+    )
+    return db.scalar(own) or _reserve(db, person_id, item_id).id
 
 
 @reads
@@ -128,19 +189,8 @@ def past_items(db: Transaction, person_id: int) -> Sequence[Row]:
 def progress_of(db: Transaction, person_id: int) -> PersonProgress:
     """Return how far a person and the study are."""
     person, items = person_by_id(db, person_id), count_items(db)
-    is_closed = Assignment.state.in_(("done", "skipped"))
-    is_open_work = (Item.purpose == "work") & (Item.done < db.study.people_per_item)
-    query = (
-        select(
-            func.count().filter(Assignment.state == "done"),
-            func.count().filter(Assignment.state == "skipped"),
-            func.count().filter(is_closed, Item.purpose == "control"),
-            func.count().filter(is_closed, is_open_work),
-        )
-        .join_from(Assignment, Item)
-        .where(Assignment.person_id == person_id, Item.purpose != "training")
-    )
-    done, skipped, controls, work = db.execute(query).one()
+    places = db.study.people_per_item
+    done, skipped, controls, work = db.run(_PROGRESS, person=person_id, places=places).one()
     left = {
         "owner": 0,
         "control": items.control - controls,
@@ -161,34 +211,20 @@ def way_on(db: Transaction, person_id: int) -> WayOn:
     training = training_state(db, person_id)
     if person.stopped is not None or not (training.is_passed or training.tries_left):
         return WayOn("screened_out")
-    own = Assignment.person_id == person_id
     done = func.count().filter(Assignment.state == "done")
     opened = func.count().filter(Assignment.state == "open", Assignment.expires > now)
-    counts = select(done, opened).join_from(Assignment, Item).where(own, Item.purpose != "training")
-    finished, held = db.execute(counts).one()
+    finished, held = db.run(_WORK.with_only_columns(done, opened), person=person_id).one()
     is_over = _is_over(db, person) or finished >= (_most_items(db, person) or finished + 1)
     if finished and is_over:
         return WayOn("complete")
     if held or not training.is_passed:
         return WayOn("work")
-    if db.scalar(select(StudyRow.paused)) is not None:
+    if db.run(_PAUSED).scalar() is not None:
         return WayOn("paused")
-    # Places that others hold at items which the person has not seen.
-    reserved = (
-        select(func.min(Assignment.expires))
-        .join(Item)
-        .where(
-            Assignment.state == "open",
-            Assignment.expires > now,
-            takes_place(db),
-            Item.purpose == "work",
-            Item.done < db.study.people_per_item,
-            Item.id.not_in(_given_items(person)),
-        )
-    )
-    free = None if person.role != "annotator" else db.scalar(reserved)
-    if free is not None:
-        return WayOn("waiting", -(-(free - now) // MINUTE))
+    if person.role == "annotator":
+        about = {"person": person_id, "places": db.study.people_per_item, "now": now}
+        if (free := db.run(_RESERVED, **about).scalar()) is not None:
+            return WayOn("waiting", -(-(free - now) // MINUTE))
     return WayOn("complete" if finished else "quota_full")
 
 
@@ -202,53 +238,34 @@ def _is_over(db: Transaction, person: Person) -> bool:
     minutes = db.study.minutes_per_person
     if minutes is None or person.role not in ("annotator", "trial"):
         return False
-    first = (
-        select(func.min(Assignment.created))
-        .join(Item)
-        .where(Assignment.person_id == person.id, Item.purpose != "training")
-    )
-    began = db.scalar(first)
+    began = db.run(_FIRST, person=person.id).scalar()
     return began is not None and db.now() - began >= minutes * MINUTE
 
 
-@writes_alone
-def _next(db: Transaction, person_id: int, after: int | None) -> ShownItem | None:
-    person = allowed_person(db, person_id)
-    training = end_try(db, person, db.now())
-    assignment = None
-    if training.is_passed and person.stopped is None:
-        assignment = _next_work(db, person, after)
-    elif training.tries_left and person.stopped is None:
-        assignment = _next_training(db, person)
-    return None if assignment is None else shown_of(db, assignment)
-
-
-def _next_work(db: Transaction, person: Person, after: int | None) -> Assignment | None:
+def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None:
     behind = -1 if after is None else own_assignment(db, person.id, after).position
-    is_open = (Assignment.person_id == person.id) & (Assignment.state == "open")
     if _is_over(db, person):
-        db.execute(update(Assignment).where(is_open).values(state="expired"))
+        db.run(_ENDED, person=person.id)
         return None
     held = 0
-    opened = select(Assignment).where(is_open).order_by(Assignment.position)
-    for assignment in db.scalars(opened).all():
+    for assignment in db.run(_OPEN, person=person.id).all():
         if assignment.position <= behind:
             held += 1
             continue
         if assignment.expires > db.now():
             return assignment
-        purpose = db.get_one(Item, assignment.item_id).purpose
+        purpose = content_of(db, assignment.item_id).purpose
         if purpose != "work" or is_free(db, person, assignment):
-            assignment.expires = reserved_until(db)
+            change_assignment(db, assignment.id, expires=reserved_until(db))
             return assignment
-        assignment.state = "expired"
-    if held >= MOST_OPEN or db.scalar(select(StudyRow.paused)) is not None:
+        change_assignment(db, assignment.id, state="expired")
+    if held >= MOST_OPEN or db.run(_PAUSED).scalar() is not None:
         return None
     item_id = _choose(db, person)
     return None if item_id is None else _reserve(db, person.id, item_id)
 
 
-def _next_training(db: Transaction, person: Person) -> Assignment | None:
+def _next_training(db: Transaction, person: Person) -> Row | None:
     """Return the first training item that is open in this try."""
     given = {assignment.item_id: assignment for assignment in own_training(db, person.id)}
     for item_id in items_of_try(db, person):
@@ -265,28 +282,21 @@ def _choose(db: Transaction, person: Person) -> int | None:
         return None
     if person.role == "control":
         return _first_control(db, person)
-    given = select(func.count()).join_from(Assignment, Item)
-    place = db.scalar(
-        given.where(
-            Assignment.person_id == person.id,
-            Assignment.state.in_(("open", "done")),
-            Item.purpose != "training",
-        )
-    )
+    place = db.run(_PLACE, person=person.id).scalar_one()
     most = _most_items(db, person)
-    if most is not None and (place or 0) >= most:
+    if most is not None and place >= most:
         return None
     work = _first_free(db, person)
     if work is None:
         return _first_control(db, person) if person.role == "trial" else None
     control = None
-    if is_control(place or 0, db.study.control.every, db.study.seed, person.id):
+    if is_control(place, db.study.control.every, db.study.seed, person.id):
         control = _first_control(db, person)
     return work if control is None else control
 
 
 def _first_control(db: Transaction, person: Person) -> int | None:
-    given = set(db.scalars(_given_items(person)))
+    given = set(db.run(_GIVEN, person=person.id).scalars())
     order = db.store.orders.of(db, person.id, "control")
     return next((item_id for item_id in order if item_id not in given), None)
 
@@ -296,17 +306,11 @@ def _first_free(db: Transaction, person: Person) -> int | None:
     places, orders = db.study.people_per_item, db.store.orders
     order = orders.of(db, person.id, "work")
     if person.role == "trial":
-        given = set(db.scalars(_given_items(person)))
+        given = set(db.run(_GIVEN, person=person.id).scalars())
         return next((item_id for item_id in order if item_id not in given), None)
-    taken = select(func.count()).where(Assignment.item_id == Item.id, takes_place(db))
+    about = {"person": person.id, "places": places, "now": db.now()}
     for part, start in orders.parts(person.id, order):
-        free = select(Item.id).where(
-            Item.id.in_(part),
-            Item.done < places,
-            Item.id.not_in(_given_items(person)),
-            taken.scalar_subquery() < places,
-        )
-        free_items = set(db.scalars(free))
+        free_items = set(db.run(_FREE, part=part, **about).scalars())
         for place, item_id in enumerate(part, start):
             if item_id in free_items:
                 orders.reached(person.id, place)
@@ -314,25 +318,14 @@ def _first_free(db: Transaction, person: Person) -> int | None:
     return None
 
 
-def _given_items(person: Person) -> Any:
-    return select(Assignment.item_id).where(
-        Assignment.person_id == person.id, Assignment.state != "expired"
-    )
-
-
-def _assignment_of(db: Transaction, person_id: int, item_id: int) -> Assignment | None:
-    query = select(Assignment).where(Assignment.person_id == person_id)
-    return db.scalar(query.where(Assignment.item_id == item_id))
-
-
-def _reserve(db: Transaction, person_id: int, item_id: int) -> Assignment:
-    last = db.scalar(select(func.max(Assignment.position)).where(Assignment.person_id == person_id))
-    # There may be one that had expired, whose place is free again.
-    assignment = _assignment_of(db, person_id, item_id)
-    assignment = assignment or Assignment(person_id=person_id, item_id=item_id)
-    assignment.position = 0 if last is None else last + 1
-    assignment.state, assignment.created = "open", db.now()
-    assignment.expires = reserved_until(db)
-    db.add(assignment)
-    db.flush()
-    return assignment
+def _reserve(db: Transaction, person_id: int, item_id: int) -> Row:
+    last, known = db.run(_LAST, person=person_id, item=item_id).one()
+    columns = {
+        "position": 0 if last is None else last + 1,
+        "state": "open",
+        "created": db.now(),
+        "expires": reserved_until(db),
+    }
+    if known is not None:  # it had expired, or was skipped, and its place is free again
+        return db.run(_AGAIN, assignment=known, **columns).one()
+    return db.run(_NEW, person_id=person_id, item_id=item_id, **columns).one()

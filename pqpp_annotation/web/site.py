@@ -124,9 +124,9 @@ class Visit:
             raise NotAllowedError(f"this page is for {' and '.join(roles)} only")
         return person
 
-    def worker(self) -> Person:
+    def worker(self, db: Transaction | None = None) -> Person:
         """Return the person who asks, who has consented where that is asked for."""
-        person = self.person()
+        person = self.person(db=db)
         if self.study.consent and person.consented is None and person.role != "owner":
             raise Elsewhere("/consent")
         return person
@@ -140,10 +140,10 @@ class Visit:
         if not self.site.sessions.is_form_token(self.session, token):
             raise SignInError("this page is too old; load it again")
 
-    def sender(self) -> Person:
+    def sender(self, db: Transaction) -> Person:
         """Return the worker whose page sends something, with its token in `X-CSRF-Token`."""
         self.check_csrf(self.request.headers.get("X-CSRF-Token", ""))
-        return self.worker()
+        return self.worker(db)
 
     def render(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page; a template has `study`, `title`, `csrf`, `root` and `person` (or None)."""

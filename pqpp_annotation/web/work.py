@@ -15,6 +15,7 @@ from pqpp_annotation.store.assignments import shown_item
 from pqpp_annotation.store.decisions import message_to_all
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.training import TrainingState, training_feedback, training_state
+from pqpp_annotation.store.transactions import Transaction
 from pqpp_annotation.store.work import (
     PersonProgress,
     WayOn,
@@ -110,40 +111,40 @@ class SkipSent(BaseModel):
 @pages.get("/work")
 def work_page(visit: Here) -> Response:
     """Show the next item."""
-    person = visit.worker()
-    return _judging(visit, person, next_item(visit.store, person.id))
+    with visit.store.writing(alone=True) as db:
+        person = visit.worker(db)
+        return _judging(visit, db, person, next_item(db, person.id))
 
 
 @pages.get("/work/{assignment}")
 def earlier_work_page(visit: Here, assignment: int) -> Response:
     """Show an item that the person was given before."""
-    person = visit.worker()
-    return _judging(visit, person, shown_item(visit.store, person.id, assignment))
+    with visit.store.reading() as db:
+        person = visit.worker(db)
+        return _judging(visit, db, person, shown_item(db, person.id, assignment))
 
 
-def _judging(visit: Here, person: Person, shown: ShownItem | None) -> Response:
+def _judging(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> Response:
     if shown is None:
         return visit.go("/thanks")
     kind = visit.study.kind
     return visit.render(
         "work.html",
         person=person,
-        state=_state(visit, person, shown).model_dump(),
+        state=_state(visit, db, person, shown).model_dump(),
         kind=kind.name,
         kind_style=(kind.folder / "page.css").is_file(),
-        messages=[*filter(None, (message_to_all(visit.store), person.message))],
+        messages=[*filter(None, (message_to_all(db), person.message))],
     )
 
 
-def _state(visit: Here, person: Person, shown: ShownItem | None) -> State:
-    with visit.store.reading() as db:
-        progress, training = progress_of(db, person.id), training_state(db, person.id)
+def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> State:
     return State(
         study=visit.study.name,
         who=_who(person),
         task=None if shown is None else ShownTask(visit, person, shown).for_page(),
-        progress=progress,
-        training=training,
+        progress=progress_of(db, person.id),
+        training=training_state(db, person.id),
     )
 
 
@@ -153,18 +154,21 @@ def session(visit: Here) -> SessionTold:
     return SessionTold(who=_who(visit.worker()), csrf=visit.csrf)
 
 
-@pages.get("/api/next")
-def next_task(visit: Here, after: int | None = None) -> State:
+@pages.get("/api/next", response_model=State)
+def next_task(visit: Here, after: int | None = None) -> Response:
     """Tell the next item, or what comes behind an assignment."""
-    person = visit.worker()
-    return _state(visit, person, next_item(visit.store, person.id, after=after))
+    with visit.store.writing(alone=True) as db:
+        person = visit.worker(db)
+        state = _state(visit, db, person, next_item(db, person.id, after=after))
+    return _told(state)
 
 
-@pages.get("/api/tasks/{assignment}")
-def earlier_task(visit: Here, assignment: int) -> State:
+@pages.get("/api/tasks/{assignment}", response_model=State)
+def earlier_task(visit: Here, assignment: int) -> Response:
     """Tell an item that the person was given before."""
-    person = visit.worker()
-    return _state(visit, person, shown_item(visit.store, person.id, assignment))
+    with visit.store.reading() as db:
+        person = visit.worker(db)
+        return _told(_state(visit, db, person, shown_item(db, person.id, assignment)))
 
 
 @pages.get("/api/feedback/{assignment}")
@@ -183,26 +187,28 @@ def feedback_on_task(visit: Here, assignment: int) -> FeedbackTold:
     )
 
 
-@pages.post("/api/answers")
-def take_answer(visit: Here, sent: AnswerSent) -> SavedTold:
+@pages.post("/api/answers", response_model=SavedTold)
+def take_answer(visit: Here, sent: AnswerSent) -> Response:
     """Keep an answer."""
-    person, seconds = visit.sender(), min(sent.seconds, LONGEST)
 
     def of_page(shown: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
         task = ShownTask(visit, person, shown)
         return task.image_id(sent.image), task.kept(sent.value)
 
-    about = (sent.assignment, None, sent.value)
-    saved = save_answer(visit.store, person.id, *about, sent.client_id, seconds, of_page)
+    about = (sent.assignment, None, sent.value, sent.client_id, min(sent.seconds, LONGEST))
+    with visit.store.writing() as db:
+        person = visit.sender(db)
+        saved = save_answer(db, person.id, *about, of_page)
     if saved.is_complete:
         visit.site.watch.notice()
-    return SavedTold(complete=saved.is_complete)
+    return _told(SavedTold(complete=saved.is_complete))
 
 
 @pages.post("/api/skip")
 def take_skip(visit: Here, sent: SkipSent) -> SavedTold:
     """Pass over an item."""
-    skip_item(visit.store, visit.sender().id, sent.assignment)
+    with visit.store.writing() as db:
+        skip_item(db, visit.sender(db).id, sent.assignment)
     return SavedTold()
 
 
@@ -226,6 +232,11 @@ def thanks_page(visit: Here) -> Response:
     out = "complete" if way.name == "waiting" and progress.done else way.name
     finish = finish_of(visit.store, person, out) if out in WAYS_OUT else Finish(None, None)
     return visit.render("thanks.html", person=person, way=way, finish=finish, progress=progress)
+
+
+def _told(what: BaseModel) -> Response:
+    """Return what a script is told; of what a page asks for often, not checked a second time."""
+    return Response(what.model_dump_json(), media_type="application/json")
 
 
 def _who(person: Person) -> str:
