@@ -2,9 +2,9 @@
 
 import hashlib
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import Row, and_, bindparam, delete, select
 
-from pqpp_annotation.store.tables import Invitation, Person, SessionRow
+from pqpp_annotation.store.tables import Assignment, Invitation, Person, SessionRow
 from pqpp_annotation.store.transactions import Transaction, reads, writes
 
 DAYS = 90
@@ -16,6 +16,10 @@ _PERSON = (
     .join(SessionRow, SessionRow.person_id == Person.id)
     .where(SessionRow.visit == bindparam("visit"), SessionRow.expires > bindparam("now"))
     .where(Person.withdrawn.is_(None))
+)
+_ITEM = _PERSON.with_only_columns(Person.id, Assignment.item_id).outerjoin(
+    Assignment,
+    and_(Assignment.person_id == Person.id, Assignment.id == bindparam("assignment")),
 )
 
 
@@ -41,6 +45,13 @@ def start_session(
 def person_of_session(db: Transaction, visit: str) -> Person | None:
     """Return who is signed in; None where the session has ended, or the person has left."""
     return db.scalar(_PERSON, {"visit": _hashed(visit), "now": db.now()})
+
+
+@reads
+def item_of_session(db: Transaction, visit: str, assignment_id: int) -> Row | None:
+    """Return `id` of who is signed in, and `item_id` of an assignment, None if it is another's."""
+    about = {"visit": _hashed(visit), "now": db.now(), "assignment": assignment_id}
+    return db.run(_ITEM, **about).first()
 
 
 @writes

@@ -11,10 +11,11 @@ from starlette.types import Scope
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.store.assignments import shown_images
 from pqpp_annotation.store.items import keep_copy
+from pqpp_annotation.store.sessions import item_of_session
 from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.study.images import copied
 from pqpp_annotation.web.security import LOG
-from pqpp_annotation.web.site import PACKAGE, Here
+from pqpp_annotation.web.site import PACKAGE, Here, SignInError
 
 pages = APIRouter()
 
@@ -45,10 +46,12 @@ def mount_static(app: FastAPI) -> None:
 def image_file(visit: Here, assignment: int, name: str) -> Response:
     """Send an image of an item that was given to who asks, by what the person's page calls it."""
     with visit.store.reading() as db:
-        person = visit.person(db=db)
-        images = shown_images(db, person.id, assignment)
+        asked = item_of_session(db, visit.session, assignment)
+        if asked is None:
+            raise SignInError
+        images = {} if asked.item_id is None else shown_images(db, asked.item_id)
     name_of = visit.site.sessions.image_name
-    shown = next((images[one] for one in images if name_of(person.id, one) == name), None)
+    shown = next((images[one] for one in images if name_of(asked.id, one) == name), None)
     if shown is None:
         raise NotAllowedError("this study has no such image")
     return send_image(visit, shown)

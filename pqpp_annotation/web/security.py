@@ -3,7 +3,7 @@
 import logging
 import time
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -12,7 +12,7 @@ LOG = logging.getLogger("pqpp_annotation.web")
 LARGEST_BODY = 1 << 20
 """Bytes of a request; the largest answer, a thousand points, has a twentieth of it."""
 
-HEADERS = {
+_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
         "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -24,7 +24,10 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
 }
+HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
+"""As ASGI has them; a page may set one of its own instead."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "testserver")
 
@@ -50,13 +53,11 @@ class Guard:
         async def add_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers.setdefault(name, value)
-                headers.setdefault("Cache-Control", "no-store")
+                status, headers = message["status"], message["headers"]
+                known = {name for name, _ in headers}
+                headers.extend(pair for pair in HEADERS if pair[0] not in known)
                 if scope["scheme"] == "https":
-                    headers["Strict-Transport-Security"] = "max-age=31536000"
+                    headers.append((b"strict-transport-security", b"max-age=31536000"))
             await send(message)
 
         refusal = _refusal(scope)

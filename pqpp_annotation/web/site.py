@@ -27,6 +27,9 @@ PACKAGE = Path(__file__).resolve().parent.parent
 class SignInError(AnnotationError):
     """Nobody is signed in, or the session has ended."""
 
+    def __init__(self, line: str = "sign in, or open your link again") -> None:
+        super().__init__(line)
+
 
 class TooOftenError(AnnotationError):
     """Something went wrong too often; the person has to wait."""
@@ -119,7 +122,7 @@ class Visit:
         """
         person = person_of_session(db or self.store, self.session)
         if person is None:
-            raise SignInError("sign in, or open your link again")
+            raise SignInError
         if roles and person.role not in roles:
             raise NotAllowedError(f"this page is for {' and '.join(roles)} only")
         return person
