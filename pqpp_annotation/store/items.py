@@ -1,7 +1,7 @@
 """What there is to judge: the items and their images."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from sqlalchemy import bindparam, func, insert, select
 
@@ -10,8 +10,10 @@ from pqpp_annotation.store.tables import Asset, Item, ItemImage
 from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
 from pqpp_annotation.study.images import CheckedImage
 from pqpp_annotation.study.items import NewItem
+from pqpp_files.table_formats.table_format import batches
 
 _FULL = func.count().filter(Item.done >= bindparam("places"))
+_COLUMNS = ("prompt_id", "part", "prompt", "purpose", "expected", "detail")
 _COUNTS = select(Item.purpose, func.count(), _FULL).group_by(Item.purpose)
 
 
@@ -65,7 +67,7 @@ def stored_image(db: Transaction, sha256: str) -> Asset:
 def keep_copy(db: Transaction, image: CheckedImage) -> None:
     """Keep what is known of the copy of an image that is there."""
     asset = db.get_one(Asset, image.sha256)
-    for name, value in vars(image).items():
+    for name, value in asdict(image).items():
         if name not in ("sha256", "location"):
             setattr(asset, name, value)
 
@@ -89,17 +91,19 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
                 "give each prompt an id of its own"
             )
     hashes = set(db.scalars(select(Asset.sha256)))
-    assets = [vars(image) for image in images if image.sha256 not in hashes]
     new = [item for item in items if (item.prompt_id, item.part) not in prompts]
-    first = (db.scalar(select(func.max(Item.id))) or 0) + 1
-    rows, shown, now = [], [], db.now()
-    for number, item in enumerate(new, first):
-        rows.append({**vars(item), "id": number, "done": 0, "created": now})
-        shown += [
-            {"item_id": number, "position": place, **vars(image)}
-            for place, image in enumerate(rows[-1].pop("images"))
-        ]
+    first, about = db.last_item + 1, {"done": 0, "created": db.now()}
+    assets = (asdict(image) for image in images if image.sha256 not in hashes)
+    rows = (
+        {**{name: getattr(item, name) for name in _COLUMNS}, **about, "id": number}
+        for number, item in enumerate(new, first)
+    )
+    shown = (
+        {"item_id": number, "position": place, **asdict(image)}
+        for number, item in enumerate(new, first)
+        for place, image in enumerate(item.images)
+    )
     for table, values in ((Asset, assets), (Item, rows), (ItemImage, shown)):
-        if values:
-            db.execute(insert(table), values)
+        for part in batches(values):  # rows of a table of any length are not all laid out at once
+            db.execute(insert(table), part)
     return len(new)

@@ -157,7 +157,7 @@ class Copies:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.new: list[Path] = []
+        self._new: list[str] = []
         self._writing, self._is_over = 0, False
         self._changed = threading.Condition()
 
@@ -182,7 +182,7 @@ class Copies:
             if self._is_over:
                 return
             self._writing += 1
-            self.new.append(place)
+            self._new.append(shown)
         try:
             write_whole(place, content)
         finally:
@@ -198,8 +198,8 @@ class Copies:
         with self._changed:
             self._is_over = True
             self._changed.wait_for(lambda: not self._writing)
-        for place in self.new:
-            place.unlink(missing_ok=True)
-        for folder in (*{place.parent for place in self.new}, self._folder):
+        for shown in self._new:
+            self.place(shown).unlink(missing_ok=True)
+        for folder in (*{self.place(shown).parent for shown in self._new}, self._folder):
             with contextlib.suppress(OSError):  # another copy is there
                 folder.rmdir()

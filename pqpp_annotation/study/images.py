@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +13,12 @@ from pqpp_annotation.study.copies import Copies, blind_copy
 from pqpp_annotation.study.study import Study
 from pqpp_files.extras import needing
 from pqpp_files.paths import expanded
+from pqpp_files.table_formats.table_format import batches
 
 MOST_BYTES = 30_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CheckedImage:
     """An image that opens; see `store.tables.Asset`."""
 
@@ -34,11 +35,14 @@ class CheckedImage:
 
 
 @contextlib.contextmanager
-def checked_images(paths: Mapping[str, Path], study: Study) -> Iterator[dict[str, CheckedImage]]:
+def checked_images(
+    names: Iterable[str], place_of: Callable[[str], Path], study: Study
+) -> Iterator[dict[str, CheckedImage]]:
     """Open, hash and copy images; the copies are taken back where what is done with them fails.
 
     Args:
-        paths: Name of each image to its file.
+        names: Of the images.
+        place_of: Returns the file of a name.
         study: Says where the copies lie, and how large they are.
 
     Yields:
@@ -50,9 +54,8 @@ def checked_images(paths: Mapping[str, Path], study: Study) -> Iterator[dict[str
 
     Example:
         >>> from pqpp_annotation.study.study import study_of
-        >>> with checked_images(
-        ...     {"a.png": Path("nowhere/a.png")}, study_of({"name": "mine", "kind": "rating"})
-        ... ):
+        >>> study = study_of({"name": "mine", "kind": "rating"})
+        >>> with checked_images(["a.png"], Path("nowhere").joinpath, study):
         ...     pass
         Traceback (most recent call last):
             ...
@@ -60,11 +63,12 @@ def checked_images(paths: Mapping[str, Path], study: Study) -> Iterator[dict[str
     """
     with needing("pqpp annotate", "annotate"):
         import PIL  # noqa: F401
-    copies = copies_of(study)
+    copies, found = copies_of(study), {}
     try:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-            checks = pool.map(lambda path: _checked(path, study, copies), paths.values())
-            found = dict(zip(paths, checks, strict=True))
+            for part in batches(iter(names)):  # what waits in a pool takes memory
+                checks = pool.map(lambda name: _checked(place_of(name), study, copies), part)
+                found |= zip(part, checks, strict=True)
         faults = [f"image {name}: {one}" for name, one in found.items() if isinstance(one, str)]
         if faults:
             more = f" (and {len(faults) - 1} more images that cannot be used)" if faults[1:] else ""

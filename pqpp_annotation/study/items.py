@@ -24,7 +24,7 @@ _ROW = "\0row"  # what a row calls its number; no column is called so
 _Place = Callable[[_Row], str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class NewImage:
     """An image of an item, as the table has it."""
 
@@ -34,7 +34,7 @@ class NewImage:
     is_reference: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class NewItem:
     """An item before it is in the database; see `store.tables.Item`."""
 
@@ -95,8 +95,11 @@ def read_items(
     names = dict.fromkeys(row["image"] for row in rows)
     fetched = fetch_images(filter(is_address, names), study.root / f"{study.name}-images")
     folder = study.root / expanded(study.image_dir or "")
-    paths = {name: fetched.get(name) or inside_of(folder, name) for name in names}
-    with checked_images(paths, study) as images:
+
+    def place_of(name: str) -> Path:
+        return fetched.get(name) or inside_of(folder, name)
+
+    with checked_images(names, place_of, study) as images:
         sha256_of = {name: image.sha256 for name, image in images.items()}
         items = []
         for own in by_prompt.values():
