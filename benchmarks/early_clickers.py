@@ -20,9 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pqpp_datasets.own_benchmark.options import MIN_KAPPA
 from pqpp_datasets.own_benchmark.trust.annotators import agreements
 
 PEOPLE, RANDOM, CONSTANT, PLACES = 20, 2, 2, 3
+CONTROLS = (4, 6, 8, 10, 12, 16, 20, 30)
 ITEMS = (5, 10, 20, 30, 40, 60, 100)
 DRAWS = 500
 HONEST = 0.5**0.5
@@ -76,6 +78,27 @@ def named(kind: Kind, items: int, seed: int) -> np.ndarray:
     return np.array([bool(reason) for reason in found.reasons])
 
 
+def by_chance(controls: int, wrong: float, draws: int = 20_000) -> float:
+    """Return the share of honest people whose kappa with one of two members is too low.
+
+    Labels are four, of the same frequency; of all, members too, `wrong` of the answers are any.
+    """
+    rng = np.random.default_rng(0)
+    truth = rng.integers(4, size=(draws, controls))
+
+    def said() -> np.ndarray:
+        anything = rng.integers(4, size=truth.shape)
+        return np.where(rng.random(truth.shape) < wrong, anything, truth)
+
+    own, refused = said(), np.zeros(draws, bool)
+    for member in (said(), said()):
+        alike = (own == member).mean(axis=1)
+        expected = sum((own == k).mean(axis=1) * (member == k).mean(axis=1) for k in range(4))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            refused |= ~((alike - expected) / (1 - expected) >= MIN_KAPPA)
+    return float(refused.mean())
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the curve of each kind; return 1 where rating misses its bound at 40 items."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -98,6 +121,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("| " + " | ".join(row) + " |", flush=True)
             if (kind.name, items) == ("rating", 40):
                 missed = min(random, constant) < 0.95 or honest > 0.01
+    print("\n## Honest people refused after a few control images\n\n" + by_chance.__doc__)
+    print("| control images | 8 % wrong | 16 % wrong |\n|---|---|---|")
+    for controls in CONTROLS:
+        shares = (f"{by_chance(controls, wrong):.2%}" for wrong in (0.08, 0.16))
+        print(f"| {controls} | " + " | ".join(shares) + " |")
     return int(missed)
 
 

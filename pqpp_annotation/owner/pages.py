@@ -8,7 +8,7 @@ from fastapi import Path as InPath
 from fastapi.responses import Response
 from sqlalchemy import update
 
-from pqpp_annotation.errors import AnswerError
+from pqpp_annotation.errors import AnswerError, NotAllowedError
 from pqpp_annotation.owner.adjudication import case_of, choices_of, decide
 from pqpp_annotation.owner.charts import days_chart, kappa_chart, labels_chart
 from pqpp_annotation.owner.downloads import DOWNLOADS, NO_HEADING
@@ -31,7 +31,9 @@ pages = APIRouter(prefix="/owner")
 
 def _owner(visit: Visit, csrf: str | None = None) -> Person:
     """Return the owner who asks; with a form, after a look at its token."""
-    person = visit.person("owner")
+    person = visit.person()
+    if person.role != "owner":
+        raise NotAllowedError("this page is for the owner only")
     if csrf is not None:
         visit.check_csrf(csrf)
     return person

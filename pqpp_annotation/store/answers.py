@@ -25,7 +25,6 @@ from pqpp_annotation.study.items import REFERENCE
 from pqpp_files.foreign.json_values import parse_json
 
 _MOST_VALUE = 200_000
-_MOST_SECONDS = 86_400.0
 _ROWS_AT_ONCE = 2_000
 _SAME = select(Answer.assignment_id).where(Answer.client_id == bindparam("client_id"))
 _KEPT = insert(Answer)
@@ -103,7 +102,7 @@ def save_answer(
     kind = db.study.kind
     image_ids = [image.id for image in shown.images] if kind.about_image else [None]
     if image_id not in image_ids:
-        raise AnswerError(f"image {image_id} is not one of this item; answer those shown")
+        raise AnswerError("image: it is not one of this item; answer those shown")
     kind.check(value, shown, db.study.task)
     _keep_place(db, person, shown, assignment)
     if image_id in shown.answers:
@@ -178,8 +177,8 @@ def _checked_text(value: object, client_id: object, seconds: object) -> str:
         raise AnswerError("client_id: a text of 8 to 100 characters is needed")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise AnswerError("seconds: a number is needed")
-    if not (math.isfinite(seconds) and 0 <= seconds <= _MOST_SECONDS):
-        raise AnswerError(f"seconds: 0 to {_MOST_SECONDS:.0f} is allowed")
+    if not (math.isfinite(seconds) and 0 <= seconds <= 86_400):
+        raise AnswerError("seconds: 0 to 86400 is allowed")
     if not isinstance(value, Mapping):
         raise AnswerError("value: an object is needed")
     try:

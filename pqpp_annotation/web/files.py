@@ -48,7 +48,7 @@ def image_file(visit: Here, assignment: int, name: str) -> Response:
     with visit.store.reading() as db:
         asked = item_of_session(db, visit.session, assignment)
         if asked is None:
-            raise SignInError
+            raise SignInError("sign in, or open your link again")
         images = {} if asked.item_id is None else shown_images(db, asked.item_id)
     name_of = visit.site.sessions.image_name
     shown = next((images[one] for one in images if name_of(asked.id, one) == name), None)

@@ -27,9 +27,6 @@ PACKAGE = Path(__file__).resolve().parent.parent
 class SignInError(AnnotationError):
     """Nobody is signed in, or the session has ended."""
 
-    def __init__(self, line: str = "sign in, or open your link again") -> None:
-        super().__init__(line)
-
 
 class TooOftenError(AnnotationError):
     """Something went wrong too often; the person has to wait."""
@@ -109,27 +106,23 @@ class Visit:
         """Where the request comes from."""
         return self.request.client.host if self.request.client else ""
 
-    def person(self, *roles: str, db: Transaction | None = None) -> Person:
+    def person(self, db: Transaction | None = None) -> Person:
         """Return the person who asks.
 
         Args:
-            roles: Who may; everybody where none is given.
             db: What it is to be a part of; by itself where none is given.
 
         Raises:
             SignInError: Nobody is signed in, or the session was ended.
-            NotAllowedError: The person has another role.
         """
         person = person_of_session(db or self.store, self.session)
         if person is None:
-            raise SignInError
-        if roles and person.role not in roles:
-            raise NotAllowedError(f"this page is for {' and '.join(roles)} only")
+            raise SignInError("sign in, or open your link again")
         return person
 
     def worker(self, db: Transaction | None = None) -> Person:
         """Return the person who asks, who has consented where that is asked for."""
-        person = self.person(db=db)
+        person = self.person(db)
         if self.study.consent and person.consented is None and person.role != "owner":
             raise Elsewhere("/consent")
         return person

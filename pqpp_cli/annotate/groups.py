@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
+    from pqpp_annotation.study import Study
 
 ADDRESS = "http://127.0.0.1:8000"
 
@@ -36,6 +38,11 @@ class StudyFile(Group):
                 files = [study.root / study.prompts, study.root / f".{study.name}.secret"]
                 check_output(output, [*files, store.name] if store.is_sqlite else files)
             yield store
+
+    def warn(self, study: Study) -> None:
+        """Say what a setting does that few would want."""
+        if doubt := study.doubt():
+            print(f"pqpp: warning: {doubt}", file=sys.stderr)
 
 
 class Address(Group):

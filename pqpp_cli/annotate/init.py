@@ -87,6 +87,7 @@ written. All else stands in the study file, with comments; edit it whenever you 
             settings["title"] = self.title
         file, folder = self._table(place.stem)
         study = make_study(place, file, folder, self.kind, **settings)
+        self.warn(study)
         with self.opened() as store:
             from pqpp_annotation.store.invitations import keep_url, make_links
             from pqpp_annotation.store.items import count_items

@@ -31,6 +31,7 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
             from pqpp_annotation.store.items import count_items
             from pqpp_annotation.store.people import everybody
 
+            self.warn(store.study)
             look = Watch(store).look()
             rows = {row.id: row for row in look.people}
             with store.reading() as db:

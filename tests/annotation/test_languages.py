@@ -1,5 +1,6 @@
 """Languages: every text is in the catalogues, browsers get theirs, studies bring their own."""
 
+import ast
 import re
 from html import unescape
 
@@ -36,6 +37,26 @@ def test_every_text_is_in_the_template_and_in_german():
         assert [*message.check(german)] == []  # what is filled in has its place
         tags = [re.findall(r"<[^>]+>", str(text)) for text in (message.id, message.string)]
         assert tags[0] == tags[1], message.id
+
+
+def test_what_a_judge_is_refused_with_is_a_text_of_the_catalogue():
+    """A text that is put together where it is raised would be in no catalogue."""
+    package = OWN.parent
+    files = [*package.glob("kinds/*/kind.py"), *package.glob("web/*.py")]
+    files += [
+        package / f"store/{name}.py" for name in ("answers", "assignments", "training", "work")
+    ]
+    texts, seen = {message.id for message in every_text()}, 0
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text())):
+            call = node.exc if isinstance(node, ast.Raise) else None
+            name = getattr(getattr(call, "func", None), "id", "")
+            if name in ("AnswerError", "NotAllowedError", "SignInError"):
+                seen += 1
+                text = call.args[0]
+                of_schema = "fault.message" in ast.unparse(text)  # which no page of ours sends
+                assert of_schema or ast.literal_eval(text) in texts, (file, call.lineno)
+    assert seen > 15
 
 
 @pytest.mark.parametrize(

@@ -79,10 +79,13 @@ def test_from_an_empty_folder_to_votes(folder, capsys):
 
 @pytest.mark.parametrize("style", ["table", "csv"])
 def test_status_in_words_and_as_a_table(folder, capsys, style):
-    assert init() == 0
-    capsys.readouterr()
+    low = {"table": "6", "csv": "12"}[style]
+    assert init("--set", f"reopen_after={low}") == 0
+    warned = capsys.readouterr().err
     assert main(["annotate", "status", "study.yaml", "--format", style]) == 0
-    first = capsys.readouterr().out.splitlines()[0]
+    said = capsys.readouterr()
+    assert said.err == warned and ("at least 6.1 % of honest people" in warned) == (low == "6")
+    first = said.out.splitlines()[0]
     assert first.startswith("6 items" if style == "table" else "name,role,done,skipped,left")
 
 

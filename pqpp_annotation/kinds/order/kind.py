@@ -64,7 +64,7 @@ class Order(TaskKind):
             raise AnswerError("places: each image that is shown needs one, and no other")
         used = sorted(places.values())
         if sorted(set(used)) != list(range(1, len(set(used)) + 1)):
-            raise AnswerError(f"places are {used}; count from 1 without a gap")
+            raise AnswerError("places: count from 1 without a gap")
         if len(set(used)) < len(used) and not settings.get("ties", True):
             raise AnswerError("places: two images share one; this study has no ties")
 

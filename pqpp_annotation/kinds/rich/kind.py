@@ -76,14 +76,12 @@ class Rich(TaskKind):
         super().check(value, shown, settings)
         tokens = len(prompt_tokens(shown.prompt))
         if value["words"] and max(value["words"]) >= tokens:
-            raise AnswerError(
-                f"words has {max(value['words'])}; the prompt has {tokens} words, counted from 0"
-            )
+            raise AnswerError("words: one is beyond the prompt; mark those that are shown")
         if value["inappropriate"]:
             if not settings.get("inappropriate", True):
                 raise AnswerError("inappropriate is true; this study has no such flag")
-        elif missing := [name for name in RICH_SCORES if name not in value["scores"]]:
-            raise AnswerError(f"scores has no {', '.join(missing)}; give each of them, from 1 to 5")
+        elif not value["scores"].keys() >= set(RICH_SCORES):
+            raise AnswerError("scores: one is missing; give each of them, from 1 to 5")
 
     def label(self, value: Mapping[str, Any]) -> float | None:
         """Return the overall score, None for an inappropriate image."""
