@@ -63,7 +63,8 @@ def checked_images(
     """
     with needing("pqpp annotate", "annotate"):
         import PIL  # noqa: F401
-    copies, found = copies_of(study), {}
+    copies = copies_of(study)
+    found: dict[str, CheckedImage | str] = {}
     try:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
             for part in batches(iter(names)):  # what waits in a pool takes memory
