@@ -20,6 +20,7 @@ from typing import Any
 
 from pqpp_files.errors import FileError, PqppError, in_a_line
 from pqpp_files.extras import needing
+from pqpp_files.paths import resolved
 from pqpp_files.shards.cut import AnyShard
 from pqpp_files.shards.pool import THREADS
 from pqpp_files.shards.work import Done, Work
@@ -57,6 +58,9 @@ def done_on_ray(
     """
     if not todo:
         return
+    work.folder = os.getcwd()
+    if work.store.is_local:
+        work.store.url = str(resolved(work.store.url))
     with _cluster(options) as ray:
         places = _places(ray, options)
         run = _actors_do if options.num_gpus else _tasks_do
@@ -158,7 +162,7 @@ def _actors_do(
     running: dict[Any, tuple[Any, AnyShard | None]] = {}
 
     def start() -> None:
-        actor = make.remote(work.job, work.store, work.manifest)
+        actor = make.remote(**vars(work))
         actors.append(actor)
         running[actor.__ray_ready__.remote()] = actor, None
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -47,17 +49,22 @@ class Work:
         store: The place.
         manifest: What `_shards.json` must say.
         is_begun: Whether it says so.
+        folder: From which relative paths are meant, where a worker may have been begun elsewhere.
     """
 
     job: Job
     store: ShardStore
     manifest: str
     is_begun: bool = False
+    folder: str | None = None
 
     def do(self, shard: AnyShard) -> Done:
         """Write the output of a shard, or return it where the store gathers outputs."""
         import pyarrow.parquet
 
+        if self.folder is not None:
+            with contextlib.suppress(OSError):  # a node may have no such folder, and need none
+                os.chdir(self.folder)
         if self.store.has(shard.name):
             return Done(None)
         table = all_utf_8(self.job(shard.read()))
