@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError, PqppError, in_a_line
@@ -58,7 +59,7 @@ def done_on_ray(
     """
     if not todo:
         return
-    work.folder = os.getcwd()
+    work.folder = str(Path.cwd())
     if work.store.is_local:
         work.store.url = str(resolved(work.store.url))
     with _cluster(options) as ray:

@@ -100,6 +100,7 @@ def test_leaving_out_words_is_not_accepted_though_the_predictor_likes_it(caption
     assert accepted / tried < 0.02
 
 
+@pytest.mark.slow
 def test_rephrasings_of_conqa_are_not_accepted(real_data):
     seed = json.loads((real_data / "conqa/seed.json").read_text("utf-8"))
     made = json.loads((real_data / "conqa/exp_GPT_J6B.json").read_text("utf-8"))
@@ -124,7 +125,7 @@ def test_what_is_surely_better_and_says_the_same_is_accepted():
 
 def test_honest_paraphrases_are_never_taken_for_turned_round(captions):
     for made in PARAPHRASES.values():
-        pairs = [(one, made(one)) for one in captions if made(one)][:700]
+        pairs = [(one, made(one)) for one in captions if made(one)][:150]
         assert not [pair for pair in pairs if meaning_lost(*pair).startswith("turned round")]
 
 

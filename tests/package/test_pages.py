@@ -56,8 +56,9 @@ def test_the_first_router_of_the_page_is_fitted_and_asked(tmp_path, monkeypatch,
         f"{number} dogs on a {place}" for number in range(1, 21) for place in ("bed", "moon")
     ]
     (tmp_path / "mine.txt").write_text("\n".join(prompts))
-    (_, commands), (_, code), *_ = BLOCK.findall((ROOT / "docs" / "route.md").read_text("utf-8"))
-    for line in commands.splitlines():
+    blocks = BLOCK.findall((ROOT / "docs" / "route.md").read_text("utf-8"))
+    (_, choice), (_, commands), (_, code), *_ = blocks
+    for line in (choice + commands).replace("\\\n", " ").splitlines():
         assert main(shlex.split(line)[1:]) == 0
     capsys.readouterr()
     exec(compile(code, "route.md", "exec"), {})
