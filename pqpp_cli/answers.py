@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pqpp_models.verdict.verdict import PromptVerdict
 
-_WIDTH = 100
 _LEAST = 24
-_PROMPT, _SENTENCE = 32, 46
-# Characters of a table, and of its prompts where the targets asked for are many; of a prompt and a
-# sentence in a table of verdicts.
+"""Characters of a prompt in a table, be the terminal as narrow as it may."""
+_RANKS = len("  people  captions  ")
 
 
-def format_answers(style: str, columns: dict, far_means: str) -> str:
-    """Return what `predicted_columns` returned as a `table` or in `markdown`."""
-    return _table("github" if style == "markdown" else "simple", columns, far_means)
+def format_answers(style: str, columns: dict, far_means: str, width: int | None) -> str:
+    """Return what `predicted_columns` returned as a `table` or in `markdown`.
+
+    Args:
+        width: Characters of a line of a table, to which prompts are shortened; None for whole ones.
+    """
+    return _table("github" if style == "markdown" else "simple", columns, far_means, width)
 
 
-def format_verdicts(style: str, verdicts: Sequence[PromptVerdict]) -> str:
-    """Return verdicts as a `table`, or in `markdown`; in lines that of a single prompt."""
+def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | None) -> str:
+    """Return verdicts as a `table`, or in `markdown`; in lines that of a single prompt.
+
+    Args:
+        width: Characters of a line of a table, to which cells are broken; None for whole ones.
+    """
     from tabulate import tabulate
 
     from pqpp_files.visible import markdown_cell, visible
@@ -29,30 +35,25 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict]) -> str:
     if len(verdicts) == 1 and style == "table":
         return str(verdicts[0])
     is_markdown = style == "markdown"
+    cell = markdown_cell if is_markdown else visible
     rows = []
     for one in verdicts:
-        prompt, ranks = (
-            " ".join(one.prompt.split()),
-            (one.easier_than_people, one.easier_than_captions),
-        )
-        cells = ["–" if rank != rank else f"{rank:.0f}" for rank in ranks]
-        if is_markdown:
-            rows.append([markdown_cell(prompt), *cells, markdown_cell(one.sentence)])
-        else:
-            rows.append(
-                [visible(_shortened(prompt, _PROMPT)), *cells, _shortened(one.sentence, _SENTENCE)]
-            )
+        ranks = (one.easier_than_people, one.easier_than_captions)
+        ranks_told = ["–" if rank != rank else f"{rank:.0f}" for rank in ranks]
+        rows.append([cell(" ".join(one.prompt.split())), *ranks_told, cell(one.sentence)])
+    text_width = max((width - _RANKS) // 2, _LEAST) if width and not is_markdown else None
     text = tabulate(
         rows,
         ("prompt", "people", "captions", "verdict"),
         "github" if is_markdown else "simple",
         colalign=("left", "right", "right", "left") if rows else None,
+        maxcolwidths=[text_width, None, None, text_width],
         disable_numparse=True,
     )
     return f"{text}\n\npeople, captions: than how many of 100 of their prompts it is easier"
 
 
-def _table(style: str, columns: dict, far_means: str) -> str:
+def _table(style: str, columns: dict, far_means: str, width: int | None) -> str:
     """Return what a person reads: deviations beside their values, and which prompts are far."""
     from tabulate import MIN_PADDING, tabulate
 
@@ -77,7 +78,7 @@ def _table(style: str, columns: dict, far_means: str) -> str:
         header.append("")
         table.append(["far" if one else "" for one in far])
     prompts = [" ".join(prompt.split()) for prompt in columns["prompt"]]
-    if style == "github":  # It is kept; a terminal is looked at: a long prompt would break it.
+    if style == "github":
         table.insert(0, [markdown_cell(prompt) for prompt in prompts])
     else:
         taken = sum(
@@ -85,8 +86,9 @@ def _table(style: str, columns: dict, far_means: str) -> str:
             for name, cells in zip(header[1:], table, strict=True)
             if cells
         )
-        width = max(_WIDTH - taken, _LEAST)
-        table.insert(0, [visible(_shortened(prompt, width)) for prompt in prompts])
+        if width is not None:
+            prompts = [_shortened(prompt, max(width - taken, _LEAST)) for prompt in prompts]
+        table.insert(0, [visible(prompt) for prompt in prompts])
     sides = ["left"] + ["right"] * len(targets) + ["left"] * (len(table) - 1 - len(targets))
     rows = list(zip(*table, strict=True))
     text = tabulate(rows, header, style, colalign=sides if rows else None, disable_numparse=True)

@@ -190,10 +190,11 @@ def _validation() -> tuple[Any, str]:
 
 def _print_predictions(predictor, targets) -> None:
     from pqpp_cli.answers import format_answers
+    from pqpp_cli.output import width_of
     from pqpp_models.predict import predicted_columns
 
     found = predicted_columns(predictor, list(_PROMPTS), targets, uncertainty=True)
-    print(format_answers("table", found, predictor.far_means))
+    print(format_answers("table", found, predictor.far_means, width_of(None)))
 
 
 def _bench(rows: Any, folder: Path) -> None:

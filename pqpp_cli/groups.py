@@ -13,7 +13,7 @@ from pqpp_cli.command import Group
 from pqpp_cli.errors import CommandError
 from pqpp_cli.outputs import PAGES
 from pqpp_files.options.option import option
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expanded, names_a_table
 
 if TYPE_CHECKING:
     from pqpp_files.shards import HeldShard
@@ -157,8 +157,19 @@ class PromptOptions(ColumnOptions):
     )
 
     def __post_init__(self) -> None:
-        """Refuse a prompt whose words came one by one, as without its quotes."""
+        """Refuse words that are no prompts: blank, a file's name, one by one as without quotes."""
         super().__post_init__()
+        if self.prompts and not any(map(str.strip, self.prompts)):
+            raise CommandError("the prompt is blank; write one, in quotes")
+        for prompt in self.prompts:
+            if any("\ud800" <= character <= "\udfff" for character in prompt):
+                raise CommandError(
+                    f"{prompt!r}: not UTF-8; write it in a UTF-8 terminal or a `file`"
+                )
+            if names_a_table(prompt):
+                raise CommandError(
+                    f"{prompt!r} is the name of a file, not a prompt; did you mean `file` {prompt}?"
+                )
         little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
         if little and len(self.prompts) > 1:
             command = " ".join(["pqpp", *type(self).__module__.split(".")[1:]])

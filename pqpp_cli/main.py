@@ -21,8 +21,10 @@ _MOVED = {
     "feedback": "assess rahf --gallery",
     "collection": "models collection",
     "autoload": "models autoload",
+    "verdict": "predict --verdict",
+    "explain": "predict --explain",
 }
-"""Command lines of old, and what came in their place."""
+"""Command lines of old, or that one may think of, and what does it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -117,7 +119,9 @@ def _refuse_moved(words: Sequence[str]) -> None:
         if words[:1] == [command] and option in line:
             from pqpp_cli.errors import CommandError
 
-            raise CommandError(f"pqpp {old} is now pqpp {new}; see pqpp {new} --help")
+            raise CommandError(
+                f"write pqpp {new} in place of pqpp {old}; see pqpp {new.split(' -')[0]} --help"
+            )
 
 
 class _Closed(io.TextIOBase):

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import sys
 from collections.abc import Iterable
 
@@ -111,6 +112,13 @@ def note(*lines: str) -> None:
     """Say lines on standard error."""
     for line in lines:
         print(f"pqpp: note: {visible(line)}", file=sys.stderr)
+
+
+def width_of(output: str | None) -> int | None:
+    """Return how many columns a terminal has that shows a result, None where nothing is cut."""
+    if output is not None or not sys.stdout.isatty():
+        return None
+    return shutil.get_terminal_size().columns
 
 
 def show(text: str) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import Command
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from pqpp_models.prompt_rows import PromptSource
 
 _MANY = 20_000
-_TABLES = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".parquet", ".gz")
 
 
 class Predict(
@@ -124,6 +122,8 @@ prediction, not causes of what the images will look like. An HTML page shows not
         if self.in_shards:
             return self.work_on_shards(self.file, self.output, self._job)
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
+        if self.verdict:
+            self._refuse_other_target(predictor)
         source = self._source(predictor)
         explainer = self._explainer(predictor) if self.explain else None
         if source.blank:
@@ -166,7 +166,7 @@ prediction, not causes of what the images will look like. An HTML page shows not
                 "that has them, or call its predict in Python"
             )
         if self.prompts:
-            return PromptSource.of_words(_words(self.prompts))
+            return PromptSource.of_words(self.prompts)
         if self.file in (None, "-") and (sys.stdin is None or sys.stdin.isatty()):
             raise CommandError(
                 'no prompt came; write pqpp predict "a prompt", name a `file`, or pipe prompts in'
@@ -200,7 +200,7 @@ prediction, not causes of what the images will look like. An HTML page shows not
     def _print(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Print tables for people, or write them to a file."""
         from pqpp_cli.answers import format_answers
-        from pqpp_cli.output import emit
+        from pqpp_cli.output import emit, width_of
         from pqpp_models.predict import main_targets
 
         columns: dict[str, list] = {}
@@ -208,7 +208,7 @@ prediction, not causes of what the images will look like. An HTML page shows not
         for _, predicted in self._answers(source, predictor, targets):
             for name, cells in predicted.items():
                 columns.setdefault(name, []).extend(cells)
-        text = format_answers(self.style, columns, predictor.far_means)
+        text = format_answers(self.style, columns, predictor.far_means, width_of(self.output))
         if self.verdict or self._is_a_question(predictor):
             text = f"{self._verdicts(columns['prompt'], predictor)}\n\n{text}"
         if others := len(predictor.columns_for(None)) - len(targets) if not self.targets else 0:
@@ -221,6 +221,17 @@ prediction, not causes of what the images will look like. An HTML page shows not
             text += "\n\n" + format_explanations(self.style, explained)
         emit(text, self.output)
 
+    def _refuse_other_target(self, predictor: Predictor) -> None:
+        """Refuse targets that the verdict is not about."""
+        from pqpp_models.verdict.reference import read_reference
+
+        about = read_reference(predictor).target
+        if about not in (self.targets or (about,)):
+            raise CommandError(
+                f"`verdict`: it is about {about}, and `targets` are "
+                f"{', '.join(self.targets or ())}; name {about} too, or leave one option out"
+            )
+
     def _is_a_question(self, predictor: Predictor) -> bool:
         """Tell whether somebody asks about one prompt, and the predictor can say more of it."""
         from pqpp_models.verdict.reference import KEY
@@ -231,9 +242,10 @@ prediction, not causes of what the images will look like. An HTML page shows not
     def _verdicts(self, prompts: list[str], predictor: Predictor) -> str:
         """Return the verdicts on prompts, one below the other."""
         from pqpp_cli.answers import format_verdicts
+        from pqpp_cli.output import width_of
         from pqpp_models.verdict.verdict import verdict
 
-        return format_verdicts(self.style, verdict(prompts, predictor))
+        return format_verdicts(self.style, verdict(prompts, predictor), width_of(self.output))
 
     def _write_page(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Write the page of the explanations."""
@@ -270,16 +282,6 @@ prediction, not causes of what the images will look like. An HTML page shows not
             require_room(self.output, source.characters)
         again = (given for given, _ in source.parts(typed))
         emit_parts(parts(), again, self.style, self.output)
-
-
-def _words(prompts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the prompts that stand in the command itself."""
-    for prompt in prompts:
-        if not prompt.isprintable() and any("\ud800" <= c <= "\udfff" for c in prompt):
-            raise CommandError(f"{prompt!r}: not UTF-8; write it in a UTF-8 terminal or a `file`")
-        if prompt.endswith(_TABLES) and Path(prompt).is_file():
-            raise CommandError(f"{prompt!r} is a file, not a prompt; did you mean `file` {prompt}?")
-    return prompts
 
 
 def _beside(given: dict, predicted: dict, renamed: list[str]) -> dict:

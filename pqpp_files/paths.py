@@ -6,6 +6,7 @@ Nothing is created or changed here.
 
 import contextlib
 import os
+import re
 import stat
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -27,6 +28,7 @@ _SIGNS = {
 }
 """What the first bytes of a file that is no text say."""
 _HEAD = 4096
+_TABLE = re.compile(r".*\.(?:txt|csv|tsv|jsonl?|parquet)(?:\.gz)?", re.IGNORECASE)
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
@@ -55,6 +57,18 @@ def expanded(path: str | os.PathLike[str]) -> Path:
         return Path(path).expanduser()
     except RuntimeError:
         raise FileError(f"{path}: no user is called so; write the folder in full") from None
+
+
+def names_a_table(text: str) -> bool:
+    """Tell whether a text is the name of a file of texts: no blank is in it, or it is there.
+
+    Example:
+        >>> names_a_table("prompts.csv"), names_a_table("a sign that says notes.txt")
+        (True, False)
+    """
+    if _TABLE.fullmatch(text) is None:
+        return False
+    return len(text.split()) == 1 or expanded(text).is_file()
 
 
 def resolved(path: str | os.PathLike[str]) -> Path:

@@ -8,8 +8,9 @@ from typing import Any
 
 from pqpp_backbones.checkpoint import CONFIG, FILES, read_config, read_tensors
 from pqpp_backbones.errors import CheckpointError
+from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
 from pqpp_files.errors import PqppError, in_a_line
-from pqpp_files.names import comma_separated, did_you_mean
+from pqpp_files.names import close_names, comma_separated, did_you_mean
 from pqpp_files.options.arguments import typed
 from pqpp_hub import is_repository_id
 from pqpp_models.errors import PredictorError, UnknownPredictorError
@@ -134,7 +135,10 @@ def unknown_predictor(name: str) -> UnknownPredictorError:
     """Build the error for a name that is nothing, with the closest known names."""
     if name in RETIRED:
         return UnknownPredictorError(RETIRED[name])
-    hint = did_you_mean(name, list_predictors(), "`pqpp models list` names all")
+    otherwise = "`pqpp models list` names all"
+    if targets := close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
+        otherwise = f"{targets[0]} is a target; a predictor is called like {DEFAULT_PREDICTOR}"
+    hint = did_you_mean(name, list_predictors(), otherwise)
     if name in GROUPS:
         members = GROUPS[name]
         hint = f"it is a group of {len(members)}; name one of them, like {' or '.join(members[:3])}"

@@ -30,7 +30,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
 
     def run(self) -> None:
         """Say where prompts go."""
-        from pqpp_cli.output import emit, emit_columns
+        from pqpp_cli.output import emit, emit_columns, width_of
         from pqpp_engines.route import Account, Router
         from pqpp_models.prompt_file import read_prompts_and_ids
 
@@ -49,18 +49,17 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
             worths = [decision.worth[route.name] for decision in decisions]
             columns[f"worth_{route.name}"] = worths
         if style == "table":
-            return emit(_table(columns), self.output)
+            return emit(_table(columns, width_of(self.output)), self.output)
         return emit_columns(columns, style, self.output)
 
 
-def _table(columns: dict[str, list]) -> str:
+def _table(columns: dict[str, list], width: int | None) -> str:
     from tabulate import tabulate
 
     from pqpp_files.visible import visible
 
     shown = {name: columns[name] for name in ("route", "reason", "prompt")}
-    rows = [
-        [visible(" ".join(cell.split()))[:60] for cell in row]
-        for row in zip(*shown.values(), strict=True)
-    ]
-    return tabulate(rows, list(shown), disable_numparse=True)
+    cells = [[visible(" ".join(cell.split())) for cell in column] for column in shown.values()]
+    rows = zip(*cells, strict=True)
+    widths = width and [None, *[max(width // 2 - 12, 12)] * 2]  # a route's name is shorter
+    return tabulate(rows, list(shown), disable_numparse=True, maxcolwidths=widths)

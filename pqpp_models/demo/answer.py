@@ -202,7 +202,7 @@ class Answerer:
                 "prompt": visible(one.prompt),
                 "verdict": verdicts[row] if verdicts else None,
                 "far": bool(columns.get("far", [False] * len(prompts))[row]),
-                "ignored": visible(one.ignored),
+                "ignored": visible(_unsaid(one.ignored, verdicts[row] if verdicts else None)),
                 "groups": _groups(columns, row),
                 "words": coloured_words(one, scale),
                 "table": [(visible(w), v) for w, v in zip(one.words, one.values, strict=True)],
@@ -233,6 +233,12 @@ class Answerer:
             return judged_here(self.predictor, target, self.data_dir), ""
         except PqppError as error:
             return None, str(error)
+
+
+def _unsaid(ignored: str, verdict: PromptVerdict | None) -> str:
+    """Return what was not read, without that which the verdict says already."""
+    said = verdict.sentence.removeprefix("no verdict: ") if verdict else ""
+    return ignored.removesuffix(said).removesuffix("; ")
 
 
 def _groups(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, Any]]:

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 from pqpp_backbones.prompt.reader import read_prompt
 from pqpp_datasets.target_columns import readable_words
 from pqpp_files.options.arguments import typed
+from pqpp_files.paths import names_a_table
 from pqpp_files.visible import visible
+from pqpp_models.errors import PredictorError
 from pqpp_models.explain.words import word_spans
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import read_prompts
@@ -199,7 +201,8 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
         an empty level and sentence. One that the predictor cannot read has the level `unknown`.
 
     Raises:
-        PredictorError: The prompts are not readable, or the predictor has no reference.
+        PredictorError: The prompts are not readable or a file's name, or the predictor has no
+            reference.
 
     Example:
         >>> found = verdict("a sign that says 'Deep Learning'")
@@ -210,6 +213,11 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
         >>> len(verdict(["a cat", "a dog"]))
         2
     """
+    if isinstance(prompts, str) and names_a_table(prompts):
+        raise PredictorError(
+            f"{prompts!r} is the name of a file, not a prompt; run pqpp predict --verdict --file "
+            f"{prompts}, or give its column of prompts as a list"
+        )
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
     reference = read_reference(predictor)

@@ -14,6 +14,7 @@ from pqpp_cli.main import main
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["verdict", "a cat"], "write pqpp predict --verdict in place of pqpp verdict; see"),
         (["predit", "a cat"], "COMMAND 'predit' is unknown; did you mean 'predict' or"),
         (["metrics", "compue"], "ACTION 'compue' is unknown; did you mean 'compute'?"),
         (["bench", "--splt=test"], "--splt is unknown; did you mean '--split'"),

@@ -70,6 +70,17 @@ def test_an_output_replaces_no_input(kind, output, tmp_path):
     assert file.read_bytes() == before
 
 
+@pytest.mark.parametrize(("kind", "output"), OUTPUTS)
+def test_an_output_may_name_a_folder_that_is_to_be_made(kind, output, tmp_path):
+    """It is made when there is something to write; what cannot be one is refused before."""
+    file = named_so(tmp_path / "new" / "below" / "out", output)
+    check_outputs(made(kind, **{output.name: str(file)}))
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "new").touch()
+    with pytest.raises(CommandError, match="is a file; name a folder"):
+        check_outputs(made(kind, **{output.name: str(file)}))
+
+
 def write_kind(path, kind):
     if kind == "Parquet":
         pq.write_table(pa.table({"prompt": ["a cat"]}), path)

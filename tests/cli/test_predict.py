@@ -9,9 +9,11 @@ import pyarrow.parquet
 import pytest
 from support.processes import run_pqpp, run_python
 
+from pqpp_cli.main import main
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models import TARGETS as NINE
 from pqpp_models.targets import target_range
+from pqpp_models.verdict.verdict import verdict
 
 PROMPTS = ["a man riding a wave on a surfboard", 'ein "Käfer",\nrot', "🦓 three zebras"]
 
@@ -52,9 +54,12 @@ def test_what_was_asked_for_is_there_alone_and_in_its_order(tmp_path, asked):
 
 
 @pytest.mark.parametrize("more", [(), ("--uncertainty",)])
-def test_the_table_has_alignment_and_the_means_in_100_columns(tmp_path, more):
+def test_the_table_has_alignment_and_the_means_as_wide_as_a_terminal(monkeypatch, capsys, more):
     prompts = [PROMPTS[0], "a very " * 20 + "long prompt", FAR][: 2 if more else 3]
-    lines = run_pqpp("predict", *prompts, *more, cwd=tmp_path).stdout.splitlines()
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["predict", *prompts, *more]) == 0
+    lines = capsys.readouterr().out.splitlines()
     names = [name for name in TARGETS if not name.startswith(("glide", "sdxl", "clip", "blip2"))]
     assert lines[0].replace("± sd", "").split() == ["prompt", *names]
     assert max(map(len, lines[: 2 + len(prompts)])) == 100
@@ -277,7 +282,17 @@ def test_output_is_a_file_that_replaces_the_old_one(tmp_path):
         (["--file", "surplus.csv"], "surplus.csv, line 3: 3 cells came, the header has 2"),
         (["--file", "open.csv"], "open.csv, line"),
         (["--file", "deep.json"], "not JSON"),
-        (["a cat", "names.txt"], "'names.txt' is a file, not a prompt; did you mean --file names"),
+        (
+            ["a cat", "names.txt"],
+            "'names.txt' is the name of a file, not a prompt; did you mean --file names",
+        ),
+        ([""], "the prompt is blank; write one, in quotes"),
+        ([" ", ""], "the prompt is blank"),
+        (["absent.jsonl"], "'absent.jsonl' is the name of a file"),
+        (
+            ["a cat", "--verdict", "--target", "clip_p10"],
+            "--verdict: it is about alignment, and --targets are clip_p10; name alignment too",
+        ),
         (["a cat", "--format", "xml"], "--format is 'xml'; choose among table"),
         (["a cat", "--format", "parquet"], "name a file by --output"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words does not know how sure"),
@@ -383,12 +398,21 @@ def test_all_columns_stay_and_predictions_are_added(tmp_path):
     assert [row["mean_hbpp"] for row in rows] == values
 
 
-def test_a_long_prompt_is_whole_in_markdown_and_shortened_in_a_terminal(tmp_path):
-    prompt = "a man with an umbrella walks along a row of cars that are parked in the rain " * 2
-    prompt = prompt.strip()
-    arguments = ("predict", prompt, "--target", "mean_rr")
-    assert f"| {prompt} |" in run_pqpp(*arguments, "--format", "markdown", cwd=tmp_path).stdout
-    assert prompt[:88] + "…" in run_pqpp(*arguments, cwd=tmp_path).stdout
+def test_what_is_piped_is_whole_and_verdicts_are_broken_to_a_terminal(monkeypatch, capsys):
+    prompt = "two men with red umbrellas walk along seven cars that are parked in the rain without"
+    words = ["predict", prompt + " any light", "a cat", "--verdict"]
+    (found, _) = verdict(words[1:3])
+    for style, edge in (("markdown", "|"), ("table", "")):
+        assert main([*words, "--format", style]) == 0
+        rows = capsys.readouterr().out.splitlines()
+        assert rows[2].startswith(f"{edge} {words[1]} ".lstrip())
+        assert rows[2].rstrip(" |").endswith(found.sentence) and len(found.sentence) > 40
+    monkeypatch.setenv("COLUMNS", "70")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(words) == 0
+    lines = capsys.readouterr().out.split("\n\n")[0].splitlines()
+    assert max(map(len, lines)) <= 70
+    assert " ".join(line[:25].strip() for line in lines[2:]).strip() == f"{words[1]} a cat"
 
 
 def test_a_column_of_the_same_name_is_not_replaced(tmp_path):

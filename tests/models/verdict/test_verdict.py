@@ -10,7 +10,7 @@ import pytest
 
 import pqpp
 from pqpp_cli.main import main
-from pqpp_models import Predictor, PredictorError
+from pqpp_models import Predictor, PredictorError, UnknownPredictorError
 from pqpp_models.verdict.reference import KEY, VerdictReference, read_reference, reference_of
 from pqpp_models.verdict.skills import skills_in
 from pqpp_models.verdict.verdict import COSTS, HARDNESS, VERDICT_COLUMNS, verdict
@@ -122,9 +122,18 @@ def test_a_plain_prompt_lacks_what_the_skill_is():
         assert {skill.name: skill.plain for skill in skills_in(prompt)}[name] == plain
 
 
-def test_what_cannot_be_ranked_is_refused():
+def test_what_cannot_be_ranked_is_refused(tmp_path):
+    table = tmp_path / "my prompts.txt"
+    table.write_text("a cat")
     with pytest.raises(PredictorError, match="n_words knows no other prompts to rank one among"):
         verdict("a cat", "n_words")
+    for name in ("prompts.csv", "runs/p.JSONL.gz", "p.parquet", str(table)):
+        with pytest.raises(PredictorError, match=f"run pqpp predict --verdict --file {name}, or"):
+            verdict(name)
+    assert verdict("a sign that says notes.txt").level
+    for name, near in (("mean_hbp", "mean_hbpp"), ("alignmet", "alignment")):
+        with pytest.raises(UnknownPredictorError, match=f"{near} is a target; a predictor is"):
+            verdict("a dog", name)
     static = Predictor.from_pretrained("static")
     whole = static.details[KEY]
     for damage in ({"people": whole["people"][:9]}, {"captions": whole["captions"][::-1]}, {}):
