@@ -73,7 +73,7 @@ class Simulated:
 
     def __post_init__(self):
         if self.manner not in MANNERS:
-            raise StudyError(f"manner: {self.manner!r} came; {', '.join(MANNERS)} is allowed")
+            raise StudyError(f"manner is {self.manner!r}; choose among {', '.join(MANNERS)}")
 
     def level(self, truth: float, levels: int, done: float, draw: random.Random) -> int:
         """Return which label is said.
@@ -121,7 +121,9 @@ def single_choices(kind: TaskKind, settings: Mapping[str, Any]) -> list[dict[str
     labelled = [(kind.label(value), value) for value in values]
     ranked = [(label, value) for label, value in labelled if label is not None]
     if len(ranked) < 2:
-        raise StudyError(f"{kind.name}: an answer is no single choice, and cannot be simulated")
+        raise StudyError(
+            f"{kind.name}: its answers are more than one choice and cannot be simulated"
+        )
     return [value for _, value in sorted(ranked, key=lambda pair: pair[0])]
 
 

@@ -86,7 +86,7 @@ def _is_plain(folder: Path, path: Path) -> bool:
     if stat.S_ISDIR(status.st_mode):
         return False
     if not stat.S_ISREG(status.st_mode):
-        raise CheckpointError(f"{visible(str(path))} is no file but a pipe or a device; {_AGAIN}")
+        raise CheckpointError(f"{visible(str(path))} is a pipe or a device, not a file; {_AGAIN}")
     if path.is_symlink():
         places = [folder.resolve()]
         # The Hub's cache keeps contents beside its folders.

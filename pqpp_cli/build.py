@@ -124,15 +124,15 @@ class RuleOptions(Group):
     min_reference_share: float = option(
         0.5, "reference images found highly relevant, over this share", metavar="X"
     )
-    best: int = option(3, "annotators a prompt", metavar="N")
-    cutoff: int = option(10, "of the precision", metavar="K")
+    best: int = option(3, "annotators kept for each prompt", metavar="N")
+    cutoff: int = option(10, "documents that the precision counts", metavar="K")
     min_relevant_votes: int = option(1, "votes that make an image relevant", metavar="N")
     prior_wins: float = option(
         0.0,
         "of preferences and rankings: wins given to each model over each other one",
         metavar="W",
     )
-    seed: int = option(0, "of the split", metavar="N")
+    seed: int = option(0, "seed of the split", metavar="N")
     fractions: dict[str, float] = option(
         {"train": 0.6, "validation": 0.2, "test": 0.2},
         "the splits",
@@ -165,9 +165,9 @@ class KeepingOptions(Group):
         path="file",
     )
     license: str | None = option(
-        None, "of the data, like cc-by-4.0; needed for a push to the Hub", metavar="KEY"
+        None, "licence of the data, like cc-by-4.0; needed for a push to the Hub", metavar="KEY"
     )
-    language: tuple[str, ...] = option(("en",), "of the prompts", metavar="CODE,...")
+    language: tuple[str, ...] = option(("en",), "language of the prompts", metavar="CODE,...")
     citation: str | None = option(None, "BibTeX for the card", metavar="FILE.bib", path="file")
     annotations_creators: str = option(
         "other",
@@ -259,7 +259,7 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
         several=True,
     )
     output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
-    name: str = option("My benchmark", "of the benchmark, for its card")
+    name: str = option("My benchmark", "the benchmark's name, for its card")
 
     def __post_init__(self) -> None:
         """Refuse names that no split can have."""

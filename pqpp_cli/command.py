@@ -34,7 +34,8 @@ class Group(Options):
         given = [f"`{name}`" for name in names if getattr(self, name)]
         if len(given) != 1:
             ways = ", ".join(f"`{name}`" for name in names)
-            raise CommandError(f"{' and '.join(given) or 'none'} came; give one of {ways}")
+            came = " and ".join(given) or "none of them"
+            raise CommandError(f"give one of {ways}; {came} came")
 
     def holds(self, name: str) -> tuple[str, ...]:
         """Return the kinds of file that an output may be, and so replace; see `file_kind`."""

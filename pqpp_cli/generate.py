@@ -28,8 +28,8 @@ class Pipeline(Group):
     TITLE = "the pipeline; what is left out is its own choice"
     RETIRED: ClassVar = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
     num_inference_steps: int | None = option(None, "denoising steps", metavar="N")
-    guidance_scale: float | None = option(None, "of classifier-free guidance", metavar="X")
-    negative_prompt: str | None = option(None, "what shall not be seen", metavar="TEXT")
+    guidance_scale: float | None = option(None, "scale of classifier-free guidance", metavar="X")
+    negative_prompt: str | None = option(None, "what the images shall not show", metavar="TEXT")
     height: int | None = option(None, "of the images", metavar="PIXELS")
     width: int | None = option(None, "of the images", metavar="PIXELS")
     scheduler: str | None = option(
@@ -62,10 +62,10 @@ class ImagesEndpoint(Group):
 
     TITLE = "with --images-url; it takes --height and --width too"
     images_model: str | None = option(
-        None, "which of its models", metavar="NAME", goes_with="images_url"
+        None, "which model of the endpoint", metavar="NAME", goes_with="images_url"
     )
     most_calls: int | None = option(
-        None, "how many calls are allowed", metavar="N", above=0, goes_with="images_url"
+        None, "the most calls that may be made", metavar="N", above=0, goes_with="images_url"
     )
     most_money: float | None = option(
         None,
@@ -102,13 +102,13 @@ class Generate(ColumnOptions, Shards, Pipeline, ImagesEndpoint, ImagesMade, Comm
       --output study
   pqpp generate --command "python glide.py --prompt {prompt} --seed {seed} --to {output}" \\
       --model-name glide --file prompts.csv --output study
-  pqpp generate --model OWNER/SD3 --dropped text_encoder_3,tokenizer_3 --negative-prompt blurry \
-      --scheduler FlowMatchHeunDiscreteScheduler --set pipeline.max_sequence_length=128 \
+  pqpp generate --model OWNER/SD3 --dropped text_encoder_3,tokenizer_3 --negative-prompt blurry \\
+      --scheduler FlowMatchHeunDiscreteScheduler --set pipeline.max_sequence_length=128 \\
       --file prompts.csv --output study
   accelerate launch -m pqpp generate --model SDXL --file prompts.csv --output study
-  pqpp generate --images-url https://api.example.com/v1 --images-model NAME --file prompts.csv \
+  pqpp generate --images-url https://api.example.com/v1 --images-model NAME --file prompts.csv \\
       --most-money 5 --price-per-image 0.04 --output study
-  pqpp generate --image-dir made --pattern "{prompt_id}/image_[45].png" --model-name sdxl \
+  pqpp generate --image-dir made --pattern "{prompt_id}/image_[45].png" --model-name sdxl \\
       --file prompts.csv --output study
 
 Images lie as images/PROMPT_ID/MODEL_I.png, each with a JSON file (seed, num_inference_steps,

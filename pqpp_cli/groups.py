@@ -222,7 +222,7 @@ class ResultOptions(Group):
             known = [ending for ending, style in _STYLES.items() if style in formats]
             known += _PLAIN[1:] if "table" in formats else []
             raise CommandError(
-                f"`output` {self.output}: {suffix} is no known format; use one of "
+                f"`output` {self.output}: {suffix} is not a known format; use one of "
                 f"{', '.join(known)}, or `format`"
             )
         if style == "parquet" and self.output is None:

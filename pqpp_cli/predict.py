@@ -108,9 +108,7 @@ prediction, not causes of what the images will look like. An HTML page shows not
         if self.prompts and self.file:
             raise CommandError("prompts came both as words and by `file`; give one of the two")
         if self.dataset and (self.prompts or self.file):
-            raise CommandError(
-                "prompts came by `dataset` and in another way too; give one of the two"
-            )
+            raise CommandError("prompts came by `dataset` and in another way; give one of the two")
         if self.neighbours is not None and not self.explain:
             raise CommandError("`neighbours`: it is about explanations; add `explain`")
         self.refuse_parts("subset", "split", *(() if self.explain else ("data_dir",)), "image_dir")

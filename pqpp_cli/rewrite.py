@@ -71,9 +71,9 @@ folder or OWNER/REPOSITORY, that runs in this process.
   pqpp annotate init ab.yaml --file ab/pairs.csv --image-dir made/images --kind preference
 """
     RETIRED: ClassVar = {"name": "model_name"}
-    target: str = option("alignment", "what shall become better", metavar="NAME")
+    target: str = option("alignment", "the target that shall become better", metavar="NAME")
     candidates: str | None = option(
-        None, "columns prompt and candidate", metavar="FILE", path="file"
+        None, "a table of prompt and candidate", metavar="FILE", path="file"
     )
     synonyms: bool = option(False, "candidates are made by WordNet, without a model")
     chat_model: str | None = option(
@@ -81,10 +81,10 @@ folder or OWNER/REPOSITORY, that runs in this process.
         "who writes: a name at --chat-url, else a folder or OWNER/REPOSITORY of a model that "
         "chats, which runs in this process",
     )
-    count: int = option(4, "rewrites a prompt")
-    predictor: str = option("static", "that judges")
-    margin: float = option(0.0, "over which the expected gain must be")
-    confidence: float = option(0.5, "the probability of that with which a rewrite is taken")
+    count: int = option(4, "rewrites for each prompt")
+    predictor: str = option("static", "the predictor that judges")
+    margin: float = option(0.0, "what the expected gain must be above")
+    confidence: float = option(0.5, "the least probability of that gain")
     entailment: str | None = option(
         None,
         "a model that tells entailment, as one trained on MNLI: a rewrite from which the original "

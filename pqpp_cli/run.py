@@ -52,7 +52,9 @@ there is done, and an image that is there is not made again.
         if lacking := {"prompts", "output", "generate"} - set(told):
             raise CommandError(f"{self.pipeline}: {min(lacking)} is missing; see --help")
         if unknown := sorted(set(told) - set(_PARTS)):
-            raise CommandError(f"{self.pipeline}: no part {unknown[0]}; {', '.join(_PARTS)} are")
+            raise CommandError(
+                f"{self.pipeline}: {unknown[0]} is not a part of it; {', '.join(_PARTS)} are"
+            )
         job, settings = _job(told, self.has_many_workers)
         place = f"{told['output']}/table"
         prompts = str(told["prompts"])

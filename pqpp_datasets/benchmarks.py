@@ -49,5 +49,7 @@ def benchmark_of(config: str) -> Benchmark:
         'pqpp'
     """
     if config not in BENCHMARKS:
-        raise OptionError(f"{config!r}: no such configuration; there are {', '.join(BENCHMARKS)}")
+        raise OptionError(
+            f"{config!r}: no such configuration; choose among {', '.join(BENCHMARKS)}"
+        )
     return BENCHMARKS[config]

@@ -40,14 +40,14 @@ class _Configuration(datasets.BuilderConfig):
         given = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
             raise OptionError(
-                f"data_dir= is not taken by the configuration {self.name!r}, which needs no files"
+                f"the configuration {self.name!r} takes no data_dir=: it needs no files"
             )
         for name in given:
             if name not in self.benchmark.options:
                 takers = [b.name for b in BENCHMARKS.values() if name in b.options]
                 raise OptionError(
-                    f"{name}= is not taken by the configuration {self.name!r}; "
-                    f"{', '.join(takers)} take it"
+                    f"the configuration {self.name!r} takes no {name}=, which belongs to "
+                    f"{', '.join(takers)}"
                 )
         return given
 

@@ -77,7 +77,7 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
         recorded = f"recorded at the first download, in {folder / 'lock.json'}"
         origin = "published" if source.sha256 else recorded
         raise DownloadError(
-            f"{source.url}: sha256 {digest} came, {expected} is {origin}; "
+            f"{source.url}: the file's sha256 is {digest}, not {expected}, which is {origin}; "
             "try again, or give the folder of a copy that you trust as data_dir="
         )
     if source.sha256 is None:

@@ -70,13 +70,13 @@ def require_selectable(
     Example:
         >>> require_selectable(10, 11)
         Traceback (most recent call last):
-        pqpp_datasets.errors.OptionError: count=11: 1 to 10, the number of captions, is allowed
+        pqpp_datasets.errors.OptionError: count=11: give 1 to 10, the number of captions
     """
     if not 1 <= count <= captions:
-        raise OptionError(f"count={count}: 1 to {captions}, the number of captions, is allowed")
+        raise OptionError(f"count={count}: give 1 to {captions}, the number of captions")
     for name, value in (("seed", seed), ("iterations", iterations)):
         if value < 0:
-            raise OptionError(f"{name}={value}: 0 or more is allowed")
+            raise OptionError(f"{name}={value}: give 0 or more")
 
 
 def _as_points(embeddings) -> np.ndarray:

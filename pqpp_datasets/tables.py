@@ -136,7 +136,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
         row, name = min(faults)
         raise DataFileError(
             f"{table.place_of(row)}: column {name} is {table[name][row][:80]!r}, "
-            f"{columns[name].allowed()} is allowed; {REMEDY}"
+            f"it must be {columns[name].allowed()}; {REMEDY}"
         )
     return pa.table(
         {
@@ -199,8 +199,8 @@ def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) ->
     if error is not None:
         place = "".join(f", {part!s:.40}" for part in error.absolute_path)
         raise DataFileError(
-            f"{name}{place}: {error.instance!r:.60} came, {error.schema['description']} is "
-            f"allowed; {remedy}"
+            f"{name}{place}: {error.instance!r:.60} came, it must be "
+            f"{error.schema['description']}; {remedy}"
         )
 
 

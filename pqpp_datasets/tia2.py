@@ -45,7 +45,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     for key, entry in read_form(path, "tia2").items():
         if entry["image"] != key:
             raise DataFileError(
-                f"{path}, {key:.40}: image is {entry['image']!r:.40}, its own name is allowed; "
+                f"{path}, {key:.40}: image is {entry['image']!r:.40}, it must be its own name; "
                 f"{REMEDY}"
             )
         answers = [answer for answer in entry["human_labels"] if answer != -1]

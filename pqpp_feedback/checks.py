@@ -37,10 +37,12 @@ def check_pairs(images: Sized, prompts: Sized) -> None:
     Example:
         >>> check_pairs([1, 2], ["a cat"])
         Traceback (most recent call last):
-        pqpp_feedback.errors.FeedbackError: 2 image(s), 1 prompt(s); give one an image
+        pqpp_feedback.errors.FeedbackError: 2 image(s), 1 prompt(s); give one prompt for each image
     """
     if len(images) != len(prompts):
-        raise FeedbackError(f"{len(images)} image(s), {len(prompts)} prompt(s); give one an image")
+        raise FeedbackError(
+            f"{len(images)} image(s), {len(prompts)} prompt(s); give one prompt for each image"
+        )
 
 
 def check_count(name: str, value: Any) -> None:

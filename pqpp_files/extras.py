@@ -13,7 +13,7 @@ _EXTRAS = {
     "diffusers": "apps",
     "gradio": "demo",
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
-    **dict.fromkeys(("sklearn", "umap"), "plots"),
+    "sklearn": "plots",
     **dict.fromkeys(("alembic", "fastapi", "itsdangerous", "pwdlib", "sqlalchemy"), "annotate"),
     **dict.fromkeys(("uvicorn", "multipart"), "annotate"),
     **dict.fromkeys(("cv2", "httpx", "rapidocr"), "assess"),

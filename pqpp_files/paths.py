@@ -43,20 +43,20 @@ def expanded(path: str | os.PathLike[str]) -> Path:
         'a/b'
         >>> expanded("~nobody-here/a")
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: ~nobody-here/a: no user is called so; write the folder in full
+        pqpp_files.errors.FileError: ~nobody-here/a: there is no such user; write the folder in full
     """
     try:
         is_text = isinstance(os.fspath(path), str) and os.fsencode(path) is not None
     except (TypeError, UnicodeEncodeError):
         is_text = False
     if not is_text:
-        raise FileError(f"{path!r:.80}: no path; give a text or a pathlib.Path that names a file")
+        raise FileError(f"{path!r:.80}: not a path; give a text or a pathlib.Path")
     if "\0" in os.fspath(path):
-        raise FileError(f"{path!s}: a path holds no character of value zero; check its name")
+        raise FileError(f"{path!s}: a path cannot hold the character NUL; check its name")
     try:
         return Path(path).expanduser()
     except RuntimeError:
-        raise FileError(f"{path}: no user is called so; write the folder in full") from None
+        raise FileError(f"{path}: there is no such user; write the folder in full") from None
 
 
 def names_a_table(text: str) -> bool:
@@ -211,7 +211,7 @@ def check_output_folder(
     try:
         os.fspath(place).encode()
     except UnicodeEncodeError:  # cards could not name it, and safetensors refuses it
-        raise FileError(f"{str(folder)!a} is no text in UTF-8; name another folder") from None
+        raise FileError(f"{str(folder)!a} is not UTF-8; name another folder") from None
     target = behind_links(place).absolute()
     nearest = next(one for one in (target, *target.parents) if one.exists())
     with contextlib.suppress(FileNotFoundError):  # another process may just be replacing it

@@ -29,10 +29,10 @@ def require_licence(key: str, error: type[PqppError] = PqppError) -> None:
         >>> require_licence("CC BY 4.0")
         Traceback (most recent call last):
             ...
-        pqpp_files.errors.PqppError: --license CC BY 4.0: no key of the Hub's; ...
+        pqpp_files.errors.PqppError: --license CC BY 4.0: not a licence key of the Hub; ...
     """
     if key not in LICENCE_KEYS:
         wanted = key.lower().replace(" ", "-")
         near = did_you_mean(key, sorted(LICENCE_KEYS))
         hint = f"did you mean {wanted}?" if wanted in LICENCE_KEYS else near
-        raise error(f"--license {key}: no key of the Hub's; {hint}")
+        raise error(f"--license {key}: not a licence key of the Hub; {hint}")

@@ -153,10 +153,10 @@ def push_files(
     """
     require_repository_id(repo_id)
     if kind not in KINDS:
-        raise HubError(f"{kind!r} is no kind of repository; {did_you_mean(kind, KINDS)}")
+        raise HubError(f"{kind!r} is not a kind of repository; {did_you_mean(kind, KINDS)}")
     if revision is not None and not revision.strip():
         raise HubError(
-            f"{revision!r} is no branch; name one, or leave the revision out for {_MAIN}"
+            f"{revision!r} is not a branch; name one, or leave the revision out for {_MAIN}"
         )
     from huggingface_hub import HfApi
 
@@ -275,7 +275,7 @@ class _Push:
             raise self._error("does not exist or is private; check its name, or give a token")
         if owner not in (who.get("name"), *(org.get("name") for org in who.get("orgs") or [])):
             raise self._error(
-                f"does not exist, or is private and not yours, and this token may not write to "
+                "does not exist, or is private and not yours, and this token may not write to "
                 f"{owner!r}; check the name, or use a token of its owner"
             )
         self.new_repository = True

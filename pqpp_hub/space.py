@@ -155,7 +155,7 @@ def _launched(
     except (OSError, OverflowError):
         where = f"{host or 'this machine'} port {port or 7860}"
         raise SpaceError(
-            f"{where} cannot be listened at; name another by --host and --port"
+            f"{where} is not free to listen at; name another by --host and --port"
         ) from None
     return url
 

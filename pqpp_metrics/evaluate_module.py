@@ -102,7 +102,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
         names = self.input_names()
         others = [name for name in batch if name not in names and batch[name] is not None]
         if others:
-            raise MetricInputError(f"`{others[0]}` is no input; give {' and '.join(names)}")
+            raise MetricInputError(f"`{others[0]}` is not an input; give {' and '.join(names)}")
         chosen = self.selected_feature_format if self.writer is not None else None
         fits = [form for form in self.forms if chosen is None or _features(form) == chosen]
         columns, form = columns_of(batch, fits, self.each or "item")

@@ -184,7 +184,9 @@ def _as_judged(name, given, read):
         queries, names = _texts(queries), _names(documents)
         "".join(queries.distinct).encode()
     except (TypeError, ValueError):
-        raise MetricInputError(f"`{name}` holds ids that are no text, or no numbers") from None
+        raise MetricInputError(
+            f"`{name}` holds ids that are not text, or values that are not numbers"
+        ) from None
     if not np.isfinite(values).all():
         place = int(np.argmin(np.isfinite(values)))
         where = f"query {queries.distinct[queries.codes[place]]}, document {names[place]}"

@@ -34,7 +34,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
         kind = getattr(self.model.config, "predictor_type", None)
         if kind is None:
             raise PredictorError(
-                f"{type(self.model).__name__} is no performance predictor; give a folder or "
+                f"{type(self.model).__name__} is not a performance predictor; give a folder or "
                 "repository with one, like those that the training scripts write"
             )
         check_format(self.model.config.name_or_path, self.model.config)

@@ -114,7 +114,7 @@ class TorchPredictor(Predictor):
             ) from None
         details = config.get("training") or {}
         if not isinstance(details, Mapping):
-            raise CheckpointError(f"{folder / CONFIG}: 'training' is no mapping; {_REMEDY}")
+            raise CheckpointError(f"{folder / CONFIG}: 'training' is not a mapping; {_REMEDY}")
         return cls(model, processor, details)
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:

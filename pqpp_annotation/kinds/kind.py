@@ -154,7 +154,7 @@ class TaskKind(ABC):
                 raise StudyError(f"task: {self.name} has no setting {name!r:.60}; {hint}")
             wanted = type(self.settings[name])
             if type(value) is not wanted or value == "":
-                raise StudyError(f"task: {name} is {value!r:.60}; {_TYPES[wanted]} is allowed")
+                raise StudyError(f"task: {name} is {value!r:.60}; it must be {_TYPES[wanted]}")
         return {**self.settings, **settings}
 
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:

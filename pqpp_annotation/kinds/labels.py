@@ -59,7 +59,7 @@ class LabelKind(TaskKind):
         label = self._scale(settings).value_of(cell)
         if label not in self.labels(settings):
             allowed = ", ".join(UNSURE if n is None else str(n) for n in self.labels(settings))
-            raise StudyError(f"the answer is {cell!r:.60}; {allowed} is allowed")
+            raise StudyError(f"the answer is {cell!r:.60}; it must be {allowed}")
         return {"label": int(label)}
 
     def read_partial(self, path: str | Path, settings: Mapping[str, Any]) -> list[Partial]:

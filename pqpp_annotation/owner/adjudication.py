@@ -64,7 +64,7 @@ def case_of(db: Transaction, item_id: int) -> Case:
     """
     item = db.get(Item, item_id) if 0 < item_id < _MOST_ITEM else None
     if item is None:
-        raise AnswerError(f"item {item_id}: there is none; choose one from the list")
+        raise AnswerError(f"there is no item {item_id}; choose one from the list")
     of_item = select(ItemImage).where(ItemImage.item_id == item_id).order_by(ItemImage.position)
     images = db.scalars(of_item).all()
     votes: dict[int | None, list] = defaultdict(list)
@@ -138,7 +138,7 @@ def decide(db: Transaction, case: Case, person_id: int, image: str, choice: str)
         try:
             value = allowed[json.dumps(parse_json(choice), sort_keys=True)]
         except (ValueError, KeyError):
-            raise AnswerError("this is none of the choices; load the page again") from None
+            raise AnswerError("this is not one of the choices; load the page again") from None
     same = Adjudication.item_image_id.is_not_distinct_from(part.image_id)
     db.execute(delete(Adjudication).where(Adjudication.item_id == case.item.id, same))
     if value is not None:

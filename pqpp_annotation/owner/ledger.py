@@ -124,7 +124,7 @@ def _table(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
     try:
         return table.astype({"id": int, **types}).set_index("id")
     except (TypeError, ValueError):
-        raise wrong_cell("text, where a number is allowed") from None
+        raise wrong_cell("text, not a number") from None
 
 
 def _items(db: Transaction) -> pandas.DataFrame:

@@ -149,7 +149,7 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
     owner, look = _owner(visit), visit.site.watch.look(fresh=True)
     row = next((row for row in look.people if row.id == person), None)
     if row is None:
-        raise AnswerError(f"person {person}: there is none who judges; choose one from the list")
+        raise AnswerError(f"there is no annotator {person}; choose one from the list")
     answers, count = answers_of(visit.store, person, page, _A_PAGE)
     return visit.render(
         "owner/person.html",

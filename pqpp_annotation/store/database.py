@@ -55,7 +55,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
     store = Store(make_engine(url), cast("Study", told))
     try:
         if store.is_sqlite and not Path(store.name).is_file():
-            raise StoreError(f"{store.name} is not there; make it by pqpp annotate init")
+            raise StoreError(f"{store.name} does not exist; make it by pqpp annotate init")
         if store.is_sqlite:
             with contextlib.suppress(OSError):  # another's, or a file system without modes
                 Path(store.name).chmod(0o600)

@@ -35,7 +35,7 @@ def decide_on_person(db: Transaction, person_id: int, decision: str) -> None:
     elif decision == "let-in":
         person.browser = None
     elif person.role != "annotator":
-        raise StoreError(f"{person.name} is no annotator; nothing can be decided but to sign out")
+        raise StoreError(f"{person.name} is not an annotator, and can only be signed out")
     elif decision in ("stop", "resume"):
         person.stopped = db.now() if decision == "stop" else None
     elif decision in ("refuse", "reopen"):
@@ -114,7 +114,9 @@ def say(db: Transaction, message: str, person_id: int | None = None) -> None:
     """
     message = message.strip()
     if len(message) > _LONGEST or "\0" in message:
-        raise StoreError(f"message: it has {len(message):,} characters; {_LONGEST:,} are allowed")
+        raise StoreError(
+            f"message: it has {len(message):,} characters; at most {_LONGEST:,} may be sent"
+        )
     if person_id is None:
         db.execute(update(StudyRow).values(message=message))
     else:

@@ -105,7 +105,7 @@ def _checked(kind: type, *allowed: type) -> type:
 
     def cell(value):
         if type(value) not in kinds:
-            raise wrong_cell(f"{type(value).__name__}, where {allowed[0].__name__} is allowed")
+            raise wrong_cell(f"{type(value).__name__}, not {allowed[0].__name__}")
         return value
 
     return type(f"Checked{kind.__name__}", (kind,), {"result_processor": lambda *_: cell})
@@ -144,7 +144,7 @@ def parse_cell(text: str | bytes) -> dict[str, Any]:
     """
     value = parse_json(text, "a cell of the study's database", remedy="go back to a backup")
     if not isinstance(value, dict):
-        raise wrong_cell("JSON that is no object")
+        raise wrong_cell("JSON, but not an object")
     return value
 
 
@@ -152,7 +152,7 @@ def wrong_cell(what: str) -> StoreError:
     """Return the error of a cell that holds what this package never writes.
 
     Example:
-        >>> str(wrong_cell("text, where a number is allowed"))
-        "a cell of the study's database is text, where a number is allowed; go back to a backup"
+        >>> str(wrong_cell("text, not a number"))
+        "a cell of the study's database is text, not a number; go back to a backup"
     """
     return StoreError(f"a cell of the study's database is {what}; go back to a backup")

@@ -228,7 +228,7 @@ class Store:
             if isinstance(error, IntegrityError):  # a defect of ours, not of the file
                 raise
             raise StoreError(
-                f"{self.name} is no database, or damaged ({reason}); go back to a backup"
+                f"{self.name} is damaged or not a database ({reason}); go back to a backup"
             ) from error
 
 

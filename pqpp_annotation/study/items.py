@@ -163,7 +163,7 @@ def _check_row(row: _Row, where: _Place) -> None:
             raise StudyError(f"{where(row)}: {name} holds a character of value zero; remove it")
     for name in _FLAGS:
         if row.get(name, "").strip().lower() not in FLAGS:
-            raise StudyError(f"{where(row)}: {name} is {row[name]!r:.40}; yes or no is allowed")
+            raise StudyError(f"{where(row)}: {name} is {row[name]!r:.40}; write yes or no")
 
 
 def _check_prompt(rows: Sequence[_Row], where: _Place) -> None:

@@ -65,7 +65,7 @@ def _jpeg(content: bytes) -> Iterator[bytes]:
     place = 2
     while True:
         if content[place] != 0xFF:
-            raise ValueError("a part of the JPEG is no part")
+            raise ValueError("a segment of the JPEG is malformed")
         marker = content[place + 1]
         if marker == 0xFF:  # a filling byte
             place += 1

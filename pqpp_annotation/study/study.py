@@ -144,7 +144,7 @@ class Study(Options):
     consent: str | None = option(None, "what is agreed to before anything is shown")
     payment: Payment | None = option(None)
     completion: Completion | None = option(None)
-    seed: int = option(0, "of all random orders", least=0, below=2**63)
+    seed: int = option(0, "seed of all random orders", least=0, below=2**63)
     task: dict[str, str] = option({})
     folder: str = option(".", "where the study file stands")
 
@@ -153,15 +153,18 @@ class Study(Options):
         super().__post_init__()
         if not _NAME.fullmatch(self.name):
             raise StudyError(
-                f"name: {self.name!r:.80} came; lower-case letters, digits and hyphens are allowed"
+                f"name is {self.name!r:.80}; use lower-case letters, digits and hyphens"
             )
         exclude = self.admission.exclude
         if exclude not in (None, "flagged"):
-            raise StudyError(f"exclude: {exclude!r:.40} came; flagged is allowed")
+            raise StudyError(f"exclude is {exclude!r:.40}; write flagged, or leave it out")
         if not self.database:
             raise StudyError("database: it is empty; name a file, or $NAME of a variable")
         if re.match(r"\w[\w+]*://", self.database):
-            raise StudyError("database: a URL came; put it in a variable and name that: $DATABASE")
+            raise StudyError(
+                "database is a URL, which may hold a password; put it in a variable and name "
+                "that: $DATABASE"
+            )
         self.task = self.kind.check_study(self.task)
 
     @cached_property

@@ -69,7 +69,9 @@ def serve(
         raise StudyError("TLS needs both --certificate and --key; give both or neither")
     for file in filter(None, (certificate, key)):
         if not Path(file).is_file():
-            raise StudyError(f"{file} is no file; --certificate and --key name files in PEM form")
+            raise StudyError(
+                f"there is no file {file}; --certificate and --key name files in PEM form"
+            )
     with needing("pqpp annotate serve", "annotate"):
         import uvicorn
         from uvicorn.supervisors import Multiprocess

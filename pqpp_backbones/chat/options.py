@@ -27,9 +27,9 @@ class ChatOptions(Options):
         metavar="NAME",
         path="name",
     )
-    most_calls: int | None = option(None, "how many calls are allowed", metavar="N", above=0)
+    most_calls: int | None = option(None, "the most calls that may be made", metavar="N", above=0)
     most_money: float | None = option(
-        None, "how much may be spent, with --prices", metavar="SUM", above=0
+        None, "the most that may be spent, with --prices", metavar="SUM", above=0
     )
     prices: list[float] = option(
         [],

@@ -78,7 +78,7 @@ class Service:
         if not url.startswith(("http://", "https://")) or "@" in url:
             # What stands before an @ may be a password.
             raise ServiceError(
-                f"{url.rpartition('@')[2]!r} is no address of an endpoint; write "
+                f"{url.rpartition('@')[2]!r} is not the address of an endpoint; write "
                 "http://localhost:8000/v1, and a key into the variable " + key_in
             )
         self.url, self.key_in, self.largest = url.rstrip("/"), key_in, largest
@@ -86,7 +86,7 @@ class Service:
         self._key = os.environ.get(key_in, "").strip()
         if not self._key.isascii() or any(letter <= " " for letter in self._key):
             raise ServiceError(
-                f"the variable {key_in} holds blanks or other characters that no key has"
+                f"the variable {key_in} holds blanks or other characters that cannot be in a key"
             )
 
     def ask(
@@ -152,7 +152,7 @@ class Service:
                 return NoAnswer(f"no whole reply within {self.timeout:g} s")
             return NoAnswer(f"the connection failed, {type(error).__name__}")
         except httpx.InvalidURL:
-            raise ServiceError(f"{self.url}: no address of an endpoint; correct it") from None
+            raise ServiceError(f"{self.url}: not the address of an endpoint; correct it") from None
         text = self.cleaned(raw.decode("utf-8", "replace"))
         if response.status_code in _AGAIN:
             seconds = _seconds(response.headers.get("Retry-After"))

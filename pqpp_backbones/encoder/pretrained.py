@@ -68,7 +68,7 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
     is_whole = getattr(config, "is_encoder_decoder", False) and not _reads_text(config)
     if encoder.main_input_name != "input_ids" or is_whole or not hasattr(config, "hidden_size"):
         raise CheckpointError(
-            f"{name_or_path} holds a model of type {config.model_type!r}, which is no text "
+            f"{name_or_path} holds a model of type {config.model_type!r}, which is not a text "
             f"encoder; {remedy}"
         )
     return encoder

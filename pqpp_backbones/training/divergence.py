@@ -38,7 +38,7 @@ class Divergence:
             model: Look at its weights too: the last step may have broken them.
 
         Raises:
-            RecipeError: A loss or a weight is no finite number.
+            RecipeError: A loss or a weight is NaN or infinite.
         """
         steps, self._steps = self._steps, self._steps[-1:]
         losses = torch.stack([loss.float() for *_, loss in steps]).tolist() if steps else []
@@ -47,7 +47,7 @@ class Divergence:
                 raise self._error(f"the loss is {loss}", step, rate)
         if model is not None and not _is_finite(model):
             step, rate = steps[-1][:2] if steps else (0, 0.0)
-            raise self._error("a weight is no finite number", step, rate)
+            raise self._error("a weight is NaN or infinite", step, rate)
 
     def _error(self, what: str, step: int, rate: float) -> RecipeError:
         return RecipeError(

@@ -18,7 +18,7 @@ with prompt_id, image and label (and model), or GIMBRR's own columns. Blank answ
 to do. The link that is printed leads the person to the rest.
 """
     file: str = option(NEEDED, "the table of the answers", metavar="FILE", path="file")
-    name: str = option(NEEDED, "of the person, who is added if not there")
+    name: str = option(NEEDED, "the person's name; a new person is added")
 
     def run(self) -> None:
         """Take them in, and print the link to the rest."""

@@ -48,7 +48,7 @@ written. All else stands in the study file, with comments; edit it whenever you 
     kind: str = option("relevance", f"of task: {', '.join(TASK_KINDS)}")
     title: str | None = option(None, "what is asked, in one line")
     people_per_item: int = option(3, "how many people judge an item", metavar="N")
-    seed: int = option(0, "of all random orders", metavar="N")
+    seed: int = option(0, "seed of all random orders", metavar="N")
     set: dict[str, str] | None = option(
         None,
         "any other setting of the study file, like control.count=20; as often as is needed",

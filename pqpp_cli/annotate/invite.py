@@ -111,7 +111,7 @@ def _password_in(path: str) -> str:
     try:
         line = sys.stdin.readline() if path == "-" else Path(path).read_text("utf-8")
     except UnicodeDecodeError:
-        raise CommandError(f"`password_file` {path}: it is no text") from None
+        raise CommandError(f"`password_file` {path}: it is not text") from None
     return line.strip("\r\n")
 
 

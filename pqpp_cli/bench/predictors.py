@@ -183,11 +183,10 @@ where there is one.
         metavar="OWNER/DATASET",
         goes_with="eval_results",
     )
-    projection: str | None = option(
-        None,
-        "the report's picture of each predictor's space, in two dimensions, coloured by "
-        "performance (default: tsne, where pqpp[plots] is installed)",
-        ("tsne", "umap", "none"),
+    spaces: bool = option(
+        True,
+        "leave out the report's pictures of each predictor's space, by t-SNE, which need "
+        "pqpp[plots]",
     )
     explain: bool = option(
         False,
@@ -228,14 +227,11 @@ where there is one.
         from pqpp_cli.output import emit, note
         from pqpp_models.bench.automatic_metrics import NOTE
         from pqpp_models.bench.bundle import bundle_of
-        from pqpp_models.bench.projection import require_method
         from pqpp_models.bench.report import render_report
         from pqpp_models.bench.tables import format_results
 
         if self.table == "generalisation":
             return self._generalisation()
-        if self.report and self.projection not in (None, "none"):
-            require_method(self.projection)  # before the scoring
         run = self._run()
         note(*run.builds.notes)
         beside = self.table == "main" and self.published
@@ -249,7 +245,7 @@ where there is one.
         if self.eval_results:
             self._write_results(run)
         if self.report:
-            spaces, reason = run.spaces(self.projection)
+            spaces, reason = run.spaces() if self.spaces else ({}, "")
             if reason:
                 note(f"without pictures of spaces: {reason}")
             emit(render_report(run, published, spaces, self.explain), self.report)

@@ -15,7 +15,7 @@ class DatasetsPush(Push, Command):
     folder: str = option(
         NEEDED, "as written by export or `pqpp build`", metavar="DIR", path="folder", word=True
     )
-    repository: str = option(NEEDED, "where to", metavar="OWNER/REPOSITORY", word=True)
+    repository: str = option(NEEDED, "where to publish", metavar="OWNER/REPOSITORY", word=True)
 
     def run(self) -> None:
         """Push, and print what was done."""

@@ -31,8 +31,8 @@ file with a column `prompt`, or from a dataset.
         None, "a .npy file with one row per caption", metavar="FILE", path="file"
     )
     encoder: str | None = option(None, "embed with this model", metavar="NAME_OR_PATH", path="name")
-    seed: int = option(0, "of the start", metavar="N")
-    iterations: int = option(10, "of k-means", metavar="N")
+    seed: int = option(0, "seed of the start", metavar="N")
+    iterations: int = option(10, "rounds of k-means", metavar="N")
     format: str = option("text", "how to print the result", ("text", "json"))
     output: str | None = option(
         None,

@@ -6,7 +6,7 @@ The predictors: shipped with the package, saved in folders, on the Hub.
 EPILOG = """examples:
   pqpp models list
   pqpp models show static
-  pqpp models export outputs/bert --onnx --output bert_onnx
+  pqpp models export outputs/bert --output bert_onnx
   pqpp models push outputs/bert OWNER/REPOSITORY --dry-run
   pqpp models push outputs/bert OWNER/REPOSITORY --private --branch v2
   pqpp models push runs/rahf/model OWNER/REPOSITORY

@@ -18,25 +18,18 @@ class ModelsExport(Command):
     """
 
     EPILOG = """examples:
-  pqpp models export outputs/bert --onnx --output bert_onnx
+  pqpp models export outputs/bert --output bert_onnx
   pqpp predict "a red cat" --predictor ./bert_onnx
 """
     predictor: str = option(
         NEEDED, "a folder or a Hub repository", metavar="NAME_OR_PATH", path="name", word=True
     )
-    onnx: bool = option(False, "the format: ONNX, the only one")
     float32: bool = option(
         False,
         "keep weights of 32 bits: exact, slower (default: 8 bits, about a third of torch's CPU "
         "seconds)",
     )
     output: str = option(NEEDED, "where to save it", metavar="DIR", path="output")
-
-    def __post_init__(self) -> None:
-        """Check that a format is named."""
-        super().__post_init__()
-        if not self.onnx:
-            raise CommandError("`onnx` is missing: name the format")
 
     def run(self) -> None:
         """Convert and save."""

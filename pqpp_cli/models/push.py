@@ -26,7 +26,7 @@ class ModelsPush(Push, Command):
         path="name",
         word=True,
     )
-    repository: str | None = option(None, "where to", metavar="OWNER/REPOSITORY", word=True)
+    repository: str | None = option(None, "where to publish", metavar="OWNER/REPOSITORY", word=True)
     space: str | None = option(
         None,
         "publish the page of `pqpp demo --serve` too: alone for a predictor that the Hub or the "

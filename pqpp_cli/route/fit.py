@@ -27,8 +27,10 @@ pqpp route predict --file, and Router.route, keep to the budget or share itself.
     targets: tuple[str, ...] = option(
         NEEDED, "what predicts the quality of each route", metavar="NAME,NAME[,...]"
     )
-    cost: tuple[float, ...] = option(NEEDED, "of an answer of each route", metavar="C,C[,...]")
-    names: tuple[str, ...] | None = option(None, "of the routes", metavar="NAME,...")
+    cost: tuple[float, ...] = option(
+        NEEDED, "what an answer of each route costs", metavar="C,C[,...]"
+    )
+    names: tuple[str, ...] | None = option(None, "names of the routes", metavar="NAME,...")
     utility: tuple[float, ...] | None = option(
         None, "what a unit of each target is worth (default: 1 each)", metavar="U,..."
     )

@@ -17,7 +17,7 @@ from pqpp_files.options.option import NEEDED, option
 class SearchBuild(SourceOptions, EncoderOptions, Command):
     """Embed, say what will be built, and build it."""
 
-    factory: str | None = option(None, "of faiss, like IVF1024,SQ8 (default: by the size)")
+    factory: str | None = option(None, "index of faiss, like IVF1024,SQ8 (default: by the size)")
     output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
 
     def run(self) -> None:

@@ -30,7 +30,7 @@ class SearchLabels(ColumnOptions, ResultOptions, Command):
     image_column: str = option("image", "of images", metavar="COLUMN")
     caption_column: str = option("caption", "of captions", metavar="COLUMN")
     encoder: str | None = option(
-        None, "of sentences, like MiniLM", metavar="NAME_OR_PATH", path="name"
+        None, "a sentence encoder, like MiniLM", metavar="NAME_OR_PATH", path="name"
     )
     words: bool = option(False, "count shared words, without a model")
     least_likeness: float | None = option(

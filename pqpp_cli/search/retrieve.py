@@ -47,7 +47,7 @@ them.
         None, "the folder of the images, which --rerank looks at", metavar="DIR", path="images"
     )
     exact: bool = option(False, "compare all vectors, without index")
-    name: str | None = option(None, "of the run (default: the model's)")
+    name: str | None = option(None, "the run's name (default: the model's)")
     output: str = option(
         NEEDED,
         "the run to write",

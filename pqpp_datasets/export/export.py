@@ -68,8 +68,8 @@ def _refuse_untaken(configs: Sequence[str], options: Mapping[str, str]) -> None:
     for name in options:
         if name not in taken:
             raise OptionError(
-                f"{name}=: not taken by {', '.join(configs)}; {', '.join(sorted(taken)) or 'none'} "
-                "can be given"
+                f"{', '.join(configs)} takes no {name}=; it takes "
+                f"{', '.join(sorted(taken)) or 'none'}"
             )
 
 

@@ -215,7 +215,7 @@ def _read_table(
     if missing:
         raise _no_column(path, missing, names)
     if not any(column.codes for column in codes.values()):
-        raise DataFileError(f"{path}: no row came; one judgment or result a row is needed")
+        raise DataFileError(f"{path}: it has no rows; give a judgment or result in each")
     numbers = {name: np.frombuffer(column.codes, np.int32) for name, column in codes.items()}
     columns = {
         role: texts_of(numbers[name], _texts_of(codes[name].values))
@@ -338,7 +338,7 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
 
     if options.prompts is None:
         raise OptionError(
-            f"{path}: runs and qrels of TREC have ids alone; give the texts by `prompts` FILE, a "
+            f"{path}: runs and qrels of TREC hold only ids; give the texts by `prompts` FILE, a "
             "table of prompt_id and prompt"
         )
     try:

@@ -156,7 +156,8 @@ def aggregate_of(votes: Votes, options: BuildOptions) -> str:
     rule = options.aggregate or ("mean" if votes.is_ready else scale.aggregate)
     if votes.is_ready and rule != "mean":
         raise OptionError(
-            f"`aggregate` {rule}: ready scores came, one an image; leave it out, or give the votes"
+            f"`aggregate` {rule}: the scores are ready, one for each image; leave it out, or "
+            "give the votes"
         )
     if rule == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
         averaged = options.repeats == "mean"

@@ -99,12 +99,12 @@ def kept_images(
         DataFileError: A file is no picture.
     """
     if images not in IMAGES:
-        raise OptionError(f"`keep_images` {images}: {', '.join(IMAGES)} is allowed")
+        raise OptionError(f"`keep_images` {images}: choose among {', '.join(IMAGES)}")
     names = judged.names
     if images == "url":
         wrong = [name for name in names if not name.startswith(("http://", "https://"))]
         if wrong:
-            raise OptionError(f"`keep_images` url: {wrong[0]!r:.80} is no address; choose path")
+            raise OptionError(f"`keep_images` url: {wrong[0]!r:.80} is not an address; choose path")
     elif images == "path":
         names = np.array(_without_folders(list(names), image_dir), dtype=object)
     root = Path(image_dir) if image_dir is not None else built.inputs[0].parent
@@ -290,5 +290,7 @@ def _with_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]
 def _picture(path: Path, name: str) -> dict:
     content = path.read_bytes()
     if not content.startswith(_BEGINNINGS):
-        raise DataFileError(f"{path}: no picture (PNG, JPEG, WebP, GIF, BMP or TIFF); name others")
+        raise DataFileError(
+            f"{path}: not a picture (PNG, JPEG, WebP, GIF, BMP or TIFF); name others"
+        )
     return {"bytes": content, "path": Path(name).name}

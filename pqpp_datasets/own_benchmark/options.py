@@ -165,22 +165,23 @@ class BuildOptions:
         for name, low, high in (("min_kappa", -1, 1), ("min_reference_share", 0, 1)):
             value = getattr(self, name)
             if not low <= value <= high:
-                raise OptionError(f"{name}={value}: a number from {low} to {high} is allowed")
+                raise OptionError(f"{name}={value}: give a number from {low} to {high}")
         if not 0 <= self.prior_wins < float("inf"):
-            raise OptionError(f"prior_wins={self.prior_wins}: 0 or more is allowed")
+            raise OptionError(f"prior_wins={self.prior_wins}: give 0 or more")
         for name in ("best", "k", "min_relevant_votes"):
             if getattr(self, name) < 1:
-                raise OptionError(f"{name}={getattr(self, name)}: 1 or more is allowed")
+                raise OptionError(f"{name}={getattr(self, name)}: give 1 or more")
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise OptionError(
-                    f"{name}={getattr(self, name)!r}: {', '.join(filter(None, allowed))} is allowed"
+                    f"{name}={getattr(self, name)!r}: choose among "
+                    f"{', '.join(filter(None, allowed))}"
                 )
         for role in self.columns:
             kind, _, name = role.rpartition(".")
             if name not in ROLES or kind not in ("", *FILE_KINDS):
                 raise OptionError(
-                    f"columns: {role!r:.60} is none of {', '.join(ROLES)}, nor one of these after "
+                    f"columns: {role!r:.60} is not one of {', '.join(ROLES)}, alone or after "
                     f"{', '.join(f'{kind}.' for kind in FILE_KINDS)}"
                 )
         if self.from_format is not None and self.from_format not in format_names():
@@ -195,7 +196,7 @@ class BuildOptions:
             " ".encode(self.encoding)  # refuses those of bytes too, like hex
         except (LookupError, ValueError):
             raise OptionError(
-                f"encoding={self.encoding!r:.60}: no such one is known; write it like utf-8, "
+                f"encoding={self.encoding!r:.60}: it is unknown; write it like utf-8, "
                 "latin-1, cp1252, utf-16 or shift_jis"
             ) from None
 
@@ -239,7 +240,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise OptionError(
-            f"model_pattern={pattern!r:.60}: no regular expression ({error}); write it like "
+            f"model_pattern={pattern!r:.60}: not a regular expression ({error}); write it like "
             "'^([^_]+)_'"
         ) from None
 

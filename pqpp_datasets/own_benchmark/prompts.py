@@ -169,8 +169,7 @@ def stratified_split(
     fractions = dict(fractions or FRACTIONS)
     if any(not 0 <= f <= 1 for f in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
         raise OptionError(
-            f"fractions of the splits: {fractions} came, shares from 0 to 1 that sum to 1 are "
-            "allowed"
+            f"fractions of the splits: {fractions} came; give shares from 0 to 1 that sum to 1"
         )
     members = defaultdict(list)
     for position, stratum in enumerate(strata):

@@ -83,8 +83,8 @@ class Keeping:
             require_licence(self.license, OptionError)
         if self.annotations_creators not in ANNOTATORS:
             raise OptionError(
-                f"`annotations_creators` {self.annotations_creators}: one of "
-                f"{', '.join(ANNOTATORS)} is allowed"
+                f"`annotations_creators` {self.annotations_creators}: choose among "
+                f"{', '.join(ANNOTATORS)}"
             )
         self.bibtex()
 

@@ -190,14 +190,16 @@ def row_of(path: Path, record: Record) -> dict:
     for ours, theirs in _SCORES.items():
         score = _only(where, example, theirs, float)
         if not 0 <= score <= 1:
-            raise DataFileError(f"{where}: {theirs} is {score:g}, 0 to 1 is allowed; {REMEDY}")
+            raise DataFileError(f"{where}: {theirs} is {score:g}, it must be from 0 to 1; {REMEDY}")
         row[ours] = score
     for ours, theirs in _MAPS.items():
         row[ours] = {"bytes": _image(where, example, theirs), "path": None}
     labels = _text(where, example, _LABELS).split()
     if not set(labels) <= {"0", "1"}:
         odd = next(label for label in labels if label not in ("0", "1"))
-        raise DataFileError(f"{where}: {_LABELS} holds {odd!r:.40}, 0 and 1 are allowed; {REMEDY}")
+        raise DataFileError(
+            f"{where}: {_LABELS} holds {odd!r:.40}, it may hold only 0 and 1; {REMEDY}"
+        )
     return row | {"token_labels": [int(label) for label in labels]}
 
 
@@ -227,7 +229,7 @@ def _image(where: str, example: Mapping[str, list], name: str) -> bytes:
     try:
         image_header(encoded)
     except FileError:
-        raise DataFileError(f"{where}: {name} is no image; {REMEDY}") from None
+        raise DataFileError(f"{where}: {name} is not an image; {REMEDY}") from None
     return encoded
 
 

@@ -147,15 +147,15 @@ def validate_questionnaire(questionnaire: Any) -> None:
         node, times = Counter(pair["node"] for pair in pairs).most_common(1)[0]
         if times > 1:
             raise DataFileError(
-                f"questionnaire[{name!r}]: the node {node!r:.60} stands {times} times; one P and "
-                "one N question a node are allowed"
+                f"questionnaire[{name!r}]: the node {node!r:.60} stands {times} times; a node "
+                "has one P and one N question"
             )
 
 
 def _require_sum(what: str, weights: list[float]) -> None:
     total = math.fsum(weights)
     if abs(total - 1) > WEIGHT_TOLERANCE:
-        raise DataFileError(f"questionnaire: {what} sums to {total:.9g}, 1 is allowed")
+        raise DataFileError(f"questionnaire: {what} sums to {total:.9g}, it must be 1")
 
 
 @functools.cache

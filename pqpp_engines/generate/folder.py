@@ -82,7 +82,7 @@ class FolderGenerator(Generator):
         try:
             whole, header = open_image(path), image_header(path)
         except FileError:
-            raise GenerateError(f"{path} is no whole image; remove or replace it") from None
+            raise GenerateError(f"{path} is not a whole image; remove or replace it") from None
         as_it_is = header.format == "PNG" and header.orientation == 1
         return Made(path if as_it_is else whole, None, told)
 

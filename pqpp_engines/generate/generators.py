@@ -99,11 +99,11 @@ class CommandGenerator(Generator):
     def __post_init__(self) -> None:
         missing = [one for one in ("{prompt}", "{output}") if one not in self.command]
         if missing:
-            raise GenerateError(f"--command: {missing[0]} is not in it; write it where it belongs")
+            raise GenerateError(f"`command`: {missing[0]} is not in it; write it where it belongs")
         try:
             shlex.split(self.command)
         except ValueError:
-            raise GenerateError("--command: a quote opens and never closes; correct it") from None
+            raise GenerateError("`command`: a quote opens and never closes; correct it") from None
         self.settings = {"command": self.command}
 
     def make(self, wanted: Sequence[Wanted]) -> list[Made]:
@@ -123,21 +123,21 @@ class CommandGenerator(Generator):
                 done = run_outside(words, self.seconds)
             except subprocess.TimeoutExpired:
                 raise ImageRefusedError(
-                    f"--command: no image after {self.seconds:g} s; give it more time"
+                    f"`command`: no image after {self.seconds:g} s; give it more time"
                 ) from None
             except (ValueError, OSError) as error:
                 if isinstance(error, OSError) and error.errno != errno.E2BIG:
-                    raise GenerateError(f"--command: {words[0]:.80}: {error.strerror}") from None
+                    raise GenerateError(f"`command`: {words[0]:.80}: {error.strerror}") from None
                 raise ImageRefusedError(
-                    "--command: the prompt is too long for a command, or no word of one may hold "
-                    "what it does; correct it"
+                    "`command`: the prompt is too long for a command, or holds a character that "
+                    "none may hold; correct it"
                 ) from None
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             if done.returncode:
                 raise ImageRefusedError(
-                    f"--command: it ended with {done.returncode} ({''.join(said)})"
+                    f"`command`: it ended with {done.returncode} ({''.join(said)})"
                 )
             try:
                 return Made(open_image(output))
             except FileError:
-                raise ImageRefusedError("--command: it wrote no image to {output}") from None
+                raise ImageRefusedError("`command`: it wrote no image to {output}") from None

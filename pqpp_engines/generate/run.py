@@ -197,7 +197,7 @@ def check_job(generator: Generator, images: int, batch_size: int) -> None:
     """Refuse numbers below 1, and a model whose name cannot be that of a file."""
     for option, value in (("images per prompt", images), ("batch size", batch_size)):
         if value < 1:
-            raise GenerateError(f"{option} {value}: give a number from 1")
+            raise GenerateError(f"{option} {value}: give 1 or more")
     if not _NAME.fullmatch(generator.name):
         raise GenerateError(
             f"model name {generator.name!r}: letters, digits, dots, _ and - make a file's name; "

@@ -83,15 +83,15 @@ class ImageTextEncoder:
         """
         told, revision = index.config["model"], index.config["revision"]
         if not told:
-            raise IndexingError("the index tells no model; give embeddings")
+            raise IndexingError("the index does not say which model made it; give embeddings")
         if folder is None:
             return cls(told, revision)
         if Path(folder).name != Path(told).name:
-            raise IndexingError(f"--model {folder}: the index was made by {told}; give that one")
+            raise IndexingError(f"`model` {folder}: the index was made by {told}; give that one")
         found = cls(folder)
         if (revision or "").startswith("sha256:") and found.revision != revision:
             raise IndexingError(
-                f"--model {folder}: its files are not those that the index was made by; give them, "
+                f"`model` {folder}: its files are not those that the index was made by; give them, "
                 "or build the index again"
             )
         return found
@@ -167,7 +167,7 @@ class ImageTextEncoder:
             while batch := list(islice(items, self.at_once or batch_size)):
                 parts.append(embed(batch).float().cpu().numpy())
         if not parts:
-            raise IndexingError("nothing came to be embedded; give texts or images")
+            raise IndexingError("there is nothing to embed; give texts or images")
         return np.concatenate(parts)
 
 

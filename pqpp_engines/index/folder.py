@@ -84,20 +84,20 @@ def checked_config(config: Any) -> dict[str, Any]:
         >>> checked_config({"size": float("nan")})
         Traceback (most recent call last):
         ...
-        ValueError: index.json: size is nan; a whole number from 1 to 1000000 is allowed
+        ValueError: index.json: size is nan; it must be a whole number from 1 to 1000000
     """
     if not isinstance(config, dict):
-        raise ValueError(f"{CONFIG} is no object")
+        raise ValueError(f"{CONFIG} is not an object")
     for name, (kind, least, most) in _NUMBERS.items():
         value = config.get(name)
         if type(value) not in (int, kind) or not least <= value <= most:
             what = "a whole number" if kind is int else "a number"
             raise ValueError(
-                f"{CONFIG}: {name} is {value!r:.40}; {what} from {least} to {most} is allowed"
+                f"{CONFIG}: {name} is {value!r:.40}; it must be {what} from {least} to {most}"
             )
     digests = config.get("sha256", {})
     if digests and (not isinstance(digests, dict) or set(digests) != {INDEX, IDS, EMBEDDINGS}):
-        raise ValueError(f"{CONFIG}: sha256 is no digest of each file")
+        raise ValueError(f"{CONFIG}: sha256 does not have a digest of each file")
     if config.get("normalised") is not True:
         raise ValueError(f"{CONFIG}: normalised is not true")
     for name, kinds in (("factory", str), ("model", str | None), ("revision", str | None)):

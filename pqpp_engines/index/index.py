@@ -76,7 +76,7 @@ class Index:
                 f"embed them by {self.config['model'] or 'the same model'}"
             )
         if k < 1:
-            raise IndexingError(f"k {k}: give a number from 1")
+            raise IndexingError(f"k is {k}; give 1 or more")
         k = min(int(k), len(self))
         if exact:
             return nearest(self.embeddings, vectors, k)

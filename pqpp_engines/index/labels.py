@@ -84,7 +84,7 @@ def preliminary_relevance(
         threshold = SHARED_WORDS if embed is None else COSINE
     least = 0 if embed is None else -1
     if not least <= threshold <= 1:
-        raise IndexingError(f"threshold {threshold}: {least} to 1 is allowed")
+        raise IndexingError(f"threshold {threshold}: give a number from {least} to 1")
     if most < 1 or refined_from < 0:
         raise IndexingError(f"{most} images, refined from {refined_from}: give 1 and 0 or more")
     names = list(dict.fromkeys(images))

@@ -103,17 +103,17 @@ class Retriever:
             return 0
         if wanted < self.k:
             raise IndexingError(
-                f"--rerank {wanted}: --k {self.k} results need as many candidates; give more"
+                f"`rerank` {wanted}: `k` {self.k} results need as many candidates; give more"
             )
         if not self.encoder.can_match:
             raise IndexingError(
-                f"--rerank: {self.encoder.model} has no matching head, as BLIP-2 has one; leave it "
-                "out"
+                f"`rerank`: {self.encoder.model} has no head that matches a text and an image, as "
+                "BLIP-2 has; leave it out"
             )
         if self.image_dir is None:
             raise IndexingError(
-                f"--image-dir: {self.encoder.model} looks at the images again to rank them; name "
-                "their folder, or write --rerank 0"
+                f"`image_dir`: {self.encoder.model} looks at the images again to rank them; name "
+                "their folder, or give `rerank` 0"
             )
         return wanted
 

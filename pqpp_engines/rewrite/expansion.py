@@ -31,7 +31,7 @@ class Synonyms:
 
     def __init__(self, count: int = 8) -> None:
         if count < 1:
-            raise RewriteError(f"{count} rewrites: give a number from 1")
+            raise RewriteError(f"{count} rewrites: give 1 or more")
         self.count = count
 
     def __call__(self, prompt: str) -> list[str]:

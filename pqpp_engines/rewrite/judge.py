@@ -107,9 +107,9 @@ class Judge:
         if not 0 <= confidence < 1:
             raise RewriteError(f"confidence {confidence}: give a number from 0 to below 1")
         if not most_added >= 0:
-            raise RewriteError(f"most_added {most_added}: give a number from 0")
+            raise RewriteError(f"most_added {most_added}: give 0 or more")
         if not (math.isfinite(margin) and margin >= 0):
-            raise RewriteError(f"margin {margin}: give a number from 0")
+            raise RewriteError(f"margin {margin}: give 0 or more")
         self.target, self.margin, self.confidence = target, margin, confidence
         self.least_cosine, self.most_added = least_cosine, most_added
         self.predictor_name = predictor

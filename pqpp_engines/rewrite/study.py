@@ -57,7 +57,7 @@ def write_study(
         7-0,a cat,7-rewritten/sdxl_0.png,rewritten
     """
     if images_per_prompt < 1:
-        raise RewriteError(f"images per prompt {images_per_prompt}: give a number from 1")
+        raise RewriteError(f"images per prompt {images_per_prompt}: give 1 or more")
     if not len(prompt_ids) == len(originals) == len(rewrites):
         raise RewriteError(
             f"{len(prompt_ids)} prompt ids, {len(originals)} originals and {len(rewrites)} "

@@ -42,7 +42,7 @@ class Writer:
         instruction: str | None = None,
     ) -> None:
         if count < 1:
-            raise RewriteError(f"{count} rewrites: give a number from 1")
+            raise RewriteError(f"{count} rewrites: give 1 or more")
         measure = measure_of(target)
         retrieves = measure is not None and measure.task == "retrieval"
         file = _HERE / ("instruction_for_retrieval.txt" if retrieves else "instruction.txt")

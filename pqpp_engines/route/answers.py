@@ -119,7 +119,7 @@ class Log:
                 is_answer = told.get("router") == self._router and told["answered"] is not None
             except (ValueError, TypeError, KeyError, AttributeError):
                 raise RouteError(
-                    f"{path}, line {number}: no log of a router; name another file"
+                    f"{path}, line {number}: not the log of a router; name another file"
                 ) from None
             if is_answer and key not in places:
                 self.account.asked += 1

@@ -223,7 +223,7 @@ class Router:
             raise RouteError(f"route {missing[0]} has no function; give one for each route")
         for name, value in (("batch_size", batch_size or 1), ("workers", workers)):
             if value < 1:
-                raise RouteError(f"{name} {value}: give a number from 1")
+                raise RouteError(f"{name} {value}: give 1 or more")
         texts = read_prompts(prompts)
         diary = Log(log, digest_of(self._facts()), texts, log_prompts)
         account = self.account if log is None else diary.account

@@ -144,9 +144,9 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
         if names.count(route.name) > 1:
             raise RouteError(f"route {route.name} came twice; give each a name of its own")
         if not (math.isfinite(route.cost) and route.cost >= 0):
-            raise RouteError(f"route {route.name}: cost {route.cost}; give a number from 0")
+            raise RouteError(f"route {route.name}: cost {route.cost}; give 0 or more")
         if not (math.isfinite(route.utility) and route.utility > 0):
-            raise RouteError(f"route {route.name}: utility {route.utility}; give a number over 0")
+            raise RouteError(f"route {route.name}: utility {route.utility}; give a number above 0")
     costs = sorted({route.cost for route in routes})
     if rule.share is not None and (len(routes) != 2 or len(costs) != 2):
         raise RouteError("a share is of two routes of different cost; give a budget for others")

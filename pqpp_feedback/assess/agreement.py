@@ -39,8 +39,8 @@ def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any
     automated, true = np.asarray(verdicts, dtype=bool), np.asarray(people, dtype=bool)
     if automated.shape != true.shape or automated.ndim != 1 or not automated.size:
         raise AssessError(
-            f"{automated.size} verdicts and {true.size} answers of people came; give one answer a "
-            "verdict, and at least one"
+            f"{automated.size} verdicts and {true.size} answers of people came; give one answer "
+            "for each verdict, and at least one"
         )
     figures: dict[str, Any] = {"n": int(automated.size)}
     for name, values in (("people", true), ("automated", automated)):

@@ -29,7 +29,7 @@ class AssessorOptions(Options):
         None, "score again what this table of an earlier run kept, without images", path="file"
     )
     device: str | None = option(None, "cpu, cuda, cuda:1, ...; a GPU if there is one")
-    dtype: str = option("float32", "of the models' numbers", DTYPES)
+    dtype: str = option("float32", "number format of the models", DTYPES)
 
     def open(self) -> Sequence[Assessor]:
         """Load the models, but for kept evidence, and return what assesses.

@@ -148,7 +148,7 @@ def _refuse_others_verdicts(place: Path, assessors: Sequence[Assessor], replace:
         table = pyarrow.parquet.read_table(place, columns=names)
         there = set(zip(*(table[name].to_pylist() for name in names), strict=True))
     except (pa.ArrowException, KeyError, OSError):
-        raise AssessError(f"{place} is no table of verdicts; name another file") from None
+        raise AssessError(f"{place} is not a table of verdicts; name another file") from None
     wanted = set()
     for assessor in assessors:
         models = assessor.models.items()

@@ -163,7 +163,7 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     try:
         file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"{path}: no Parquet; give the table that pqpp assess wrote") from None
+        raise FileError(f"{path}: not Parquet; give the table that pqpp assess wrote") from None
     kinds = {field.name: str(field.type) for field in file.schema_arrow}
     for name in COLUMNS:
         allowed = _TYPES.get(name, ("null", "string", "large_string"))

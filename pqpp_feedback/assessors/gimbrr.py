@@ -32,7 +32,7 @@ class GimbrrOptions(AssessorOptions):
 
     clip: str = option("openai/clip-vit-large-patch14", "a CLIP-like model", path="name")
     detector: str = option("facebook/detr-resnet-50@no_timm", "a detector")
-    seed: int = option(0, "of the rivals, beside the image")
+    seed: int = option(0, "seed of the rival texts, beside the image")
 
     def open(self) -> Sequence[GimbrrAssessor]:
         """Load the models, but for kept evidence."""

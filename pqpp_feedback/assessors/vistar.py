@@ -45,7 +45,9 @@ class VistarOptions(ChatOptions, AssessorOptions):
         path="name",
     )
     weighting: str | None = option(
-        None, "of penetration: as the paper means it, or prints it", ("corrected", "printed")
+        None,
+        "how penetration is weighted: as the paper means it, or as it prints it",
+        ("corrected", "printed"),
     )
     text_match: str = option(
         "whole",
@@ -54,16 +56,16 @@ class VistarOptions(ChatOptions, AssessorOptions):
     )
     text_script: str = option(
         "usual",
-        "of the texts; usual is Latin and Chinese, other models are fetched once",
+        "script of the texts; usual is Latin and Chinese, other models are fetched once",
         ("usual", "greek", "cyrillic", "korean", "arabic", "devanagari", "thai"),
     )
     text_turned: bool = option(False, "also read images turned by 90, 180 and 270 degrees")
     text_counts: list[str] = option(
-        [], "what of texts counts beside letters", ("case", "punctuation")
+        [], "what counts in texts beside letters", ("case", "punctuation")
     )
     flawless_dir: str | None = option(
         None,
-        "folder of images without flaws, some hundred, for the sixth of geometry",
+        "folder of some hundred images without flaws, for the sixth score of geometry",
         path="folder",
     )
     writer: str | None = option(None, "who writes questionnaires of hwpq; who answers if left out")
@@ -73,7 +75,7 @@ class VistarOptions(ChatOptions, AssessorOptions):
         path="folder",
     )
     answers: str | None = option(None, "folder where hwpq's answers are kept; nowhere if left out")
-    answers_per_question: int = option(3, "of hwpq", metavar="K", least=1)
+    answers_per_question: int = option(3, "how often hwpq asks a question", metavar="K", least=1)
 
     def open(self) -> Sequence[VistarScore]:
         """Load the models of the wanted scores."""

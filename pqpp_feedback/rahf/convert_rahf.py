@@ -220,7 +220,9 @@ def _vision_config(vit: Layout) -> ViTConfig:
     positions = vit["vision_model.embeddings.position_embeddings"].shape[1]
     grid = math.isqrt(positions - 1)
     if grid * grid != positions - 1:
-        raise CheckpointError(f"{positions} positions are no square of patches and a class token")
+        raise CheckpointError(
+            f"{positions} positions are not a square of patches and a class token"
+        )
     return ViTConfig(
         hidden_size=size,
         intermediate_size=vit["vision_model.layers.0.mlp.fc1.weight"].shape[0],

@@ -114,7 +114,9 @@ def _checked(inputs: Any) -> list[Mapping[str, Any]]:
     for index, row in enumerate(rows):
         known = isinstance(row, Mapping) and {"image", "prompt"} <= set(row)
         if not known or not isinstance(row["prompt"], str):
-            raise FeedbackError(f"the input at index {index} is no mapping of `image` and `prompt`")
+            raise FeedbackError(
+                f"the input at index {index} is not a mapping with `image` and `prompt`"
+            )
     return rows
 
 

@@ -171,7 +171,7 @@ def _parsed(text: str, content: bytes, decoder: json.JSONDecoder) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except UnicodeEncodeError:
-        raise ValueError("half of a surrogate pair, which is no text") from None
+        raise ValueError("half of a surrogate pair, which is not text") from None
     return value
 
 

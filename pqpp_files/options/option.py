@@ -241,7 +241,7 @@ def _check(field: dataclasses.Field, value: Any) -> None:
         return
     is_free = not (field.metadata.get("path") or field.metadata.get("word"))
     if is_free and isinstance(value, str) and _HALVES.search(value):
-        raise RecipeError(f"`{field.name}` is {shown(value)}; it is no text in UTF-8, correct it")
+        raise RecipeError(f"`{field.name}` is {shown(value)}; it is not UTF-8, correct it")
     choices = field.metadata.get("choices")
     above, least, below = (field.metadata.get(name) for name in ("above", "least", "below"))
     if choices and value not in choices:

@@ -127,7 +127,7 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
     """
     size = SIZE if size is None else size
     if size < 1:
-        raise FileError(f"shard size {size}: give a number from 1")
+        raise FileError(f"shard size {size}: give 1 or more")
     shapes = {path: look_at(path, size) for path in files_of(source)}
     common = _common_types(shapes)
     cuts, first = [], 0

@@ -92,7 +92,7 @@ def run_shards(
     """
     store, chosen = ShardStore(output), share_of(shards, share)
     if workers < 1:
-        raise FileError(f"workers {workers}: give a number from 1")
+        raise FileError(f"workers {workers}: give 1 or more")
     if engine not in ENGINES:
         raise FileError(f"engine {engine!r}: choose among {', '.join(ENGINES)}")
     inputs = {shard.path.removeprefix("file://") for shard in shards if isinstance(shard, Shard)}

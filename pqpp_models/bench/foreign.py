@@ -138,7 +138,7 @@ def _skops(path: Path) -> Any:
         loaded = None if unknown else skops.io.load(path, trusted=[])
     except Exception as error:  # whatever a foreign file may bring about
         raise PredictorError(
-            f"{path} is no file of skops that can be read ({in_a_line(error)}); write it again by "
+            f"{path} cannot be read as a file of skops ({in_a_line(error)}); write it again by "
             "skops.io.dump"
         ) from error
     if unknown:

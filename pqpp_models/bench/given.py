@@ -30,7 +30,9 @@ class _Given(Predictor):
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Refuse: there is nothing to load."""
-        raise PredictorError(f"a {cls.name} is no checkpoint; give the table or the function")
+        raise PredictorError(
+            f"a {cls.name} is not saved as a checkpoint; give the table or the function"
+        )
 
 
 class PredictionTable(_Given):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Self
 
+from numpy.typing import NDArray
+
 from pqpp_backbones.errors import ModelError
 from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT, OF_THE_PAPER
 from pqpp_datasets.errors import OptionError
@@ -15,7 +17,7 @@ from pqpp_models.bench.comparison import compare_with_baseline
 from pqpp_models.bench.experiments import experiment_cells
 from pqpp_models.bench.given import named_predictor, named_predictors
 from pqpp_models.bench.held_out import Builds, fitted_among, held_out_builds
-from pqpp_models.bench.projection import Projection, project
+from pqpp_models.bench.projection import project
 from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
 from pqpp_models.bench.published import PublishedResult, published_results
 from pqpp_models.bench.split import Split
@@ -69,24 +71,19 @@ class BenchRun:
         targets = {result.target for result in self.results}
         return [result for result in published_results() if result.target in targets]
 
-    def spaces(self, method: str | None = None) -> tuple[dict[str, Projection], str]:
+    def spaces(self) -> tuple[dict[str, NDArray], str]:
         """Bring each predictor's space into two dimensions, a point a prompt.
 
-        Args:
-            method: `tsne`, `umap` or `none`; None for the first where it can be had.
-
         Returns:
-            Predictor to projection, and why there is none where there could be some.
+            Predictor to points, and why there are none where scikit-learn is missing.
         """
-        spaced = {name: one for name, one in self.predictors.items() if one.has_space}
-        if method == "none" or len(self.split.prompts) < 5:
+        if len(self.split.prompts) < 5:
             return {}, ""
+        spaced = {name: one for name, one in self.predictors.items() if one.has_space}
         try:
-            points = {name: one.embed(self.split.prompts) for name, one in spaced.items()}
-            return {name: project(some, method) for name, some in points.items()}, ""
+            embedded = {name: one.embed(self.split.prompts) for name, one in spaced.items()}
+            return {name: project(points) for name, points in embedded.items()}, ""
         except MissingExtraError as error:
-            if method is not None:
-                raise
             return {}, str(error)
 
 

@@ -71,7 +71,7 @@ def _fields_of(
         elif kind in (_FIXED64, _FIXED32):
             start += 8 if kind == _FIXED64 else 4
         else:
-            raise ValueError("the graph holds what is no ONNX")
+            raise ValueError("the graph holds something that is not ONNX")
         if start > end:
             raise ValueError("the graph ends in the middle")
         yield field, number, inner

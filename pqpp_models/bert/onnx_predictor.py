@@ -55,7 +55,7 @@ class OnnxBertPredictor(Predictor):
     name = "bert_onnx"
     inputs = "text"
     supervised = True
-    made_by = "`pqpp models export FOLDER --onnx` of a text predictor"
+    made_by = "`pqpp models export FOLDER` of a text predictor"
     chunk_size = 16384
 
     def __init__(
@@ -239,7 +239,7 @@ def _refuse_foreign(path: Path, graph: bytes) -> None:
     try:
         reason = why_refused(graph)
     except ValueError as error:
-        raise CheckpointError(f"{path} is no readable graph ({error}); save it again") from None
+        raise CheckpointError(f"{path} is not a readable graph ({error}); save it again") from None
     if reason:
         raise CheckpointError(f"{path} {reason}; export the predictor again")
 

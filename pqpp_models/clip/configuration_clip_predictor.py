@@ -65,7 +65,7 @@ class ClipPredictorConfig(PreTrainedConfig):
         self.targets = list(self.targets or default)
         wrong = [target for target in self.targets if task_of(target) != self.task]
         if wrong:
-            raise ValueError(f"{wrong[0]!r} is no target of the task {self.task!r}")
+            raise ValueError(f"{wrong[0]!r} is not a target of the task {self.task!r}")
         # The hash belongs to one file of weights; a model saved again would carry a stale one.
         for name in OF_FILES:
             kwargs.pop(name, None)

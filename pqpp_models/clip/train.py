@@ -78,7 +78,9 @@ def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
             "of one measure"
         )
     if wrong := [one for one in recipe.targets if task_of(one) != recipe.task]:
-        raise RecipeError(f"{wrong[0]!r} is no target of the task {recipe.task!r}; choose `task`")
+        raise RecipeError(
+            f"{wrong[0]!r} is not a target of the task {recipe.task!r}; choose `task`"
+        )
     rows = replace(rows, limits=common_limits(rows, recipe.targets))
     limits = next(iter(rows.limits.values()), None)
     pairs = read_pairs(

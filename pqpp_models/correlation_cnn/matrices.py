@@ -80,7 +80,7 @@ def matrices_of(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.flo
 
 def _matrices(row: Any, index: int) -> NDArray[np.float32]:
     if not isinstance(row, Mapping):
-        raise PredictorError(f"the row at index {index} is no mapping; give {_ALLOWED}")
+        raise PredictorError(f"the row at index {index} is not a mapping; give {_ALLOWED}")
     try:
         if row.get("similarities") is not None:
             given = np.asarray(row["similarities"], dtype=np.float32)

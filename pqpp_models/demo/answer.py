@@ -78,7 +78,7 @@ def read_pasted(text: str | None) -> dict[str, list[Any]]:
     """
     lines = re.split(r"\r\n|\r|\n", text or "")
     if re.search("[\ud800-\udfff]", text or ""):
-        raise PredictorError("half a character came; write it again")
+        raise PredictorError("the text ends in half a character; type it again")
     columns: dict[str, list[Any]] = {"prompt": [line.strip() for line in lines]}
     if "prompt" in [cell.strip(' "\ufeff') for cell in re.split(r"[,;\t|]", lines[0])]:
         table = read_table(InputInMemory("\n".join(lines), "the table", ".csv"))

@@ -104,7 +104,7 @@ def read_pairs(
     for index, row in enumerate(rows):
         if not isinstance(row, Mapping) or not isinstance(row.get("prompt"), str):
             raise PredictorError(
-                f"the row at index {index} is no mapping with 'prompt' and images; write "
+                f"the row at index {index} is not a mapping with 'prompt' and images; write "
                 '{"prompt": "a wave", "images": [image, other_image]}'
             )
         prompts.append(row["prompt"])

@@ -134,7 +134,7 @@ def test_a_language_that_there_is_not_is_told(tmp_path):
         languages_of(tmp_path)
     (tmp_path / "languages" / "xx-zz-qq.po").rename(tmp_path / "languages" / "fr.po")
     (tmp_path / "languages" / "fr.po").write_bytes(b'msgid "\xff"')
-    with pytest.raises(StudyError, match=r"fr\.po: it is no catalogue"):
+    with pytest.raises(StudyError, match=r"fr\.po: not a catalogue"):
         languages_of(tmp_path)
 
 

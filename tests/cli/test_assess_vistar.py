@@ -118,7 +118,7 @@ def test_calls_for_prompts_in_shards_are_counted_before_the_first(tmp_path, caps
         (["--most-money", "1"], "--most-money needs --prices"),
         (["--answers-per-question", "0"], "--answers-per-question is 0"),
         (["--most-calls", "0"], "--most-calls is 0; it must be above 0"),
-        (["--chat-url", "nowhere"], "no address of an endpoint"),
+        (["--chat-url", "nowhere"], "not the address of an endpoint"),
     ],
 )
 def test_hwpq_refuses_in_one_line(folder, tmp_path, capsys, given, said):

@@ -175,7 +175,7 @@ def test_latex_is_well_formed(tmp_path, home):
 
 
 def test_report_is_one_file_with_pictures(tmp_path, home):
-    report = ("--report", "report.html", "--projection", "none")
+    report = ("--report", "report.html", "--no-spaces")
     arguments = (*SAMPLE, *report, "--format", "json")
     rows = json.loads(bench(*arguments, cwd=tmp_path, home=home))["rows"]
     page = (tmp_path / "report.html").read_text()
@@ -197,7 +197,7 @@ def test_a_report_of_the_largest_numbers_says_no_warning(tmp_path, home):
     rows = "".join(f"a cat {'big ' * n},{n * 1e307}\n" for n in range(17))
     (tmp_path / "scores.csv").write_text("prompt,price\n" + rows)
     arguments = ["--dataset", "scores.csv", "--targets", "price", "--predictors", "n_words"]
-    arguments += ["--report", "page.html", "--projection", "none"]
+    arguments += ["--report", "page.html", "--no-spaces"]
     ended = run_pqpp("bench", *arguments, cwd=tmp_path, **home)
     assert ended.returncode == 0 and "Warning" not in ended.stderr, ended.stderr
 

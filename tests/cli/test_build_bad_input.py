@@ -83,12 +83,12 @@ CASES = {
     "an unknown encoding": (
         lambda: file("v.csv", *GOOD),
         ["--encoding", "klingon"],
-        "encoding='klingon': no such one is known",
+        "encoding='klingon': it is unknown",
     ),
     "an encoding of bytes": (
         lambda: file("v.csv", *GOOD),
         ["--encoding", "hex"],
-        "encoding='hex': no such one is known",
+        "encoding='hex': it is unknown",
     ),
     "an encoding that says nothing of where": (
         lambda: file("v.csv", *GOOD),
@@ -98,7 +98,7 @@ CASES = {
     "a pattern that is too large": (
         lambda: file("v.csv", *GOOD),
         ["--model-pattern", "(x{99999999999})"],
-        "no regular expression",
+        "not a regular expression",
     ),
     "two votes of one person": (
         lambda: file("v.csv", *GOOD, "A,i,m,ann,1"),

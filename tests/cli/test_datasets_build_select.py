@@ -34,7 +34,7 @@ def test_list_and_show(capsys, monkeypatch):
         shown = capsys.readouterr().out
         assert shown.startswith(name) and " split " in shown and "column" in shown
     assert main(["datasets", "show", "nope"]) == 2
-    assert "no such configuration; there are pqpp," in capsys.readouterr().err
+    assert "no such configuration; choose among pqpp," in capsys.readouterr().err
 
 
 def test_export(tmp_path, capsys):

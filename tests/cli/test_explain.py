@@ -123,7 +123,7 @@ def test_a_predictor_that_needs_more_than_texts(tmp_path):
 
 def test_the_report_of_a_bench(tmp_path):
     asked = ("bench", "--dataset", "sample", "--split", "test", "--predictors")
-    asked += ("static,mean_word_length", "--targets", "mean_hbpp", "--projection", "none")
+    asked += ("static,mean_word_length", "--targets", "mean_hbpp", "--no-spaces")
     done = run_pqpp(*asked, "--report", "report.html", "--explain", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "report.html").read_text("utf-8")

@@ -449,7 +449,8 @@ def test_the_name_of_the_output_says_its_format(tmp_path, pqpp):
     assert json.loads((tmp_path / "runs.json").read_text())["means"]["rr"]["mean"] == 1
     refused = pqpp("compute", "kendall_qpp", *files, "--output", "k.csv")
     assert (
-        refused.value == 2 and ".csv is no known format; use one of .json, .txt" in refused.stderr
+        refused.value == 2
+        and ".csv is not a known format; use one of .json, .txt" in refused.stderr
     )
     assert not (tmp_path / "k.csv").exists()
 

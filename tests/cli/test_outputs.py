@@ -121,7 +121,7 @@ def test_every_path_of_an_unknown_user_is_told():
             kind, ["file", "folder", "images", "name", "output", "output file"]
         ):
             command = made(kind, **{field.name: "~nobody-here/a.txt"})
-            with pytest.raises(ValueError, match="no user is called so"):
+            with pytest.raises(ValueError, match="there is no such user"):
                 command.check_paths()
 
 

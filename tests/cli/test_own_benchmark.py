@@ -193,7 +193,7 @@ def test_alignment_stands_for_ratings_of_anybodys_images(mine, capsys):
     tested = printed(capsys, *words, "--baseline", "mean_word_length", "--format", "json")
     assert json.loads(tested)["rows"][0]["kendall_baseline_p"] is not None
     page = mine.parent / "r.html"
-    assert main([*words, "--report", str(page), "--projection", "none", "--explain"]) == 0
+    assert main([*words, "--report", str(page), "--no-spaces", "--explain"]) == 0
     assert "static" in page.read_text("utf-8")
     capsys.readouterr()
     words = ("bench", "--table", "generalisation", "--dataset", "likert.csv", "--format", "json")

@@ -241,7 +241,7 @@ def test_the_name_of_the_output_decides_unless_a_format_is_named(tmp_path):
         )
         assert (tmp_path / name).read_text("utf-8").startswith(begins)
     done = run_pqpp("predict", "a cat", "--output", "p.xlsx", cwd=tmp_path)
-    assert done.returncode == 2 and "--output p.xlsx: .xlsx is no known format" in done.stderr
+    assert done.returncode == 2 and "--output p.xlsx: .xlsx is not a known format" in done.stderr
     assert not (tmp_path / "p.xlsx").exists()
 
 

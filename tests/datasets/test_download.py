@@ -139,7 +139,7 @@ def test_leftover_longer_than_the_file(server, tmp_path):
 
 def test_wrong_bytes_are_refused_and_not_kept(server, tmp_path):
     server.files["/a.csv"] = BODY[:-1] + b"?"
-    with pytest.raises(DownloadError, match=r"sha256 \w+ came, \w+ is published"):
+    with pytest.raises(DownloadError, match=r"sha256 is \w+, not \w+, which is published"):
         bring(server, tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".lock"]
     server.files["/a.csv"] = BODY

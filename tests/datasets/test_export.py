@@ -115,7 +115,7 @@ def test_options_and_their_refusal(tmp_path):
     export(configs, tmp_path / "out", data, {"relevance_rule": "any"})
     rows = load_dataset(str(tmp_path / "out"), "conqa", split="conceptual")
     assert rows[0]["judgments"]["label"] == [1, 1, 1, 0]
-    with pytest.raises(OptionError, match="image_dir=: not taken by conqa, conqa-candidates"):
+    with pytest.raises(OptionError, match="conqa, conqa-candidates takes no image_dir="):
         export(configs, tmp_path / "out", data, {"image_dir": "x"})
     with pytest.raises(OptionError, match="configurations of one benchmark"):
         export(["conqa", "sample"], tmp_path / "out", data)

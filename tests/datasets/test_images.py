@@ -103,5 +103,5 @@ def test_more_images_are_seen_at_the_next_load(tmp_path):
 
 
 def test_sample_takes_no_images(tmp_path):
-    with pytest.raises(OptionError, match=r"image_dir= is not taken by the configuration 'sample'"):
+    with pytest.raises(OptionError, match=r"the configuration 'sample' takes no image_dir="):
         load_dataset("pqpp", "sample", image_dir=str(tmp_path))

@@ -121,7 +121,7 @@ def test_pictures_are_kept_as_they_are(tmp_path):
         assert row["image"]["bytes"] == (tmp_path / f"{n}.png").read_bytes()
         assert pil.open(io.BytesIO(row["image"]["bytes"])).getpixel((0, 0))[0] == n
     (tmp_path / "3.png").write_text("a web page")
-    with pytest.raises(DataFileError, match=r"3\.png: no picture"):
+    with pytest.raises(DataFileError, match=r"3\.png: not a picture"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
     (tmp_path / "3.png").unlink()
     (tmp_path / "3.png").symlink_to("/etc/hostname")  # a table of others publishes no other file
@@ -138,7 +138,7 @@ def test_addresses_and_folders_of_somebodys_machine(tmp_path):
     folder = write_benchmark(built, tmp_path / "url", keeping=Keeping(images="url"))
     assert whole(folder, "images")[0]["image"].startswith("https://example.org/")
     built = build(votes(tmp_path / "votes.csv", "/home/ada/study/{n}.png"))
-    with pytest.raises(OptionError, match=r"`keep_images` url: '/home/ada.*' is no address"):
+    with pytest.raises(OptionError, match=r"`keep_images` url: '/home/ada.*' is not an address"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="url"))
     folder = write_benchmark(built, tmp_path / "path")
     assert {row["image"] for row in whole(folder, "images")} == {f"{n}.png" for n in range(10)}
@@ -190,9 +190,9 @@ def test_card_and_croissant(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--license", "CC BY 4.0"], "no key of the Hub's; did you mean cc-by-4.0?"),
-        (["--license", "cc-by-5.0"], "no key of the Hub's; did you mean"),
-        (["--annotations-creators", "me"], "one of crowdsourced, expert-generated"),
+        (["--license", "CC BY 4.0"], "not a licence key of the Hub; did you mean cc-by-4.0?"),
+        (["--license", "cc-by-5.0"], "not a licence key of the Hub; did you mean"),
+        (["--annotations-creators", "me"], "choose among crowdsourced, expert-generated"),
         (["--citation", "absent.bib"], "absent.bib: not readable"),
     ],
 )

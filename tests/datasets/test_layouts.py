@@ -38,7 +38,7 @@ def test_the_model_in_the_name_of_an_image(tmp_path):
     assert scores(built, "sd-1.5_rating") == {"A": 3.0} and scores(built, "x_rating") == {"A": 5.0}
     with pytest.raises(DataFileError, match=r"row 3: image is 'out/x_0\.png', which `model_pat"):
         build(path, model_pattern="sd", scale="likert5")
-    for pattern, error in (("(", "no regular expression"), ("x", "no column of images")):
+    for pattern, error in (("(", "not a regular expression"), ("x", "no column of images")):
         bare = write(tmp_path / "b.csv", "A,a,5", header="prompt,annotator,label")
         with pytest.raises(OptionError, match=error):
             build(bare, model_pattern=pattern, scale="likert5")
@@ -74,7 +74,9 @@ def test_a_name_of_a_column_may_be_of_one_kind_of_file(tmp_path):
     built = build(votes, runs, marks, columns=columns, scale="likert5")
     assert scores(built, "m_rating") == {"A": 5.0, "B": 4.0}
     assert scores(built, "clip_rr") == {"A": 1.0, "B": 0.0}
-    with pytest.raises(OptionError, match=r"columns: 'votes\.prompt' is none of .* judgments\., "):
+    with pytest.raises(
+        OptionError, match=r"columns: 'votes\.prompt' is not one of .* judgments\.,"
+    ):
         BuildOptions(columns={"votes.prompt": "x"})
 
 
@@ -90,7 +92,7 @@ def test_files_in_another_encoding(tmp_path, monkeypatch, capsys):
     assert main([*words, "--encoding", "cp1252"]) == 0
     assert load_benchmark("b", split="train")["prompt"][:] == ["ein Café"]
     assert main([*words, "--encoding", "klingon"]) == 2
-    assert "no such one is known; write it like utf-8" in capsys.readouterr().err
+    assert "it is unknown; write it like utf-8" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("rule", "value"), [("first", 1.0), ("last", 5.0), ("mean", 3.0)])

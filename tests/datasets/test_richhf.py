@@ -88,13 +88,22 @@ def rewritten(folder, change):
 WRONG = {
     "a wrong key": (lambda f: f.__setitem__("plaus", f.pop("artifact_score")), "no feature artif"),
     "two scores": (lambda f: f["overall_score"].append(0.5), r"overall_score holds 2 value"),
-    "score too high": (lambda f: f["overall_score"].__setitem__(0, 1.5), "overall_score is 1.5, 0"),
-    "score is NaN": (lambda f: f["overall_score"].__setitem__(0, float("nan")), "is nan, 0 to 1"),
+    "score too high": (
+        lambda f: f["overall_score"].__setitem__(0, 1.5),
+        "overall_score is 1.5, it must be from 0",
+    ),
+    "score is NaN": (
+        lambda f: f["overall_score"].__setitem__(0, float("nan")),
+        "is nan, it must be from 0 to 1",
+    ),
     "score as text": (lambda f: f.__setitem__("overall_score", [b"1"]), "type float is needed"),
-    "no image": (lambda f: f.__setitem__("artifact_map", [b"<html>"]), "artifact_map is no image"),
+    "no image": (
+        lambda f: f.__setitem__("artifact_map", [b"<html>"]),
+        "artifact_map is not an image",
+    ),
     "a label 2": (
         lambda f: f.__setitem__("prompt_misalignment_label", [b"1 2"]),
-        "label holds '2', 0 and 1",
+        "label holds '2', it may hold only 0 and 1",
     ),
     "not UTF-8": (lambda f: f.__setitem__("filename", [b"\xff"]), "filename is not UTF-8"),
 }

@@ -223,7 +223,7 @@ def test_flagged_annotators_are_said_and_left_out_by_choice(tmp_path, capsys):
     without.write_text("".join(line for line in lines if ",constant," not in line))
     expected = build_benchmark(without, options=BuildOptions(scale="likert5"))
     assert built.splits == expected.splits
-    with pytest.raises(OptionError, match="exclude='odd': flagged is allowed"):
+    with pytest.raises(OptionError, match="exclude='odd': choose among flagged"):
         BuildOptions(exclude="odd")
 
 

@@ -64,7 +64,7 @@ def test_a_scale_that_the_labels_leave(tmp_path):
         labelled(tmp_path / "v.csv", "5", "6", scale="likert5")
     built, values = labelled(tmp_path / "v.csv", "5", "6", scale="likert5", missing=["6"])
     assert values == [5.0] and "1 vote marked as missing (6) left out" in built.notes
-    with pytest.raises(OptionError, match=r"`scale` 5\.\.1: one of pqpp"):
+    with pytest.raises(OptionError, match=r"`scale` 5\.\.1: give one of pqpp"):
         labelled(tmp_path / "v.csv", "5", scale="5..1")
 
 
@@ -80,7 +80,7 @@ def test_labels_of_ones_own(tmp_path):
     assert values == [0, 1, 4] and positive.tolist() == [False, True, True]
     assert [target.name for target in built.targets] == ["m_rate", "mean_rate"]
     for text, expected in (
-        ("labels: {a: b}", "labels, a: 'b' came, a number is allowed"),
+        ("labels: {a: b}", "labels, a: 'b' came, it must be a number"),
         ("labels: {a: 1, b: 1}", "all labels have one value"),
         ("scale: 1", "`labels`, label to value, and, if wanted"),
         ("labels: {a: 1, b: 2}\npositive: [c]", "positive has 'c'"),
@@ -323,7 +323,7 @@ def test_ready_scores(tmp_path):
     built = build(path, columns=columns, scale="1..5")
     assert scores(built, "m_rating") == {"A": 3.0} and built.targets[0].limits == (1.0, 5.0)
     assert built.generation.table.deviation.tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
-    with pytest.raises(OptionError, match="ready scores came, one an image"):
+    with pytest.raises(OptionError, match="the scores are ready, one for each image"):
         build(path, columns=columns, scale="1..5", aggregate="median")
     with pytest.raises(DataFileError, match=r"row 2: mos is '3\.5', a number from 0 to 3"):
         build(path, columns=columns, scale="0..3")
@@ -425,7 +425,7 @@ def test_runs_and_qrels_of_trec(tmp_path):
     votes = write(tmp_path / "q.csv", "01,y,1", "2,z,0", header="prompt_id,image,label")
     tables = build(runs=table, **{**options, "relevance": votes})
     assert scores(tables, "clip_rr") == scores(built, "clip_rr")
-    with pytest.raises(OptionError, match="have ids alone; give the texts by `prompts` FILE"):
+    with pytest.raises(OptionError, match="hold only ids; give the texts by `prompts` FILE"):
         build(runs=tmp_path / "clip.trec", relevance=tmp_path / "q.qrels")
     (tmp_path / "q.qrels").write_text("1 0 y 2\n")
     with pytest.raises(DataFileError, match="row 1: prompt_id is '1', which is not in"):

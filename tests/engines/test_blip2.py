@@ -187,7 +187,7 @@ def test_what_cannot_be_ranked_anew_is_said_in_a_line(blip2, images, tmp_path, c
             "--model",
             str(model),
         ]
-        cases = [(["--rerank", "9"], "--rerank: clip has no matching head")]
+        cases = [(["--rerank", "9"], "--rerank: clip has no head that matches")]
         if model == blip2:
             cases = [
                 ([], "--image-dir: blip2 looks at the images again"),

@@ -170,8 +170,8 @@ def test_the_command_asks_an_endpoint_within_limits(server, tmp_path, capsys):
     ("more", "said"),
     [
         (["--images-url", "http://x/v1"], "say by --images-model"),
-        (["--images-url", "here", "--images-model", "m"], "is no address of an endpoint"),
-        (["--images-url", "http://a:b@x/v1", "--images-model", "m"], "'x/v1' is no address"),
+        (["--images-url", "here", "--images-model", "m"], "is not the address of an endpoint"),
+        (["--images-url", "http://a:b@x/v1", "--images-model", "m"], "'x/v1' is not the address"),
         (["--images-url", "http://x/v1", "--images-model", "m", "--width", "9"], "both height"),
         (["--images-url", "http://x/v1", "--images-model", "m", "--most-money", "1"], "by --price"),
         (["--images-url", "http://x/v1", "--images-model", "m", "--most-calls", "-1"], "above 0"),
@@ -273,7 +273,7 @@ def test_a_broken_file_is_named_and_a_folder_is_taken_by_the_command(made, tmp_p
     assert "2 images made" in capsys.readouterr().err
     (made / "p-0/image_4.png").write_bytes(drawn(4)[:40])
     assert main([*words[:7], "--output", str(tmp_path / "two"), *words[9:]]) == 2
-    assert "image_4.png is no whole image" in capsys.readouterr().err
+    assert "image_4.png is not a whole image" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not can_mount(), reason="no process may mount a disk here")

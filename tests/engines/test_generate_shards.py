@@ -126,7 +126,7 @@ def test_where_nothing_can_be_made_it_is_no_fault_of_the_prompts(tmp_path):
     ("more", "said"),
     [
         (["--shard", "2/2"], "write I/N"),
-        (["--workers", "0"], "give a number from 1"),
+        (["--workers", "0"], "give 1 or more"),
         (["--column", "prompt"], "no column 'prompt'"),
         (["--file", "none.parquet"], "there is no such file"),
         (["--model-name", "a/b"], "make a file's name"),

@@ -145,7 +145,7 @@ def test_damaged_folders_and_wrong_queries(tmp_path):
     index = build_index(clustered(100), names(100), tmp_path / "index", model="clip")
     for queries, k, said in (
         (np.ones((1, 5)), 1, "queries of 5 numbers, the index has 32; embed them by clip"),
-        (np.ones((1, 32)), 0, "give a number from 1"),
+        (np.ones((1, 32)), 0, "k is 0; give 1 or more"),
         ("x", 1, "give numbers"),
     ):
         with pytest.raises(IndexingError, match=said):

@@ -111,7 +111,7 @@ def test_a_captioned_collection_becomes_a_study(grades, tmp_path, capsys, monkey
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--words", "--least-likeness", "2"], "2.0: 0 to 1 is allowed"),
+        (["--words", "--least-likeness", "2"], "2.0: give a number from 0 to 1"),
         (["--words", "--most", "0"], "give 1 and 0 or more"),
         (["--words", "--caption-column", "text"], "no column 'text'"),
         (["--encoder", "no-such"], "encoder 'no-such': cannot be loaded"),

@@ -121,10 +121,13 @@ def test_an_index_grows_merges_and_shows(tmp_path, capsys, monkeypatch):
             ["search", "retrieve", "images", "--file", "q.csv", "--output", "r.trec"],
             "no index.json",
         ),
-        (["search", "retrieve", "good", "--file", "q.csv", "--output", "r.trec"], "tells no model"),
+        (
+            ["search", "retrieve", "good", "--file", "q.csv", "--output", "r.trec"],
+            "does not say which model",
+        ),
         (
             ["search", "retrieve", "good", "--model", "x", "--file", "q.csv", "--output", "r.trec"],
-            "tells no model",
+            "does not say which model",
         ),
         (
             [

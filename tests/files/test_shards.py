@@ -133,7 +133,7 @@ def test_inputs_that_are_none(tmp_path):
         find_shards(str(tmp_path / "*.nothing"))
     with pytest.raises(FileError, match="no rows"):
         find_shards(write(tmp_path / "empty.parquet", []))
-    with pytest.raises(FileError, match="give a number from 1"):
+    with pytest.raises(FileError, match="give 1 or more"):
         find_shards(str(tmp_path / "a.parquet"), 0)
 
 

@@ -54,7 +54,7 @@ FOUND = {
     "a kind of repository": (
         "pqpp_hub.push.push_files",
         {"files": {}, "repo_id": "a/b", "kind": "x", "is_ours": bool, "message": "x"},
-        "'x' is no kind of repository; choose among model, dataset, space",
+        "'x' is not a kind of repository; choose among model, dataset, space",
     ),
     "a narrow whole number": (
         "pqpp_engines.index.plan.plan_for",

@@ -145,7 +145,7 @@ def test_refusals_are_one_line_without_the_token(folder, push, tmp_path):
     push(folder)
     for revision in ("", " "):
         kind, text = push(folder, f", revision={revision!r}")
-        assert kind == "HubError" and f"{revision!r} is no branch; name one, or leave" in text
+        assert kind == "HubError" and f"{revision!r} is not a branch; name one, or leave" in text
     kind, text = push(folder, ", private=True")
     assert kind == "HubError" and "is public" in text
     (tmp_path / "mine").mkdir()

@@ -119,7 +119,7 @@ def test_a_configuration_with_another_task_is_refused(backbone, tmp_path):
     config = json.loads((folder / "config.json").read_text())
     config["task"] = "retrieval"
     (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(CheckpointError, match="no target of the task"):
+    with pytest.raises(CheckpointError, match="not a target of the task"):
         Predictor.from_pretrained(folder)
 
 

@@ -42,7 +42,7 @@ def with_holes(folder):
 
 HOSTILE = {
     "link": (linked, "is a link to a file elsewhere"),
-    "pipe": (piped, "is no file but a pipe or a device"),
+    "pipe": (piped, "is a pipe or a device, not a file"),
     "holes": (with_holes, "is mostly holes"),
     "many values": (lambda f: put(f, "config.json", b"[" + b"[]," * 10**6 + b"1]"), "is larger"),
     "long text": (lambda f: put(f, "vocab.json", b'"' + b"a" * 10**8 + b'"'), "is larger"),
@@ -137,7 +137,7 @@ def test_details_of_another_kind(tmp_path, capsys):
     from pqpp_cli.main import main
 
     cnn = OLDER / "correlation_cnn"
-    with pytest.raises(CheckpointError, match="'training' is no mapping"):
+    with pytest.raises(CheckpointError, match="'training' is not a mapping"):
         Predictor.from_pretrained(changed(cnn, tmp_path / "a", training=[1]))
     loaded = Predictor.from_pretrained(changed(cnn, tmp_path / "b", training={"recipe": [1]}))
     with pytest.raises(CheckpointError, match="no card can be written"):

@@ -118,13 +118,13 @@ def test_export_by_the_command_line(predictor, tmp_path, monkeypatch, capsys):
 
     monkeypatch.chdir(tmp_path)
     predictor.save_pretrained("text")
-    assert main(("models", "export", "text", "--onnx", "--output", "made")) == 0
+    assert main(("models", "export", "text", "--output", "made")) == 0
     said = capsys.readouterr()
     assert said.out.startswith("0.") and "saved in" in said.out and said.err == ""
     made = Predictor.from_pretrained("./made")
     assert isinstance(made, OnnxBertPredictor)
     assert np.allclose(made.predict(PROMPTS), predictor.predict(PROMPTS), atol=2e-2)
-    assert main(("models", "export", "made", "--onnx", "--output", "again")) == 2
+    assert main(("models", "export", "made", "--output", "again")) == 2
     assert "made is a bert_onnx; only" in capsys.readouterr().err
 
 
@@ -137,7 +137,7 @@ def test_what_cannot_be_exported_is_refused(predictor, tmp_path, monkeypatch, ca
         (("text", "--output", "text"), "holds a 'bert', which a 'bert_onnx' does not replace"),
         (("static", "--output", "x"), "static is a static; only a fine-tuned text encoder"),
     ):
-        assert main(("models", "export", "--onnx", *arguments)) == 2
+        assert main(("models", "export", *arguments)) == 2
         said = capsys.readouterr()
         assert expected in said.err and said.err.count("\n") == 1
     assert Predictor.from_pretrained("./text").targets == predictor.targets

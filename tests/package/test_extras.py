@@ -18,13 +18,11 @@ SETTINGS = configparser.ConfigParser()
 SETTINGS.read(ROOT / "setup.cfg")
 BY_LIBRARIES = {"argon2-cffi", "onnxruntime", "onnxscript", "python-multipart", "tensorboard"}
 BY_LIBRARIES |= {"trackio", "wandb"}
-BY_LIBRARIES |= {"umap-learn", "num2words", "torchvision"}
+BY_LIBRARIES |= {"num2words", "torchvision"}
 """What a library of ours imports when it is asked for, or we by its name as a text."""
 COME_WITH = {"fsspec": "datasets", "markupsafe": "jinja2", "starlette": "fastapi"}
 COME_WITH |= {"pydantic": "fastapi", "tokenizers": "transformers"}
 """What comes with a package that is required."""
-CALLED = {"umap": "umap-learn"}
-"""Imports of packages that bear another name, and need not be here."""
 
 
 def names(text):
@@ -68,7 +66,7 @@ def distributions():
 def test_each_import_is_of_the_core_or_of_an_extra_that_the_message_names():
     known, wrong = distributions(), {}
     for name, files in imported().items():
-        homes = known.get(name) or {CALLED.get(name, name)}
+        homes = known.get(name) or {name}
         if homes & CORE or name in COME_WITH:
             continue
         extra = extra_of(name)

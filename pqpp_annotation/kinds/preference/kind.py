@@ -53,8 +53,8 @@ class Preference(TaskKind):
         ]
         if not pairs:
             raise StudyError(
-                f"prompt {rows[0].get('prompt_id', '')!r:.60} has no images of two models, which a "
-                "preference is between; add one, or leave the prompt out"
+                f"prompt {rows[0].get('prompt_id', '')!r:.60} has images of one model only, and "
+                "a preference compares two; add one, or leave the prompt out"
             )
         return pairs
 
@@ -77,7 +77,7 @@ class Preference(TaskKind):
         choice = cell.strip().lower()
         allowed = self.schema_of(settings)["properties"]["choice"]["enum"]
         if choice not in allowed:
-            raise StudyError(f"the answer is {cell!r:.60}; {', '.join(allowed)} is allowed")
+            raise StudyError(f"the answer is {cell!r:.60}; it must be {', '.join(allowed)}")
         return {"choice": choice}
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:

@@ -28,9 +28,7 @@ class Rating(LabelKind):
         checked = super().check_study(settings)
         low, high = checked["low"], checked["high"]
         if not 1 <= high - low < _MOST_STEPS:
-            raise StudyError(
-                f"task: low is {low} and high {high}; 2 to {_MOST_STEPS} steps are allowed"
-            )
+            raise StudyError(f"task: low is {low} and high {high}; give 2 to {_MOST_STEPS} steps")
         steps = [str(step) for step in self.labels(checked)]
         if "labels" not in settings and (low, high) == (1, 5):
             checked["labels"] = dict(zip(steps, _WORDS, strict=True))
@@ -38,9 +36,9 @@ class Rating(LabelKind):
         checked["labels"] = words = {str(step): word for step, word in checked["labels"].items()}
         for step, word in words.items():
             if step not in steps:
-                raise StudyError(f"task: labels has {step!r:.60}; {', '.join(steps)} is allowed")
+                raise StudyError(f"task: labels has {step!r:.60}; its steps are {', '.join(steps)}")
             if not isinstance(word, str):
-                raise StudyError(f"task: labels of {step} is {word!r:.60}; a text is allowed")
+                raise StudyError(f"task: labels of {step} is {word!r:.60}; it must be a text")
         return checked
 
     def scale_of(self, settings: Mapping[str, Any]) -> str:

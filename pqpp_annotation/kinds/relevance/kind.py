@@ -44,7 +44,7 @@ class Relevance(LabelKind):
         """Refuse pages without an image, and endless ones."""
         checked = super().check_study(settings)
         if not 1 <= (images := checked["images_per_page"]) <= _MOST_IMAGES:
-            raise StudyError(f"task: images_per_page is {images}; 1 to {_MOST_IMAGES} is allowed")
+            raise StudyError(f"task: images_per_page is {images}; give 1 to {_MOST_IMAGES}")
         return checked
 
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
@@ -93,7 +93,7 @@ class BinaryRelevance(Relevance):
             words[UNSURE] = None
         word = cell.strip().lower()
         if word not in words:
-            raise StudyError(f"the answer is {cell!r:.60}; {', '.join(words)} is allowed")
+            raise StudyError(f"the answer is {cell!r:.60}; it must be {', '.join(words)}")
         return {"label": words[word]}
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:

@@ -140,7 +140,7 @@ def named_scale(name: str) -> Scale:
     ends = _RANGE.fullmatch(name)
     if not ends or not float(ends[1]) < float(ends[2]):
         raise OptionError(
-            f"`scale` {name}: one of {', '.join(SCALES)} or LOW..HIGH, like 1..7, is allowed; "
+            f"`scale` {name}: give one of {', '.join(SCALES)}, or LOW..HIGH, like 1..7; "
             "`labels` FILE maps labels of your own"
         )
     return Scale(name, float(ends[1]), float(ends[2]), "interval", "mean", {}, "any")
@@ -201,7 +201,8 @@ def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
         note = f"labels: on the scale {scale.name}"
     elif options.is_ready:
         raise OptionError(
-            "`columns` score=...: ready scores came, whose range no file tells; give `scale` "
+            "`columns` score=...: the scores are ready, and no file tells their range; give "
+            "`scale` "
             "LOW..HIGH, like 0..5"
         )
     else:

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from pqpp_files.options.arguments import typed
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
 from pqpp_models.bench.differences import HEADINGS, differences
 from pqpp_models.bench.held_out import marked, unranked
 from pqpp_models.bench.notes import notes
-from pqpp_models.bench.projection import TITLES, Projection
 from pqpp_models.bench.protocol import Result
 from pqpp_models.bench.published import PublishedResult
 from pqpp_models.bench.report.extremes import extreme_prompts
@@ -38,7 +39,7 @@ from pqpp_models.explain.page import STYLE
 def render_report(
     run: BenchRun,
     published: Sequence[PublishedResult] = (),
-    spaces: Mapping[str, Projection] | None = None,
+    spaces: Mapping[str, NDArray] | None = None,
     explain: bool = False,
     coefficient: str = "pearson",
     summary: Sequence[str] = (),
@@ -98,7 +99,6 @@ def render_report(
         spaces=[
             {
                 "name": visible(one.predictor),
-                "method": TITLES[spaces[one.predictor].method],
                 "panels": space_panels(one, spaces[one.predictor], run.references, results, titles),
             }
             for one in run.predictions

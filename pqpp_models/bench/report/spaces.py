@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_files.visible import visible
-from pqpp_models.bench.projection import TITLES, Projection
 from pqpp_models.bench.protocol import Predictions, Result
 from pqpp_models.bench.report.axes import Axis
 from pqpp_models.bench.report.panels import points
@@ -19,7 +18,7 @@ _NEAREST = 10
 
 def space_panels(
     one: Predictions,
-    space: Projection,
+    space: NDArray,
     references: Mapping[str, Sequence[float | None]],
     results: Sequence[Result],
     titles: Mapping[str, str],
@@ -30,7 +29,7 @@ def space_panels(
 
     Args:
         one: The predictions of the predictor.
-        space: Its space, a point a prompt.
+        space: Its space in two dimensions, a point a prompt.
         references: Target to one true value a prompt, None where there is none.
         results: The results.
         titles: Column to what it is called.
@@ -49,13 +48,13 @@ def space_panels(
     return shown
 
 
-def _panel(name: str, space: Projection, title: str, values: NDArray) -> dict[str, Any]:
+def _panel(name: str, space: NDArray, title: str, values: NDArray) -> dict[str, Any]:
     known = ~np.isnan(values)
-    at, values = space.points[known], values[known]
+    at, values = space[known], values[known]
     xs, ys = (Axis.around(side, 4, _SIDE - 4).at(side) for side in at.T)
     edges = np.quantile(values, np.arange(1, _PARTS) / _PARTS) if len(values) else []
     parts = np.searchsorted(edges, values, side="left")
-    told = f"{name}, {TITLES[space.method]}: {len(values)} prompts by {title} value."
+    told = f"{name}, t-SNE: {len(values)} prompts by {title} value."
     alike = neighbours_alike(at, values)
     if alike is not None:
         told += (

@@ -37,7 +37,7 @@ def test_expected():
 
 @pytest.mark.parametrize("number", [0, 201, -1])
 def test_images_per_page(number):
-    with pytest.raises(StudyError, match=f"images_per_page is {number}; 1 to 200 is allowed"):
+    with pytest.raises(StudyError, match=f"images_per_page is {number}; give 1 to 200"):
         KIND.check_study({"images_per_page": number})
 
 

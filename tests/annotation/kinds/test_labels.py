@@ -25,5 +25,5 @@ def test_where_nobody_may_be_unsure_it_is_no_answer():
 
 
 def test_what_is_allowed_can_be_written_in_a_cell():
-    with pytest.raises(StudyError, match="'2'; 1, 0, unsure is allowed"):
+    with pytest.raises(StudyError, match="'2'; it must be 1, 0, unsure"):
         Toys().expected("2", {"unsure": True})

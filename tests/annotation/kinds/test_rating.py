@@ -30,12 +30,12 @@ def test_settings_survive_json():
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        ({"low": 5}, "low is 5 and high 5; 2 to 11 steps"),
-        ({"low": 1, "high": 12}, "low is 1 and high 12; 2 to 11 steps"),
-        ({"high": 5.5}, r"high is 5.5; a whole number is allowed"),
-        ({"high": True}, "high is True; a whole number is allowed"),
-        ({"labels": {6: "too much"}}, "labels has '6'; 1, 2, 3, 4, 5 is allowed"),
-        ({"labels": {1: 2}}, "labels of 1 is 2; a text is allowed"),
+        ({"low": 5}, "low is 5 and high 5; give 2 to 11 steps"),
+        ({"low": 1, "high": 12}, "low is 1 and high 12; give 2 to 11 steps"),
+        ({"high": 5.5}, r"high is 5.5; it must be a whole number"),
+        ({"high": True}, "high is True; it must be a whole number"),
+        ({"labels": {6: "too much"}}, "labels has '6'; its steps are 1, 2, 3, 4, 5"),
+        ({"labels": {1: 2}}, "labels of 1 is 2; it must be a text"),
         ({"hight": 5}, "did you mean 'high'"),
     ],
 )
@@ -64,7 +64,7 @@ def test_expected():
     wide = KIND.check_study({"low": 0, "high": 10})
     assert KIND.expected("10", wide) == {"label": 10}
     for cell in ("11", "2.5", ""):
-        with pytest.raises(StudyError, match="is allowed"):
+        with pytest.raises(StudyError, match="it must be"):
             KIND.expected(cell, wide)
 
 

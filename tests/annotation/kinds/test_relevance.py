@@ -29,7 +29,7 @@ def test_expected():
     assert KIND.expected("2", settings) == {"label": 2}
     assert KIND.agrees({"label": 2}, {"label": 2})
     assert not KIND.agrees({"label": 1}, {"label": 2})
-    with pytest.raises(StudyError, match="'good'; -1, 0, 1, 2 is allowed"):
+    with pytest.raises(StudyError, match="'good'; it must be -1, 0, 1, 2"):
         KIND.expected("good", settings)
 
 
@@ -38,7 +38,7 @@ def test_settings():
     assert settings == {"question": "Is it there?", "grades": "pqpp", "images_per_page": 50}
     with pytest.raises(StudyError, match="no setting 'questions'; did you mean 'question'"):
         KIND.check_study({"questions": "Is it there?"})
-    with pytest.raises(StudyError, match="question is 3; a text is allowed"):
+    with pytest.raises(StudyError, match="question is 3; it must be a text"):
         KIND.check_study({"question": 3})
 
 

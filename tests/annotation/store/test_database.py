@@ -278,10 +278,10 @@ def test_a_database_opens_without_its_study_file(tmp_path):
 
 
 def test_what_is_no_database_of_a_study_is_refused(tmp_path):
-    with pytest.raises(StoreError, match=r"none\.db is not there; make it by pqpp annotate init"):
+    with pytest.raises(StoreError, match=r"none\.db does not exist; make it by pqpp annotate init"):
         open_store(tmp_path / "none.db")
     (tmp_path / "text.db").write_text("no database" * 1000)
-    with pytest.raises(StoreError, match=r"text\.db is no database"):
+    with pytest.raises(StoreError, match=r"text\.db is damaged or not a database"):
         open_store(tmp_path / "text.db")
     with closing(sqlite3.connect(tmp_path / "empty.db")) as db:
         db.execute("CREATE TABLE other (a)")

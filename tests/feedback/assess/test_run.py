@@ -67,7 +67,7 @@ def test_what_another_model_said_is_not_replaced(pictures, tmp_path):
     assert assess(pictures, [other], place, replace=True, checked='{"a": 1}').rows == 100
     assert checks_of(place) == '{"a": 1}' and len(list(read_verdicts(place))) == 100
     pq.write_table(pa.table({"a": [1]}), place)
-    with pytest.raises(AssessError, match="is no table of verdicts; name another file"):
+    with pytest.raises(AssessError, match="is not a table of verdicts; name another file"):
         assess(pictures, [Redness()], place, replace=True)
 
 

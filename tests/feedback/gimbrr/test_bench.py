@@ -112,7 +112,7 @@ def test_agreement_by_hand():
     assert found["kappa"] == pytest.approx((0.5 - 0.375) / (1 - 0.375))
     assert (found["f1_true"], found["f1_false"]) == (0.5, 0.5)
     assert (found["people"], found["automated"], found["bias"]) == (0.25, 0.75, 0.5)
-    with pytest.raises(AssessError, match="give one answer a verdict"):
+    with pytest.raises(AssessError, match="give one answer for each verdict"):
         agreement([True], [])
 
 

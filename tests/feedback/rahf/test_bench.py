@@ -92,5 +92,5 @@ def test_the_output_is_checked_before_the_work(tmp_path, capsys):
     assert main([*words, "--format", "csv", "--output", str(tmp_path)]) == 2
     assert "is a folder; name a file" in capsys.readouterr().err
     assert main([*words, "--output", str(tmp_path / "b.parquet")]) == 2
-    assert ".parquet is no known format" in capsys.readouterr().err
+    assert ".parquet is not a known format" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -62,7 +62,7 @@ def test_the_pipeline_returns_scores_heatmaps_and_words(feedback, tmp_path):
     many = pipe([{"image": image, "prompt": PROMPTS[0]}] * 3, batch_size=2)
     assert len(many) == 3 and many[2]["scores"] == pytest.approx(judged.scores, abs=1e-5)
     assert pipe.postprocess(pipe.forward(pipe.preprocess({"image": image, "prompt": "a"})))
-    with pytest.raises(FeedbackError, match="index 0 is no mapping"):
+    with pytest.raises(FeedbackError, match="index 0 is not a mapping"):
         pipe([image])
     with pytest.raises(FeedbackError, match="no option 'overlay'"):
         pipe({"image": image, "prompt": "a"}, overlay=True)
@@ -110,7 +110,7 @@ def test_the_pipelines_options_are_checked_and_kept(feedback, tmp_path):
             pipe(row, **{name: value})
         with pytest.raises(FeedbackError, match=f"`{name}` is "):
             pipeline("rich-human-feedback", model=saved, **{name: value})
-    with pytest.raises(FeedbackError, match="index 0 is no mapping"):
+    with pytest.raises(FeedbackError, match="index 0 is not a mapping"):
         pipe(picture(0))
 
 

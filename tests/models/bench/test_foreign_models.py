@@ -101,7 +101,7 @@ def test_pickles_and_code_are_refused(tmp_path):
     for name, said in (
         ("mine.pkl", "a pickle may run any code and is not read"),
         ("mine.joblib", "a pickle may run any code and is not read"),
-        ("broken.skops", "is no file of skops that can be read"),
+        ("broken.skops", "cannot be read as a file of skops"),
         ("code.skops", "holds types that may run code"),
         ("words.skops", "tells apart a, b, which have no order"),
         ("none.skops", "there is no file"),
