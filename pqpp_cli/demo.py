@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import time
-import webbrowser
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,8 +20,6 @@ _PROMPTS = (
     "a storefront with 'Hello World' written on it",
 )
 _REPORT, _FIGURES = "report.html", "figures.csv"
-_OF_OLDER = "fitted-on-sample"
-"""What the demo of an older release left beside them."""
 _TARGETS = ("mean_hbpp", "mean_p10", "mean_rr")
 _SHOWN = ("alignment", "mean_hbpp", "mean_p10")
 _CONFIG = "pqpp-v1.0"
@@ -88,11 +84,6 @@ figure: nobody judged the sample. It says which way it went.
         metavar="DIR",
         path="output",
     )
-    open: bool = option(
-        True,
-        "do not open the report in the browser; it is opened where a person looks on, at a "
-        "terminal of a desktop",
-    )
 
     def __post_init__(self) -> None:
         """Refuse an output of a page, which has none."""
@@ -126,8 +117,6 @@ figure: nobody judged the sample. It says which way it went.
             print(f"\n2. The paper's protocol, on PQPP's validation prompts: {road}\n")
             _bench(rows, folder)
         print(f"\nreport: {folder / _REPORT}; its figures: {folder / _FIGURES}")
-        if self.open and _has_desktop():
-            webbrowser.open((folder / _REPORT).resolve().as_uri())
         print(f"done in {time.perf_counter() - started:.1f} s")
         _ask()
 
@@ -144,21 +133,12 @@ def _ask() -> None:
             print(f"\n{verdict(prompt)}")
 
 
-def _has_desktop() -> bool:
-    """Return whether a person is at a terminal of a desktop, where a browser has a place."""
-    if not sys.stdout.isatty():
-        return False
-    if sys.platform in ("darwin", "win32"):
-        return True
-    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
-
-
 def _refuse_files_of_others(folder: Path) -> None:
     """Refuse a folder that holds anything but what an earlier demo wrote."""
     from pqpp_files.paths import check_output_folder
 
     is_ours = (folder / _FIGURES).is_file()
-    check_output_folder(folder, (_OF_OLDER, _REPORT, _FIGURES) if is_ours else ())
+    check_output_folder(folder, (_REPORT, _FIGURES) if is_ours else ())
 
 
 def _validation() -> tuple[Any, str]:

@@ -18,7 +18,7 @@ from pqpp_files.foreign.arrays import load_array
 from pqpp_hub.pull import cached_if_unreachable
 from pqpp_hub.reasons import reason_behind
 
-ITERATIONS = 10
+_ITERATIONS = 10
 _MOST_DRAWN = 256
 _ROWS_AT_A_TIME = 8192
 _LARGEST = 1e15  # squares of larger ones, summed, leave single precision
@@ -26,9 +26,7 @@ _LARGEST = 1e15  # squares of larger ones, summed, leave single precision
 _LOST_DIGITS = 1e-4
 
 
-def select_captions(
-    embeddings: np.ndarray, count: int, seed: int = 0, iterations: int = ITERATIONS
-) -> np.ndarray:
+def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
     """Choose captions that cover a collection.
 
     The centres begin as an exact k-means++ sample and are moved by Lloyd's iterations (faiss); the
@@ -37,14 +35,13 @@ def select_captions(
 
     Args:
         embeddings: Shape (captions, dimensions), finite numbers.
-        iterations: Of Lloyd's algorithm; 0 keeps the initial sample's own captions.
 
     Returns:
         int64 (count,), the chosen rows in rising order, all different.
 
     Raises:
         OptionError: If the count is not from 1 to the number of distinct embeddings, or the seed
-            or the iterations are negative.
+            is negative.
         DataFileError: If the embeddings are no table of finite numbers.
 
     Example:
@@ -53,18 +50,14 @@ def select_captions(
         [1, 4]
     """
     points = _as_points(embeddings)
-    require_selectable(len(points), count, seed, iterations)
+    require_selectable(len(points), count, seed)
     # Distances to far-off points lose digits in single precision; a shift changes no distance.
     points = points - points.mean(axis=0)
     centres = points[sample_centres(points, count, np.random.default_rng(seed))]
-    if iterations:
-        centres = _lloyd(points, centres, iterations)
-    return np.sort(_nearest_of_each(points, centres))
+    return np.sort(_nearest_of_each(points, _lloyd(points, centres)))
 
 
-def require_selectable(
-    captions: int, count: int, seed: int = 0, iterations: int = ITERATIONS
-) -> None:
+def require_selectable(captions: int, count: int, seed: int = 0) -> None:
     """Refuse a choice that cannot be made, before minutes of embedding.
 
     Example:
@@ -74,9 +67,8 @@ def require_selectable(
     """
     if not 1 <= count <= captions:
         raise OptionError(f"count={count}: give 1 to {captions}, the number of captions")
-    for name, value in (("seed", seed), ("iterations", iterations)):
-        if value < 0:
-            raise OptionError(f"{name}={value}: give 0 or more")
+    if seed < 0:
+        raise OptionError(f"seed={seed}: give 0 or more")
 
 
 def _as_points(embeddings) -> np.ndarray:
@@ -162,13 +154,13 @@ def _exactly(points, others) -> np.ndarray:
     return np.einsum("ij,ij->i", difference, difference)
 
 
-def _lloyd(points: np.ndarray, centres: np.ndarray, iterations: int) -> np.ndarray:
+def _lloyd(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     faiss = require_faiss()
     # A dozen points a centre are what is asked for here: no sub-sampling, no warning.
     kmeans = faiss.Kmeans(
         points.shape[1],
         len(centres),
-        niter=iterations,
+        niter=_ITERATIONS,
         seed=0,
         min_points_per_centroid=1,
         max_points_per_centroid=len(points),

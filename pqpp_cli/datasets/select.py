@@ -32,7 +32,6 @@ file with a column `prompt`, or from a dataset.
     )
     encoder: str | None = option(None, "embed with this model", metavar="NAME_OR_PATH", path="name")
     seed: int = option(0, "seed of the start", metavar="N")
-    iterations: int = option(10, "rounds of k-means", metavar="N")
     format: str = option("text", "how to print the result", ("text", "json"))
     output: str | None = option(
         None,
@@ -64,13 +63,13 @@ file with a column `prompt`, or from a dataset.
         written = [row for row, text in enumerate(captions) if text.strip()]
         if blank := len(captions) - len(written):
             print(f"pqpp: note: {blank} blank captions left out", file=sys.stderr)
-        require_selectable(len(written), self.count, self.seed, self.iterations)
+        require_selectable(len(written), self.count, self.seed)
         if self.embeddings:
             embeddings = read_embeddings(self.embeddings, len(captions))[written]
         else:
             texts = [captions[row] for row in written]
             embeddings = embed_captions(texts, self.encoder or "", progress=sys.stderr.isatty())
-        rows = select_captions(embeddings, self.count, self.seed, self.iterations)
+        rows = select_captions(embeddings, self.count, self.seed)
         chosen = [(written[row], captions[written[row]]) for row in rows]
         if self.format == "json":
             lines = [

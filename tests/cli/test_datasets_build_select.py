@@ -148,9 +148,9 @@ def test_select(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--count", "0"], "count=0: 1 to 2"),
-        (["--count", "3"], "count=3: 1 to 2"),
-        (["--count", "1", "--seed", "-1"], "seed=-1: 0 or more"),
+        (["--count", "0"], "count=0: give 1 to 2"),
+        (["--count", "3"], "count=3: give 1 to 2"),
+        (["--count", "1", "--seed", "-1"], "seed=-1: give 0 or more"),
     ],
 )
 def test_select_refuses_before_it_embeds(tmp_path, capsys, monkeypatch, options, expected):

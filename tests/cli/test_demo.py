@@ -73,24 +73,6 @@ def test_it_fetches_the_validation_file_verified_and_only_that(server, tmp_path,
 
 
 @pytest.mark.realdata
-@pytest.mark.parametrize(
-    ("watched", "display", "more", "opened"),
-    [(True, ":0", (), 1), (True, ":0", ("--no-open",), 0), (True, "", (), 0), (False, ":0", (), 0)],
-)
-def test_the_report_is_opened_where_a_person_looks_on(
-    watched, display, more, opened, server, tmp_path, capsys, monkeypatch
-):
-    pages = []
-    monkeypatch.setattr("webbrowser.open", pages.append)
-    monkeypatch.setattr("sys.platform", "linux")
-    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    monkeypatch.setenv("DISPLAY", display)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: watched, raising=False)
-    assert demo(tmp_path, capsys, *more)[0] == 0
-    assert pages == [(tmp_path / "demo" / "report.html").resolve().as_uri()] * opened
-
-
-@pytest.mark.realdata
 def test_other_bytes_are_no_validation_file(server, tmp_path, capsys):
     body = server.files["/validation.csv"]
     server.files["/validation.csv"] = body.replace(b"0.5", b"0.6", 1)
