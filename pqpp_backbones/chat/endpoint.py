@@ -29,7 +29,7 @@ class Endpoint(Chat):
     Example:
         >>> Endpoint("localhost:8000", "qwen")
         Traceback (most recent call last):
-        pqpp_backbones.chat.service.ServiceError: 'localhost:8000' is not the address of an endpoint; ...
+        pqpp_backbones.chat.service.ServiceError: 'localhost:8000' is not the address ...
     """
 
     def __init__(

@@ -45,7 +45,7 @@ class EndpointGenerator(Generator):
     Example:
         >>> EndpointGenerator("localhost:8000", "flux")
         Traceback (most recent call last):
-        pqpp_engines.errors.GenerateError: 'localhost:8000' is not the address of an endpoint; ...
+        pqpp_engines.errors.GenerateError: 'localhost:8000' is not the address ...
     """
 
     @typed
