@@ -23,6 +23,7 @@ from pqpp_annotation.errors import StudyError
 from pqpp_annotation.store.invitations import make_links
 from pqpp_annotation.store.limits import Limit
 from pqpp_annotation.store.tables import Attempt
+from pqpp_annotation.study import add_prompts
 from pqpp_annotation.web.serve import serve
 from pqpp_annotation.web.sessions import Sessions, read_secret
 
@@ -90,9 +91,9 @@ def test_what_cannot_be_served_is_told(tmp_path, port, options, said):
 
 
 def test_several_processes_serve_one_study(tmp_path, port, new_postgresql, monkeypatch):
-    """Each knows who is signed in at the other, and counts the tries of all."""
+    """Each knows who is signed in at the other, shows what was added, counts the tries of all."""
     monkeypatch.setenv("STUDY_DATABASE", new_postgresql())
-    store = small_store(tmp_path, database="$STUDY_DATABASE")
+    store = small_store(tmp_path, prompts=1, database="$STUDY_DATABASE")
     [(token, _)] = make_links(store)
     with running(tmp_path, port, "--workers", "2") as process:
         base = f"http://127.0.0.1:{port}"
@@ -101,8 +102,23 @@ def test_several_processes_serve_one_study(tmp_path, port, new_postgresql, monke
             form = {"csrf": re.search(r'name="csrf" value="([^"]+)"', page)[1], "agree": "yes"}
             assert client.post(f"/join/{token}", data=form).status_code == 303
             cookies = dict(client.cookies)
-        for _ in range(20):  # connections of their own, which either process takes
-            assert httpx.get(f"{base}/api/session", cookies=cookies).status_code == 200
+
+        def next_states():  # by connections of their own, which either process takes
+            return [httpx.get(f"{base}/api/next", cookies=cookies).json() for _ in range(12)]
+
+        first = {state["task"]["assignment"] for state in next_states()}
+        assert len(first) == 1
+        more = tmp_path / "more.csv"
+        more.write_text("prompt_id,prompt,image\nnew,What was added.,0-sdxl.png\n")
+        assert add_prompts(store.study, more) == 1
+        assert {state["progress"]["study_total"] for state in next_states()} == {2}
+        headers = {"X-CSRF-Token": httpx.get(f"{base}/api/session", cookies=cookies).json()["csrf"]}
+        skipped = {"assignment": first.pop()}
+        httpx.post(f"{base}/api/skip", json=skipped, cookies=cookies, headers=headers)
+        for state in next_states():
+            assert state["task"]["prompt"] == "What was added."
+            [image] = state["task"]["images"]
+            assert httpx.get(f"{base}{image['url']}", cookies=cookies).status_code == 200
         codes = [httpx.get(f"{base}/join/{number}").status_code for number in range(30)]
         assert codes == [403] * 20 + [429] * 10
         # On a busy machine a process may answer late: it is not ended for that.
