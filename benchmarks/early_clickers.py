@@ -27,6 +27,13 @@ PEOPLE, RANDOM, CONSTANT, PLACES = 20, 2, 2, 3
 CONTROLS = (4, 6, 8, 10, 12, 16, 20, 30)
 ITEMS = (5, 10, 20, 30, 40, 60, 100)
 DRAWS = 500
+_BY_CHANCE = """
+## Honest people refused after a few control images
+
+The share of honest people whose kappa with one of two members of the control group is under .41. Labels
+are four, of the same frequency; of everybody's answers, the members' too, the share in the head is drawn
+at random. 20,000 draws.
+"""
 HONEST = 0.5**0.5
 
 
@@ -79,10 +86,7 @@ def named(kind: Kind, items: int, seed: int) -> np.ndarray:
 
 
 def by_chance(controls: int, wrong: float, draws: int = 20_000) -> float:
-    """Return the share of honest people whose kappa with one of two members is too low.
-
-    Labels are four, of the same frequency; of all, members too, `wrong` of the answers are any.
-    """
+    """Return the share of honest people whose kappa with one of two members is too low."""
     rng = np.random.default_rng(0)
     truth = rng.integers(4, size=(draws, controls))
 
@@ -121,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("| " + " | ".join(row) + " |", flush=True)
             if (kind.name, items) == ("rating", 40):
                 missed = min(random, constant) < 0.95 or honest > 0.01
-    print("\n## Honest people refused after a few control images\n\n" + by_chance.__doc__)
+    print(_BY_CHANCE)
     print("| control images | 8 % wrong | 16 % wrong |\n|---|---|---|")
     for controls in CONTROLS:
         shares = (f"{by_chance(controls, wrong):.2%}" for wrong in (0.08, 0.16))

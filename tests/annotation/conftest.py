@@ -15,9 +15,9 @@ def new_postgresql():
         yield new_database
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.daily)])
 def database(request, monkeypatch) -> dict[str, str]:
-    """Settings of a study that name an empty database; the test runs once on each."""
+    """Settings of a study that name an empty database; the test runs once on each, daily on PostgreSQL."""
     if request.param == "sqlite":
         return {}
     monkeypatch.setenv("STUDY_DATABASE", request.getfixturevalue("new_postgresql")())
