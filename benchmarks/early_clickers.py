@@ -30,9 +30,9 @@ DRAWS = 500
 _BY_CHANCE = """
 ## Honest people refused after a few control images
 
-The share of honest people whose kappa with one of two members of the control group is under .41. Labels
-are four, of the same frequency; of everybody's answers, the members' too, the share in the head is drawn
-at random. 20,000 draws.
+The share of honest people whose kappa with one of two members of the control group is under .41.
+Labels are four, of the same frequency; of everybody's answers, the members' too, the share in the
+head is drawn at random. 20,000 draws.
 """
 HONEST = 0.5**0.5
 

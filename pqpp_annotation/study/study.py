@@ -18,7 +18,7 @@ from pqpp_files.options.option import NEEDED, Options, RecipeError, option
 from pqpp_files.options.recipe import build_recipe
 from pqpp_files.paths import expanded
 
-_BY_CHANCE = {4: 13.3, 6: 6.1, 8: 2.7, 10: 1.2, 12: 0.6}
+_BY_CHANCE = {4: 13.1, 6: 5.8, 8: 2.7, 10: 1.2, 12: 0.6}
 """Per cent of honest people refused after so many control images (benchmarks/early_clickers.md)."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -186,7 +186,7 @@ class Study(Options):
         return (
             f"reopen_after: {least} control images tell little: by chance alone at least {share} % "
             "of honest people are screened out (8 % of their answers wrong, measured), at 12 "
-            "0.6 %, at 20 0.02 %; set it higher"
+            "0.6 %, at 20 0.03 %; set it higher"
         )
 
     def config(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ def new_postgresql():
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.daily)])
 def database(request, monkeypatch) -> dict[str, str]:
-    """Settings of a study that name an empty database; the test runs once on each, daily on PostgreSQL."""
+    """Settings of a study that name an empty database: of SQLite, and daily of PostgreSQL."""
     if request.param == "sqlite":
         return {}
     monkeypatch.setenv("STUDY_DATABASE", request.getfixturevalue("new_postgresql")())
