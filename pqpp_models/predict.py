@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_datasets.target_columns import ALIGNMENT, is_mean, measure_of
 from pqpp_files.options.arguments import typed
-from pqpp_files.shards import ERROR, cell_texts
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import read_prompts
@@ -171,6 +170,8 @@ class PredictShard:
     def __call__(self, table: pa.Table) -> pa.Table:
         """Return the rows with their predictions."""
         import pyarrow as pa
+
+        from pqpp_files.shards import ERROR, cell_texts
 
         texts, errors = cell_texts(table, self.column, "prompt", "name the column of prompts")
         found = predicted_columns(self.loaded, texts, self.targets, self.uncertainty)

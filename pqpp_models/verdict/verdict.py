@@ -50,7 +50,7 @@ WORD = "word"
 """What is left out where no skill costs enough: any word that names something."""
 _MOST_NAMED = 2
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_UNREAD = re.compile(r"(?:language|garbled): .*")
+_UNREAD = re.compile(r"(?:language|garbled|unknown): .*")
 _TOLD_WIDTH = 0.5
 
 

@@ -22,7 +22,7 @@ from pqpp_backbones.prompt.numbers import NUMBER_WORDS
 from pqpp_backbones.prompt.quoted import QUOTED, quotations_in
 from pqpp_models.text.reading.language import language_of
 from pqpp_models.text.reading.lexicon import LEXICON_SHAPE, is_in_lexicon
-from pqpp_models.text.reading.words import FUNCTION_WORDS
+from pqpp_models.text.reading.words import FUNCTION_WORDS, without_accents
 
 FAR_BELOW, PLAIN_FROM = 0.4, 0.5
 """How English a prompt must be for its prediction to count at all, and to count in full."""
@@ -158,7 +158,8 @@ class KnownWords:
             language, unknown_share, unknown = None, 0.0, list[str]()
             if self.lexicon is not None:
                 language = language_of(prompt, share >= _MOSTLY_ENGLISH)
-                if language is None:
+                if language is None:  # the network reads letters without their accents
+                    share = max(share, self._share(without_accents(prompt)))
                     unknown_share, unknown = self._unknown(prompt)
             if len(self._readings) >= _TEXTS:
                 self._readings.clear()
@@ -188,7 +189,7 @@ class KnownWords:
         if language is not None:
             return f"language: {language} (write the prompt in English)"
         if share <= _GARBLED_ABOVE:
-            return ""
+            return f"unknown: {words[0]}" if words and not self.weights([prompt])[0] else ""
         more = ", ..." if len(words) > _MOST_TOLD else ""
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
@@ -206,8 +207,8 @@ class KnownWords:
         if not named:
             return float(not set(words) & set(NUMBER_WORDS)), []
         unknown = [word for word in named if len(word) > 2 and not self._is_known(word)]
-        if len(unknown) == 1 < len(named):  # a name, a newer word or a slip: "a cup of matcha"
-            return 0.0, []
+        if len(unknown) == 1 < len(words):  # a name, a newer word or a slip: "a quokka"
+            return 0.0, unknown
         return sum(map(len, unknown)) / sum(map(len, named)), list(dict.fromkeys(unknown))
 
     def _is_known(self, word: str) -> bool:

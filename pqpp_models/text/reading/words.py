@@ -7,6 +7,7 @@ counts. They hold no words, so no caption can be read back from them.
 from __future__ import annotations
 
 import re
+import unicodedata
 import zlib
 from collections.abc import Iterable, Sequence
 from itertools import combinations
@@ -68,6 +69,17 @@ def words_of(prompt: str) -> list[str]:
     ['two', 'dogs', 'the', 'big', "one's", 'brown']
     """
     return _WORD.findall(prompt.lower())
+
+
+def without_accents(text: str) -> str:
+    """Return a text with plain letters: "café" as "cafe".
+
+    >>> without_accents("Zürich")
+    'Zurich'
+    """
+    if text.isascii():
+        return text
+    return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
 
 
 def _stem(word: str) -> str:

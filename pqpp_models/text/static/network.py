@@ -4,6 +4,7 @@ Prompts are split as BERT's uncased vocabulary does, without its library. Each w
 vector. Two convolutions over three neighbouring pieces see short phrases; their mean and their
 maximum over the prompt, the mean of the vectors, and the number of pieces go into a hidden layer.
 From that come the scores, and a point in a space where prompts of like meaning are near each other.
+A deeper layer over the hidden one may add to the last scores.
 """
 
 import unicodedata
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.text.arrays import INT8_SCALE, Singles, unit
+from pqpp_models.text.reading.words import without_accents
 
 UNKNOWN_PIECE = "[UNK]"
 _MAX_WORD = 100
@@ -90,8 +92,7 @@ def split_words(prompt: str) -> list[str]:
     text = prompt[:_MAX_CHARACTERS].lower()
     if text.isascii():
         return "".join(map(_ASCII.__getitem__, text.encode())).split()
-    text = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
-    return "".join(map(_spaced, text)).split()
+    return "".join(map(_spaced, without_accents(text))).split()
 
 
 def _spaced(character: str) -> str:
@@ -117,6 +118,8 @@ _ASCII = [_spaced(chr(code)) for code in range(128)]
 
 LINEAR = ("first", "second", "hidden", "scores", "point")
 """Layers with a ``.weight`` and a ``.bias``; the two convolutions come first."""
+DEEPER = ("deeper", "added")
+"""Layers that a network may have beside: one over the hidden one, and what it adds to scores."""
 
 _REACH = 3
 _TOKENS_A_BATCH = 1024
@@ -128,8 +131,9 @@ class StaticNetwork:
     Args:
         pieces: int8 vectors of the word pieces, shape ``(vocabulary, size)``.
         scales: by piece, what a vector is multiplied by.
-        weights: ``<layer>.weight`` and ``<layer>.bias`` for the layers of `LINEAR`; a
-            convolution's weight has shape ``(outputs, 3, inputs)``.
+        weights: ``<layer>.weight`` and ``<layer>.bias`` for the layers of `LINEAR`, and of
+            `DEEPER` where there are some; a convolution's weight has shape
+            ``(outputs, 3, inputs)``. What is added has as many outputs as scores change, the last.
     """
 
     def __init__(
@@ -139,7 +143,8 @@ class StaticNetwork:
         weights: Mapping[str, NDArray[np.floating]],
     ) -> None:
         self.pieces, self.scales = pieces, scales.astype(np.float32)
-        names = [f"{layer}.{part}" for layer in LINEAR for part in ("weight", "bias")]
+        layers = LINEAR + (DEEPER if "added.weight" in weights else ())
+        names = [f"{layer}.{part}" for layer in layers for part in ("weight", "bias")]
         self.weights = {name: np.asarray(weights[name], np.float32) for name in names}
         self._kernels = {}
         for layer in LINEAR[:2]:
@@ -190,6 +195,9 @@ class StaticNetwork:
         pooled = np.concatenate([*parts, np.log(count)], axis=1)
         hidden = np.maximum(self._linear("hidden", pooled), 0)
         scores, points = self._linear("scores", hidden), self._linear("point", hidden)
+        if "added.bias" in self.weights:
+            added = self._linear("added", np.maximum(self._linear("deeper", hidden), 0))
+            scores[:, -added.shape[1] :] += added
         return scores, points, parts[2], hidden
 
     def _linear(self, layer: str, rows: Singles) -> Singles:

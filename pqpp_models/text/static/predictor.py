@@ -30,7 +30,7 @@ from pqpp_models.text.calibration import (
 )
 from pqpp_models.text.reading.asking_less import asking_less, log_length_to_draw
 from pqpp_models.text.reading.words import WordTables
-from pqpp_models.text.static.network import UNKNOWN_PIECE, StaticNetwork, WordPieces
+from pqpp_models.text.static.network import DEEPER, UNKNOWN_PIECE, StaticNetwork, WordPieces
 
 _REMEDY = "save or download the predictor again"
 _FEWER, _COSTS = "no_easier_with_more", "length_costs"
@@ -233,6 +233,7 @@ def _expected(tensors: Tensors, targets: int) -> dict[str, tuple[str, tuple]]:
     filters, hidden, outputs, point = (
         size(f"network.{layer}.bias") for layer in ("first", "hidden", "scores", "point")
     )
+    deeper, added = (size(f"network.{layer}.bias") for layer in DEEPER)
     outputs = max(outputs, targets)
     shapes = {
         "first": (filters, 3 * width),
@@ -241,6 +242,8 @@ def _expected(tensors: Tensors, targets: int) -> dict[str, tuple[str, tuple]]:
         "scores": (outputs, hidden),
         "point": (point, hidden),
     }
+    if added:
+        shapes |= {"deeper": (deeper, hidden), "added": (min(added, outputs), deeper)}
     return {
         "vocabulary": ("uint8", (size("vocabulary"),)),
         "pieces": ("int8", (pieces, width)),

@@ -4,7 +4,7 @@ The text ensemble is put together of kernel ridge, networks and a fine-tuned enc
 predictor has teachers, what they label, students, and a calibration.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -35,7 +35,13 @@ from pqpp_models.text.static.predictor import StaticPredictor
 from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor, tuned_logits
 from pqpp_models.text.training.collection_model import Fitted, fit_collection_model
 from pqpp_models.text.training.data import TextData, made_up_prompts, read_lexicon, read_parti
-from pqpp_models.text.training.distillation import StaticModule, distil, first_points, first_vectors
+from pqpp_models.text.training.distillation import (
+    StaticModule,
+    deepen,
+    distil,
+    first_points,
+    first_vectors,
+)
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
 from pqpp_models.text.training.studies import ANCHOR, read_sources, shares
 from pqpp_models.text.training.teacher import (
@@ -220,10 +226,11 @@ class StaticBuilds:
             sources = read_sources(recipe.sources_dir, without)
             held = set(judged_in({name: self.data.sources[name] for name in without}))
             student = self.student_of_alignment(self.alignment(sources), held)
-            predictor = self.assemble(student.to_static(slice(end)), sources)
+            predictor = self.assemble(self.deeper(student.to_static(slice(end)), held), sources)
             groups = ["teacher", "tuned_on_targets", "tuned_on_sources", "student"]
         else:
-            predictor = self.assemble(self.student.to_static(slice(1, end)), sources)
+            network = self.student.to_static(slice(1, end))
+            predictor = self.assemble(self.deeper(network), sources)
             groups = ["teacher", "student"]
         facts = recipe.describe(self.data.train, len(self.data.captions), *groups)
         facts["training"] |= {"seed": self.seed, "unscored_prompts": len(self.data.others)}
@@ -280,6 +287,13 @@ class StaticBuilds:
         pieces = first_vectors(embeddings, settings.piece_size)
         points = self.data.points[kept]
         return distil(numbers, goals, points, pieces, settings, self.seed, begin)
+
+    def deeper(self, network: StaticNetwork, held: Set[str] = frozenset()) -> StaticNetwork:
+        """Return a network with a deeper layer for the targets, fitted to all texts but some."""
+        kept = [at for at, text in enumerate(self.data.texts) if text not in held]
+        numbers = [self.data.tokens.encode(self.data.texts[at]) for at in kept]
+        goals = self.labels[kept, : len(self.recipe.targets)]
+        return deepen(network, numbers, goals, self.recipe.student, self.seed)
 
     def assemble(self, network: StaticNetwork, sources: Studies) -> StaticPredictor:
         """Put network, references and calibration together."""

@@ -12,7 +12,7 @@ from torch import nn
 from pqpp_backbones.encoder.encoding import as_batch
 from pqpp_backbones.training.number_format import check_number_format, number_format
 from pqpp_models.text.arrays import Floats, Singles, unit
-from pqpp_models.text.static.network import LINEAR, StaticNetwork, quantise
+from pqpp_models.text.static.network import DEEPER, LINEAR, StaticNetwork, quantise
 from pqpp_models.text.training.teacher import batches_of_like_length, descend, warm_up_and_decay
 
 _POOL = 50
@@ -25,6 +25,9 @@ class DistilSettings:
     Attributes:
         piece_size: numbers in the vector of a word piece.
         point_size: numbers in a prompt's point.
+        deeper_size: units of the layer over the hidden one, which is trained at the end, when all
+            else stays as it is.
+        deeper_dropout: of its inputs and its units.
         true_share: share of a training prompt's own scores in what it is trained to; the rest is
             what the teacher says of it without having seen its scores.
         point_weight: weight of the points' loss, one minus the cosine to the teacher's.
@@ -40,6 +43,8 @@ class DistilSettings:
     filters: int = 192
     hidden_size: int = 256
     point_size: int = 64
+    deeper_size: int = 128
+    deeper_dropout: float = 0.1
     dropout: float = 0.2
     true_share: float = 0.5
     point_weight: float = 1.0
@@ -175,3 +180,45 @@ def distil(
         "distilling",
     )
     return model
+
+
+def deepen(
+    network: StaticNetwork,
+    encoded: Sequence[Sequence[int]],
+    goals: Floats,
+    settings: DistilSettings,
+    seed: int,
+) -> StaticNetwork:
+    """Return a network with a deeper layer, which adds to its last scores what these lack.
+
+    Args:
+        network: without a deeper layer; all of its weights stay as they are.
+        encoded: numbers of the prompts' word pieces.
+        goals: what each prompt's last scores should be, shape ``(prompts, scores)``.
+        settings: see there.
+        seed: of everything random.
+    """
+    torch.manual_seed(seed)
+    scores, *_, hidden = network.layers(encoded)
+    count, dropout = goals.shape[1], settings.deeper_dropout
+    deeper = nn.Linear(hidden.shape[1], settings.deeper_size)
+    added = nn.Linear(settings.deeper_size, count)
+    model = nn.Sequential(nn.Dropout(dropout), deeper, nn.ReLU(), nn.Dropout(dropout), added)
+    inputs, spread = torch.from_numpy(hidden), torch.from_numpy(goals.std(axis=0))
+    missing = torch.from_numpy(goals - scores[:, -count:])
+    batches = len(hidden) // settings.batch_size + 1
+    descend(
+        model,
+        model.parameters(),
+        lambda rows: ((model(inputs[rows]) - missing[rows]) / spread).square().mean(),
+        lambda epoch: torch.randperm(len(hidden)).chunk(batches),
+        warm_up_and_decay(settings.epochs * batches, 0.05),
+        settings,
+        "learning_rate of the student",
+        "deepening",
+    )
+    weights = dict(network.weights)
+    for name, layer in zip(DEEPER, (deeper, added), strict=True):
+        weights[f"{name}.weight"] = layer.weight.detach().numpy().astype(np.float16)
+        weights[f"{name}.bias"] = layer.bias.detach().numpy().astype(np.float16)
+    return StaticNetwork(network.pieces, network.scales, weights)

@@ -49,6 +49,7 @@ def test_a_hard_prompt_whose_skills_cost_a_little_each_names_them_together():
     [
         ("ein Hund auf dem Tisch", "language: German (write the prompt in English)"),
         ("asdf qwlkj zxmn", "garbled: asdf, qwlkj, zxmn"),
+        ("an Ewok", "unknown: ewok"),
     ],
 )
 def test_what_is_not_read_says_why(prompt, why):
@@ -56,7 +57,8 @@ def test_what_is_not_read_says_why(prompt, why):
 
 
 def test_a_newer_word_is_no_reason_to_read_nothing():
-    assert pqpp.verdict("a cup of matcha").level in ("average", "easy")
+    for prompt in ("a cup of matcha", "a Zürich café"):
+        assert pqpp.verdict(prompt).level in ("average", "easy")
 
 
 def test_costs_are_differences_of_two_predictions():

@@ -162,6 +162,16 @@ def test_one_word_that_nobody_knows_garbles_no_prompt_that_names_something_else(
     read = ["a cup of matcha", "vaporwave sunset", "a coffee surounding a kettle"]
     assert reader.garbled(read).tolist() == [0.0] * 3 and not any(map(reader.told, read))
     assert reader.garbled(["qwlkj", "a smafml vessef on a table"]).tolist() == [1.0, 1.0]
+    # Alone behind an article it may be a name as well: the average stands for it.
+    assert (reader.garbled(["a quokka"])[0], reader.weights(["a quokka"])[0]) == (0.0, 0.0)
+    assert reader.told("a quokka") == "unknown: quokka"
+
+
+def test_letters_with_accents_are_read_as_the_network_reads_them(known):
+    texts = [*TEXTS, *["a cafe in zurich"] * 40]
+    reader = KnownWords(*KnownWords.fit(texts * 2).tensors().values(), lexicon_of(["kettle"]))
+    assert reader.weights(["a Zürich café", "a Zurich cafe"]).tolist() == [1.0, 1.0]
+    assert reader.language_of("un café à Zürich") == "French"
 
 
 @pytest.mark.daily

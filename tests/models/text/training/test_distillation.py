@@ -8,9 +8,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from pqpp_files.options.option import RecipeError  # noqa: E402
+from pqpp_models.text.static.network import DEEPER  # noqa: E402
 from pqpp_models.text.training.distillation import (  # noqa: E402
     DistilSettings,
     StaticModule,
+    deepen,
     distil,
     first_points,
 )
@@ -102,6 +104,28 @@ def test_training_further_begins_where_the_first_ended():
     unknown = np.column_stack([np.full(len(goals), np.nan), goals[:, 1]])
     further = distil(encoded, unknown, points, first_pieces(), SMALL, 3, first)
     assert not torch.equal(further.state_dict()["scores.weight"], kept["scores.weight"])
+
+
+def test_a_deeper_layer_learns_what_the_last_scores_lack_and_moves_nothing_else():
+    encoded, goals, points = made_up()
+    flat = distil(encoded, goals, points, first_pieces(), replace(SMALL, epochs=1), 3)
+    flat = flat.to_static(slice(2))
+    settings = replace(SMALL, deeper_size=24, epochs=30)
+    first, second = (deepen(flat, encoded, goals[:, 1:], settings, 3) for _ in range(2))
+    for name, weight in flat.weights.items():
+        assert np.array_equal(first.weights[name], weight)
+    new, true, _ = made_up(seed=9)
+    before, *rest, hidden = flat.layers(new)
+    after, *same = first.layers(new)
+    assert np.array_equal(after, second.layers(new)[0])
+    assert np.array_equal(after[:, 0], before[:, 0])
+    for one, other in zip(same, (*rest, hidden), strict=True):
+        assert np.array_equal(one, other)
+    arrays = [first.weights[f"{layer}.{part}"] for layer in DEEPER for part in ("weight", "bias")]
+    by_hand = np.maximum(hidden @ arrays[0].T + arrays[1], 0) @ arrays[2].T + arrays[3]
+    np.testing.assert_allclose(after[:, 1:] - before[:, 1:], by_hand, atol=1e-6)
+    errors = [np.square(scores[:, 1] - true[:, 1]).mean() for scores in (before, after)]
+    assert errors[1] < 0.5 * errors[0]
 
 
 def test_distilling_that_diverges_is_told():
