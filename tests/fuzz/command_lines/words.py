@@ -110,7 +110,7 @@ init kind: relevance|match|order|preference|rating|rich|ranking|x;
 serve url: https://a.example/study|http://127.0.0.1:8000|x;  serve root_path: /study|x;
 beside: <ensemble>;  branch: main|x;  build images: <table>;  build labels: <labels>;
 build model: <encoder>|<clip>;  build name: My benchmark|x/y|é;  build prompts: <table>;
-pseudonym_key: <captions>;  scheduler: DDIMScheduler|x;  lora: <clip>|x;
+pseudonym_key: <captions>;  scheduler: DDIMScheduler|x;  lora: <clip>|x;  entailment: <encoder>|x;
 dropped: text_encoder_2|x;  negative_prompt: blurry|é;  ray_address: x;  pipeline: <captions>;
 build relevance: <relevance>;  build runs: <runs>|one=<runs>;  candidates: <candidates>;
 caption_column: caption|prompt;  captions: <captions>;  card_table: <table>;
