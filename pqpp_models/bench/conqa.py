@@ -6,7 +6,6 @@ relevant image is left out, as it has nothing to find.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_datasets.load import load_benchmark
+from pqpp_files.figures import Figures
 from pqpp_files.foreign.json_values import read_json
 from pqpp_metrics.functional import evaluate_rankings, mann_whitney, mean_intervals
 from pqpp_metrics.trec import read_run
@@ -29,29 +29,10 @@ MEASURES = {
     "ap": "average precision",
 }
 """Measure, as `evaluate_rankings` knows it, to what ConQA calls it."""
+NAMES = tuple(MEASURES.values())
 
 PUBLISHED = read_json(Path(__file__).with_name("conqa.json"))
 """Table 5 of the paper, the first five of `MEASURES`; average precision was not published."""
-
-
-@dataclass(frozen=True)
-class KindOfQuery:
-    """A run on the queries of a kind: measure to its mean and interval; n queries."""
-
-    run: str
-    kind: str
-    means: Mapping[str, tuple[float, float, float]]
-    n: int
-
-
-@dataclass(frozen=True)
-class Gap:
-    """Whether conceptual queries do worse: one-sided Mann-Whitney test of each measure."""
-
-    run: str
-    measure: str
-    p_value: float
-    relative_improvement: float
 
 
 Run = Mapping[str, Mapping[str, float]]
@@ -60,8 +41,8 @@ Run = Mapping[str, Mapping[str, float]]
 
 def bench_conqa(
     runs: Mapping[str, str], data_dir: str | None = None
-) -> tuple[list[KindOfQuery], list[Gap], list[str]]:
-    """Score files of TREC runs on ConQA, as `bench_runs` does.
+) -> tuple[list[Figures], list[str]]:
+    """Score files of TREC runs on ConQA, as `bench_runs` does, beside the published figures.
 
     Args:
         runs: Name to file.
@@ -69,7 +50,20 @@ def bench_conqa(
     """
     read = {name: _read(path) for name, path in runs.items()}
     where = {"data_dir": data_dir} if data_dir else {}
-    return bench_runs({kind: load_benchmark("conqa", split=kind, **where) for kind in KINDS}, read)
+    queries = {kind: load_benchmark("conqa", split=kind, **where) for kind in KINDS}
+    (ours, gap), notes = bench_runs(queries, read)
+    rows = [
+        {
+            "run": f"{name} (published)",
+            "queries": kind,
+            **dict(zip(NAMES, values[kind], strict=False)),
+        }
+        for name, values in PUBLISHED.items()
+        for kind in KINDS
+    ]
+    theirs = Figures("published", "ConQA paper, Table 5", ["run", "queries", *NAMES[:5]], rows)
+    about = "Recall@k is ConQA's: whether any of the first k images is relevant."
+    return [ours, theirs, gap], [about, *notes]
 
 
 def _read(path: str) -> Run:
@@ -83,7 +77,7 @@ def _read(path: str) -> Run:
 
 def bench_runs(
     queries: Mapping[str, Sequence[Mapping[str, Any]]], runs: Mapping[str, Run]
-) -> tuple[list[KindOfQuery], list[Gap], list[str]]:
+) -> tuple[list[Figures], list[str]]:
     """Score runs on ConQA.
 
     Args:
@@ -92,13 +86,14 @@ def bench_runs(
         runs: Name to the run.
 
     Returns:
-        The rows of the table, the tests of the gap, and lines on queries that were left out.
+        The means with their intervals by run and kind of query, the one-sided Mann-Whitney tests of
+        whether conceptual queries do worse, and lines on queries that were left out.
 
     Raises:
         PredictorError: A run answers none of the queries.
     """
-    rows: list[KindOfQuery] = []
-    gaps: list[Gap] = []
+    rows: list[dict[str, Any]] = []
+    gaps: list[dict[str, Any]] = []
     notes: list[str] = []
     relevant = {kind: _relevant(queries[kind]) for kind in KINDS}
     for kind, found in relevant.items():
@@ -118,12 +113,19 @@ def bench_runs(
         values = {kind: _values(found, run) for kind, found in relevant.items()}
         for kind in KINDS:
             means = mean_intervals(values[kind])
-            told = {m: (one["mean"], one["ci_low"], one["ci_high"]) for m, one in means.items()}
-            rows.append(KindOfQuery(name, kind, told, len(relevant[kind])))
-        for measure in MEASURES:
+            row = {"run": name, "queries": f"{kind}, {len(relevant[kind])}"}
+            for measure, one in means.items():
+                row[MEASURES[measure]] = (one["mean"], one["ci_low"], one["ci_high"])
+            rows.append(row)
+        for measure, called in MEASURES.items():
             test = mann_whitney(values["conceptual"][measure], values["descriptive"][measure])
-            gaps.append(Gap(name, measure, test["p_value"], test["relative_improvement"]))
-    return rows, gaps, notes
+            better = {"descriptive over conceptual": test["relative_improvement"]}
+            gaps.append({"run": name, "measure": called, "p": test["p_value"], **better})
+    title = "Do conceptual queries do worse? (one-sided Mann-Whitney test)"
+    return [
+        Figures("conqa", "ConQA, means with 95 % intervals", ["run", "queries", *NAMES], rows),
+        Figures("gap", title, ["run", "measure", "p", "descriptive over conceptual"], gaps),
+    ], notes
 
 
 def _relevant(rows: Sequence[Mapping[str, Any]]) -> dict[str, set[str]]:

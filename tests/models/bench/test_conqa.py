@@ -25,21 +25,21 @@ RUN = {"0": {"1": 3.0, "3": 2.0, "2": 1.0}, "2": {"9": 2.0, "5": 1.0}}
 
 
 def test_values_by_hand():
-    rows, gaps, notes = bench_runs(QUERIES, {"mine": RUN})
-    descriptive, conceptual = rows
-    assert (descriptive.kind, descriptive.n, conceptual.n) == ("descriptive", 2, 1)
+    (table, gap), notes = bench_runs(QUERIES, {"mine": RUN})
+    descriptive, conceptual = table.rows
+    assert (descriptive["queries"], conceptual["queries"]) == ("descriptive, 2", "conceptual, 1")
     # Query 0 has its two at ranks 1 and 3; query 1 has no answer.
-    assert descriptive.means["success@1"][0] == 0.5
-    assert descriptive.means["rprec"][0] == 0.25
-    assert descriptive.means["ap"][0] == pytest.approx((1 + 2 / 3) / 4)
+    assert descriptive["Recall@1"][0] == 0.5
+    assert descriptive["R-precision"][0] == 0.25
+    assert descriptive["average precision"][0] == pytest.approx((1 + 2 / 3) / 4)
     ideal = 1 + 1 / np.log2(3)
-    assert descriptive.means["ndcg"][0] == pytest.approx((1 + 1 / 2) / ideal / 2)
-    assert conceptual.means["success@1"][0] == 0 and conceptual.means["success@5"][0] == 1
+    assert descriptive["nDCG"][0] == pytest.approx((1 + 1 / 2) / ideal / 2)
+    assert conceptual["Recall@1"][0] == 0 and conceptual["Recall@5"][0] == 1
     assert notes == [
         "1 conceptual queries have no relevant image and are left out",
         "mine has no answer to 1 queries, which count 0",
     ]
-    assert [gap.measure for gap in gaps] == list(descriptive.means)
+    assert [row["measure"] for row in gap.rows] == [*descriptive][2:]
 
 
 def test_a_run_of_other_queries_is_refused():
@@ -60,15 +60,16 @@ def test_means_are_those_of_pytrec_eval(real_data):
             noise = rng.normal(size=len(images)) + 0.5 * np.array(found["label"])
             run[str(row["query_id"])] = dict(zip(images[::2], noise[::2].tolist(), strict=True))
             qrels[str(row["query_id"])] = dict(zip(images, map(int, found["label"]), strict=True))
-    rows, _, _ = bench_runs(queries, {"made": run})
-    measures = {"ndcg": "ndcg", "rprec": "Rprec", "ap": "map", "success@5": "success_5"}
+    (table, _), _ = bench_runs(queries, {"made": run})
+    measures = {"nDCG": "ndcg", "R-precision": "Rprec"}
+    measures |= {"average precision": "map", "Recall@5": "success_5"}
     peer = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg", "Rprec", "map", "success"}).evaluate(run)
-    for row in rows:
-        ids = [str(one["query_id"]) for one in queries[row.kind] if 1 in one["judgments"]["label"]]
-        assert len(ids) == row.n
+    for kind, row in zip(KINDS, table.rows, strict=True):
+        ids = [str(one["query_id"]) for one in queries[kind] if 1 in one["judgments"]["label"]]
+        assert row["queries"] == f"{kind}, {len(ids)}"
         for measure, name in measures.items():
             expected = np.mean([peer[one][name] for one in ids])
-            assert row.means[measure][0] == pytest.approx(expected, abs=1e-9), measure
+            assert row[measure][0] == pytest.approx(expected, abs=1e-9), measure
 
 
 @pytest.mark.realdata
