@@ -113,7 +113,7 @@ def bench_runs(
         values = {kind: _values(found, run) for kind, found in relevant.items()}
         for kind in KINDS:
             means = mean_intervals(values[kind])
-            row = {"run": name, "queries": f"{kind}, {len(relevant[kind])}"}
+            row: dict[str, Any] = {"run": name, "queries": f"{kind}, {len(relevant[kind])}"}
             for measure, one in means.items():
                 row[MEASURES[measure]] = (one["mean"], one["ci_low"], one["ci_high"])
             rows.append(row)
