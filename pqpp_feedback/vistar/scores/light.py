@@ -17,6 +17,7 @@ from pqpp_feedback.vistar.sight import smaller
 from pqpp_metrics.functional.vistar import light_direction
 
 Mask = NDArray[np.bool_]
+_OUTERMOST = 0.98  # what lies further out is the rim of a mask, or depth that errs
 
 
 class Light(VistarScore):
@@ -235,11 +236,11 @@ def _ends(shadow: NDArray, solid: NDArray) -> tuple[NDArray, NDArray]:
     away = (shadow * flat).mean(0) - stand
     away = away / max(np.linalg.norm(away), 1e-12)
     across = np.array([away[2], 0.0, -away[0]])
-    tall = solid[:, 1].max()
+    tall = np.quantile(solid[:, 1], _OUTERMOST)
     high = solid[solid[:, 1] > 0.9 * tall] - stand
-    top = stand + (high @ away).max() * away + np.median(high @ across) * across
+    top = stand + np.quantile(high @ away, _OUTERMOST) * away + np.median(high @ across) * across
     top[1] = tall
     on = shadow * flat - stand
     far = on @ away
     middle = np.median((on @ across)[far >= np.quantile(far, 0.95)])
-    return top, stand + far.max() * away + middle * across
+    return top, stand + np.quantile(far, _OUTERMOST) * away + middle * across
