@@ -181,16 +181,16 @@ def annotator_rows(standings: Standings) -> Iterator[dict[str, Any]]:
         return
     judged = {annotator.name: annotator for annotator in standings.annotators}
     for name, place in sorted((name, place) for place, name in enumerate(votes.annotator_names)):
-        one = judged.get(name)
+        judgement = judged.get(name)
         yield {
             "annotator": name,
-            "role": "annotator" if one else "control",
-            "admitted": one is None or not one.reasons,
-            "reason": "; ".join(one.reasons) if one else "",
-            "votes": one.votes if one else int((votes.annotator == place).sum()),
-            "control_images": one.control_images if one else None,
-            "kappa": _number(one.kappa if one else None),
-            "reference_share": _number(one.reference_share if one else None),
+            "role": "annotator" if judgement else "control",
+            "admitted": judgement is None or not judgement.reasons,
+            "reason": "; ".join(judgement.reasons) if judgement else "",
+            "votes": judgement.votes if judgement else int((votes.annotator == place).sum()),
+            "control_images": judgement.control_images if judgement else None,
+            "kappa": _number(judgement.kappa if judgement else None),
+            "reference_share": _number(judgement.reference_share if judgement else None),
             "agreement": _number(agreements.agreement[place]) if agreements else None,
             "flag": agreements.reasons[place] if agreements else "",
         }

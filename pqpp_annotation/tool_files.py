@@ -127,10 +127,10 @@ def write_prompts(tool: str, file: str | Path, table: Path) -> None:
         '{"prompt": "a cat", "image": "1/a.png"}\n'
     """
     _, data = TOOLS[tool]
-    found = read_table(file)
+    prompts = read_table(file)
     rows: dict[tuple, Row] = {}
-    for cells in zip(*found.columns.values(), strict=True):
-        record = dict(zip(found.columns, cells, strict=True))
+    for cells in zip(*prompts.columns.values(), strict=True):
+        record = dict(zip(prompts.columns, cells, strict=True))
         for row in _sides(flattened(data(record))):
             rows.setdefault((row["prompt"], row["image"]), row)
     if not rows:

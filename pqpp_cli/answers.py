@@ -37,10 +37,10 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
     is_markdown = style == "markdown"
     cell = markdown_cell if is_markdown else visible
     rows = []
-    for one in verdicts:
-        ranks = (one.easier_than_people, one.easier_than_captions)
+    for verdict in verdicts:
+        ranks = (verdict.easier_than_people, verdict.easier_than_captions)
         ranks_told = ["–" if rank != rank else f"{rank:.0f}" for rank in ranks]
-        rows.append([cell(" ".join(one.prompt.split())), *ranks_told, cell(one.sentence)])
+        rows.append([cell(" ".join(verdict.prompt.split())), *ranks_told, cell(verdict.sentence)])
     text_width = max((width - _RANKS) // 2, _LEAST) if width and not is_markdown else None
     text = tabulate(
         rows,
@@ -65,8 +65,8 @@ def _table(style: str, columns: dict, far_means: str, width: int | None) -> str:
     header = [
         "prompt",
         *(
-            target if one is None else f"{target} ± sd"
-            for target, one in zip(targets, deviations, strict=True)
+            target if deviation is None else f"{target} ± sd"
+            for target, deviation in zip(targets, deviations, strict=True)
         ),
     ]
     table = []
@@ -76,7 +76,7 @@ def _table(style: str, columns: dict, far_means: str, width: int | None) -> str:
     far = columns.get("far", [])
     if any(far):
         header.append("")
-        table.append(["far" if one else "" for one in far])
+        table.append(["far" if deviation else "" for deviation in far])
     prompts = [" ".join(prompt.split()) for prompt in columns["prompt"]]
     if style == "github":
         table.insert(0, [markdown_cell(prompt) for prompt in prompts])

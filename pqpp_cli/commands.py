@@ -44,7 +44,7 @@ def names_in(path: tuple[str, ...] = ()) -> dict[str, str]:
         >>> list(names_in())[:2], names_in(("bench",))["conqa"]
         (['predict', 'bench'], 'compare runs on conceptual and descriptive queries')
     """
-    found = {}
+    summaries = {}
     for place in Path(__file__).parent.joinpath(*path).iterdir():
         file = place / "__init__.py" if place.suffix == "" else place
         if file.suffix == ".py" and file.is_file():
@@ -52,9 +52,9 @@ def names_in(path: tuple[str, ...] = ()) -> dict[str, str]:
                 first = next((line for line in lines if not line.startswith("#")), "")
             match = _SUMMARY.match(first.rstrip("\n"))
             if match and match["words"].split() == [*path, place.stem]:
-                found[place.stem] = match["summary"]
+                summaries[place.stem] = match["summary"]
     order = {name: number for number, name in enumerate(_ORDER if not path else ())}
-    return dict(sorted(found.items(), key=lambda item: (order.get(item[0], 99), item[0])))
+    return dict(sorted(summaries.items(), key=lambda item: (order.get(item[0], 99), item[0])))
 
 
 def commands(path: tuple[str, ...] = ()) -> Iterator[type[Command]]:
@@ -136,8 +136,8 @@ def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) ->
         parser.description = about.__doc__
         add_options(parser, about, complete=words is None or "--config" not in words)
         parser.set_defaults(_class=about)
-    told = getattr(about, "EPILOG", "") or getattr(_imported(path[:-1]), "EPILOG", "")
-    parser.epilog = _own_examples(told, path)
+    epilog = getattr(about, "EPILOG", "") or getattr(_imported(path[:-1]), "EPILOG", "")
+    parser.epilog = _own_examples(epilog, path)
     if is_folder:
         _add_commands(parser, path, words, is_optional=usual is not None)
 
@@ -205,21 +205,23 @@ class Parser(argparse.ArgumentParser):
         """Wrap the description as the options are; what stands below them keeps its lines."""
         import textwrap
 
-        told = self.description
+        description = self.description
         width = shutil.get_terminal_size().columns - 2
         try:
-            self.description = told and textwrap.fill(" ".join(told.split()), max(width, 11))
+            self.description = description and textwrap.fill(
+                " ".join(description.split()), max(width, 11)
+            )
             return super().format_help()
         finally:
-            self.description = told
+            self.description = description
 
     def error(self, message: str) -> NoReturn:
         """Print the line and leave with 2."""
         from pqpp_files.names import did_you_mean
         from pqpp_files.visible import visible
 
-        if found := re.search(self._INVALID, message):
-            argument, value, known = found.groups()
+        if match := re.search(self._INVALID, message):
+            argument, value, known = match.groups()
             names = [name.strip("'") for name in known.split(", ")]
             message = f"{argument} {value!r} is unknown; {did_you_mean(value, names)}"
         self.exit(2, f"{self.prog}: error: {visible(message)}; see {self.prog} --help\n")

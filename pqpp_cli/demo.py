@@ -173,8 +173,8 @@ def _print_predictions(predictor, targets) -> None:
     from pqpp_cli.output import width_of
     from pqpp_models.predict import predicted_columns
 
-    found = predicted_columns(predictor, list(_PROMPTS), targets, uncertainty=True)
-    print(format_answers("table", found, predictor.far_means, width_of(None)))
+    columns = predicted_columns(predictor, list(_PROMPTS), targets, uncertainty=True)
+    print(format_answers("table", columns, predictor.far_means, width_of(None)))
 
 
 def _bench(rows: Any, folder: Path) -> None:
@@ -189,9 +189,9 @@ def _bench(rows: Any, folder: Path) -> None:
 
     predictors = {name: Predictor.from_pretrained(name) for name in (_BUILD, "mean_word_length")}
     predictors |= named_predictors({"word_count": lambda texts: [len(t.split()) for t in texts]})
-    found = run_table(Split.of(rows), predictors, _TARGETS)
-    published = found.published()
-    print(format_results("table", found.results, published))
+    run = run_table(Split.of(rows), predictors, _TARGETS)
+    published = run.published()
+    print(format_results("table", run.results, published))
     folder.mkdir(parents=True, exist_ok=True)
-    emit(format_results("csv", found.results, published), str(folder / _FIGURES))
-    emit(render_report(found, published), str(folder / _REPORT))
+    emit(format_results("csv", run.results, published), str(folder / _FIGURES))
+    emit(render_report(run, published), str(folder / _REPORT))

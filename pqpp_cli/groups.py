@@ -304,7 +304,7 @@ class Shards(Group):
     def in_shards(self) -> bool:
         """Whether one of the options was given."""
         given = (self.shard_size, self.shard, self.workers, self.engine)
-        return any(one is not None for one in given)
+        return any(option is not None for option in given)
 
     @property
     def has_many_workers(self) -> bool:

@@ -54,7 +54,7 @@ class _Notes(logging.Handler):
 def _say_own_warnings() -> None:
     for name in ("pqpp_datasets", "pqpp_hub", "pqpp_models"):
         logger = logging.getLogger(name)
-        if not any(isinstance(one, _Notes) for one in logger.handlers):
+        if not any(isinstance(handler, _Notes) for handler in logger.handlers):
             logger.addHandler(_Notes(logging.WARNING))
 
 

@@ -48,22 +48,22 @@ there is done, and an image that is there is not made again.
         """Run the stages, and say how fast each was."""
         from pqpp_files.foreign.yaml_values import read_yaml
 
-        told = read_yaml(self.pipeline, "a pipeline", error=CommandError)
-        if lacking := {"prompts", "output", "generate"} - set(told):
+        pipeline = read_yaml(self.pipeline, "a pipeline", error=CommandError)
+        if lacking := {"prompts", "output", "generate"} - set(pipeline):
             raise CommandError(f"{self.pipeline}: {min(lacking)} is missing; see --help")
-        if unknown := sorted(set(told) - set(_PARTS)):
+        if unknown := sorted(set(pipeline) - set(_PARTS)):
             raise CommandError(
                 f"{self.pipeline}: {unknown[0]} is not a part of it; {', '.join(_PARTS)} are"
             )
-        job, settings = _job(told, self.has_many_workers)
-        place = f"{told['output']}/table"
-        prompts = str(told["prompts"])
+        job, settings = _job(pipeline, self.has_many_workers)
+        place = f"{pipeline['output']}/table"
+        prompts = str(pipeline["prompts"])
         self.work_on_shards(prompts, place, lambda: (job, settings, place), ("prompt_id",))
         for line in job.lines():
             print(f"pqpp: {line}", file=sys.stderr)
 
 
-def _job(told: Mapping[str, Any], has_many_workers: bool) -> tuple[RunShard, dict[str, Any]]:
+def _job(pipeline: Mapping[str, Any], has_many_workers: bool) -> tuple[RunShard, dict[str, Any]]:
     """Return the job of a pipeline, and what its rows depend on."""
     from pqpp_cli.generate import Generate
     from pqpp_engines.run import RunShard
@@ -72,21 +72,21 @@ def _job(told: Mapping[str, Any], has_many_workers: bool) -> tuple[RunShard, dic
     from pqpp_files.options.recipe import build_recipe
     from pqpp_models.predict import PredictShard, ordered_targets
 
-    column, output = str(told.get("column", "prompt")), str(told["output"])
-    common = {"file": str(told["prompts"]), "output": output, "column": column, "shard_size": 8}
-    makers = [build_recipe(Generate, {**common, **one}) for one in told["generate"]]
+    column, output = str(pipeline.get("column", "prompt")), str(pipeline["output"])
+    common = {"file": str(pipeline["prompts"]), "output": output, "column": column, "shard_size": 8}
+    makers = [build_recipe(Generate, {**common, **one}) for one in pipeline["generate"]]
     made = [maker.shard_job() for maker in makers]
     settings: dict[str, Any] = {"generate": [of_model for _, of_model, _ in made]}
     assess = {
         name: AssessShard(
             build_recipe(assessor_options(name), options or {}).open, f"{output}/images", column
         )
-        for name, options in (told.get("assess") or {}).items()
+        for name, options in (pipeline.get("assess") or {}).items()
     }
     settings["assess"] = {name: one.settings for name, one in assess.items()}
     predict = None
-    if told.get("predict") is not None:
-        options = dict(told["predict"])
+    if pipeline.get("predict") is not None:
+        options = dict(pipeline["predict"])
         names = options.pop("targets", options.pop("target", None))
         predict = PredictShard(**options, column=column)
         predict.targets = ordered_targets(predict.loaded, predict.loaded.columns_for(names))

@@ -64,11 +64,11 @@ class RunShard:
                 row[ERROR] = f"generate {row['model']}: {row[ERROR]}"
         for name, assessing in self.assess.items():
             looking = partial(assessing, images=images)
-            found = self._stage(f"assess {name}", looking, table, failed)
-            schema += _add_verdicts(rows, found, failed.get(f"assess {name}"))
+            output = self._stage(f"assess {name}", looking, table, failed)
+            schema += _add_verdicts(rows, output, failed.get(f"assess {name}"))
         if self.predict is not None:
-            found = self._stage("predict", self.predict, table, failed)
-            schema += self._add_predictions(rows, found, failed.get("predict"))
+            output = self._stage("predict", self.predict, table, failed)
+            schema += self._add_predictions(rows, output, failed.get("predict"))
         return pa.Table.from_pylist(rows, pa.schema([*schema, (ERROR, pa.string())]))
 
     def lines(self) -> list[str]:
@@ -115,14 +115,14 @@ class RunShard:
         return rows
 
     def _add_predictions(
-        self, rows: list[dict[str, Any]], found: list[dict[str, Any]], reason: str | None
+        self, rows: list[dict[str, Any]], predictions: list[dict[str, Any]], reason: str | None
     ) -> list[tuple[str, Any]]:
         """Put the predictions of prompts beside their images."""
         import pyarrow as pa
 
         assert self.predict is not None
         names = list(self.predict.targets or ())
-        of_prompt = {str(row["prompt_id"]): row for row in found}
+        of_prompt = {str(row["prompt_id"]): row for row in predictions}
         for row in rows:
             prediction = of_prompt.get(row["prompt_id"], {})
             row |= {name: prediction.get(name) for name in names}
@@ -132,7 +132,7 @@ class RunShard:
 
 
 def _add_verdicts(
-    rows: list[dict[str, Any]], found: list[dict[str, Any]], reason: str | None
+    rows: list[dict[str, Any]], verdicts: list[dict[str, Any]], reason: str | None
 ) -> list[tuple[str, Any]]:
     """Put the verdicts on images beside them; return the columns."""
     import pyarrow as pa
@@ -142,8 +142,8 @@ def _add_verdicts(
             _tell(row, f"assess: {reason}")
         return []
     parts = {"verdict": pa.bool_(), "score": pa.float64(), "reason": pa.string()}
-    assessors = dict.fromkeys(row["assessor"] for row in found)
-    of_image = {(row["assessor"], row["image"]): row for row in found}
+    assessors = dict.fromkeys(row["assessor"] for row in verdicts)
+    of_image = {(row["assessor"], row["image"]): row for row in verdicts}
     for row in rows:
         for assessor in assessors:
             verdict = of_image.get((assessor, row["file_name"]), {})

@@ -47,16 +47,16 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
     def _needed_processor(self, predictor: type[TorchPredictor]) -> Any:
         """Return the processor or tokenizer, or say that the one that is needed did not come."""
-        found = self.processor if self.processor is not None else self.tokenizer
+        processor = self.processor if self.processor is not None else self.tokenizer
         sees_images = "images" in predictor.inputs
-        is_lacking = bool(predictor.processor_class) and found is None
-        if is_lacking or (sees_images and not hasattr(found, "image_processor")):
+        is_lacking = bool(predictor.processor_class) and processor is None
+        if is_lacking or (sees_images and not hasattr(processor, "image_processor")):
             what = "processor" if sees_images else "tokenizer"
             raise CheckpointError(
                 f"{self.model.config.name_or_path or 'the model'} has no {what} beside it; save or "
                 f"download the predictor again, or give {what}="
             )
-        return found
+        return processor
 
     def __call__(
         self, inputs: Any, targets: Any = None, batch_size: int | None = None, **kwargs: Any
@@ -73,8 +73,8 @@ class PromptPerformancePredictionPipeline(Pipeline):
         if batch_size is not None and isinstance(self.predictor, TorchPredictor):
             self.predictor.batch_size = batch_size
         single = isinstance(inputs, (str, Mapping))
-        found = self._values([inputs] if single else inputs, targets)
-        return found[0] if single else found
+        rows = self._values([inputs] if single else inputs, targets)
+        return rows[0] if single else rows
 
     def _values(self, rows: Any, targets: Any) -> list[dict[str, float]]:
         names = self.predictor.columns_for(targets)

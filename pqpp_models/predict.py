@@ -87,12 +87,12 @@ def predicted_columns(
     sure = predictor.knows_uncertainty
     read = predictor.read_rows(rows)
     prompts = read if predictor.inputs == "text" else read_prompts(rows)
-    found = predictor.answer(read, chosen, progress, uncertainty=uncertainty or sure)
-    columns: dict[str, Sequence[Any]] = {"prompt": prompts, **_by_name(chosen, found.values)}
+    answer = predictor.answer(read, chosen, progress, uncertainty=uncertainty or sure)
+    columns: dict[str, Sequence[Any]] = {"prompt": prompts, **_by_name(chosen, answer.values)}
     if uncertainty:
-        columns |= _by_name([f"{target}_deviation" for target in chosen], found.deviations)
+        columns |= _by_name([f"{target}_deviation" for target in chosen], answer.deviations)
     if sure:
-        columns |= {**_by_name(["distance"], found.distance[:, None]), "far": found.far.tolist()}
+        columns |= {**_by_name(["distance"], answer.distance[:, None]), "far": answer.far.tolist()}
         columns["ignored"] = [predictor.ignored_of(prompt) for prompt in prompts]
     return columns
 
@@ -156,12 +156,12 @@ class PredictShard:
     @cached_property
     def loaded(self) -> Predictor:
         """The predictor."""
-        found = Predictor.from_pretrained(self.predictor, revision=self.revision)
-        if found.inputs != "text":
+        predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
+        if predictor.inputs != "text":
             raise PredictorError(
-                f"{self.predictor} needs {found.inputs}, shards hold texts; name another"
+                f"{self.predictor} needs {predictor.inputs}, shards hold texts; name another"
             )
-        return found
+        return predictor
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the predictor behind: each process loads its own."""
@@ -174,11 +174,11 @@ class PredictShard:
         from pqpp_files.shards import ERROR, cell_texts
 
         texts, errors = cell_texts(table, self.column, "prompt", "name the column of prompts")
-        found = predicted_columns(self.loaded, texts, self.targets, self.uncertainty)
+        figures_ = predicted_columns(self.loaded, texts, self.targets, self.uncertainty)
         kinds = {"far": pa.bool_(), "ignored": pa.string()}
         added = {
             name: pa.array(values, kinds.get(name, pa.float64()))
-            for name, values in found.items()
+            for name, values in figures_.items()
             if name != "prompt"
         }
         while set(added) & set(table.column_names):  # as `pqpp predict` does with one table

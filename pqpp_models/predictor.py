@@ -211,7 +211,7 @@ class Predictor(Saved):
         chosen = self.columns_for(targets)
         shape = (len(read), len(chosen))
         values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(read)))
-        found = Uncertain(values, deviations, distance, np.zeros(len(read), dtype=bool))
+        uncertain = Uncertain(values, deviations, distance, np.zeros(len(read), dtype=bool))
         asked = self._with_parts(chosen)
         if unlearned := [target for target in chosen if target in self.unlearned]:
             _log.warning(
@@ -227,8 +227,8 @@ class Predictor(Saved):
             if measured is not None:
                 # A mean keeps the deviation fitted to it: errors of parts are correlated.
                 deviations[places] = measured.deviations[:, : len(chosen)]
-                distance[places], found.far[places] = measured.distance, measured.far
-        return found
+                distance[places], uncertain.far[places] = measured.distance, measured.far
+        return uncertain
 
     def was_fitted_to(
         self, rows: Any, values: Any = None, targets: Sequence[str] | None = None

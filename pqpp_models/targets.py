@@ -108,7 +108,7 @@ def check_limits(targets: Sequence[str], limits: object) -> None:
         raise UnknownTargetError(f"`limits` is {limits!r:.60}; give two numbers for each target")
     for name, pair in (limits or {}).items():
         try:
-            low, high = (float(one) for one in pair)
+            low, high = (float(limit) for limit in pair)
         except (TypeError, ValueError):
             low = high = np.nan
         if not low < high or not np.isfinite(high - low):

@@ -71,14 +71,14 @@ def picture(asked: Scene, label: int, seed: str) -> Image.Image:
         shapes = shapes[:-1] if missing == 0 else [(_another(draw, c), s) for c, s in shapes[:-1]]
         shapes += [] if missing == 0 else [(asked.other_color, asked.other)]
     elif label == 0:
-        free = [one for one in _SHAPES if one not in (asked.shape, asked.other)]
+        free = [shape for shape in _SHAPES if shape not in (asked.shape, asked.other)]
         shapes = [(draw.choice(sorted(_COLORS)), draw.choice(free)) for _ in range(3)]
     image = _drawn(shapes, draw)
     return _spoilt(image, draw) if label == -1 else image
 
 
 def _another(draw: random.Random, color: str) -> str:
-    return draw.choice([one for one in sorted(_COLORS) if one != color])
+    return draw.choice([other for other in sorted(_COLORS) if other != color])
 
 
 def _drawn(shapes: list[tuple[str, str]], draw: random.Random) -> Image.Image:
@@ -104,8 +104,8 @@ def _drawn(shapes: list[tuple[str, str]], draw: random.Random) -> Image.Image:
         placed.append((shape, middle, radius, draw.uniform(-0.3, 0.3), _COLORS[color]))
     image.paste("#3a3530", (size // 90, size // 60), _shadows(placed, size))
     canvas = ImageDraw.Draw(image)
-    for one in placed:
-        _shape(canvas, *one)
+    for figure in placed:
+        _shape(canvas, *figure)
     return image.resize((_SIZE, _SIZE), Image.Resampling.BILINEAR)
 
 
@@ -132,11 +132,11 @@ def _shape(canvas, shape: str, middle, radius: float, turn: float, fill) -> None
 
 
 def _corners(x: float, y: float, outer: float, inner: float, tips: int, turn: float):
-    found = []
+    corners = []
     for n in range(2 * tips):
         angle, radius = math.pi * n / tips - math.pi / 2 + turn, inner if n % 2 else outer
-        found.append((x + radius * math.cos(angle), y + radius * math.sin(angle)))
-    return found
+        corners.append((x + radius * math.cos(angle), y + radius * math.sin(angle)))
+    return corners
 
 
 def _spoilt(image: Image.Image, draw: random.Random) -> Image.Image:

@@ -38,8 +38,8 @@ def every_text() -> Catalog:
         True
     """
     texts = Catalog(project="pqpp", charset="utf-8", fuzzy=False)
-    found = extract_from_dir(_PACKAGE, _METHODS, _OPTIONS, _KEYWORDS)
-    for file, _, text, _, _ in sorted(found, key=lambda one: (one[0], one[1])):
+    messages = extract_from_dir(_PACKAGE, _METHODS, _OPTIONS, _KEYWORDS)
+    for file, _, text, _, _ in sorted(messages, key=lambda message: (message[0], message[1])):
         texts.add(text, locations=[(Path(file).as_posix(), 0)])
     return texts
 

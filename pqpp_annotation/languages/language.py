@@ -97,7 +97,7 @@ def wanted_language(header: str, languages: Mapping[str, Language]) -> Language:
         ['de', 'en', 'en']
     """
     wanted = [(float(share or 1), code.lower()) for code, share in _WANTED.findall(header)]
-    ranked = [code for share, code in sorted(wanted, key=lambda one: -one[0]) if share]
+    ranked = [code for share, code in sorted(wanted, key=lambda pair: -pair[0]) if share]
     return languages[(negotiate_locale(ranked, list(languages), sep="-") or SOURCE).lower()]
 
 

@@ -79,7 +79,7 @@ def case_of(db: Transaction, item_id: int) -> Case:
     for image_id, *vote in db.execute(query):
         votes[image_id].append(tuple(vote))
     decided = select(Adjudication).where(Adjudication.item_id == item_id)
-    decisions = {one.item_image_id: one.value for one in db.scalars(decided)}
+    decisions = {scalar.item_image_id: scalar.value for scalar in db.scalars(decided)}
     parts = []
     for image in images if db.study.kind.about_image else [None]:
         image_id = image.id if image else None
@@ -129,7 +129,7 @@ def decide(db: Transaction, case: Case, person_id: int, image: str, choice: str)
         {'label': 1}
         >>> store.close()
     """
-    part = next((one for one in case.parts if str(one.image_id or "") == image), None)
+    part = next((asked for asked in case.parts if str(asked.image_id or "") == image), None)
     if part is None:
         raise AnswerError(f"image {image[:20]!r} is not of this item; load the page again")
     allowed = {json.dumps(value, sort_keys=True): value for value in choices_of(db.study, part)}

@@ -148,7 +148,7 @@ def kappa_chart(
 
     piles: Counter[int] = Counter()
     placed = []
-    for name, value, admitted in sorted(people, key=lambda one: (one[1], one[0])):
+    for name, value, admitted in sorted(people, key=lambda person: (person[1], person[0])):
         pile = round(place(value) / 2.5)
         piles[pile] += 1
         style = "good" if admitted else "bad"

@@ -84,7 +84,7 @@ def disputes_of(
     votes = standings.votes
     if votes is None:
         return []
-    refused = {one.name for one in standings.annotators if one.reasons}
+    refused = {annotator.name for annotator in standings.annotators if annotator.reasons}
     is_kept = ~rows["annotator"].isin(refused).to_numpy() & ~votes.reference
     units = rows.iloc[votes.first].reset_index(drop=True)
     units["apart"] = _apart(votes, is_kept)

@@ -233,7 +233,9 @@ def revoke_invitation(visit: Here, invitation: int, csrf: FormText) -> Response:
 
 
 def _links(visit: Visit, person: Person, links: list[str]) -> Response:
-    names: dict[int | None, str] = {one.id: one.name for one in everybody(visit.store)}
+    names: dict[int | None, str] = {
+        annotator.id: annotator.name for annotator in everybody(visit.store)
+    }
     now = visit.store.clock()
     rows = [
         (link, _link_state(link, now), names.get(link.person_id))

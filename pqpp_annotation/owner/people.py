@@ -119,7 +119,7 @@ def people_rows(
     given = given[given["purpose"] != "training"].groupby(["person_id", "state"]).size()
     seconds = seconds_at_work(db, records)
     of_person: Any = votes.groupby("person_id")["seconds"].agg(["size", "median"])
-    judged = {one.name: one for one in standings.annotators}
+    judged = {judgement.name: judgement for judgement in standings.annotators}
     places: dict[str, int] = {}
     if standings.votes is not None:
         places = {name: place for place, name in enumerate(standings.votes.annotator_names)}

@@ -51,8 +51,8 @@ def answers_of(
     pages = max(1, -(-total // size))
     query = select(Answer, Item).select_from(Answer).join(Assignment).join(Item).where(own)
     query = query.order_by(Answer.id.desc()).limit(size)
-    found = db.execute(query.offset((min(max(page, 1), pages) - 1) * size)).all()
-    items = {item.id for _, item in found}
+    rows = db.execute(query.offset((min(max(page, 1), pages) - 1) * size)).all()
+    items = {item.id for _, item in rows}
     images: dict[int, list[ItemImage]] = {}
     of_items = select(ItemImage).where(ItemImage.item_id.in_(items)).order_by(ItemImage.position)
     for image in db.scalars(of_items):
@@ -76,14 +76,14 @@ def answers_of(
             item.prompt,
             item.purpose,
             [
-                one.sha256
-                for one in images.get(item.id, ())
-                if answer.item_image_id in (None, one.id)
+                picture.sha256
+                for picture in images.get(item.id, ())
+                if answer.item_image_id in (None, picture.id)
             ],
             answer.value,
             others.get((item.id, answer.item_image_id), []),
             answer.seconds,
             answer.created,
         )
-        for answer, item in found
+        for answer, item in rows
     ], pages

@@ -179,8 +179,8 @@ def standings_of(
         return Standings(None, [], None, np.zeros(0, np.int64), float("nan"))
     agreements = agreements_of(votes)
     annotators = [
-        _by_verdict(one, (verdicts or {}).get(one.name))
-        for one in judge_annotators(votes, agreements, options)
+        _by_verdict(annotator, (verdicts or {}).get(annotator.name))
+        for annotator in judge_annotators(votes, agreements, options)
     ]
     counted = trusted_votes(votes, annotators, options.best)
     rows = np.flatnonzero(~votes.control & ~votes.reference)

@@ -21,9 +21,9 @@ def shuffled(ids: Iterable[int], *seeds: object) -> list[int]:
     """
     start = _hash(seeds)
 
-    def key(one: int) -> bytes:
+    def key(number: int) -> bytes:
         own = start.copy()
-        own.update(b"%d" % one)
+        own.update(b"%d" % number)
         return own.digest()
 
     return sorted(ids, key=key)

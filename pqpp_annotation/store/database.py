@@ -49,10 +49,10 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
         (True, True)
         >>> store.close()
     """
-    told = study if isinstance(study, Study) else None
-    url = url_of(told.database, told.root) if told else url_of(os.fspath(study), Path())
+    given = study if isinstance(study, Study) else None
+    url = url_of(given.database, given.root) if given else url_of(os.fspath(study), Path())
     # Without a study file the study is known as soon as the database is read.
-    store = Store(make_engine(url), cast("Study", told))
+    store = Store(make_engine(url), cast("Study", given))
     try:
         if store.is_sqlite and not Path(store.name).is_file():
             raise StoreError(f"{store.name} does not exist; make it by pqpp annotate init")
@@ -66,11 +66,11 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
                 raise StoreError(f"{store.name} holds no study; make it by pqpp annotate init")
             if not (isinstance(row.config, dict) and row.config.keys() >= set(_FIXED)):
                 raise StoreError(f"{store.name} holds no settings of a study; go back to a backup")
-            if told is None:
+            if given is None:
                 folder = Path(store.name).parent if store.is_sqlite else Path()
                 store.study = study_of(row.config, folder)
             else:
-                _take_over(row, told.config())
+                _take_over(row, given.config())
     except BaseException:
         store.close()
         raise
@@ -157,12 +157,12 @@ def _fill(url: URL, study: Study, items: Sequence[NewItem], images: Sequence[Che
         add_items(store, items, images)
 
 
-def _take_over(row: StudyRow, told: dict[str, Any]) -> None:
+def _take_over(row: StudyRow, config: dict[str, Any]) -> None:
     """Keep what the study file says now, if it is the study that the database is of."""
     for name in _FIXED:
-        if told[name] != row.config[name]:
+        if config[name] != row.config[name]:
             raise StoreError(
-                f"{name}: the study file has {told[name]!r:.60}, its database "
+                f"{name}: the study file has {config[name]!r:.60}, its database "
                 f"{row.config[name]!r:.60}; set it back, or name another database"
             )
-    row.config = told
+    row.config = config

@@ -72,7 +72,7 @@ def verdicts(db: Transaction) -> dict[str, str]:
     query = select(Person).where((Person.verdict != "") | Person.reopened.is_not(None))
     reasons = {"accept": "", "refuse": "refused by the owner"}
     reopened = "the places were opened to others"
-    return {one.name: reasons.get(one.verdict, reopened) for one in db.scalars(query)}
+    return {scalar.name: reasons.get(scalar.verdict, reopened) for scalar in db.scalars(query)}
 
 
 def open_places(db: Transaction, person: Person) -> None:

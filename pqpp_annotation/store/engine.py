@@ -33,14 +33,14 @@ def url_of(name: str, folder: Path) -> URL:
         (postgresql+psycopg://me@host/mine, sqlite:////mine/a.db)
     """
     is_variable = name.startswith("$")
-    found = os.environ.get(name[1:], "") if is_variable else name
-    if not found:
+    address = os.environ.get(name[1:], "") if is_variable else name
+    if not address:
         raise StoreError(f"database: {name} is not set; set it to postgresql://...")
     # A study file may be somebody else's: no other variable's value becomes a path or is shown.
-    if "://" not in found and not is_variable:
-        return sqlite_url((folder / expanded(found)).absolute())
+    if "://" not in address and not is_variable:
+        return sqlite_url((folder / expanded(address)).absolute())
     try:
-        url = make_url(found)
+        url = make_url(address)
         is_postgresql = url.get_backend_name() in ("postgresql", "postgres")
     except (ArgumentError, ValueError):
         is_postgresql = False

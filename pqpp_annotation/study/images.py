@@ -64,17 +64,19 @@ def checked_images(
     with needing("pqpp annotate", "annotate"):
         import PIL  # noqa: F401
     copies = copies_of(study)
-    found: dict[str, CheckedImage | str] = {}
+    checked: dict[str, CheckedImage | str] = {}
     try:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
             for part in batches(iter(names)):  # what waits in a pool takes memory
                 checks = pool.map(lambda name: _checked(place_of(name), study, copies), part)
-                found |= zip(part, checks, strict=True)
-        faults = [f"image {name}: {one}" for name, one in found.items() if isinstance(one, str)]
+                checked |= zip(part, checks, strict=True)
+        faults = [
+            f"image {name}: {check}" for name, check in checked.items() if isinstance(check, str)
+        ]
         if faults:
             more = f" (and {len(faults) - 1} more images that cannot be used)" if faults[1:] else ""
             raise StudyError(f"{faults[0]}; correct the table or the folder{more}")
-        yield {name: one for name, one in found.items() if not isinstance(one, str)}
+        yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
         copies.take_back()
         raise
@@ -135,4 +137,4 @@ def unique(images: Iterable[CheckedImage]) -> list[CheckedImage]:
         >>> [one.location for one in unique([a, b])]
         ['a.png']
     """
-    return list({one.sha256: one for one in reversed(list(images))}.values())
+    return list({image.sha256: image for image in reversed(list(images))}.values())

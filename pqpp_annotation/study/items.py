@@ -136,7 +136,7 @@ def _rows_of(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
     table["prompt"], table[study.image_column]  # which says what is missing
     if not len(table):
         raise StudyError(f"{table.path}: it holds no prompts; give a row for each image")
-    found = []
+    rows = []
     for number in range(len(table)):
         row = {name: _text(cells[number]) for name, cells in table.columns.items()}
         row["image"], row[_ROW] = row[study.image_column], str(number)
@@ -146,8 +146,8 @@ def _rows_of(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
             row["prompt_id"] = f"p-{sha256_of_parts([row['prompt']])[:12]}"
         if not row["prompt_id"]:
             raise StudyError(f"{where(row)}: prompt_id is empty; name it, or leave the column out")
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows
 
 
 def _check_row(row: _Row, where: _Place) -> None:
@@ -214,7 +214,7 @@ def _item(
 
 def _expected(study: Study, rows: Sequence[_Row], where: _Place) -> dict[str, Any]:
     """Return the right answers of a training item, by the name of the image or "" for the item."""
-    found = {}
+    expected = {}
     for row in rows if study.kind.about_image else rows[:1]:
         cell = row.get("expected", "")
         if not cell:
@@ -223,8 +223,8 @@ def _expected(study: Study, rows: Sequence[_Row], where: _Place) -> dict[str, An
             value = study.kind.expected(cell, study.task)
         except StudyError as error:
             raise StudyError(f"{where(row)}: {error}") from None
-        found[row["image"] if study.kind.about_image else ""] = value
-    return found
+        expected[row["image"] if study.kind.about_image else ""] = value
+    return expected
 
 
 def _is_set(row: _Row, name: str) -> bool:

@@ -46,8 +46,8 @@ def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
         return {}
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        found = list(pool.map(_fetched, places.items()))
-    faults = [fault for fault in found if fault]
+        reasons = list(pool.map(_fetched, places.items()))
+    faults = [fault for fault in reasons if fault]
     if faults:
         with contextlib.suppress(OSError):  # what was fetched stays for the next try
             folder.rmdir()

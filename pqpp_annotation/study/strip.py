@@ -75,10 +75,10 @@ def _jpeg(content: bytes) -> Iterator[bytes]:
             return
         end = place + 2 + struct.unpack_from(">H", content, place + 2)[0]
         if marker == _SOS:
-            found = _AFTER_SCAN.search(content, end)
-            if found is None:
+            match = _AFTER_SCAN.search(content, end)
+            if match is None:
                 raise ValueError("the JPEG ends within its pixels")
-            end = found.start()
+            end = match.start()
         part = content[place:end]
         if marker == _APP0:
             if part[4:9] == b"JFIF\0":  # without the thumbnail that may be in it

@@ -191,8 +191,8 @@ class Study(Options):
 
     def config(self) -> dict[str, Any]:
         """Return what the study file says, defaults filled in, as plain values."""
-        found = {key: value for key, value in self.to_dict().items() if key != "folder"}
-        return {"kind" if key == "kind_name" else key: value for key, value in found.items()}
+        settings = {key: value for key, value in self.to_dict().items() if key != "folder"}
+        return {"kind" if key == "kind_name" else key: value for key, value in settings.items()}
 
 
 @typed

@@ -51,7 +51,7 @@ def image_file(visit: Here, assignment: int, name: str) -> Response:
             raise SignInError("sign in, or open your link again")
         images = {} if asked.item_id is None else shown_images(db, asked.item_id)
     name_of = visit.site.sessions.image_name
-    shown = next((images[one] for one in images if name_of(asked.id, one) == name), None)
+    shown = next((images[image] for image in images if name_of(asked.id, image) == name), None)
     if shown is None:
         raise NotAllowedError("this study has no such image")
     return send_image(visit, shown)
@@ -79,9 +79,9 @@ def _copied_again(visit: Here, image: Asset) -> tuple[bytes, str]:
     if hashlib.sha256(content).hexdigest() != image.sha256:
         LOG.error("%s is no longer the image that the study was made with", path)
         raise HTTPException(404, "This image was changed.")
-    found = copied(content, image.location, visit.study, visit.site.copies)
-    if isinstance(found, str):
-        LOG.error("%s: %s", path, found)
+    copy = copied(content, image.location, visit.study, visit.site.copies)
+    if isinstance(copy, str):
+        LOG.error("%s: %s", path, copy)
         raise HTTPException(404, "This image cannot be read.")
-    keep_copy(visit.store, found)
-    return visit.site.copies.read(found.shown) or b"", found.media_type
+    keep_copy(visit.store, copy)
+    return visit.site.copies.read(copy.shown) or b"", copy.media_type

@@ -275,9 +275,12 @@ class ShownTask:
             prompt=shown.prompt,
             images=[
                 ImageTold(
-                    id=names[one.id], url=self._url(one.id), width=one.width, height=one.height
+                    id=names[image.id],
+                    url=self._url(image.id),
+                    width=image.width,
+                    height=image.height,
                 )
-                for one in shown.images
+                for image in shown.images
             ],
             answers=self.answers(shown.answers),
             detail=self._kind.shown_detail(shown.detail, self._url),

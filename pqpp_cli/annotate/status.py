@@ -35,7 +35,7 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
             look = Watch(store).look()
             rows = {row.id: row for row in look.people}
             with store.reading() as db:
-                people = [_row_of(db, one, rows.get(one.id)) for one in everybody(db)]
+                people = [_row_of(db, person, rows.get(person.id)) for person in everybody(db)]
             counts = replace(count_items(store), finished=look.progress.complete)
             votes = count_answers(store)
         if style == "json":

@@ -223,7 +223,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             raise CommandError(
                 f"`checked` {self.checked}: no table of pqpp assess check --format json"
             ) from None
-        for role, model in (pair for one in assessors for pair in one.models.items()):
+        for role, model in (pair for assessor in assessors for pair in assessor.models.items()):
             if (role, model.name, model.revision) not in there:
                 raise CommandError(
                     f"`checked` {self.checked} says nothing of {model.name} at "
@@ -257,7 +257,9 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         judged = (row for row in read_verdicts(self.output) if row["verdict"] is not None)
         known, answers = with_people(judged, read_people(self.people))
         pairs = zip(known, answers, strict=True)
-        figures = agreement_by_group((row["routine"], row["verdict"], one) for row, one in pairs)
+        figures = agreement_by_group(
+            (row["routine"], row["verdict"], label) for row, label in pairs
+        )
         if not figures:
             note(f"{self.people} has no answer on an image that has a verdict")
         for routine, measured in figures.items():

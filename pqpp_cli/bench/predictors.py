@@ -57,7 +57,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         place = (self.dataset, self.subset, self.asked_split, self.data_dir, self.image_dir)
         split = open_split(*place)
         predictors, left_out = load_predictors(self.predictors, split)
-        predicted = [target for one in predictors.values() for target in one.targets]
+        predicted = [target for model in predictors.values() for target in model.targets]
         split.targets(self.targets, predicted)  # a misspelt one is told before any note
         note(*left_out)
         if any(predictor.inputs == "text+images" for predictor in predictors.values()):
@@ -286,7 +286,7 @@ where there is one.
                     f"{name} was fitted to a table called {self.dataset}: on the same rows its "
                     "figures are too good; use prompts that it was not fitted to"
                 )
-        predicted = [target for one in predictors.values() for target in one.targets]
+        predicted = [target for model in predictors.values() for target in model.targets]
         targets = split.targets(self.targets, predicted)
         if self.predictors is None and self.table == "main":
             predictors, left_out = with_some_of(predictors, targets, not split.is_pqpp)

@@ -36,7 +36,7 @@ the predicted gain, or the paper's rule: by how low the weaker one's prediction 
         from pqpp_models.bench.routing import plot_routing, run_routing
 
         split, predictors = self.opened()
-        predicted = [target for one in predictors.values() for target in one.targets]
+        predicted = [target for predictor in predictors.values() for target in predictor.targets]
         targets = split.targets(self.targets, predicted)
         table = run_routing(split, predictors, targets, sys.stderr.isatty())
         title = f"Routing between {table.weak} and {table.strong}"

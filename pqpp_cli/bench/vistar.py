@@ -38,5 +38,5 @@ class BenchVistar(FigureTables, Command):
         """Print the tables."""
         from pqpp_feedback.vistar.roles.bench import bench_vistar
 
-        found = bench_vistar(self.verdicts, self.people, self.roles)
-        self.show("VISTAR: scores, people's choices and generators", *found)
+        tables = bench_vistar(self.verdicts, self.people, self.roles)
+        self.show("VISTAR: scores, people's choices and generators", *tables)

@@ -83,7 +83,7 @@ class EndpointGenerator(Generator):
         while True:
             body = {name: value for name, value in asked.items() if name not in self._unknown}
             try:
-                image, told = self._service.ask(
+                image, facts = self._service.ask(
                     "/images/generations", body, self._paid, self.budget.admit
                 )
             except ServiceError as error:
@@ -92,8 +92,8 @@ class EndpointGenerator(Generator):
                 if error.refuses_content:
                     return Made(None, True, {"refused": error.said})
                 raise GenerateError(str(error)) from None
-            told["seed"] = body.get("seed")
-            return Made(image, None, told)
+            facts["seed"] = body.get("seed")
+            return Made(image, None, facts)
 
     def _paid(self, text: str) -> tuple[Any, dict[str, Any]] | NoAnswer:
         """Read an answer, which costs money whatever is in it."""

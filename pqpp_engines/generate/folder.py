@@ -74,7 +74,7 @@ class FolderGenerator(Generator):
         if wanted.index >= len(files):
             return Made(None, None, {"refused": f"no image {wanted.index} of {wanted.prompt_id}"})
         path = files[wanted.index]
-        told = {
+        facts = {
             "seed": None,  # of whoever made it
             "source": path.relative_to(self.folder).as_posix(),
             "source_sha256": sha256_of(path),
@@ -84,26 +84,26 @@ class FolderGenerator(Generator):
         except FileError:
             raise GenerateError(f"{path} is not a whole image; remove or replace it") from None
         as_it_is = header.format == "PNG" and header.orientation == 1
-        return Made(path if as_it_is else whole, None, told)
+        return Made(path if as_it_is else whole, None, facts)
 
 
 def _files_of(folder: Path, ids: Set[str], patterns: Sequence[str]) -> Mapping[str, list[Path]]:
     """Return the images of each prompt in the order of the numbers in their names."""
-    found: dict[str, list[tuple[int, Path]]] = {}
+    files: dict[str, list[tuple[int, Path]]] = {}
     for path in folder.rglob("*"):
         if path.suffix.casefold() not in ENDINGS or path.name.startswith("."):
             continue
         if not path.is_file():  # a pipe would be waited for
             continue
         name = path.relative_to(folder).as_posix()
-        fits = ((at, _prompt_of(name, one, ids)) for at, one in enumerate(patterns))
-        place, prompt_id = next((one for one in fits if one[1] is not None), (0, None))
+        fits = ((at, _prompt_of(name, pattern, ids)) for at, pattern in enumerate(patterns))
+        place, prompt_id = next((fit for fit in fits if fit[1] is not None), (0, None))
         if prompt_id is not None:
             inside_of(folder, name)  # a link may lead to anything
-            found.setdefault(prompt_id, []).append((place, path))
+            files.setdefault(prompt_id, []).append((place, path))
     return {
-        one: [path for place, path in sorted(some, key=_in_order) if place == min(some)[0]]
-        for one, some in found.items()
+        pattern: [path for place, path in sorted(some, key=_in_order) if place == min(some)[0]]
+        for pattern, some in files.items()
     }
 
 
@@ -113,13 +113,15 @@ def _prompt_of(name: str, pattern: str, ids: Set[str]) -> str | None:
     starts = range(len(name)) if glob.has_magic(head) else (len(head),)
     for start in starts:
         for end in range(len(name), start, -1):
-            one = name[start:end]
-            if one in ids and fnmatchcase(name, pattern.replace(MARK, glob.escape(one))):
-                return one
+            prompt_id = name[start:end]
+            if prompt_id in ids and fnmatchcase(
+                name, pattern.replace(MARK, glob.escape(prompt_id))
+            ):
+                return prompt_id
     return None
 
 
 def _in_order(placed: tuple[int, Path]) -> list:
     """Order image 2 before image 10."""
     parts = re.split(r"(\d+)", placed[1].as_posix())
-    return [int(one) if at % 2 else one for at, one in enumerate(parts)]
+    return [int(part) if at % 2 else part for at, part in enumerate(parts)]

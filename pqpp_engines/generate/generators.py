@@ -97,7 +97,7 @@ class CommandGenerator(Generator):
     seconds: float = 600.0
 
     def __post_init__(self) -> None:
-        missing = [one for one in ("{prompt}", "{output}") if one not in self.command]
+        missing = [mark for mark in ("{prompt}", "{output}") if mark not in self.command]
         if missing:
             raise GenerateError(f"`command`: {missing[0]} is not in it; write it where it belongs")
         try:

@@ -97,16 +97,16 @@ class DiffusersGenerator(Generator):
             import torch
         if self.device is None:
             self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        found = self.revision
+        revision = self.revision
         if self.pipeline is None:
-            self.pipeline, found = self._loaded(full)
+            self.pipeline, revision = self._loaded(full)
         options = self._set_scheduler()
         lora = self._add_lora()
         self._prepare()
         self._call = self._call_options()
         self.settings = {
             "model_id": full if is_repository_id(full) else Path(full).name,
-            "revision": found,
+            "revision": revision,
             "dtype": self.dtype,
             **self._used(),
             "scheduler": type(self.pipeline.scheduler).__name__,
@@ -149,7 +149,7 @@ class DiffusersGenerator(Generator):
                 )
             # Older versions know the older name alone, newer ones warn of it.
             warnings.filterwarnings("ignore", "`torch_dtype` is deprecated", FutureWarning)
-            found = diffusers.AutoPipelineForText2Image.from_pretrained(
+            pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(
                 folder,
                 variant=self.variant,
                 torch_dtype=getattr(torch, self.dtype),
@@ -157,11 +157,11 @@ class DiffusersGenerator(Generator):
                 trust_remote_code=False,
                 **dict.fromkeys({*self.dropped, *_not_saved(Path(folder))}),
             )
-        unknown = set(self.dropped) - set(found.config)
+        unknown = set(self.dropped) - set(pipeline.config)
         if unknown:
-            parts = ", ".join(sorted(found.components))
+            parts = ", ".join(sorted(pipeline.components))
             raise GenerateError(f"{min(unknown)}: {self.model} has no such part; it has {parts}")
-        return found, files_digest(Path(folder)) if is_folder else Path(folder).name
+        return pipeline, files_digest(Path(folder)) if is_folder else Path(folder).name
 
     def _set_scheduler(self) -> dict[str, Any]:
         """Take another scheduler, or change its configuration; return what was changed."""
@@ -190,9 +190,9 @@ class DiffusersGenerator(Generator):
         with needing("`lora`", "engines"):
             import peft  # noqa: F401
         if expanded(self.lora).is_dir():
-            folder, told = expanded(self.lora), Path(self.lora).name
+            folder, name = expanded(self.lora), Path(self.lora).name
         else:
-            folder, told = pull_files(self.lora, ["*.safetensors"], error=GenerateError), self.lora
+            folder, name = pull_files(self.lora, ["*.safetensors"], error=GenerateError), self.lora
         remedy = "name a folder or OWNER/REPOSITORY with one .safetensors of LoRA"
         with (
             warnings.catch_warnings(),
@@ -203,7 +203,7 @@ class DiffusersGenerator(Generator):
                 folder, weight_name=file.name, adapter_name="lora", use_safetensors=True
             )
             self.pipeline.set_adapters(["lora"], [self.lora_scale])
-        return {"lora": f"{told} {files_digest(folder)}", "lora_scale": self.lora_scale}
+        return {"lora": f"{name} {files_digest(folder)}", "lora_scale": self.lora_scale}
 
     def _call_options(self) -> dict[str, Any]:
         """Return what the pipeline is called with besides prompts and random numbers."""

@@ -54,12 +54,12 @@ def image_states(model: Any, pixel_values: torch.Tensor) -> torch.Tensor:
 
 def image_features(model: Any, states: torch.Tensor) -> torch.Tensor:
     """Return the contrasted vectors of each image, (images, vectors of each, size)."""
-    found = model.qformer(
+    hidden = model.qformer(
         query_embeds=model.query_tokens.expand(len(states), -1, -1),
         encoder_hidden_states=states,
         encoder_attention_mask=_ones(states),
     ).last_hidden_state
-    return model.vision_projection(found)
+    return model.vision_projection(hidden)
 
 
 def match_odds(model: Any, states: torch.Tensor, tokens: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -73,14 +73,14 @@ def match_odds(model: Any, states: torch.Tensor, tokens: dict[str, torch.Tensor]
     count = len(tokens["input_ids"])
     queries = model.query_tokens.expand(count, -1, -1)
     seen = states.expand(count, -1, -1)
-    found = model.qformer(
+    hidden = model.qformer(
         query_embeds=model.embeddings(input_ids=tokens["input_ids"], query_embeds=queries),
         query_length=queries.shape[1],
         attention_mask=torch.cat([_ones(queries), tokens["attention_mask"]], dim=1),
         encoder_hidden_states=seen,
         encoder_attention_mask=_ones(seen),
     ).last_hidden_state
-    logits = model.itm_head(found[:, : queries.shape[1], :]).mean(dim=1)
+    logits = model.itm_head(hidden[:, : queries.shape[1], :]).mean(dim=1)
     return logits[:, 1] - logits[:, 0]
 
 

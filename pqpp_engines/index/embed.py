@@ -58,9 +58,9 @@ class EmbedShard:
     @property
     def settings(self) -> dict[str, Any]:
         """What the embeddings depend on besides the rows."""
-        told = {"model": self.encoder.model, "revision": self.encoder.revision}
+        model = {"model": self.encoder.model, "revision": self.encoder.revision}
         what = "images" if self.image_dir else "texts"
-        return {"job": "embed", **told, "of": what, "column": self.column}
+        return {"job": "embed", **model, "of": what, "column": self.column}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the model behind: each process loads its own."""
@@ -77,8 +77,8 @@ class EmbedShard:
         good = [row for row, fault in enumerate(faults) if fault is None]
         vectors: list[Any] = [None] * len(texts)
         if self.image_dir is None and good:
-            found = self.encoder.texts([texts[row] for row in good], self.batch_size)
-            for row, vector in zip(good, found, strict=True):
+            embedded = self.encoder.texts([texts[row] for row in good], self.batch_size)
+            for row, vector in zip(good, embedded, strict=True):
                 vectors[row] = vector.tolist()
         elif good:
             for row in good:  # one at a time, so that a bad one ends no batch
@@ -135,15 +135,15 @@ def read_embedded(folder: str | Path) -> Iterator[Embedded]:
     """
     place = expanded(folder)
     try:
-        told = read_json(place / MANIFEST)
-        settings, wanted = dict(told["settings"]), len(told["shards"])
+        manifest = read_json(place / MANIFEST)
+        settings, wanted = dict(manifest["settings"]), len(manifest["shards"])
         if settings["job"] != "embed":
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
     except (ValueError, KeyError, TypeError):
         raise IndexingError(f"{folder} holds no embeddings of pqpp search embed") from None
     shards = find_shards(str(place / "part-*.parquet"))
-    there = len({one.path for one in shards})
+    there = len({made.path for made in shards})
     if there < wanted:
         raise IndexingError(f"{folder}: {there} of {wanted} shards are there; end the job first")
     rows = sum(shard.rows for shard in shards)
@@ -155,11 +155,11 @@ def read_embedded(folder: str | Path) -> Iterator[Embedded]:
             table = table.filter(table[EMBEDDING].is_valid())
             if not len(table):
                 continue
-            found = np.array(table[EMBEDDING].to_pylist(), dtype=np.float32)
+            embeddings = np.array(table[EMBEDDING].to_pylist(), dtype=np.float32)
             if vectors is None:
-                shape = (rows, *found.shape[1:])
+                shape = (rows, *embeddings.shape[1:])
                 vectors = np.lib.format.open_memmap(Path(beside, "v.npy"), "w+", "<f4", shape)
-            vectors[len(ids) : len(ids) + len(found)] = found
+            vectors[len(ids) : len(ids) + len(embeddings)] = embeddings
             ids += table[column].to_pylist()
         if not ids:
             raise IndexingError(f"{folder}: no row has an embedding; look at its column {ERROR}")

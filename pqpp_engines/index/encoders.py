@@ -81,20 +81,20 @@ class ImageTextEncoder:
             IndexingError: The index tells no model, or the folder's is called otherwise or was
                 changed since.
         """
-        told, revision = index.config["model"], index.config["revision"]
-        if not told:
+        model, revision = index.config["model"], index.config["revision"]
+        if not model:
             raise IndexingError("the index does not say which model made it; give embeddings")
         if folder is None:
-            return cls(told, revision)
-        if Path(folder).name != Path(told).name:
-            raise IndexingError(f"`model` {folder}: the index was made by {told}; give that one")
-        found = cls(folder)
-        if (revision or "").startswith("sha256:") and found.revision != revision:
+            return cls(model, revision)
+        if Path(folder).name != Path(model).name:
+            raise IndexingError(f"`model` {folder}: the index was made by {model}; give that one")
+        encoder = cls(folder)
+        if (revision or "").startswith("sha256:") and encoder.revision != revision:
             raise IndexingError(
                 f"`model` {folder}: its files are not those that the index was made by; give them, "
                 "or build the index again"
             )
-        return found
+        return encoder
 
     @property
     def can_match(self) -> bool:

@@ -50,8 +50,8 @@ def open_parts(folder: Path) -> tuple[dict[str, Any], ItemIds, Any, Any]:
         config = checked_config(read_foreign_json(folder / CONFIG))
         embeddings = load_array(folder / EMBEDDINGS)
         # Of a file that was cut faiss may read what is not there, and end the process.
-        if (found := (folder / INDEX).stat().st_size) != config["index_bytes"]:
-            raise ValueError(f"{INDEX} has {found:,} bytes, not {config['index_bytes']:,}")
+        if (length := (folder / INDEX).stat().st_size) != config["index_bytes"]:
+            raise ValueError(f"{INDEX} has {length:,} bytes, not {config['index_bytes']:,}")
         for name, digest in config.get("sha256", {}).items():  # older ones have none
             if sha256_of(folder / name) != digest:
                 raise ValueError(f"{name} is not what was written")

@@ -89,8 +89,8 @@ def plan_for(vectors: int, size: int, factory: str | None = None) -> Plan:
     vectors, size = int(vectors), int(size)  # numpy's may be too narrow for a product
     if factory is None:
         factory = _chosen(vectors)
-    found = re.search(r"IVF(\d+)", factory)
-    cells = int(found[1]) if found else 0
+    match = re.search(r"IVF(\d+)", factory)
+    cells = int(match[1]) if match else 0
     train = min(vectors, cells * _TRAIN_PER_CELL)
     each = _bytes_of(factory, size) + (8 if cells else 0)
     own = round(vectors * each + cells * size * 4)
@@ -104,8 +104,8 @@ def plan_for(vectors: int, size: int, factory: str | None = None) -> Plan:
 
 
 def _links(factory: str) -> int:
-    found = re.search(r"HNSW(\d+)", factory)
-    return int(found[1]) if found else 0
+    match = re.search(r"HNSW(\d+)", factory)
+    return int(match[1]) if match else 0
 
 
 def _chosen(vectors: int) -> str:
@@ -121,8 +121,8 @@ def _bytes_of(factory: str, size: int) -> float:
     for pattern, each in ((r"SQ8", 1.0), (r"SQfp16", 2.0), (r"SQ4", 0.5)):
         if re.search(pattern, factory):
             return size * each
-    if found := re.search(r"PQ(\d+)$", factory):
-        return float(found[1])
+    if match := re.search(r"PQ(\d+)$", factory):
+        return float(match[1])
     return size * 4 + _links(factory) * 8
 
 

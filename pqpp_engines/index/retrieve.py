@@ -87,7 +87,7 @@ class Retriever:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave index and model behind: each process opens its own."""
-        return {key: one for key, one in vars(self).items() if key not in ("opened", "encoder")}
+        return {key: value for key, value in vars(self).items() if key not in ("opened", "encoder")}
 
     def candidates(self, has_vectors: bool = False) -> int:
         """Return how many candidates are ranked anew, 0 for none.
@@ -147,14 +147,14 @@ class Retriever:
                 return root / self.opened.ids[place]
 
             ranking = rerank(self.encoder, texts, places, image_at, shown=shown)
-            places, scores = (one[:, : self.k] for one in ranking)
+            places, scores = (row[:, : self.k] for row in ranking)
         each = range(places.shape[1])
         return {
-            "query_id": [one for one in ids for _ in each],
-            "prompt": [one for one in texts for _ in each],
-            "image": [self.opened.ids[one] for one in places.ravel()],
+            "query_id": [id_ for id_ in ids for _ in each],
+            "prompt": [text for text in texts for _ in each],
+            "image": [self.opened.ids[row] for row in places.ravel()],
             "rank": [rank + 1 for _ in ids for rank in each],
-            "score": [float(one) for one in scores.ravel()],
+            "score": [float(row) for row in scores.ravel()],
             "model": [self.run_name] * places.size,
         }
 
@@ -175,7 +175,7 @@ class Retriever:
         vectors = None
         if EMBEDDING in table.column_names:
             vectors, wrong = self._vectors(table[EMBEDDING].to_pylist())
-            faults = [one or other for one, other in zip(faults, wrong, strict=True)]
+            faults = [label or other for label, other in zip(faults, wrong, strict=True)]
         good = [row for row, fault in enumerate(faults) if fault is None]
         runs: Iterator[list[dict[str, Any]]] = iter(())
         if good:
@@ -191,7 +191,7 @@ class Retriever:
             bad = {"query_id": ids[row], "prompt": texts[row], ERROR: fault}
             rows += [bad] if fault else next(runs)
         kinds = {"rank": pa.int64(), "score": pa.float64()}
-        schema = pa.schema([(one, kinds.get(one, pa.string())) for one in (*RUN, ERROR)])
+        schema = pa.schema([(label, kinds.get(label, pa.string())) for label in (*RUN, ERROR)])
         return pa.Table.from_pylist(rows, schema)
 
     def _vectors(self, cells: list[Any]) -> tuple[Any, list[str | None]]:
@@ -259,7 +259,7 @@ def check_run(path: str, ids: ItemIds, query_ids: Sequence[str], name: str) -> N
     """
     if Path(path).suffix.lower() not in TREC_ENDINGS:
         return
-    queries = next((one for one in query_ids if len(one.split()) != 1), None)
+    queries = next((id_ for id_ in query_ids if len(id_.split()) != 1), None)
     wrong = {
         "image": ids.with_a_blank(),
         "query_id": queries,

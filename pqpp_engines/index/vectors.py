@@ -136,6 +136,6 @@ def strangers(embeddings: NDArray, sample: int, seed: int) -> Floats:
     return unit_vectors(vectors + rng.normal(0, 3 / np.sqrt(vectors.shape[1]), vectors.shape), "")
 
 
-def overlap(found: Iterable[NDArray], true: Iterable[NDArray]) -> float:
+def overlap(retrieved: Iterable[NDArray], true: Iterable[NDArray]) -> float:
     """Return the mean share of the true ones among those that were found."""
-    return float(np.mean([np.isin(t, f).mean() for f, t in zip(found, true, strict=True)]))
+    return float(np.mean([np.isin(t, f).mean() for f, t in zip(retrieved, true, strict=True)]))

@@ -62,4 +62,4 @@ def _synonyms(word: str) -> list[str]:
     """
     senses = [synset.lemma_names() for synset in wordnet().synsets(word)[:_MOST_SENSES]]
     names = dict.fromkeys(name for sense in senses if word in sense for name in sense)
-    return [one for one in names if one.islower() and one.isalpha() and one != word]
+    return [lemma for lemma in names if lemma.islower() and lemma.isalpha() and lemma != word]

@@ -104,7 +104,7 @@ def missing(original: str, rewrite: str) -> list[str]:
         ['dog']
     """
     words, wanted = _words(rewrite), words_to_keep(without_request(original))
-    return [word for word in wanted if not any(_stands_for(one, word) for one in words)]
+    return [word for word in wanted if not any(_stands_for(other, word) for other in words)]
 
 
 @typed
@@ -216,6 +216,6 @@ def _above(synset) -> frozenset:
     """Return the more general meanings a few steps up."""
     hypernyms, edge = set(), {synset}
     for _ in range(_STEPS_UP):
-        edge = {above for one in edge for above in one.hypernyms()}
+        edge = {above for sense in edge for above in sense.hypernyms()}
         hypernyms |= edge
     return frozenset(hypernyms)

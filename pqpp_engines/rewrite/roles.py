@@ -64,10 +64,10 @@ def turned_round(
     return None
 
 
-def _is_same(one: str, other: str, stands_for: Callable[[str, str], bool]) -> bool:
-    if one in _PREPOSITIONS or other in _PREPOSITIONS:
-        return one == other
-    return _verb(one) == _verb(other) or stands_for(one, other)
+def _is_same(left: str, right: str, stands_for: Callable[[str, str], bool]) -> bool:
+    if left in _PREPOSITIONS or right in _PREPOSITIONS:
+        return left == right
+    return _verb(left) == _verb(right) or stands_for(left, right)
 
 
 def _relations(words: Sequence[str], is_content: Callable[[str], bool]) -> Iterator[Relation]:
@@ -75,10 +75,10 @@ def _relations(words: Sequence[str], is_content: Callable[[str], bool]) -> Itera
     for at, word in enumerate(words):
         if not (word in _PREPOSITIONS or (is_content(word) and _verb(word))):
             continue
-        one = _head_before(words, at, is_content)
+        before = _head_before(words, at, is_content)
         other, passive = _head_after(words, at, is_content)
-        if one and other and one != other:
-            yield Relation(other, word, one) if passive else Relation(one, word, other)
+        if before and other and before != other:
+            yield Relation(other, word, before) if passive else Relation(before, word, other)
 
 
 def _head_before(words: Sequence[str], at: int, is_content: Callable[[str], bool]) -> str:

@@ -114,18 +114,18 @@ class Log:
         lines = content.split(b"\n")
         for number, line in enumerate(lines[:-1], 1):
             try:
-                told = parse_json(line.decode())
-                key = told["prompt_sha256"], told.get("occurrence", 0)
-                is_answer = told.get("router") == self._router and told["answered"] is not None
+                entry = parse_json(line.decode())
+                key = entry["prompt_sha256"], entry.get("occurrence", 0)
+                is_answer = entry.get("router") == self._router and entry["answered"] is not None
             except (ValueError, TypeError, KeyError, AttributeError):
                 raise RouteError(
                     f"{path}, line {number}: not the log of a router; name another file"
                 ) from None
             if is_answer and key not in places:
                 self.account.asked += 1
-                self.account.spent += told["paid"]
-            elif is_answer and "result" in told:
-                answer = RoutedAnswer(told["result"], told["answered"], told["failed"])
+                self.account.spent += entry["paid"]
+            elif is_answer and "result" in entry:
+                answer = RoutedAnswer(entry["result"], entry["answered"], entry["failed"])
                 self.answers[places[key]] = answer
         if lines[-1]:  # a kill has cut it
             with path.open("r+b") as file:
@@ -217,7 +217,7 @@ def answer_all(
     answers = dict(log.answers)
     for place, answer in answers.items():  # what was paid, in place of what is planned
         asking.account.give_back(decisions[place].cost - asking.costs[str(answer.route)])
-    left = {place: one for place, one in enumerate(decisions) if place not in answers}
+    left = {place: route for place, route in enumerate(decisions) if place not in answers}
 
     def ask(places: list[int]) -> list[int]:
         chosen = [decisions[place] for place in places]

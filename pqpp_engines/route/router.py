@@ -237,8 +237,8 @@ class Router:
         facts = self._facts()
         place = expanded(folder)
         with whole_folder(place, (FILE, CARD)) as beside:
-            told = {"model_type": KIND, **facts}
-            text = json.dumps({**told, "sha256": digest_of(told)}, indent=1) + "\n"
+            record = {"model_type": KIND, **facts}
+            text = json.dumps({**record, "sha256": digest_of(record)}, indent=1) + "\n"
             (beside / FILE).write_text(text, "utf-8")
             (beside / CARD).write_text(render_card("engines/router", **facts), "utf-8")
         return place

@@ -251,14 +251,14 @@ def _prices(worth: Floats, costs: Floats, of_any_sign: bool) -> Floats:
     return np.concatenate([[first], (changes[1:] + changes[:-1]) / 2, [changes[-1] + 1]])
 
 
-def digest_of(told: Mapping[str, Any]) -> str:
+def digest_of(record: Mapping[str, Any]) -> str:
     """Return the SHA-256 of what a router's file tells, but for this itself.
 
     Example:
         >>> digest_of({"price": 1.0}) == digest_of({"sha256": "b2", "price": 1.0})
         True
     """
-    rest = {name: value for name, value in told.items() if name != "sha256"}
+    rest = {name: value for name, value in record.items() if name != "sha256"}
     return sha256_of_parts([json.dumps(rest, sort_keys=True)])
 
 
@@ -289,7 +289,7 @@ def read_router(path: Path) -> dict[str, Any]:
     wrong = list(jsonschema.Draft202012Validator(_SCHEMA).iter_errors(router))
     if wrong:
         # What is there and cannot be says more than what is missing.
-        first = min(wrong, key=lambda one: (not one.path, list(map(str, one.path))))
+        first = min(wrong, key=lambda fault: (not fault.path, list(map(str, fault.path))))
         where = ".".join(map(str, first.path)) or "the whole"
         raise RouteError(f"{path} is damaged ({where}: {first.message:.120}); make it again")
     if router.get("sha256") not in (None, digest_of(router)):  # older ones have none

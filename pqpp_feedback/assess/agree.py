@@ -138,11 +138,13 @@ def isotonic(
 def _saved(rows: Sequence[Row], people: PeopleSay) -> dict[str, Any]:
     """Return the mean of people's answers with and without the scores of unjudged images."""
     said = map(people.of, rows)
-    answers = np.array([np.nan if one is None else float(one) for one in said])
+    answers = np.array([np.nan if answer is None else float(answer) for answer in said])
     scores, is_judged = np.array([_score_of(row) for row in rows]), np.isfinite(answers)
     truth, own, others = answers[is_judged], scores[is_judged], scores[~is_judged]
     # Where people have judged all, no score adds anything.
-    found = prediction_powered_mean(truth, own, *((others,) if len(others) else (own, 0.95, 0.0)))
+    estimate = prediction_powered_mean(
+        truth, own, *((others,) if len(others) else (own, 0.95, 0.0))
+    )
     spread = truth.std() * own.std()
     rho = float(((truth - truth.mean()) * (own - own.mean())).mean() / spread) if spread else 0.0
     needed = [judgments_needed(0.05, float(truth.std()), r, len(rows)) for r in (rho, 0.0)]
@@ -150,9 +152,9 @@ def _saved(rows: Sequence[Row], people: PeopleSay) -> dict[str, Any]:
         "images": len(rows),
         "judged": len(truth),
         "automated": float(scores.mean()),
-        "people": tuple(found[f"judged_{name}"] for name in ("mean", "ci_low", "ci_high")),
-        "powered": tuple(found[name] for name in ("mean", "ci_low", "ci_high")),
-        "worth": round(found["worth"]) if np.isfinite(found["worth"]) else None,
+        "people": tuple(estimate[f"judged_{name}"] for name in ("mean", "ci_low", "ci_high")),
+        "powered": tuple(estimate[name] for name in ("mean", "ci_low", "ci_high")),
+        "worth": round(estimate["worth"]) if np.isfinite(estimate["worth"]) else None,
         "needed": needed[0],
         "without": needed[1],
     }

@@ -56,8 +56,8 @@ class DetectorEye:
         # Images of a batch would be padded to one size, which moves boxes.
         answer = self._found(image)
         classes = self._loaded.model.config.id2label
-        found = [classes[int(number)] for number in answer["labels"]]
-        boxes = boxes_of(answer, found, image.size)
+        named = [classes[int(number)] for number in answer["labels"]]
+        boxes = boxes_of(answer, named, image.size)
         known = [box for box in boxes if box["label"] in labels.values()]
         return {"labels": labels, "boxes": known}
 

@@ -212,13 +212,13 @@ def _evidence(row: Row) -> dict[str, Any]:
 
 def _heatmaps(evidence: Row) -> list[dict[str, str]]:
     """Return heatmaps as pictures of one colour, clear where they are low."""
-    heatmaps, found = evidence.get("heatmaps"), []
+    heatmaps, overlays = evidence.get("heatmaps"), []
     named = heatmaps.items() if isinstance(heatmaps, dict) else ()
     for number, (name, text) in enumerate(named):
         colour = COLOURS[1 - number % 2]
         if source := _tint(text, colour):
-            found.append({"name": name, "colour": colour, "source": source})
-    return found
+            overlays.append({"name": name, "colour": colour, "source": source})
+    return overlays
 
 
 def _tint(text: Any, colour: str) -> str | None:

@@ -26,7 +26,7 @@ def listed(value: Any, between: str = ";|") -> list[str]:
     parts = value
     if isinstance(value, str):
         written = _WRITTEN.fullmatch(value)
-        found = _ITEM.finditer(written[1]) if written else ()
-        parts = [re.sub(r"\\(.)", r"\1", next(filter(None, item.groups()), "")) for item in found]
+        items = _ITEM.finditer(written[1]) if written else ()
+        parts = [re.sub(r"\\(.)", r"\1", next(filter(None, item.groups()), "")) for item in items]
         parts = parts if written else re.split(f"[{re.escape(between)}]", value)
     return [str(part).strip() for part in parts if str(part).strip()]

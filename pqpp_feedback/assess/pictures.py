@@ -87,9 +87,9 @@ def find_pictures(
         prompt_id = str(row["prompt_id"])
         if known.setdefault(prompt_id, row) is not row:
             raise AssessError(f"the prompt_id {prompt_id!r:.60} stands twice; give each its own")
-    found = [_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
-    seen = {picture.prompt_id for picture in found}
-    return found, [prompt_id for prompt_id in known if prompt_id not in seen]
+    pictures = [_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
+    seen = {picture.prompt_id for picture in pictures}
+    return pictures, [prompt_id for prompt_id in known if prompt_id not in seen]
 
 
 def image_files(folder: Path) -> list[Path]:
@@ -106,10 +106,10 @@ def image_files(folder: Path) -> list[Path]:
         >>> [path.name for path in image_files(folder)]
         ['a.jpg', 'b.png']
     """
-    found = sorted(path for path in folder.rglob("*") if _is_image(path))
-    if not found:
+    paths = sorted(path for path in folder.rglob("*") if _is_image(path))
+    if not paths:
         raise AssessError(f"{folder} holds no image ({', '.join(ENDINGS)}); name one with some")
-    return found
+    return paths
 
 
 def _folder(path: str | Path) -> Path:
@@ -183,11 +183,11 @@ def pictures_of(image_dir: str | Path, prompt: Row) -> list[Picture]:
     root = _folder(image_dir)
     root = root if (root / prompt_id).is_dir() else root / "images"
     try:
-        found = sorted(path for path in (root / prompt_id).iterdir() if _is_image(path))
+        paths = sorted(path for path in (root / prompt_id).iterdir() if _is_image(path))
     except FileNotFoundError:
         return []
     known = {prompt_id: prompt}
-    return [_picture(path, f"{prompt_id}/{path.name}", None, known) for path in found]
+    return [_picture(path, f"{prompt_id}/{path.name}", None, known) for path in paths]
 
 
 def made_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
@@ -198,9 +198,11 @@ def made_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
         >>> one.generator, one.prompt
         ('sdxl', 'a cat')
     """
-    about, told = _about(prompt), (prompt["prompt"], prompt["prompt_id"])
+    about, about_prompt = _about(prompt), (prompt["prompt"], prompt["prompt_id"])
     return [
-        Picture(Path(name), told[0], name, told[1], _maker(name), about, content=content)
+        Picture(
+            Path(name), about_prompt[0], name, about_prompt[1], _maker(name), about, content=content
+        )
         for name, content in sorted(images.items())
     ]
 

@@ -54,8 +54,8 @@ class RahfOptions(AssessorOptions):
         from pqpp_backbones.pretrained import fetch, usual_device
         from pqpp_feedback.rahf import FeedbackModel
 
-        folder, told = fetch(self.model, "RAHF model")
+        folder, source = fetch(self.model, "RAHF model")
         device = self.device or usual_device()
         model = FeedbackModel.from_pretrained(folder, device, self.threshold)
         model.model.to(getattr(torch, self.dtype))
-        return [RahfAssessor(model, told, self.threshold)]
+        return [RahfAssessor(model, source, self.threshold)]

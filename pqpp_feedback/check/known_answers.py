@@ -186,13 +186,13 @@ def grade(rows: Iterable[Row], truth: Iterable[KnownScene]) -> list[dict[str, An
             continue  # it is about other scenes
         ties = itertools.cycle((True, False))  # of equal scores every second one counts as right
         names = [name for name, is_right in some if is_right]
-        told = {"answers": [_answer(some, name, ties) for name in names]}
+        hits_of = {"answers": [_answer(some, name, ties) for name in names]}
         for (_, is_right), row in some.items():
             if is_right and row["evidence"] is not None:
                 for what, hits in _perceived(by_id[row["image"]], row).items():
-                    told.setdefault(what, []).extend(hits)
+                    hits_of.setdefault(what, []).extend(hits)
         line = {"score": assessor, "scenes": kind}
-        graded += [{**line, "what": what, **_figures(what, hits)} for what, hits in told.items()]
+        graded += [{**line, "what": what, **_figures(what, hits)} for what, hits in hits_of.items()]
     return graded
 
 

@@ -32,9 +32,9 @@ class RahfAssessor(Assessor):
     name = routine = "rahf"
 
     def __init__(
-        self, model: FeedbackModel | None, told: Model | None = None, threshold: float = 0.5
+        self, model: FeedbackModel | None, source: Model | None = None, threshold: float = 0.5
     ) -> None:
-        super().__init__({} if told is None else {"rahf": told})
+        super().__init__({} if source is None else {"rahf": source})
         check_share("threshold", threshold)
         self._model, self._threshold = model, threshold
 

@@ -35,7 +35,7 @@ def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tup
     crops, colours, greys = random.random(3) < (CROP_CHANCE, COLOUR_CHANCE, GREY_CHANCE)
     if crops:
         box = crop_box(random)
-        image, *maps = (cropped(one, box) for one in (image, *maps))
+        image, *maps = (cropped(layer, box) for layer in (image, *maps))
     if colours:
         image = recoloured(random, image)
     if greys:
@@ -73,7 +73,7 @@ def recoloured(random: np.random.Generator, image: Any) -> Any:
     hsv = np.asarray(coloured.convert("HSV")).astype(np.int64)
     hsv[..., 0] = (hsv[..., 0] + round(turn * 256)) % 256
     hsv[..., 1] = (hsv[..., 1] * saturation).round()
-    found = Image.fromarray(hsv.astype(np.uint8), "HSV").convert("RGB")
+    picture = Image.fromarray(hsv.astype(np.uint8), "HSV").convert("RGB")
     buffer = io.BytesIO()
-    found.save(buffer, "jpeg", quality=quality)
+    picture.save(buffer, "jpeg", quality=quality)
     return open_image(buffer.getvalue())

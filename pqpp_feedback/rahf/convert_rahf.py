@@ -124,14 +124,14 @@ class Layout(dict):
 
     def layers(self, prefix: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Return weight and bias of each layer under a prefix, in order."""
-        found = [
+        numbers = [
             (value, self[f"{prefix}.{name}".removesuffix("weight") + "bias"])
             for name, value in self.under(prefix).items()
             if value.ndim in (2, 4) and name.split(".")[-1] == "weight"
         ]
-        if not found:
+        if not numbers:
             raise CheckpointError(f"the weights have no layers under {prefix!r}; check the layout")
-        return found
+        return numbers
 
     def count(self, prefix: str) -> int:
         """Return how many numbered parts are under a prefix."""
@@ -145,7 +145,9 @@ class Layout(dict):
             state |= {f"{layer}.weight".format(name): weight, f"{layer}.bias".format(name): bias}
         # Whatever the norms are called, their scales are the tensors of three dimensions.
         scales = [value for value in self.under(theirs).values() if value.ndim == 3]
-        return state | {f"{norm}.weight".format(i): one.flatten() for i, one in enumerate(scales)}
+        return state | {
+            f"{norm}.weight".format(i): scale.flatten() for i, scale in enumerate(scales)
+        }
 
     def vit(self) -> Layout:
         """Return the image tower by our names."""

@@ -282,7 +282,7 @@ class Examples:
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of prompts, scores and labels, in order."""
-        texts = (f"{p}\0{one}\0" for p, one in zip(self.prompts, self.labels, strict=True))
+        texts = (f"{p}\0{label}\0" for p, label in zip(self.prompts, self.labels, strict=True))
         return sha256_of_parts([*texts, np.ascontiguousarray(self.scores, dtype="<f4").tobytes()])
 
 

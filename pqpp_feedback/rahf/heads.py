@@ -99,10 +99,10 @@ class ScoreHead(nn.Module):
         """Return scores of shape `(batch,)` in 0 .. 1, always in float32."""
         for conv, norm in zip(self.convs, self.norms, strict=True):
             features = torch.relu(norm(conv(features)))
-        found = features.flatten(1)
+        hidden = features.flatten(1)
         for layer in self.dense[:-1]:
-            found = torch.relu(layer(found))
-        return torch.sigmoid(self.dense[-1](found).float()).squeeze(1)
+            hidden = torch.relu(layer(hidden))
+        return torch.sigmoid(self.dense[-1](hidden).float()).squeeze(1)
 
 
 def layer_rows(model: nn.Module) -> list[tuple[str, str, int]]:

@@ -67,7 +67,7 @@ class RichHumanFeedbackPipeline(Pipeline):
         kwargs |= {"threshold": threshold, "overlays": overlays}
         options = {**self._forward_params, **self._sanitize_parameters(**kwargs)[1]}
         sizes = (batch_size, self._batch_size, 16)
-        size = next(one for one in sizes if one is not None)
+        size = next(known for known in sizes if known is not None)
         single = isinstance(inputs, Mapping)
         rows = [self.preprocess(row) for row in _checked([inputs] if single else inputs)]
         judged = self._judged(rows, size, **options)
@@ -84,7 +84,7 @@ class RichHumanFeedbackPipeline(Pipeline):
         self.feedback.threshold = threshold
         judged = self.feedback.judge(images, prompts, batch_size)
         pairs = zip(judged, images, strict=True)
-        return [plain_values(one, image, overlays) for one, image in pairs]
+        return [plain_values(feedback, image, overlays) for feedback, image in pairs]
 
     # The three steps of transformers' own loop, for those who call them one by one.
 

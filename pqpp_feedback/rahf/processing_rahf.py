@@ -143,17 +143,19 @@ class RahfProcessor(ProcessorMixin):
                 unknown, or an option is unknown or has a value that is not allowed.
         """
         self._check_options(kwargs)
-        found: dict[str, Any] = {}
+        features: dict[str, Any] = {}
         if images is not None:
             images = images if isinstance(images, (list, tuple)) else [images]
-            found["pixel_values"] = self.pixels(images)
+            features["pixel_values"] = self.pixels(images)
         if text is not None:
             prompts = _texts(text)
             check_pairs(prompts if images is None else images, prompts)
-            found |= self._tokens(prompts, tasks, kwargs.get("max_length"), kwargs.get("padding"))
+            features |= self._tokens(
+                prompts, tasks, kwargs.get("max_length"), kwargs.get("padding")
+            )
         if kwargs.get("return_tensors") == "np":
-            found = {name: tensor.numpy() for name, tensor in found.items()}
-        return BatchFeature(found)
+            features = {name: tensor.numpy() for name, tensor in features.items()}
+        return BatchFeature(features)
 
     def _check_options(self, given: dict[str, Any]) -> None:
         for name, value in given.items():
@@ -186,8 +188,8 @@ class RahfProcessor(ProcessorMixin):
         pairs = [(prompt, task) for prompt, own in zip(prompts, asked, strict=True) for task in own]
         padded = self.padded([self.input_ids(*pair, limit) for pair in pairs], length)
         shape = (len(prompts), len(asked[0]) if prompts else len(TASK_STRINGS), -1)
-        found = {name: tensor.reshape(shape) for name, tensor in padded.items()}
-        return found if tasks is None else {**found, "task_ids": torch.tensor(asked)}
+        tensors = {name: tensor.reshape(shape) for name, tensor in padded.items()}
+        return tensors if tasks is None else {**tensors, "task_ids": torch.tensor(asked)}
 
     def padded(self, rows: Sequence[Sequence[int]], length: int | None = None) -> dict[str, Any]:
         """Return rows as `input_ids` and `attention_mask`, padded to `length` tokens at least."""
@@ -198,7 +200,7 @@ class RahfProcessor(ProcessorMixin):
     def labels(self, prompts: Sequence[str], labels: Sequence[Sequence[int] | None]) -> Any:
         """Return the decoder's labels of a batch; nothing counts where a prompt has none."""
         pairs = zip(prompts, labels, strict=True)
-        rows = [[] if one is None else self.target_ids(prompt, one) for prompt, one in pairs]
+        rows = [[] if words is None else self.target_ids(prompt, words) for prompt, words in pairs]
         return _filled(rows, -100)
 
     @property
@@ -209,10 +211,10 @@ class RahfProcessor(ProcessorMixin):
 
 def _filled(rows: Sequence[Sequence[int]], value: int, length: int | None = None) -> Any:
     """Return rows as a tensor of whole numbers with a value behind the shorter ones."""
-    found = torch.full((len(rows), max([length or 1, *map(len, rows)])), value)
+    filled = torch.full((len(rows), max([length or 1, *map(len, rows)])), value)
     for number, row in enumerate(rows):
-        found[number, : len(row)] = torch.tensor(row, dtype=torch.long)
-    return found
+        filled[number, : len(row)] = torch.tensor(row, dtype=torch.long)
+    return filled
 
 
 def _texts(text: Any) -> list[str]:

@@ -190,12 +190,12 @@ def train_rahf(recipe: RahfRecipe, training: Dataset, validation: Dataset) -> Pr
     )
 
     def save(progress):
-        told = describe_data(recipe, examples, held_out)
-        run = describe_run(recipe, told["data"], progress, accelerator.num_processes)
+        facts = describe_data(recipe, examples, held_out)
+        run = describe_run(recipe, facts["data"], progress, accelerator.num_processes)
         card = render_card(
             "feedback/rahf",
             variant=recipe.variant,
-            details={**told, **run},
+            details={**facts, **run},
             layers=layer_rows(accelerator.unwrap_model(task.model)),
         )
         FeedbackModel(task.model, processor).save_pretrained(folder, card)

@@ -51,9 +51,9 @@ def target_of(column: str, targets: Sequence[str] = TARGETS) -> str | None:
     of_model = [t for t in targets if name.startswith(t.rpartition("_")[0].lower() + "_")]
     endings = {target.rpartition("_")[2]: target for target in of_model}
     words = name.replace("@", "").split("_")
-    told = [target for ending, target in endings.items() if ending in words]
+    named = [target for ending, target in endings.items() if ending in words]
     judged = [t for t in endings.values() if (m := measure_of(t)) and m.task == "generation"]
-    fitting = told or judged
+    fitting = named or judged
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -110,7 +110,9 @@ def human_results(
         true: Target to one true value a prompt.
         split: What they are of.
     """
-    judged = [[math.nan if value is None else value for value in one] for one in true.values()]
+    judged = [
+        [math.nan if value is None else value for value in column] for column in true.values()
+    ]
     said = Predictions(HUMAN, tuple(true), np.array(judged, float).T)
     return evaluate_predictions([said], metrics, split, cells)
 

@@ -49,7 +49,9 @@ def bundle_of(run: BenchRun, recipe: Mapping[str, Any]) -> bytes:
         "versions": {"python": platform.python_version(), **_versions()},
         "data": {"benchmark": run.split.config, "release": run.split.release}
         | {"split": run.split.name, "prompts": len(run.split.rows)},
-        "predictors": {name: _hashes(name, one) for name, one in run.predictors.items()},
+        "predictors": {
+            name: _hashes(name, predictor) for name, predictor in run.predictors.items()
+        },
         "files": {name: sha256_of_parts([text]) for name, text in files.items()},
     }
     files["about.json"] = json.dumps(about, indent=1) + "\n"
@@ -74,14 +76,16 @@ def _predictions(run: BenchRun) -> dict[str, pd.DataFrame]:
     """Return target to a table of what each predictor said of it, by prompt."""
     keys = [name for name in KEYS if name in run.split.rows.column_names]
     prompts = {name: run.split.rows[name][:] for name in keys}
-    targets = dict.fromkeys(target for one in run.predictions for target in one.targets)
+    targets = dict.fromkeys(
+        target for prediction in run.predictions for target in prediction.targets
+    )
     return {
         target: pd.DataFrame(
             prompts
             | {
-                _safe(one.predictor): one.values[:, one.targets.index(target)]
-                for one in run.predictions
-                if target in one.targets
+                _safe(prediction.predictor): prediction.values[:, prediction.targets.index(target)]
+                for prediction in run.predictions
+                if target in prediction.targets
             }
         )
         for target in targets
@@ -103,27 +107,27 @@ def _csv(table: pd.DataFrame) -> str:
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for name in _PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def _hashes(name: str, predictor: Predictor) -> dict[str, str | None]:
     """Return the hash of a predictor's weights, or of the file that it is."""
-    told: dict[str, str | None] = {"type": predictor.name, "trained_on": predictor.trained_on}
+    record: dict[str, str | None] = {"type": predictor.name, "trained_on": predictor.trained_on}
     file = Path(name if Path(name).is_file() else name.rpartition(":")[0])
     if file.is_file():
-        return {**told, "file_sha256": sha256_of(file)}
+        return {**record, "file_sha256": sha256_of(file)}
     try:
         tensors = predictor._state()[1]
     except NotImplementedError:  # a function has none
-        return told
+        return record
     parts = (part for key in sorted(tensors) for part in (key, tensors[key].tobytes()))
-    return {**told, "weights_sha256": sha256_of_parts(parts)} if tensors else told
+    return {**record, "weights_sha256": sha256_of_parts(parts)} if tensors else record
 
 
 def _readme(said: Mapping[str, pd.DataFrame]) -> str:

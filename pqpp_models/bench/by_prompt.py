@@ -40,13 +40,13 @@ def values_by_prompt(
             f"{called} needs a column {' or '.join(KEYS)}; it has {', '.join(table)}"
         )
     wanted = list(rows[key])
-    found = {column: _means(table[key], table[column]) for column in columns}
-    if not any(known.keys() & set(wanted) for known in found.values()):
+    means = {column: _means(table[key], table[column]) for column in columns}
+    if not any(known.keys() & set(wanted) for known in means.values()):
         raise PredictorError(
             f"no {key} of {called} is one of this split's {len(wanted)}; name the split "
             "that it was computed on"
         )
-    return {column: [known.get(one) for one in wanted] for column, known in found.items()}
+    return {column: [known.get(prompt) for prompt in wanted] for column, known in means.items()}
 
 
 def _means(keys: Sequence, values: Sequence) -> dict:

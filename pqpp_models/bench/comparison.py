@@ -58,7 +58,7 @@ def compare_with_baseline(
     """
     from tqdm.auto import tqdm
 
-    by_name = {one.predictor: one for one in predictions}
+    by_name = {prediction.predictor: prediction for prediction in predictions}
     if baseline not in by_name:
         raise PredictorError(
             f"the baseline {baseline!r} is not among the predictors {', '.join(by_name)}"
@@ -79,21 +79,26 @@ def compare_with_baseline(
         p_values = np.array([tests[name].get("p_value", math.nan) for tests in tested])
         for own, tests, p in zip(figures, tested, holm(p_values)["adjusted"], strict=True):
             kept = ("ci_low", "ci_high", "warning")
-            found = {"p": float(p)} | {key: tests[name][key] for key in kept if tests[name]}
-            own |= {f"{name}_baseline_{key}": value for key, value in found.items()}
+            measured = {"p": float(p)} | {key: tests[name][key] for key in kept if tests[name]}
+            own |= {f"{name}_baseline_{key}": value for key, value in measured.items()}
     return [
         replace(row, baseline=baseline, **own) for row, own in zip(results, figures, strict=True)
     ]
 
 
-def _tested(row, one, other, references, sources, options) -> dict[str, dict[str, Any]]:
+def _tested(row, predictions, baseline, references, sources, options) -> dict[str, dict[str, Any]]:
     """The test of each coefficient, empty where there is none."""
-    if not row.ranked or one is other or row.predicted not in other.targets or row.n < 4:
+    if (
+        not row.ranked
+        or predictions is baseline
+        or row.predicted not in baseline.targets
+        or row.n < 4
+    ):
         return {name: {} for name in _TESTED}
     cell = Cell(row.label, row.predicted, row.target, row.source)
     true = references[row.target]
-    mine, reference = cell_values(one, cell, true, sources)
-    theirs, _ = cell_values(other, cell, true, sources)
+    mine, reference = cell_values(predictions, cell, true, sources)
+    theirs, _ = cell_values(baseline, cell, true, sources)
     return {name: paired_permutation(mine, theirs, reference, name, **options) for name in _TESTED}
 
 

@@ -96,12 +96,12 @@ def bench_runs(
     gaps: list[dict[str, Any]] = []
     notes: list[str] = []
     relevant = {kind: _relevant(queries[kind]) for kind in KINDS}
-    for kind, found in relevant.items():
-        without = len(queries[kind]) - len(found)
+    for kind, images in relevant.items():
+        without = len(queries[kind]) - len(images)
         if without:
             notes.append(f"{without} {kind} queries have no relevant image and are left out")
     for name, run in runs.items():
-        known = {query for found in relevant.values() for query in found}
+        known = {query for images in relevant.values() for query in images}
         if not known & set(run):
             raise PredictorError(
                 f"{name}: none of its queries is one of ConQA's, such as {sorted(known)[0]}; name "
@@ -110,12 +110,12 @@ def bench_runs(
         silent = len(known - set(run))
         if silent:
             notes.append(f"{name} has no answer to {silent} queries, which count 0")
-        values = {kind: _values(found, run) for kind, found in relevant.items()}
+        values = {kind: _values(images, run) for kind, images in relevant.items()}
         for kind in KINDS:
             means = mean_intervals(values[kind])
             row: dict[str, Any] = {"run": name, "queries": f"{kind}, {len(relevant[kind])}"}
-            for measure, one in means.items():
-                row[MEASURES[measure]] = (one["mean"], one["ci_low"], one["ci_high"])
+            for measure, mean in means.items():
+                row[MEASURES[measure]] = (mean["mean"], mean["ci_low"], mean["ci_high"])
             rows.append(row)
         for measure, called in MEASURES.items():
             test = mann_whitney(values["conceptual"][measure], values["descriptive"][measure])
@@ -130,11 +130,11 @@ def bench_runs(
 
 def _relevant(rows: Sequence[Mapping[str, Any]]) -> dict[str, set[str]]:
     """Return the relevant images of each query that has any."""
-    found: dict[str, set[str]] = {}
+    relevant: dict[str, set[str]] = {}
     for row in rows:
         labels = zip(row["judgments"]["image_id"], row["judgments"]["label"], strict=True)
-        found[str(row["query_id"])] = {str(image) for image, label in labels if label == 1}
-    return {query: images for query, images in found.items() if images}
+        relevant[str(row["query_id"])] = {str(image) for image, label in labels if label == 1}
+    return {query: images for query, images in relevant.items() if images}
 
 
 def _values(relevant: Mapping[str, set[str]], run: Run) -> dict[str, NDArray[np.float64]]:
@@ -148,9 +148,9 @@ def _values(relevant: Mapping[str, set[str]], run: Run) -> dict[str, NDArray[np.
     unretrieved = np.full((len(answered), max([1, *missed])), np.nan)
     for row, count in zip(unretrieved, missed, strict=True):
         row[:count] = 1
-    found = evaluate_rankings(scores, grades, list(MEASURES), unretrieved=unretrieved)
+    by_measure = evaluate_rankings(scores, grades, list(MEASURES), unretrieved=unretrieved)
     at = {query: place for place, query in enumerate(answered)}
     return {
         measure: np.array([values[at[query]] if query in at else 0.0 for query in relevant])
-        for measure, values in found.items()
+        for measure, values in by_measure.items()
     }

@@ -14,7 +14,7 @@ def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
 
     The figures are the difference and its 95 % interval; a ! says that it hangs on one prompt.
     """
-    baselines = {one.label: one for one in results if one.predictor == one.baseline}
+    baselines = {result.label: result for result in results if result.predictor == result.baseline}
     return [
         (row.predictor, row.label, *(_told(row, baselines[row.label], c) for c in COEFFICIENTS))
         for row in results
@@ -36,8 +36,8 @@ def intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
 
 def _told(row: Result, baseline: Result, coefficient: str) -> str:
     difference = getattr(row, coefficient) - getattr(baseline, coefficient)
-    told = _with_interval(difference, row, f"{coefficient}_baseline_ci", "+")
-    return told + " !" * bool(getattr(row, f"{coefficient}_baseline_warning"))
+    cell = _with_interval(difference, row, f"{coefficient}_baseline_ci", "+")
+    return cell + " !" * bool(getattr(row, f"{coefficient}_baseline_warning"))
 
 
 def _with_interval(value: float, row: Result, name: str, sign: str) -> str:

@@ -55,15 +55,15 @@ def entries_of(
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     about = {"dataset_revision": revision, "date": today}
     config = run.split.rows.info.config_name
-    for one in run.results:
-        if one.fitted_rows:
-            refused[one.predictor] = f"it was fitted to {one.fitted_rows} of these rows"
-        elif math.isnan(one.kendall):
-            refused.setdefault(one.predictor, f"its {one.target} has no Kendall's tau")
+    for result in run.results:
+        if result.fitted_rows:
+            refused[result.predictor] = f"it was fitted to {result.fitted_rows} of these rows"
+        elif math.isnan(result.kendall):
+            refused.setdefault(result.predictor, f"its {result.target} has no Kendall's tau")
         else:
-            task = BenchmarkTask(config, one.split, one.target)
-            kept = entry(task, dataset, one.kendall, notes=_notes(one), **about)
-            entries.setdefault(one.predictor, []).append(kept)
+            task = BenchmarkTask(config, result.split, result.target)
+            kept = entry(task, dataset, result.kendall, notes=_notes(result), **about)
+            entries.setdefault(result.predictor, []).append(kept)
     lines = [f"no result of {name} on {run.split.name}: {why}" for name, why in refused.items()]
     return entries, lines
 
@@ -86,7 +86,7 @@ def _told(result: Result, name: str) -> str:
     return f"{getattr(result, name):.6f}{interval}"
 
 
-def result_of(one: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
+def result_of(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
     """Return an entry as a result; what its notes do not tell is NaN, and `n` 0.
 
     Example:
@@ -99,20 +99,20 @@ def result_of(one: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
     """
     figures: dict[str, Any] = {}
     for name in COEFFICIENTS:
-        match = re.search(name + _FIGURE, one.notes or "")
-        told = [float(part) if part else math.nan for part in match.groups()] if match else []
-        value, low, high = told or [math.nan] * 3
+        match = re.search(name + _FIGURE, entry.notes or "")
+        numbers = [float(part) if part else math.nan for part in match.groups()] if match else []
+        value, low, high = numbers or [math.nan] * 3
         figures |= {name: value, f"{name}_ci_low": low, f"{name}_ci_high": high}
         figures[f"{name}_p"] = math.nan
-    figures["kendall"] = one.value
-    count = _COUNT.search(one.notes or "")
+    figures["kendall"] = entry.value
+    count = _COUNT.search(entry.notes or "")
     return Result(
         predictor=called,
         target=task.target,
         label=task.target,
         predicted=task.target,
         source=None,
-        config=task.config or one.dataset_id,
+        config=task.config or entry.dataset_id,
         release=None,
         split=task.split,
         n=int(count[1]) if count else 0,
@@ -144,16 +144,16 @@ def write_results(
             "a task is of a split, and these rows have none; put them into a folder as test.csv, "
             "and name that"
         )
-    found, lines = entries_of(run, dataset, commit_of(dataset) if from_hub else None)
-    if not found:
+    entries_by_name, lines = entries_of(run, dataset, commit_of(dataset) if from_hub else None)
+    if not entries_by_name:
         raise PredictorError("; ".join(lines) or "there is no result to write")
-    places = {name: Path(folder) / _folder_of(name) for name in found}
+    places = {name: Path(folder) / _folder_of(name) for name in entries_by_name}
     if len(set(places.values())) < len(places):
         raise PredictorError(
             f"two of {', '.join(places)} would have one folder; compare one at a time"
         )
     files = []
-    for name, entries in found.items():
+    for name, entries in entries_by_name.items():
         files.append(places[name] / results_file(dataset))
         files[-1].parent.mkdir(parents=True, exist_ok=True)
         write_whole(files[-1], results_text(entries))
@@ -194,9 +194,9 @@ def evaluated(model: str, dataset: str, progress: bool = False) -> tuple[str, li
                 f"no result of {model} on {run.split.name}: it was fitted to some of these rows; "
                 f"submit {name}, which was not"
             )
-        found, refused = entries_of(run, dataset, revision)
+        by_model, refused = entries_of(run, dataset, revision)
         lines += refused
-        entries += found.get(model, [])
+        entries += by_model.get(model, [])
     if not entries:
         raise PredictorError("; ".join(lines) or f"{model} predicts no target of {dataset}")
     return results_text(entries), lines

@@ -97,8 +97,8 @@ def _cross_task(targets, sources, predicted) -> list[Cell]:
     cells = []
     for reference in targets:
         own = _models(predicted, measure := measure_of(reference))
-        tasks = (measure_of(one) for one in sort_targets(predicted))
-        others = (one for one in tasks if one and measure and one.task != measure.task)
+        tasks = (measure_of(target) for target in sort_targets(predicted))
+        others = (task for task in tasks if task and measure and task.task != measure.task)
         pairs = zip(own, _models(predicted, next(others, None)), strict=False)
         cells += [Cell(f"{two}→{one}", two, one) for one, two in pairs if one == reference]
     return cells
@@ -106,8 +106,8 @@ def _cross_task(targets, sources, predicted) -> list[Cell]:
 
 def _models(predicted: Sequence[str], measure: TargetMeasure | None) -> list[str]:
     """Return the targets of a measure that are of a model, rather than of a mean."""
-    of_measure = (one for one in predicted if measure and measure_of(one) == measure)
-    return [one for one in of_measure if "_" in one and not is_mean(one)]
+    of_measure = (target for target in predicted if measure and measure_of(target) == measure)
+    return [target for target in of_measure if "_" in target and not is_mean(target)]
 
 
 EXPERIMENTS: dict[str, Callable[[Sequence[str], Sequence[str], Sequence[str]], list[Cell]]] = {

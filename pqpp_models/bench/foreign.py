@@ -95,9 +95,9 @@ def imported(name: str) -> TextScores:
     here = str(Path.cwd())
     sys.path.insert(0, here)
     try:
-        found: Any = importlib.import_module(module)
+        value: Any = importlib.import_module(module)
         for part in attribute.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except Exception as error:  # whatever a user's module does
         raise PredictorError(
             f"{name} cannot be imported ({in_a_line(error)}); name it like MODULE:FUNCTION, from "
@@ -105,10 +105,10 @@ def imported(name: str) -> TextScores:
         ) from error
     finally:
         sys.path.remove(here)
-    if not callable(found):
-        kind = type(found).__name__
+    if not callable(value):
+        kind = type(value).__name__
         raise PredictorError(f"{name} is a {kind}; name a function of a list of texts")
-    return found
+    return value
 
 
 def pipeline_scores(path: Path) -> TextScores:
@@ -213,8 +213,8 @@ def sentence_scores(name: str) -> TextScores:
 
 
 def _embedded(model: Any, prompts: Sequence[str]) -> NDArray[np.float64]:
-    found = model.encode(list(prompts), batch_size=_BATCH, show_progress_bar=False)
-    return np.asarray(found, dtype=np.float64)
+    embeddings = model.encode(list(prompts), batch_size=_BATCH, show_progress_bar=False)
+    return np.asarray(embeddings, dtype=np.float64)
 
 
 def classifier_scores(name: str) -> TextScores:
@@ -236,12 +236,12 @@ def classifier_scores(name: str) -> TextScores:
     def scores(prompts: list[str]) -> NDArray[np.float64]:
         import torch
 
-        found = []
+        logits = []
         for start in range(0, len(prompts), _BATCH):
             batch = prompts[start : start + _BATCH]
             inputs = loaded.processor(batch, padding=True, truncation=True, return_tensors="pt")
             with torch.inference_mode():
-                found.append(loaded.model(**inputs.to(loaded.device)).logits[:, 0].double().cpu())
-        return torch.cat(found).numpy()
+                logits.append(loaded.model(**inputs.to(loaded.device)).logits[:, 0].double().cpu())
+        return torch.cat(logits).numpy()
 
     return scores

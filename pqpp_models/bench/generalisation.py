@@ -124,7 +124,7 @@ def generalise(
         notes += left_out
     else:
         rows = open_split(dataset, subset, split, data_dir)
-        predicted = [target for one in chosen.values() for target in one.targets]
+        predicted = [target for model in chosen.values() for target in model.targets]
         names = rows.targets(targets, predicted)
         sets = sets_of(rows, names)
     sets += own
@@ -134,7 +134,7 @@ def generalise(
             "file by `scores` FILE:COLUMN"
         )
     if predictors is None:
-        chosen, left_out = with_some_of(chosen, [one.target or names[0] for one in sets])
+        chosen, left_out = with_some_of(chosen, [set_.target or names[0] for set_ in sets])
         notes += left_out
     results, left_out = evaluate_generalisation(chosen, sets, names[0], progress)
     return results, [*notes, *left_out]
@@ -193,17 +193,17 @@ def evaluate_generalisation(
 
     results, notes = [], []
     _require_measures(predictors, sets, target)
-    for one in tqdm(sets, desc="predicting", unit="set", disable=not progress):
-        builds = held_out_builds(predictors, one.rows)
-        found = []
+    for scored in tqdm(sets, desc="predicting", unit="set", disable=not progress):
+        builds = held_out_builds(predictors, scored.rows)
+        of_set = []
         for name, predictor in builds.predictors.items():
-            asked = _asked(predictor, one, target)
+            asked = _asked(predictor, scored, target)
             if asked:
-                found.append(_result(name, predictor, one, asked, builds.stands_for.get(name)))
+                of_set.append(_result(name, predictor, scored, asked, builds.stands_for.get(name)))
             else:
                 has = ", ".join(predictor.targets)
-                notes.append(f"without {name} on {one.name}: it predicts {has} only")
-        results += sorted(found, key=lambda result: not result.ranked)
+                notes.append(f"without {name} on {scored.name}: it predicts {has} only")
+        results += sorted(of_set, key=lambda result: not result.ranked)
         notes += builds.notes
     return results, list(dict.fromkeys(notes))
 
@@ -211,9 +211,9 @@ def evaluate_generalisation(
 def _require_measures(
     predictors: Mapping[str, Predictor], sets: Sequence[ScoredPrompts], target: str
 ) -> None:
-    wanted = list(dict.fromkeys(one.target or target for one in sets))
+    wanted = list(dict.fromkeys(set_.target or target for set_ in sets))
     for name, predictor in predictors.items():
-        if sets and not any(_asked(predictor, one, target) for one in sets):
+        if sets and not any(_asked(predictor, set_, target) for set_ in sets):
             raise PredictorError(
                 f"{name} predicts {', '.join(predictor.targets)}, nothing of the measure of "
                 f"{', '.join(wanted)}; leave it out, or name other targets"
@@ -221,29 +221,29 @@ def _require_measures(
 
 
 def _result(
-    name: str, predictor: Predictor, one: ScoredPrompts, target: str, stands_for: str | None
+    name: str, predictor: Predictor, scored: ScoredPrompts, target: str, stands_for: str | None
 ) -> GeneralisationResult:
-    predicted = predictor.predict(one.prompts, None if predictor.one_score else target)[:, 0]
+    predicted = predictor.predict(scored.prompts, None if predictor.one_score else target)[:, 0]
     known = ~np.isnan(predicted)  # a blank prompt has no prediction
-    predicted, scores = predicted[known], np.asarray(one.scores, dtype=float)[known]
-    groups = None if one.groups is None else np.asarray(one.groups)[known]
-    found = qpp_report(predicted, scores, measures=("spearman", "pearson", "kendall"))
+    predicted, scores = predicted[known], np.asarray(scored.scores, dtype=float)[known]
+    groups = None if scored.groups is None else np.asarray(scored.groups)[known]
+    report = qpp_report(predicted, scores, measures=("spearman", "pearson", "kendall"))
     within = within_groups(predicted, scores, groups)
-    fitted = fitted_among(predictor, one.rows)
+    fitted = fitted_among(predictor, scored.rows)
     fitted_rows = None if fitted is None else int(fitted[known].sum())
     return GeneralisationResult(
         predictor=name,
-        prompts=one.name,
-        data=one.data,
+        prompts=scored.name,
+        data=scored.data,
         target=target,
         n=len(scores),
-        spearman=found["spearman_qpp"]["spearman_qpp"],
-        spearman_ci_low=found["spearman_qpp"]["ci_low"],
-        spearman_ci_high=found["spearman_qpp"]["ci_high"],
+        spearman=report["spearman_qpp"]["spearman_qpp"],
+        spearman_ci_low=report["spearman_qpp"]["ci_low"],
+        spearman_ci_high=report["spearman_qpp"]["ci_high"],
         spearman_within_groups=float(np.mean(within)) if within else math.nan,
         groups=len(within),
-        pearson=found["pearson_qpp"]["pearson_qpp"],
-        kendall=found["kendall_qpp"]["kendall_qpp"],
+        pearson=report["pearson_qpp"]["pearson_qpp"],
+        kendall=report["kendall_qpp"]["kendall_qpp"],
         trained_on=predictor.trained_on,
         fitted_on=predictor.fitted_on,
         fitted_rows=fitted_rows,
@@ -252,12 +252,14 @@ def _result(
     )
 
 
-def _asked(predictor: Predictor, one: ScoredPrompts, target: str) -> str | None:
+def _asked(predictor: Predictor, scored: ScoredPrompts, target: str) -> str | None:
     """Return what a predictor is asked for; one without training stands for any target."""
-    wanted = one.target or target
+    wanted = scored.target or target
     if predictor.one_score:
         return wanted
-    tasks = {measure.task if (measure := measure_of(one)) else None for one in (wanted, target)}
+    tasks = {
+        measure.task if (measure := measure_of(scored)) else None for scored in (wanted, target)
+    }
     is_alike = len(tasks) == 1 and None not in tasks
     other = stand_in(target, predictor.targets) if is_alike else None
     return stand_in(wanted, predictor.targets) or other
@@ -272,9 +274,9 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
     """
     import pandas as pd
 
-    sets = dict.fromkeys((one.prompts, one.data, one.n) for one in results)
+    sets = dict.fromkeys((row.prompts, row.data, row.n) for row in results)
     notes = [f"{name}: {data}, n = {n}" for name, data, n in sets]
-    of_pqpp = {one.predictor: one.trained_on for one in results if one.data.startswith("pqpp (")}
+    of_pqpp = {row.predictor: row.trained_on for row in results if row.data.startswith("pqpp (")}
     notes += other_releases(of_pqpp, "pqpp")
     notes += fitted_notes(results)
     frame = pd.DataFrame([vars(result) for result in results])

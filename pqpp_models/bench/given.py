@@ -68,11 +68,11 @@ class PredictionTable(_Given):
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         there = {name: [row[name] for row in rows] for name in KEYS if name in rows[0]}
-        found = values_by_prompt(self.columns, there, ["predicted"], self.where)["predicted"]
-        if missing := found.count(None):
+        values = values_by_prompt(self.columns, there, ["predicted"], self.where)["predicted"]
+        if missing := values.count(None):
             lacks = "%s has no prediction of %d of %d prompts; all are compared on the others"
             _log.warning(lacks, self.where, missing, len(rows))
-        return np.array(found, dtype=np.float64)[:, None]
+        return np.array(values, dtype=np.float64)[:, None]
 
 
 class PredictingFunction(_Given):
@@ -160,17 +160,17 @@ def named_predictors(given: Mapping[str, Any]) -> dict[str, Predictor]:
         >>> list(named_predictors({"mine": len, "words": "n_words"}))
         ['mine', 'words']
     """
-    found: dict[str, Predictor] = {}
-    for name, one in given.items():
-        if isinstance(one, str):
-            found[name] = named_predictor(one)
-        elif isinstance(one, Predictor):
-            found[name] = one
-        elif callable(one):
-            found[name] = PredictingFunction(one, name)
+    named: dict[str, Predictor] = {}
+    for name, value in given.items():
+        if isinstance(value, str):
+            named[name] = named_predictor(value)
+        elif isinstance(value, Predictor):
+            named[name] = value
+        elif callable(value):
+            named[name] = PredictingFunction(value, name)
         else:
             raise PredictorError(
-                f"`predictors` {name} is a {type(one).__name__}; give a predictor, its name, a "
+                f"`predictors` {name} is a {type(value).__name__}; give a predictor, its name, a "
                 "function of a list of prompts, or FILE:COLUMN"
             )
-    return found
+    return named

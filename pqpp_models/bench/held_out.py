@@ -61,16 +61,16 @@ def held_out_builds(
     that has nothing to say of the targets, by `stand_in`, is not taken where they are given: then
     the release is shown, marked by the rows that it was fitted to.
     """
-    found = Builds({}, {}, [])
+    builds = Builds({}, {}, [])
     for name, predictor in predictors.items():
         build, known = predictor.record.fitted_on_train, _known(predictor, rows)
         if build is not None and build not in predictors and known:
-            other = _loaded(build, name, found.notes)
+            other = _loaded(build, name, builds.notes)
             if other is not None and _is_better(other, rows, targets, known):
-                found.stands_for[build] = name
+                builds.stands_for[build] = name
                 name, predictor = build, other
-        found.predictors[name] = predictor
-    return found
+        builds.predictors[name] = predictor
+    return builds
 
 
 def _is_better(build: Predictor, rows: Any, targets: Sequence[str], known: int) -> bool:
@@ -94,11 +94,13 @@ def _loaded(build: str, name: str, notes: list[str]) -> Predictor | None:
 
 def unranked(results: Iterable[Any]) -> dict[str, int]:
     """Return the predictors that were fitted to rows of a table, and to how many at most."""
-    found: dict[str, int] = {}
-    for one in results:
-        if one.fitted_rows:
-            found[one.predictor] = max(one.fitted_rows, found.get(one.predictor, 0))
-    return found
+    fitted_rows: dict[str, int] = {}
+    for result in results:
+        if result.fitted_rows:
+            fitted_rows[result.predictor] = max(
+                result.fitted_rows, fitted_rows.get(result.predictor, 0)
+            )
+    return fitted_rows
 
 
 def marked(name: str, fitted: int | None) -> str:
@@ -114,9 +116,9 @@ def marked(name: str, fitted: int | None) -> str:
 def _stand_in_notes(results: Iterable[Any]) -> list[str]:
     """Return a line on each predictor whose other target stands in, of which only order counts."""
     taken: dict[tuple[str, str], dict[str, None]] = {}
-    for one in results:
-        if getattr(one, "stands_in", None):
-            taken.setdefault((one.predictor, one.stands_in), {})[one.target] = None
+    for result in results:
+        if getattr(result, "stands_in", None):
+            taken.setdefault((result.predictor, result.stands_in), {})[result.target] = None
     return [
         f"{name} does not predict {', '.join(targets)}: its {own} stands in, whose order counts"
         for (name, own), targets in taken.items()
@@ -135,7 +137,7 @@ def fitted_notes(results: Iterable[Any]) -> list[str]:
     if unranked(results):
         lines.append(f"fitted to rows of this table, not ranked: {', '.join(unranked(results))}")
     lines += _stand_in_notes(results)
-    unknown = dict.fromkeys(one.predictor for one in results if one.fitted_rows is None)
+    unknown = dict.fromkeys(result.predictor for result in results if result.fitted_rows is None)
     if unknown:
         lines.append(f"which rows they were fitted to is not recorded: {', '.join(unknown)}")
     return [*lines, *_split_notes(results)]
@@ -145,11 +147,11 @@ def _split_notes(results: Iterable[Any]) -> Iterator[str]:
     """Yield a line on each split that predictors of a table were fitted on, where that is told."""
     fitted: dict[tuple[str, str | None, bool], dict[str, None]] = {}
     out = unranked(results)
-    for one in results:
-        if one.fitted_on:
-            apart = one.fitted_rows is not None and one.predictor not in out
-            key = (one.fitted_on, getattr(one, "trained_on", None), apart)
-            fitted.setdefault(key, {})[one.predictor] = None
+    for result in results:
+        if result.fitted_on:
+            apart = result.fitted_rows is not None and result.predictor not in out
+            key = (result.fitted_on, getattr(result, "trained_on", None), apart)
+            fitted.setdefault(key, {})[result.predictor] = None
     for (split, data, apart), names in fitted.items():
         of = f" of {data}" if data else ""
         yield f"{', '.join(names)}: fitted on {split}{of}{', on none of these rows' * apart}"

@@ -92,8 +92,8 @@ def _block(measure: str, results, published) -> Iterator[str]:
 
 def _cells(row: TableRow) -> Iterator[str]:
     for column in range(len(row.cells)):
-        found = halves(row, column) or ("–", "–")
-        for text, coefficient in zip(found, COEFFICIENTS, strict=True):
+        texts = halves(row, column) or ("–", "–")
+        for text, coefficient in zip(texts, COEFFICIENTS, strict=True):
             text = text.strip().replace("0.", ".", 1)
             digits = text.rstrip("‡†↑↓")
             signs = _escaped(text[len(digits) :])
@@ -106,7 +106,7 @@ def _cells(row: TableRow) -> Iterator[str]:
 
 def _caption(task: str, measures: Sequence[str], results, published) -> str:
     first, sizes = results[0], sorted({r.n for r in results if r.n})
-    n = "--".join(dict.fromkeys(str(one) for one in (sizes[:1] + sizes[-1:])))
+    n = "--".join(dict.fromkeys(str(size) for size in (sizes[:1] + sizes[-1:])))
     about = "" if task in ("automatic", "other") else f"{task} "
     parts = [
         f"Pearson's $r$ and Kendall's $\\tau$ of predicted and true {about}performance: "
@@ -115,7 +115,7 @@ def _caption(task: str, measures: Sequence[str], results, published) -> str:
     ]
     labels = {label for measure in measures for label in labels_of(results, measure)}
     for key, group in published_groups(published).items():
-        if labels & {one.label for one in group}:
+        if labels & {size.label for size in group}:
             at = group[0]
             parts.append(f"{key} published, on {_escaped(at.config)}, {at.split} ($n = {at.n}$).")
     if first.generated:
@@ -124,10 +124,12 @@ def _caption(task: str, measures: Sequence[str], results, published) -> str:
 
 
 def _slug(text: str) -> str:
-    return "".join(one if one.isascii() and one.isalnum() else "-" for one in text).strip("-")
+    return "".join(
+        letter if letter.isascii() and letter.isalnum() else "-" for letter in text
+    ).strip("-")
 
 
 def _escaped(text: str) -> str:
-    shown = "".join(_ESCAPES.get(one, one) for one in visible(" ".join(text.split())))
+    shown = "".join(_ESCAPES.get(letter, letter) for letter in visible(" ".join(text.split())))
     # Behind the end of a row these would be the end's own options.
     return f"{{}}{shown}" if shown.startswith(("[", "*")) else shown

@@ -110,7 +110,7 @@ def leaderboard(
     is_folder = folder.is_dir()
     if is_folder:
         listed, notes = listed_in_folder(folder)
-        named = sorted({one.entry.dataset_id for one in listed})
+        named = sorted({listing.entry.dataset_id for listing in listed})
         if len(named) > 1 and benchmark not in named:
             raise PredictorError(
                 f"{source} has results on {', '.join(named)}; say which by `benchmark`"
@@ -122,19 +122,21 @@ def leaderboard(
     entries = _of_one_split([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
         raise PredictorError(f"{source}: no results of pqpp; {_said(notes)}")
-    results = [result_of(one.entry, task, called) for (called, _), (one, task) in entries.items()]
+    results = [
+        result_of(listing.entry, task, called) for (called, _), (listing, task) in entries.items()
+    ]
     task = next(iter(entries.values()))[1]
     board = _as_told(name, task, _ordered(results))
     notes += [
-        f"{one.model} by a pull request that is not merged: {one.pull_request}"
-        for one in {o.model: o for o, _ in entries.values() if o.pull_request}.values()
+        f"{listing.model} by a pull request that is not merged: {listing.pull_request}"
+        for listing in {o.model: o for o, _ in entries.values() if o.pull_request}.values()
     ]
     if verify:
         places = {
             called: str(clone)
-            if is_folder and ((clone := folder / one.model) / CONFIG).is_file()
-            else one.model
-            for (called, _), (one, _) in entries.items()
+            if is_folder and ((clone := folder / listing.model) / CONFIG).is_file()
+            else listing.model
+            for (called, _), (listing, _) in entries.items()
         }
         board, differing = _verified(board, places, dataset or name, task, progress)
         notes += differing
@@ -152,27 +154,29 @@ def _of_one_split(
 
     The name is the model's; where it has several results on one task, the later ones are numbered.
     """
-    known = [(one, task) for one in listed if (task := BenchmarkTask.of(one.entry.task_id))]
+    known = [
+        (listing, task) for listing in listed if (task := BenchmarkTask.of(listing.entry.task_id))
+    ]
     subsets = sorted({task.config or "" for _, task in known})
     subset = subset or (subsets[0] if subsets else "")
-    known = [(one, task) for one, task in known if (task.config or "") == subset]
+    known = [(listing, task) for listing, task in known if (task.config or "") == subset]
     splits = sorted({task.split for _, task in known})
     split = split or ("test" if "test" in splits else splits[0] if splits else "")
-    found: dict[tuple[str, str], tuple[Listed, BenchmarkTask]] = {}
-    for one, task in known:
+    entries: dict[tuple[str, str], tuple[Listed, BenchmarkTask]] = {}
+    for listing, task in known:
         if task.split == split:
-            called, number = one.model, 1
-            while (called, task.target) in found:
+            called, number = listing.model, 1
+            while (called, task.target) in entries:
                 number += 1
-                called = f"{one.model} ({number})"
-            found[called, task.target] = one, task
-    return found
+                called = f"{listing.model} ({number})"
+            entries[called, task.target] = listing, task
+    return entries
 
 
 def _ordered(results: Sequence[Result]) -> list[Result]:
     means = {name: kendall for name, _, kendall in mean_over_targets(results)}
     return sorted(
-        results, key=lambda one: (math.isnan(means[one.predictor]), -means[one.predictor])
+        results, key=lambda result: (math.isnan(means[result.predictor]), -means[result.predictor])
     )
 
 
@@ -182,34 +186,39 @@ def _as_told(name: str, task: BenchmarkTask, results: list[Result]) -> BenchRun:
 
 
 def _published(task: BenchmarkTask, results: Sequence[Result]) -> list[PublishedResult]:
-    targets = {one.target for one in results}
+    targets = {result.target for result in results}
     return [r for r in published_results() if r.config == task.config and r.target in targets]
 
 
 def _verified(
-    told: BenchRun, places: Mapping[str, str], dataset: str, task: BenchmarkTask, progress: bool
+    claimed_run: BenchRun,
+    places: Mapping[str, str],
+    dataset: str,
+    task: BenchmarkTask,
+    progress: bool,
 ) -> tuple[BenchRun, list[str]]:
     """Return the board with figures that were computed here, and a line on what differs."""
-    targets = list(dict.fromkeys(one.target for one in told.results))
+    targets = list(dict.fromkeys(result.target for result in claimed_run.results))
     tasks = [BenchmarkTask(task.config, task.split, target) for target in targets]
     models, lines = _loadable(places)
     if not models:
-        return told, lines
+        return claimed_run, lines
     (run,) = runs_of(models, dataset, tasks, progress)
     own = {build: name for build, name in run.builds.stands_for.items()}
     lines += [f"{name} was fitted to some of these rows; {b} is shown" for b, name in own.items()]
-    claimed = {(one.predictor, one.target): one.kendall for one in told.results}
-    for one in run.results:
-        said = claimed.get((own.get(one.predictor, one.predictor), one.target), one.kendall)
-        if not abs(said - one.kendall) <= _SAME:
+    claimed = {(result.predictor, result.target): result.kendall for result in claimed_run.results}
+    for again in run.results:
+        said = claimed.get((own.get(again.predictor, again.predictor), again.target), again.kendall)
+        if not abs(said - again.kendall) <= _SAME:
             lines.append(
-                f"{one.predictor} tells {said:.3f} on {one.target}, here it is {one.kendall:.3f}"
+                f"{again.predictor} tells {said:.3f} on {again.target}, "
+                f"here it is {again.kendall:.3f}"
             )
     run = replace(run, results=_ordered(run.results))
-    ranked = [one for one in run.results if one.ranked]
-    if ranked and len({one.predictor for one in run.results}) > 1:
+    ranked = [result for result in run.results if result.ranked]
+    if ranked and len({result.predictor for result in run.results}) > 1:
         run = run.tested(ranked[0].predictor, progress)
-    rest = [one for one in told.results if one.predictor not in models]
+    rest = [result for result in claimed_run.results if result.predictor not in models]
     return replace(run, results=[*run.results, *rest]), lines
 
 

@@ -24,11 +24,11 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         rows = (r for r in results if (r.config, r.release, r.split) == data)
         sizes = {r.label: r.n for r in rows if not _is_told(r)}
         config, release, split = data
-        told = f"release {release}, " if release else ""
+        name = f"release {release}, " if release else ""
         part = split if split == ALL_ROWS else f"{split} split"
         if sizes:
             part += f", {_sizes(sizes)}"
-        lines.append(f"rows: {config}, {told}{part}")
+        lines.append(f"rows: {config}, {name}{part}")
     for config in dict.fromkeys(result.config for result in results):
         lines += other_releases({r.predictor: r.trained_on for r in results}, config)
     lines += fitted_notes(results)
@@ -93,7 +93,9 @@ def _sizes(sizes: dict[str, int]) -> str:
 
 def _is_told(result: Result) -> bool:
     """Whether it is an entry of a leaderboard that tells a figure, and not of how many prompts."""
-    return result.n < 2 and any(not math.isnan(getattr(result, one)) for one in COEFFICIENTS)
+    return result.n < 2 and any(
+        not math.isnan(getattr(result, coefficient)) for coefficient in COEFFICIENTS
+    )
 
 
 def without_figure(results: Sequence[Result]) -> Iterator[str]:
@@ -103,11 +105,19 @@ def without_figure(results: Sequence[Result]) -> Iterator[str]:
         >>> list(without_figure([]))
         []
     """
-    missing = [r for r in results if any(math.isnan(getattr(r, one)) for one in COEFFICIENTS)]
-    half = [r for r in missing if any(not math.isnan(getattr(r, one)) for one in COEFFICIENTS)]
+    missing = [
+        r
+        for r in results
+        if any(math.isnan(getattr(r, coefficient)) for coefficient in COEFFICIENTS)
+    ]
+    half = [
+        r
+        for r in missing
+        if any(not math.isnan(getattr(r, coefficient)) for coefficient in COEFFICIENTS)
+    ]
     if half:
-        told = ", ".join(dict.fromkeys(result.predictor for result in half))
-        yield f"– of {told} only one of the coefficients is told or defined"
+        listed = ", ".join(dict.fromkeys(result.predictor for result in half))
+        yield f"– of {listed} only one of the coefficients is told or defined"
     missing = [result for result in missing if result not in half]
     few = {r.label: r.n for r in missing if r.n < 2}
     for label, n in few.items():

@@ -157,7 +157,7 @@ def predict_all(
     """
     from tqdm.auto import tqdm
 
-    found: list[Predictions] = []
+    all_predictions: list[Predictions] = []
     lacking = np.zeros(len(rows), dtype=bool)
     bar = tqdm(predictors.items(), desc="predicting", unit="predictor", disable=not progress)
     for name, predictor in bar:
@@ -180,14 +180,19 @@ def predict_all(
             asked = tuple(dict.fromkeys(own.get(one, one) for one in mine))
             values = predictor.predict(rows, asked, inner)
             values = values[:, [asked.index(own.get(one, one)) for one in mine]]
-        told = (predictor.higher, predictor.trained_on, predictor.fitted_on)
+        facts = (predictor.higher, predictor.trained_on, predictor.fitted_on)
         fitted = fitted_among(predictor, rows)
-        found.append(Predictions(name, mine, values, *told, fitted, fitted is not None, own))
+        all_predictions.append(
+            Predictions(name, mine, values, *facts, fitted, fitted is not None, own)
+        )
         if predictor.inputs == "table":
             lacking |= np.isnan(values).any(axis=1)
     if not lacking.any():
-        return found
-    return [replace(one, values=np.where(lacking[:, None], math.nan, one.values)) for one in found]
+        return all_predictions
+    return [
+        replace(one, values=np.where(lacking[:, None], math.nan, one.values))
+        for one in all_predictions
+    ]
 
 
 def evaluate_predictions(
@@ -218,17 +223,26 @@ def evaluate_predictions(
         (2, -1.0)
     """
     results = [
-        _result(one, cell, references[cell.reference], split, stands_for.get(one.predictor))
-        for one in predictions
-        for cell in cells or [Cell(target, target, target) for target in one.targets]
-        if cell.predicted in one.targets
+        _result(
+            prediction,
+            cell,
+            references[cell.reference],
+            split,
+            stands_for.get(prediction.predictor),
+        )
+        for prediction in predictions
+        for cell in cells or [Cell(target, target, target) for target in prediction.targets]
+        if cell.predicted in prediction.targets
     ]
     out = unranked(results)
-    return [replace(one, ranked=one.predictor not in out) for one in results]
+    return [replace(result, ranked=result.predictor not in out) for result in results]
 
 
 def cell_values(
-    one: Predictions, cell: Cell, true: Sequence[float | None], sources: Sequence[str] | None
+    predictions: Predictions,
+    cell: Cell,
+    true: Sequence[float | None],
+    sources: Sequence[str] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return predicted and true values of the prompts that a cell compares.
 
@@ -239,7 +253,7 @@ def cell_values(
         sources: The source of each prompt; needed for a cell of one source.
     """
     reference = np.array([math.nan if value is None else value for value in true], dtype=float)
-    predicted = one.values[:, one.targets.index(cell.predicted)]
+    predicted = predictions.values[:, predictions.targets.index(cell.predicted)]
     entering = ~(np.isnan(reference) | np.isnan(predicted))
     if cell.source is not None:
         assert sources is not None
@@ -247,33 +261,35 @@ def cell_values(
     return predicted[entering], reference[entering]
 
 
-def _fitted_rows(one: Predictions, cell: Cell, true, sources) -> int | None:
+def _fitted_rows(predictions: Predictions, cell: Cell, true, sources) -> int | None:
     """Return to how many of the prompts that a cell compares the predictor was fitted."""
-    if not one.is_recorded:
+    if not predictions.is_recorded:
         return None
-    if one.fitted is None or not one.fitted.any():
+    if predictions.fitted is None or not predictions.fitted.any():
         return 0
-    only = replace(one, values=np.where(one.fitted[:, None], one.values, np.nan))
+    only = replace(
+        predictions, values=np.where(predictions.fitted[:, None], predictions.values, np.nan)
+    )
     return len(cell_values(only, cell, true, sources)[0])
 
 
 def _result(
-    one: Predictions, cell: Cell, true, split: Split, stands_for: str | None = None
+    predictions: Predictions, cell: Cell, true, split: Split, stands_for: str | None = None
 ) -> Result:
     sources = split.sources if cell.source is not None else None
-    predicted, reference = cell_values(one, cell, true, sources)
+    predicted, reference = cell_values(predictions, cell, true, sources)
     n = len(reference)
     measures = ("pearson", "kendall")
     report = qpp_report(predicted, reference, measures=measures) if n > 1 else {}
     figures: dict[str, Any] = {}
     for name in measures:
-        found = report.get(f"{name}_qpp", {})
-        figures |= {name: found.get(f"{name}_qpp", math.nan)}
-        figures |= {f"{name}_p": found.get("p_value", math.nan)}
+        figures_of = report.get(f"{name}_qpp", {})
+        figures |= {name: figures_of.get(f"{name}_qpp", math.nan)}
+        figures |= {f"{name}_p": figures_of.get("p_value", math.nan)}
         for end in ("ci_low", "ci_high"):
-            figures[f"{name}_{end}"] = found.get(end, math.nan)
+            figures[f"{name}_{end}"] = figures_of.get(end, math.nan)
     return Result(
-        predictor=one.predictor,
+        predictor=predictions.predictor,
         target=cell.reference,
         label=cell.label,
         predicted=cell.predicted,
@@ -283,11 +299,11 @@ def _result(
         split=split.name,
         n=n,
         generated=split.generated,
-        trained_on=one.trained_on,
-        fitted_on=one.fitted_on,
-        fitted_rows=_fitted_rows(one, cell, true, sources),
+        trained_on=predictions.trained_on,
+        fitted_on=predictions.fitted_on,
+        fitted_rows=_fitted_rows(predictions, cell, true, sources),
         stands_for=stands_for,
-        stands_in=one.stand_ins.get(cell.predicted),
+        stands_in=predictions.stand_ins.get(cell.predicted),
         **figures,
     )
 

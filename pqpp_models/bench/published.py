@@ -59,7 +59,7 @@ def published_results() -> tuple[PublishedResult, ...]:
     """
     groups = read_json(Path(__file__).with_name("published.json"))["groups"]
     return tuple(
-        PublishedResult(**row, **{name: told for name, told in group.items() if name != "rows"})
+        PublishedResult(**row, **{name: value for name, value in group.items() if name != "rows"})
         for group in groups
         for row in group["rows"]
     )

@@ -129,9 +129,9 @@ def pair_of(split: Split, targets: Sequence[str]) -> tuple[str, str]:
     Raises:
         PredictorError: There are no two.
     """
-    of_models = [one for one in targets if not is_mean(one) and one != "alignment"]
-    measures = dict.fromkeys(measure_of(one) for one in of_models)
-    groups = ([t for t in of_models if measure_of(t) == one] for one in measures)
+    of_models = [target for target in targets if not is_mean(target) and target != "alignment"]
+    measures = dict.fromkeys(measure_of(model) for model in of_models)
+    groups = ([t for t in of_models if measure_of(t) == measure] for measure in measures)
     pair = of_models if len(targets) == 2 else next((g[:2] for g in groups if len(g) > 1), [])
     if len(pair) != 2:
         raise PredictorError(

@@ -139,8 +139,8 @@ def heading(result: Figure, told: Target | None = None, short: bool = False) -> 
 
 def headings(results: Sequence[Result]) -> dict[str, str]:
     """Return the heading of each measure that is in the results, in the order of measures."""
-    measures = (measure_of(one) for one in sort_targets({r.target: None for r in results}))
-    titles = {one.name: one.title for one in measures if one}
+    measures = (measure_of(target) for target in sort_targets({r.target: None for r in results}))
+    titles = {measure.name: measure.title for measure in measures if measure}
     titles |= {"automatic": "Automatic metrics", "other": "Other targets"}
     there = {_measure_of(result) for result in results}
     return {name: title for name, title in titles.items() if name in there}

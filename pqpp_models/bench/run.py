@@ -109,7 +109,7 @@ def run_table(
         progress: Show progress bars on standard error.
     """
     sources = list(dict.fromkeys(split.sources or ()))
-    supervised = (one.targets for one in predictors.values() if not one.one_score)
+    supervised = (predictor.targets for predictor in predictors.values() if not predictor.one_score)
     models = list(dict.fromkeys([*split.known_targets, *chain(*supervised)]))
     cells = experiment_cells(table, targets, sources, fitted_to, models)
     asked = list(dict.fromkeys(cell.predicted for cell in cells))

@@ -45,7 +45,7 @@ def pqpp_sets(
     drawn = [row for rows in splits.values() for row in rows if row["source"] == "drawbench"]
     sets = [scored(f"mscoco ({split})", captions, f"{split} split")]
     sets.append(scored("drawbench", drawn, f"splits {', '.join(splits)}"))
-    return [one for one in sets if len(one.prompts) > 1]
+    return [set_ for set_ in sets if len(set_.prompts) > 1]
 
 
 def load_sets(
@@ -76,7 +76,7 @@ def _folders(data_dir: str | None, names: Sequence[str]) -> dict[str, str | None
     if data_dir is None:
         return dict.fromkeys(names)
     root = expanded(data_dir)
-    below = {name: [root / one for one in BENCHMARKS[name].folders] for name in names}
+    below = {name: [root / folder for folder in BENCHMARKS[name].folders] for name in names}
     inside: dict[str, str | None]
     inside = {n: data_dir for n, places in below.items() if any(p.is_dir() for p in places)}
     return inside or {"pqpp": data_dir}
@@ -101,7 +101,7 @@ def sets_of(split: Split, targets: Sequence[str]) -> list[ScoredPrompts]:
                 ids and [ids[at] for at in known],
             )
         )
-    return [one for one in sets if len(one.prompts) > 1]
+    return [set_ for set_ in sets if len(set_.prompts) > 1]
 
 
 def read_set(text: str, split: str | None = None) -> ScoredPrompts:

@@ -126,9 +126,9 @@ def other_releases(trained_on: Mapping[str, str | None], config: str) -> list[st
         ['trained on another release of PQPP than these rows (v1.1): static (v1.0)']
     """
     others = [
-        f"{name} ({RELEASES[told]})"
-        for name, told in trained_on.items()
-        if told in RELEASES and config in RELEASES and told != config
+        f"{name} ({RELEASES[release]})"
+        for name, release in trained_on.items()
+        if release in RELEASES and config in RELEASES and release != config
     ]
     if not others:
         return []

@@ -70,20 +70,26 @@ def _blocks(results, published, style: str, heading: str, with_intervals: bool =
         title = f"Difference from {shown(str(results[0].baseline))}, with the 95 % interval"
         beside[title] = differing
     for title, cells in beside.items():
-        told = [(shown(predictor), shown(label), *rest) for predictor, label, *rest in cells]
-        blocks += [heading.format(title), tabulate(told, HEADINGS, style), ""] if told else []
+        visible_cells = [
+            (shown(predictor), shown(label), *rest) for predictor, label, *rest in cells
+        ]
+        blocks += (
+            [heading.format(title), tabulate(visible_cells, HEADINGS, style), ""]
+            if visible_cells
+            else []
+        )
     return "\n".join([*blocks, *notes(results, published)])
 
 
 def _cells(row: TableRow) -> list[str]:
-    found = (halves(row, column) for column in range(len(row.cells)))
-    return [" ".join(cell) if cell else "–" for cell in found]
+    texts = (halves(row, column) for column in range(len(row.cells)))
+    return [" ".join(cell) if cell else "–" for cell in texts]
 
 
 def _json(results, published) -> str:
     # JSON has no NaN, which alone differs from itself; an undefined correlation is null.
-    ours = [{k: v if v == v else None for k, v in asdict(one).items()} for one in results]
-    theirs = [asdict(one) for one in published]
+    ours = [{k: v if v == v else None for k, v in asdict(result).items()} for result in results]
+    theirs = [asdict(row) for row in published]
     return json.dumps({"rows": ours, "published": theirs}, indent=1, ensure_ascii=False)
 
 

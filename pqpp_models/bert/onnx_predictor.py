@@ -126,14 +126,14 @@ class OnnxBertPredictor(Predictor):
         """Return the scores of a batch, 0 .. 1 if the graph is what it should be."""
         shape = (len(inputs[_INPUTS[0]]), len(self.targets))
         try:
-            (found,) = self.session.run(None, inputs)
-            found = np.asarray(found, np.float64)
+            (scores,) = self.session.run(None, inputs)
+            scores = np.asarray(scores, np.float64)
         except Exception as error:  # onnxruntime and foreign graphs raise anything
             reason = _reason(error)
         else:
-            if found.shape == shape:
-                return found
-            reason = f"its scores have the shape {found.shape}, not {shape}"
+            if scores.shape == shape:
+                return scores
+            reason = f"its scores have the shape {scores.shape}, not {shape}"
         raise CheckpointError(f"the graph cannot be run ({reason}); export the predictor again")
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
@@ -194,9 +194,9 @@ class OnnxBertPredictor(Predictor):
 
 def _cores() -> int:
     """Return how many cores this process may use, as it is set up or as OMP_NUM_THREADS says."""
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    if told.isdecimal() and int(told):
-        return int(told)
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    if threads.isdecimal() and int(threads):
+        return int(threads)
     is_told = hasattr(os, "sched_getaffinity")
     return len(os.sched_getaffinity(0)) if is_told else os.cpu_count() or 1
 
@@ -229,9 +229,9 @@ def _session(graph: bytes, threads: int) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    told = re.search(r"memory of (\d+) is smaller than requested bytes of (\d+)", str(error))
-    if told:
-        return f"it asks for {int(told[2]):,} bytes, of its bound {int(told[1]):,} are left"
+    memory = re.search(r"memory of (\d+) is smaller than requested bytes of (\d+)", str(error))
+    if memory:
+        return f"it asks for {int(memory[2]):,} bytes, of its bound {int(memory[1]):,} are left"
     return in_a_line(error)
 
 

@@ -46,7 +46,7 @@ def scale_by_row(model: Any) -> None:
         for node in graph.node
         if node.op_type == "Mul" and node.input[0] in scales
     }
-    nodes = [one for node in graph.node for one in _replaced(node, joined)]
+    nodes = [replaced for node in graph.node for replaced in _replaced(node, joined)]
     for node in nodes:
         for place, name in enumerate(node.input):
             if name in zeros:

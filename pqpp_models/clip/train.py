@@ -77,7 +77,7 @@ def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
             f"`targets` are {', '.join(recipe.targets)}; an image has one score, so name targets "
             "of one measure"
         )
-    if wrong := [one for one in recipe.targets if task_of(one) != recipe.task]:
+    if wrong := [name for name in recipe.targets if task_of(name) != recipe.task]:
         raise RecipeError(
             f"{wrong[0]!r} is not a target of the task {recipe.task!r}; choose `task`"
         )
@@ -94,11 +94,11 @@ def common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, floa
     if not rows.limits:
         return {}
     columns = [c for c in rows.table.column_names if measure_of(c) == measure_of(targets[0])]
-    told = targets_of(rows.table.features)
+    described = targets_of(rows.table.features)
     ends = list(rows.limits.values())
     for column in columns:
-        values = [one for one in rows.table[column] if one is not None]
-        ends.append(told[column].limits or (min(values), max(values)))
+        values = [value for value in rows.table[column] if value is not None]
+        ends.append(described[column].limits or (min(values), max(values)))
     common = (min(low for low, _ in ends), max(high for _, high in ends))
     return dict.fromkeys(targets, common)
 

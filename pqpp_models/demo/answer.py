@@ -164,7 +164,7 @@ class Answerer:
         given = read_pasted(text)
         prompts = given["prompt"]
         columns, verdicts = self.columns(prompts), self.verdicts(prompts)
-        records = [one.as_record() for one in verdicts]
+        records = [verdict.as_record() for verdict in verdicts]
         added = columns | {
             name: [record[name] for record in records] for name in VERDICT_COLUMNS if records
         }
@@ -199,30 +199,41 @@ class Answerer:
         scale = scale_of(explained)
         cards = [
             {
-                "prompt": visible(one.prompt),
+                "prompt": visible(explanation.prompt),
                 "verdict": verdicts[row] if verdicts else None,
                 "far": bool(columns.get("far", [False] * len(prompts))[row]),
-                "ignored": visible(_unsaid(one.ignored, verdicts[row] if verdicts else None)),
+                "ignored": visible(
+                    _unsaid(explanation.ignored, verdicts[row] if verdicts else None)
+                ),
                 "groups": _groups(columns, row),
-                "words": coloured_words(one, scale),
-                "table": [(visible(w), v) for w, v in zip(one.words, one.values, strict=True)],
-                "base": one.base,
-                "prediction": one.prediction,
-                "neighbours": [n._replace(prompt=visible(n.prompt)) for n in one.neighbours],
+                "words": coloured_words(explanation, scale),
+                "table": [
+                    (visible(w), v)
+                    for w, v in zip(explanation.words, explanation.values, strict=True)
+                ],
+                "base": explanation.base,
+                "prediction": explanation.prediction,
+                "neighbours": [
+                    n._replace(prompt=visible(n.prompt)) for n in explanation.neighbours
+                ],
             }
-            for row, one in enumerate(explained)
+            for row, explanation in enumerate(explained)
         ]
-        measures = [measure_of(one) for one in sort_targets(filter(measure_of, columns))]
-        limits = [one.limits for one in measures if one and one.limits]
+        measures = [
+            measure_of(explanation) for explanation in sort_targets(filter(measure_of, columns))
+        ]
+        limits = [measure.limits for measure in measures if measure and measure.limits]
         return {
             "cards": cards,
-            "abouts": dict.fromkeys((one.title, one.about) for one in measures if one),
+            "abouts": dict.fromkeys(
+                (measure.title, measure.about) for measure in measures if measure
+            ),
             "has_zero": any(low < 0 for low, _ in limits),
             "target": called(target),
             "note": NOTE,
             "source": "" if judged is None else judged.name,
             "without": without,
-            "sampled": any(one.permutations for one in explained),
+            "sampled": any(explanation.permutations for explanation in explained),
         }
 
     def _judged(self, target: str) -> tuple[Any, str]:
@@ -243,13 +254,13 @@ def _unsaid(ignored: str, verdict: PromptVerdict | None) -> str:
 
 def _groups(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, Any]]:
     """Return the bars of a prompt by measure."""
-    names = [one for one in columns if measure_of(one) or one == "score"]
-    found: dict[str, list[Bar]] = {}
+    names = [column for column in columns if measure_of(column) or column == "score"]
+    bars_of: dict[str, list[Bar]] = {}
     for name in sort_targets(names):
         measure = measure_of(name)
-        found.setdefault(measure.title if measure else name, []).append(_bar(columns, name, row))
+        bars_of.setdefault(measure.title if measure else name, []).append(_bar(columns, name, row))
     return [
-        {"title": title, "bars": bars, "limits": bars[0].limits} for title, bars in found.items()
+        {"title": title, "bars": bars, "limits": bars[0].limits} for title, bars in bars_of.items()
     ]
 
 

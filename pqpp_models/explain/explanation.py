@@ -109,7 +109,7 @@ class Explanation:
             "contributions": [_known(value) for value in self.values],
             "errors": [_known(error) for error in self.errors],
             "permutations": self.permutations,
-            "neighbours": [one._asdict() for one in self.neighbours],
+            "neighbours": [neighbour._asdict() for neighbour in self.neighbours],
             "ignored": self.ignored,
             "note": NOTE,
         }
@@ -148,19 +148,22 @@ def explain_prompts(
     plans = [design(len(some), permutations, seed) if some else None for some in spans]
     values = _values_of(predictor, chosen[0], zip(texts, spans, plans, strict=True))
     explained = (
-        _explanation(chosen[0], base, *found)
-        for found in zip(texts, spans, plans, values, strict=True)
+        _explanation(chosen[0], base, *explanation)
+        for explanation in zip(texts, spans, plans, values, strict=True)
     )
-    return [replace(found, ignored=predictor.ignored_of(found.prompt)) for found in explained]
+    return [
+        replace(explanation, ignored=predictor.ignored_of(explanation.prompt))
+        for explanation in explained
+    ]
 
 
 def _base_of(predictor: Any, target: str) -> float:
     """Return the prediction without any word, where no text could be asked."""
-    told = predictor._prior((target,))
-    if told is None:
-        found = predictor.predict(SINGLE_WORDS, target)
-        told = [found[~np.isnan(found)].mean()] if not np.isnan(found).all() else [np.nan]
-    return float(told[0])
+    prior = predictor._prior((target,))
+    if prior is None:
+        values = predictor.predict(SINGLE_WORDS, target)
+        prior = [values[~np.isnan(values)].mean()] if not np.isnan(values).all() else [np.nan]
+    return float(prior[0])
 
 
 def _values_of(
@@ -173,8 +176,8 @@ def _values_of(
     waiting: dict[str, list[tuple[int, int]]] = {}
 
     def ask() -> None:
-        found = predictor.predict(list(waiting), target)[:, 0].tolist()
-        for value, places in zip(found, waiting.values(), strict=True):
+        predicted = predictor.predict(list(waiting), target)[:, 0].tolist()
+        for value, places in zip(predicted, waiting.values(), strict=True):
             for row, place in places:
                 values[row][place] = value
         waiting.clear()

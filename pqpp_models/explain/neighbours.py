@@ -74,10 +74,10 @@ def with_neighbours(
         PredictorError: The predictor puts prompts into no space.
     """
     kept = [at for at, prompt in enumerate(judged.prompts) if prompt.strip()]
-    asked = [at for at, one in enumerate(explanations) if one.words]
-    found = list(explanations)
+    asked = [at for at, explanation in enumerate(explanations) if explanation.words]
+    results = list(explanations)
     if not kept or not asked or count < 1:
-        return found
+        return results
     points = _unit(predictor.embed([judged.prompts[at] for at in kept]))
     for start in range(0, len(asked), _ROWS):
         some = asked[start : start + _ROWS]
@@ -89,8 +89,8 @@ def with_neighbours(
                 for n in nearest.tolist()
                 if np.isfinite(row[n])
             )
-            found[at] = replace(found[at], neighbours=neighbours)
-    return found
+            results[at] = replace(results[at], neighbours=neighbours)
+    return results
 
 
 def _unit(points: Any) -> Any:

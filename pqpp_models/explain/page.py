@@ -35,7 +35,7 @@ def scale_of(explanations: Iterable[Explanation]) -> float:
     >>> scale_of([])
     0.0
     """
-    values = (abs(value) for one in explanations for value in one.values)
+    values = (abs(value) for explanation in explanations for value in explanation.values)
     largest = max((value for value in values if value == value), default=0.0)
     return largest if largest >= 0.0005 else 0.0
 
@@ -49,10 +49,10 @@ def colour_of(value: float, scale: float) -> str:
     share = min(1.0, abs(value) / scale) if scale > 0 and value == value else 0.0
     end = _MORE if value > 0 else _LESS
     mixed = (round(n + share * (e - n)) for n, e in zip(_NONE, end, strict=True))
-    return "#" + "".join(f"{one:02x}" for one in mixed)
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
 
-def coloured_words(one: Explanation, scale: float) -> Markup:
+def coloured_words(explanation: Explanation, scale: float) -> Markup:
     """Return the words of a prompt on their colours, escaped; a blank prompt as a dash.
 
     Args:
@@ -69,7 +69,9 @@ def coloured_words(one: Explanation, scale: float) -> Markup:
             visible(" ".join(word.split())),
             f"{value:+.3f}",
         )
-        for word, value, error in zip(one.words, one.values, one.errors, strict=True)
+        for word, value, error in zip(
+            explanation.words, explanation.values, explanation.errors, strict=True
+        )
     ]
     return Markup('<div class="words">{}</div>').format(Markup(" ").join(parts) or "–")
 
@@ -95,16 +97,18 @@ def render_explanations(
         caution=NOTE,
         notes=[visible(line) for line in (direction, note) if line],
         legend=[(f"{value:+.3f}", colour_of(value, scale)) for value in steps],
-        sampled=any(one.permutations for one in explanations),
+        sampled=any(explanation.permutations for explanation in explanations),
         rows=[
             {
-                "blank": not one.words,
-                "words": coloured_words(one, scale),
-                "ignored": visible(one.ignored),
-                "prediction": one.prediction,
-                "base": one.base,
-                "neighbours": [(visible(n.prompt), n.value, n.similarity) for n in one.neighbours],
+                "blank": not explanation.words,
+                "words": coloured_words(explanation, scale),
+                "ignored": visible(explanation.ignored),
+                "prediction": explanation.prediction,
+                "base": explanation.base,
+                "neighbours": [
+                    (visible(n.prompt), n.value, n.similarity) for n in explanation.neighbours
+                ],
             }
-            for one in explanations
+            for explanation in explanations
         ],
     )

@@ -33,9 +33,9 @@ def word_spans(prompt: str, most: int = MOST_WORDS) -> list[Span]:
     """
     spans: list[Span] = []
     opening = None
-    for found in re.finditer(r"\S+", prompt):
-        start, end = found.span()
-        if _is_mark(found[0]):
+    for match in re.finditer(r"\S+", prompt):
+        start, end = match.span()
+        if _is_mark(match[0]):
             if spans:
                 spans[-1] = (spans[-1][0], end)
             elif opening is None:

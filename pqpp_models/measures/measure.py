@@ -77,11 +77,11 @@ class Measure(NamedTuple):
     @property
     def needs(self) -> str:
         """What it needs beside the prompt, in words; empty for nothing."""
-        found = [f"NLTK's {' '.join(self.nltk)}"] if self.nltk else []
-        found += self.columns
+        needed = [f"NLTK's {' '.join(self.nltk)}"] if self.nltk else []
+        needed += self.columns
         if self.evidence is not None:
-            found.append(f"{self.evidence.what} ({self.evidence.variable})")
-        return ", ".join(found)
+            needed.append(f"{self.evidence.what} ({self.evidence.variable})")
+        return ", ".join(needed)
 
 
 _TOLD = read_json(Path(__file__).with_name("measures.json"))
@@ -95,8 +95,8 @@ def measures_of(computes: Mapping[str, Callable[..., Any]], **shared: Any) -> di
         shared: what all of them have alike, fields of `Measure`.
     """
     lists = ("nltk", "columns")
-    told: dict[str, dict[str, Any]] = {
+    facts: dict[str, dict[str, Any]] = {
         name: {key: tuple(one) if key in lists else one for key, one in _TOLD[name].items()}
         for name in computes
     }
-    return {name: Measure(one, **told[name], **shared) for name, one in computes.items()}
+    return {name: Measure(one, **facts[name], **shared) for name, one in computes.items()}

@@ -136,7 +136,7 @@ def measure_called(name: str) -> Measure:
     >>> measure_called("avg_idf").about
     'mean rarity of the words'
     """
-    known = {n: one for family in _FAMILIES for n, one in family.MEASURES.items()}
+    known = {n: measure for family in _FAMILIES for n, measure in family.MEASURES.items()}
     if name not in known:
         hint = did_you_mean(name, known, "`pqpp models list` names all")
         raise UnknownPredictorError(f"no measure is called {name!r}; {hint}")

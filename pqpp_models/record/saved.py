@@ -80,7 +80,7 @@ class Saved(ABC):
         training = self.details.get("training")
         figures = training.get("cross_validation") if isinstance(training, Mapping) else None
         known = figures.items() if isinstance(figures, Mapping) else ()
-        ranks = {name: one.get("spearman") for name, one in known if isinstance(one, Mapping)}
+        ranks = {name: row.get("spearman") for name, row in known if isinstance(row, Mapping)}
         return tuple(
             name
             for name in self.targets

@@ -412,7 +412,7 @@ def spread_columns(
     kinds[:, 0], kinds[:, 3] = np.clip(kinds[:, 0], *_WORDS), np.clip(kinds[:, 3], *_LETTERS)
     of_rows = (np.minimum(distance, 1.0), *kinds.T)
     ones = np.ones_like(away)
-    return np.stack([ones, away, np.abs(away), *(ones * one[:, None] for one in of_rows)], axis=2)
+    return np.stack([ones, away, np.abs(away), *(ones * row[:, None] for row in of_rows)], axis=2)
 
 
 def distance_to_nearest(vectors: Singles, points: Singles, own: bool = False) -> Floats:

@@ -74,22 +74,24 @@ def read_reference(predictor: Any) -> VerdictReference:
     >>> read_reference(Predictor.from_pretrained("static")).target
     'alignment'
     """
-    told = predictor.details.get(KEY)
-    if told is None:
+    record = predictor.details.get(KEY)
+    if record is None:
         raise PredictorError(
             f"{predictor.called} knows no other prompts to rank one among, so it gives no verdict; "
             "use static"
         )
     try:
         captions, people = (
-            np.array(told[name], dtype=np.float64) for name in ("captions", "people")
+            np.array(record[name], dtype=np.float64) for name in ("captions", "people")
         )
         is_whole = all(
-            one.shape == _SHARES.shape and np.isfinite(one).all() and (np.diff(one) >= 0).all()
-            for one in (captions, people)
+            shares.shape == _SHARES.shape
+            and np.isfinite(shares).all()
+            and (np.diff(shares) >= 0).all()
+            for shares in (captions, people)
         )
-        if is_whole and told["target"] in predictor.targets:
-            return VerdictReference(told["target"], captions, people)
+        if is_whole and record["target"] in predictor.targets:
+            return VerdictReference(record["target"], captions, people)
     except (TypeError, ValueError, LookupError):
         pass
     raise PredictorError(

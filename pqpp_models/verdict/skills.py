@@ -212,9 +212,11 @@ def _text(masked: str, wanted: Sequence[WantedText]) -> tuple[str, list[Edit]]:
         behind = _AFTER_TEXT.match(masked, end)
         edits.append((before.start() if before else start, behind.end() if behind else end, " "))
     texts = [text for text, _, _ in wanted]
-    told = _listed([f"“{text}”" for text in texts])
-    told = told if len(told) <= 32 else f"a text of {sum(len(t.split()) for t in texts)} words"
-    return f"{'writes' if _LETTERED.search(masked) else 'quotes'} {told}", edits
+    quoted = _listed([f"“{text}”" for text in texts])
+    quoted = (
+        quoted if len(quoted) <= 32 else f"a text of {sum(len(t.split()) for t in texts)} words"
+    )
+    return f"{'writes' if _LETTERED.search(masked) else 'quotes'} {quoted}", edits
 
 
 def _negation(masked: str) -> tuple[str, list[Edit]]:

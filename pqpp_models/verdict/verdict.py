@@ -146,7 +146,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         """
         import pandas as pd
 
-        rows = [{"prompt": one.prompt, **one.as_record()} for one in self]
+        rows = [{"prompt": judged.prompt, **judged.as_record()} for judged in self]
         return pd.DataFrame(rows, columns=["prompt", *VERDICT_COLUMNS])
 
     def _repr_html_(self) -> str:
@@ -165,12 +165,12 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
 
         rows = (
             (
-                visible(one.prompt),
-                one.sentence,
-                BarCell.of(one.easier_than_people, (0, 100), "{:.0f}"),
-                BarCell.of(one.easier_than_captions, (0, 100), "{:.0f}"),
+                visible(judged.prompt),
+                judged.sentence,
+                BarCell.of(judged.easier_than_people, (0, 100), "{:.0f}"),
+                BarCell.of(judged.easier_than_captions, (0, 100), "{:.0f}"),
             )
-            for one in self
+            for judged in self
         )
         return bar_table(
             (
@@ -226,7 +226,7 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
     people, captions = (
         reference.ranks(answer.values[:, 0], name) for name in ("people", "captions")
     )
-    found = []
+    ranked_prompts = []
     for row, text in enumerate(texts):
         value = float(answer.values[row, 0])
         ranked = PromptVerdict(
@@ -244,8 +244,8 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
                 easier_than_people=float(people[row]),
                 easier_than_captions=float(captions[row]),
             )
-        found.append(ranked)
-    verdicts = PromptVerdicts(map(_in_words, _with_costs(found, predictor, reference)))
+        ranked_prompts.append(ranked)
+    verdicts = PromptVerdicts(map(_in_words, _with_costs(ranked_prompts, predictor, reference)))
     return verdicts[0] if isinstance(prompts, str) else verdicts
 
 
@@ -255,27 +255,27 @@ def verdict_columns(prompts: Sequence[str], predictor: Predictor) -> dict[str, l
     >>> list(verdict_columns([], Predictor.from_pretrained("static")))[:2]
     ['verdict', 'level']
     """
-    records = [one.as_record() for one in verdict(list(prompts), predictor)]
+    records = [judged.as_record() for judged in verdict(list(prompts), predictor)]
     return {name: [record[name] for record in records] for name in VERDICT_COLUMNS}
 
 
 def _with_costs(
-    found: Sequence[PromptVerdict], predictor: Predictor, reference: VerdictReference
+    verdicts: Sequence[PromptVerdict], predictor: Predictor, reference: VerdictReference
 ) -> list[PromptVerdict]:
     """Return verdicts with what skills cost, and words where no skill costs enough."""
     contents = [
-        "" if math.isnan(one.easier_than_people) else read_prompt(one.prompt).content
-        for one in found
+        "" if math.isnan(judged.easier_than_people) else read_prompt(judged.prompt).content
+        for judged in verdicts
     ]
     asked = [skills_in(content) for content in contents]
     costs = _costs(contents, asked, predictor, reference)
     words = [
-        [] if _is_easy(one) or (some and some[0][1] >= COSTS) else list(_words_in(content))
-        for one, some, content in zip(found, costs, contents, strict=True)
+        [] if _is_easy(judged) or (some and some[0][1] >= COSTS) else list(_words_in(content))
+        for judged, some, content in zip(verdicts, costs, contents, strict=True)
     ]
     others = _costs(contents, words, predictor, reference)
-    pairs = zip(found, costs, others, strict=True)
-    return [replace(one, costs=tuple(_dearest((*some, *more)))) for one, some, more in pairs]
+    pairs = zip(verdicts, costs, others, strict=True)
+    return [replace(judged, costs=tuple(_dearest((*some, *more)))) for judged, some, more in pairs]
 
 
 def _costs(
@@ -312,35 +312,35 @@ def _words_in(content: str) -> Iterator[PromptSkill]:
             )
 
 
-def _is_easy(one: PromptVerdict) -> bool:
-    return one.easier_than_people >= HARDNESS[2][0]
+def _is_easy(judged: PromptVerdict) -> bool:
+    return judged.easier_than_people >= HARDNESS[2][0]
 
 
-def _in_words(one: PromptVerdict) -> PromptVerdict:
+def _in_words(judged: PromptVerdict) -> PromptVerdict:
     """Return a verdict with its level and its sentence."""
-    if math.isnan(one.easier_than_people):
-        return one
+    if math.isnan(judged.easier_than_people):
+        return judged
     level = next(
-        (name for below, name in HARDNESS if one.easier_than_people < below), HARDNESS[-1][1]
+        (name for below, name in HARDNESS if judged.easier_than_people < below), HARDNESS[-1][1]
     )
-    skills = [(skill.says, cost) for skill, cost in one.costs if skill.name != WORD]
+    skills = [(skill.says, cost) for skill, cost in judged.costs if skill.name != WORD]
     named = [says for says, cost in skills if cost >= COSTS]
     # What costs a little each is named where it is enough together, of a hard prompt.
-    if one.skill is None and one.easier_than_people < HARDNESS[1][0]:
+    if judged.skill is None and judged.easier_than_people < HARDNESS[1][0]:
         little = [(says, cost) for says, cost in skills[:_MOST_NAMED] if cost > 0]
         named = [says for says, _ in little] if sum(cost for _, cost in little) >= COSTS else []
     said = " and ".join(named[:_MOST_NAMED])
     if said:
-        sentence = f"{level}, though it {said}" if _is_easy(one) else f"{level}: {said}"
-    elif one.skill:
-        sentence = f"{level}: {one.costs[0][0].says} lowers it most"
-    elif _is_easy(one):
+        sentence = f"{level}, though it {said}" if _is_easy(judged) else f"{level}: {said}"
+    elif judged.skill:
+        sentence = f"{level}: {judged.costs[0][0].says} lowers it most"
+    elif _is_easy(judged):
         sentence = f"{level}: no part of it lowers it much"
-    elif one.costs:
+    elif judged.costs:
         sentence = f"{level}: no single part of it lowers it much"
     else:
         sentence = f"{level}, as a single word"
-    return replace(one, level=level, sentence=visible(sentence))
+    return replace(judged, level=level, sentence=visible(sentence))
 
 
 def _told_interval(target: str, value: float, deviation: float) -> tuple[float, float] | None:

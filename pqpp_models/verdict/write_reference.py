@@ -29,8 +29,8 @@ def write_reference(folder: str, data_dir: str) -> None:
     captions = load_benchmark("pqpp-v1.0", split="train", data_dir=place)["prompt"][:]
     studies = read_sources(data_dir, set(SOURCES) - set(FREELY_WRITTEN))
     people = {name: study.prompts for name, study in studies.items()}
-    told = reference_of(predictor, captions, people)
-    predictor.details = {**predictor.details, KEY: told}
+    record = reference_of(predictor, captions, people)
+    predictor.details = {**predictor.details, KEY: record}
     predictor.save_pretrained(folder)
 
 

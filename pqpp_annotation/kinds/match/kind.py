@@ -77,11 +77,11 @@ class Match(LabelKind):
     ) -> dict[str, Any]:
         """Show the linked prompts."""
         linked = detail.get("linked", [])
-        return {"linked": [{**one, "images": [*map(url_of, one["images"])]} for one in linked]}
+        return {"linked": [{**pair, "images": [*map(url_of, pair["images"])]} for pair in linked]}
 
     def other_images(self, detail: Mapping[str, Any]) -> list[str]:
         """Return the images of the linked prompts."""
-        return [sha256 for one in detail.get("linked", []) for sha256 in one["images"]]
+        return [sha256 for pair in detail.get("linked", []) for sha256 in pair["images"]]
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `judgments` for `pqpp build`, and `gimbrr` with that study's columns."""

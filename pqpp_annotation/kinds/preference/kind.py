@@ -47,9 +47,9 @@ class Preference(TaskKind):
             StudyError: All images of a prompt are of one model.
         """
         pairs = [
-            [one, other]
-            for one, other in combinations(rows, 2)
-            if one.get("model", "") != other.get("model", "")
+            [left, right]
+            for left, right in combinations(rows, 2)
+            if left.get("model", "") != right.get("model", "")
         ]
         if not pairs:
             raise StudyError(

@@ -29,11 +29,11 @@ class Checking(FigureTables, AssessorOptions):
         """Print the tables."""
         from pqpp_feedback.check.known_answers import check
 
-        found = check(
+        report = check(
             self.open(),
             self.photos,
             self.scenes,
             batch_size=self.batch_size,
             progress=sys.stderr.isatty(),
         )
-        self.show("Known answers", [found.scores, found.models], found.notes)
+        self.show("Known answers", [report.scores, report.models], report.notes)

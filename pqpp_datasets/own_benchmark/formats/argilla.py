@@ -47,11 +47,11 @@ def _fields(record: Mapping[str, Any]) -> dict[str, Any]:
 def _responses(record: Mapping[str, Any]) -> Iterator[tuple[str, str, str | None, Any]]:
     """Give question, person, status and value of each answer."""
     for question, responses in (record.get("responses") or {}).items():
-        for one in responses or ():
-            yield question, one.get("user_id"), one.get("status"), one.get("value")
+        for response in responses or ():
+            yield question, response.get("user_id"), response.get("status"), response.get("value")
     for column in record:
         if column.endswith(_RESPONSES) and record[column]:
             people, status = (record.get(f"{column}.{what}") for what in ("users", "status"))
             none = [None] * len(record[column])
             both = zip(people or none, status or none, record[column], strict=False)
-            yield from ((column.removesuffix(_RESPONSES), *one) for one in both)
+            yield from ((column.removesuffix(_RESPONSES), *response) for response in both)

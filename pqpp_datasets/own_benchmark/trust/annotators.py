@@ -142,10 +142,10 @@ def agreements(
     trusted = trusted_agreement(overlap, values[code])
     reasons = [""] * annotators
     for place in np.flatnonzero(low | trusted.low):
-        told = (agreement[place], usual, measure)
+        facts = (agreement[place], usual, measure)
         if not low[place]:
-            told = (trusted.agreement[place], trusted.usual, "correlation with those who agree")
-        reasons[place] = _reason(*told, values[label[place]], share[place])
+            facts = (trusted.agreement[place], trusted.usual, "correlation with those who agree")
+        reasons[place] = _reason(*facts, values[label[place]], share[place])
     decided |= trusted.low
     label = np.where(votes > 0, values[label], np.nan)
     return Agreements(

@@ -159,11 +159,11 @@ def split_half(
     splits = int(np.clip(_WORK // len(cells.unit), _LEAST_SPLITS, _SPLITS))
     correlations, influences = [], np.zeros(len(cells.number))
     for _ in range(splits):
-        one, other = (_without_model(half, cells.model) for half in _halves(cells, rng))
-        if min(one.std(), other.std()) < 1e-12:
+        left, right = (_without_model(half, cells.model) for half in _halves(cells, rng))
+        if min(left.std(), right.std()) < 1e-12:
             return nothing
-        correlations.append(float(np.corrcoef(one, other)[0, 1]))
-        influences += of_pearson(one, other)[1] / splits
+        correlations.append(float(np.corrcoef(left, right)[0, 1]))
+        influences += of_pearson(left, right)[1] / splits
     correlation = float(np.mean(correlations))
     low, high = correlation_interval(correlation, influences, CONFIDENCE)
     of_half = float(np.mean(1 / (cells.number // 2)))

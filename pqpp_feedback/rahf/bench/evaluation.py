@@ -146,19 +146,19 @@ def truth_of(examples: Examples) -> Truth:
     return Truth(scores, maps[:, 0], maps[:, 1], examples.labels)
 
 
-def summary(found: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+def summary(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """Return the figures by which a training is followed, all between 0 and 1 or so.
 
     `mean`, which chooses the epoch, is the mean of the scores' PLCC, of the heatmaps' CC and of the
     keywords' F1, one part each; what is undefined (nothing marked yet, say) counts as 0.
     """
-    plcc = {name: value for name, value in found["scores"].items() if name.endswith("_plcc")}
+    plcc = {name: value for name, value in measured["scores"].items() if name.endswith("_plcc")}
     heatmaps = {
-        f"{name}_{column}": found[f"{name}_heatmap"][column]
+        f"{name}_{column}": measured[f"{name}_heatmap"][column]
         for name in HEATMAPS
         for column in ("cc", "auc_judd", "mse_all")
     }
-    keywords = {f"keyword_{name}": value / 100 for name, value in found["keywords"].items()}
+    keywords = {f"keyword_{name}": value / 100 for name, value in measured["keywords"].items()}
     figures = {**plcc, **heatmaps, **keywords}
     figures = {name: float(np.nan_to_num(value)) for name, value in figures.items()}
     groups = list(plcc), [f"{name}_cc" for name in HEATMAPS], ["keyword_f1"]

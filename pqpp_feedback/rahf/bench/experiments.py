@@ -57,12 +57,12 @@ def bench_richhf(
     check_count("batch_size", batch_size)
     table = load_split(split, data_dir, pickapic_dir, limit=limit)
     images = counted(len(table), is_published(split, data_dir))
-    found = {name: figures_of(name, table, batch_size) for name in models}
+    figures = {name: figures_of(name, table, batch_size) for name in models}
     if clip is not None:
-        found |= clip_baselines(clip, table, batch_size)
+        figures |= clip_baselines(clip, table, batch_size)
     notes = [f"rows: richhf, {split} split, {images}"]
     notes += [f"published: {published()['source']}"] * with_published
-    return tables(found, with_published), notes
+    return tables(figures, with_published), notes
 
 
 def figures_of(name: str, table: Any, batch_size: int = 16) -> dict[str, dict[str, float]]:
@@ -119,7 +119,7 @@ def published() -> dict[str, Any]:
 
 
 def tables(
-    found: Mapping[str, Mapping[str, Mapping[str, float]]], with_published: bool = True
+    figures_of_model: Mapping[str, Mapping[str, Mapping[str, float]]], with_published: bool = True
 ) -> list[Figures]:
     """Put measured figures beside the published ones.
 
@@ -131,9 +131,9 @@ def tables(
     for name, known in published()["tables"].items():
         columns, rows = known["columns"], []
         for row in known["rows"] if with_published else ():
-            told = zip(columns, row["values"], strict=True)
-            rows.append({"model": f"{row['name']} (published)", **dict(told)})
-        for model, figures in found.items():
+            figures_of_row = zip(columns, row["values"], strict=True)
+            rows.append({"model": f"{row['name']} (published)", **dict(figures_of_row)})
+        for model, figures in figures_of_model.items():
             if name in figures:
                 values = {column: figures[name].get(column, math.nan) for column in columns}
                 finite = {column: None if v != v else v for column, v in values.items()}

@@ -108,8 +108,10 @@ class ScoreGradient:
 def moved(samples: torch.Tensor, direction: torch.Tensor, scale: float) -> torch.Tensor:
     """Return samples moved along a direction by a part of their own length."""
     length, own = (
-        torch.linalg.vector_norm(one.float().flatten(1), dim=1).reshape(-1, *[1] * (one.ndim - 1))
-        for one in (direction, samples)
+        torch.linalg.vector_norm(tensor.float().flatten(1), dim=1).reshape(
+            -1, *[1] * (tensor.ndim - 1)
+        )
+        for tensor in (direction, samples)
     )
     return samples + (scale * own / length.clamp(min=1e-12) * direction).to(samples.dtype)
 

@@ -88,7 +88,7 @@ def inpaint(
             generator = torch.Generator().manual_seed(seed + n)
             given = {"prompt": prompt, "image": original, "mask_image": mask, **options}
             painted.append(paste(original, pipe(generator=generator, **given).images[0], mask))
-        scores = [one.scores[score] for one in feedback.judge(painted, [prompt] * candidates)]
+        scores = [answer.scores[score] for answer in feedback.judge(painted, [prompt] * candidates)]
         best = int(np.argmax(scores))
         if keep_original and scores[best] <= judged.scores[score]:
             best = -1

@@ -75,7 +75,7 @@ def pieces_at_any_angle(image: Any, script: str = "usual") -> list[dict[str, Any
 
     ways = None, Transpose.ROTATE_90, Transpose.ROTATE_180, Transpose.ROTATE_270
     read = [pieces_of_text(image.transpose(way) if way else image, script) for way in ways]
-    sums = [sum(one["confidence"] * len(one["text"]) for one in pieces) for pieces in read]
+    sums = [sum(line["confidence"] * len(line["text"]) for line in pieces) for pieces in read]
     best = sums.index(max(sums))
     for piece in read[best] if best else ():
         del piece["corners"]

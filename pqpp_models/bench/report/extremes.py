@@ -17,7 +17,7 @@ _DIRECTIONS = {
 
 
 def extreme_prompts(
-    one: Predictions,
+    predictions: Predictions,
     references: Mapping[str, Sequence[float | None]],
     prompts: Sequence[str],
     titles: Mapping[str, str],
@@ -42,24 +42,24 @@ def extreme_prompts(
         `predictor`, `title`, `note`, and `easiest` and `hardest`: lists of (prompt, predicted,
         true).
     """
-    target = next(name for name in one.targets if name in references)
-    values, true = one.values[:, one.targets.index(target)], references[target]
-    sign = -1 if one.higher == "harder" else 1
+    target = next(name for name in predictions.targets if name in references)
+    values, true = predictions.values[:, predictions.targets.index(target)], references[target]
+    sign = -1 if predictions.higher == "harder" else 1
     order = [i for i in np.argsort(-sign * values, kind="stable") if true[i] is not None]
     order = [i for i in order if not np.isnan(values[i])]
     shown = {
         i: visible(" ".join(prompts[i].split())) for i in (*order[:count], *order[::-1][:count])
     }
     if predictor is not None and predictor.inputs == "text":
-        asked = one.stand_ins.get(target, target)
-        found = predictor.explain([prompts[i] for i in shown], asked)
-        scale = scale_of(found)
-        shown = {i: coloured_words(it, scale) for i, it in zip(shown, found, strict=True)}
+        asked = predictions.stand_ins.get(target, target)
+        explanations = predictor.explain([prompts[i] for i in shown], asked)
+        scale = scale_of(explanations)
+        shown = {i: coloured_words(it, scale) for i, it in zip(shown, explanations, strict=True)}
     rows = [(shown[i], f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order if i in shown]
     return {
-        "predictor": visible(one.predictor),
+        "predictor": visible(predictions.predictor),
         "title": titles.get(target, target),
-        "note": _DIRECTIONS[one.higher],
+        "note": _DIRECTIONS[predictions.higher],
         "easiest": rows[:count],
         "hardest": rows[::-1][:count],
     }

@@ -64,8 +64,8 @@ def render_report(
     titles = {r.label: heading_of([r], r.label, split.told) for r in reversed(results)}
     label = leading(results, published)
     out = unranked(results)
-    told = {r.predictor for r in results if r.pearson == r.pearson or r.kendall == r.kendall}
-    shown = [one for one in run.predictions if one.predictor in told]
+    measured = {r.predictor for r in results if r.pearson == r.pearson or r.kendall == r.kendall}
+    shown = [prediction for prediction in run.predictions if prediction.predictor in measured]
     return render_page(
         Path(__file__).with_name("report.html"),
         title=visible(title),
@@ -90,42 +90,44 @@ def render_report(
         few=FEW,
         predictors=[
             {
-                "name": visible(marked(one.predictor, out.get(one.predictor))),
-                "panels": _panels(run, one, titles),
+                "name": visible(marked(predictions.predictor, out.get(predictions.predictor))),
+                "panels": _panels(run, predictions, titles),
             }
-            for one in shown
+            for predictions in shown
         ],
-        without=[visible(p.predictor) for p in run.predictions if p.predictor not in told],
+        without=[visible(p.predictor) for p in run.predictions if p.predictor not in measured],
         spaces=[
             {
-                "name": visible(one.predictor),
-                "panels": space_panels(one, spaces[one.predictor], run.references, results, titles),
+                "name": visible(prediction.predictor),
+                "panels": space_panels(
+                    prediction, spaces[prediction.predictor], run.references, results, titles
+                ),
             }
-            for one in run.predictions
-            if spaces and one.predictor in spaces
+            for prediction in run.predictions
+            if spaces and prediction.predictor in spaces
         ],
         style=STYLE,
         caution=NOTE if explain else "",
         extremes=[
             extreme_prompts(
-                one,
+                predictions,
                 run.references,
                 split.prompts,
                 titles,
-                run.predictors.get(one.predictor) if explain else None,
+                run.predictors.get(predictions.predictor) if explain else None,
             )
-            for one in shown
-            if set(one.targets) & set(run.references)
+            for predictions in shown
+            if set(predictions.targets) & set(run.references)
         ],
     )
 
 
-def _panels(run: BenchRun, one: Any, titles: Mapping[str, str]) -> list[dict[str, Any]]:
-    predictor = run.predictors.get(one.predictor)
+def _panels(run: BenchRun, predictions: Any, titles: Mapping[str, str]) -> list[dict[str, Any]]:
+    predictor = run.predictors.get(predictions.predictor)
     in_units = bool(predictor is not None and predictor.supervised and not predictor.one_score)
     return [
         panel(
-            one,
+            predictions,
             result,
             titles[result.label],
             run.references,
@@ -133,7 +135,7 @@ def _panels(run: BenchRun, one: Any, titles: Mapping[str, str]) -> list[dict[str
             in_units and result.predicted == result.target and result.stands_in is None,
         )
         for result in run.results
-        if result.predictor == one.predictor
+        if result.predictor == predictions.predictor
     ]
 
 
@@ -146,7 +148,7 @@ def _measures(
         labels = labels_of(results, measure)
         beside = []
         for key, group in published_groups(published).items():
-            own = [one for one in labels if any(r.label == one for r in group)]
+            own = [label for label in labels if any(r.label == label for r in group)]
             if own:
                 first = group[0]
                 caption = (
@@ -174,7 +176,7 @@ def _table(labels, titles, results, published) -> dict[str, Any]:
             {
                 "name": _name(row),
                 "fitted": row.key == FITTED,
-                "cells": [one for at in range(len(labels)) for one in _cells(row, at)],
+                "cells": [cell for at in range(len(labels)) for cell in _cells(row, at)],
             }
             for row in rows
         ],
@@ -182,16 +184,16 @@ def _table(labels, titles, results, published) -> dict[str, Any]:
 
 
 def _name(row: TableRow) -> str:
-    first = next((one for one in row.cells if isinstance(one, PublishedResult)), None)
+    first = next((cell for cell in row.cells if isinstance(cell, PublishedResult)), None)
     return first.title if first else visible(row.name)
 
 
 def _cells(row: TableRow, column: int) -> list[dict[str, Any] | None]:
-    found, result = halves(row, column), row.cells[column]
-    if found is None:
+    texts, result = halves(row, column), row.cells[column]
+    if texts is None:
         return [None, None]
     cells: list[dict[str, Any] | None] = []
-    for text, name in zip(found, COEFFICIENTS, strict=True):
+    for text, name in zip(texts, COEFFICIENTS, strict=True):
         ends = [getattr(result, f"{name}_ci_{end}", math.nan) for end in ("low", "high")]
         interval = "" if any(map(math.isnan, ends)) else "{:.3f} to {:.3f}".format(*ends)
         cells.append({"text": text.strip(), "interval": interval, "best": row.best(column, name)})

@@ -22,7 +22,7 @@ _LEVELS = 5
 
 
 def panel(
-    one: Predictions,
+    predictions: Predictions,
     result: Result,
     title: str,
     references: Mapping[str, Sequence[float | None]],
@@ -41,8 +41,8 @@ def panel(
             is drawn.
     """
     cell = Cell(result.label, result.predicted, result.target, result.source)
-    found = cell_values(one, cell, references[result.target], sources)
-    predicted, true = map(clipped, found)
+    pair = cell_values(predictions, cell, references[result.target], sources)
+    predicted, true = map(clipped, pair)
     across = Axis.around(predicted, LEFT, RIGHT)
     up = Axis.around(true, BOTTOM, TOP)
     groups = calibration(predicted, true)
@@ -50,7 +50,7 @@ def panel(
     return {
         "title": title,
         "result": result,
-        "alt": _alt(one.predictor, title, len(true), groups),
+        "alt": _alt(predictions.predictor, title, len(true), groups),
         "across": across.ticks(),
         "up": up.ticks(),
         "points": points(xs, ys) if len(true) <= FEW else "",
@@ -89,12 +89,12 @@ def calibration(predicted: Floats, true: Floats) -> list[tuple[float, float, flo
         return []
     from scipy.stats import t
 
-    found = []
+    bins = []
     for some in np.array_split(np.argsort(predicted, kind="stable"), GROUPS):
         n, mean = len(some), float(true[some].mean())
         reach = float(t.ppf(0.975, n - 1) * true[some].std(ddof=1) / np.sqrt(n))
-        found.append((float(predicted[some].mean()), mean, mean - reach, mean + reach))
-    return found
+        bins.append((float(predicted[some].mean()), mean, mean - reach, mean + reach))
+    return bins
 
 
 def points(xs: Floats, ys: Floats) -> list[str]:
@@ -157,11 +157,11 @@ def _equal(across: Axis, up: Axis) -> dict[str, float] | None:
 
 
 def _alt(name: str, title: str, n: int, groups: Sequence[tuple[float, ...]]) -> str:
-    told = f"{visible(name)}, {title}: true against predicted values of {n} prompts."
+    words = f"{visible(name)}, {title}: true against predicted values of {n} prompts."
     if groups:
         first, last = groups[0][1], groups[-1][1]
-        told += (
+        words += (
             f" From the tenth of lowest predictions to that of the highest the mean true value "
             f"goes from {first:.3g} to {last:.3g}."
         )
-    return told
+    return words

@@ -17,7 +17,7 @@ def comparable(
 ) -> list[PublishedResult]:
     """Return the published rows of the release that ours are of: those of others say nothing."""
     configs = {result.config for result in results}
-    return [one for one in published if one.config in configs]
+    return [row for row in published if row.config in configs]
 
 
 def leading(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
@@ -29,9 +29,9 @@ def leading(results: Sequence[Result], published: Sequence[PublishedResult] = ()
     """
     rows: list[Figure] = [*results, *comparable(results, published)]
     labels = labels_of(results)
-    count = {label: sum(one.label == label for one in rows) for label in labels}
+    count = {label: sum(row.label == label for row in rows) for label in labels}
     places = {label: -place for place, label in enumerate(labels)}
-    return max(labels, key=lambda one: (count[one], is_mean(one), places[one]), default="")
+    return max(labels, key=lambda name: (count[name], is_mean(name), places[name]), default="")
 
 
 def ranked_rows(
@@ -52,7 +52,7 @@ def ranked_rows(
     def value(one: Figure) -> float:
         return getattr(one, coefficient)
 
-    ours = [one for one in results if one.label == label and one.ranked]
+    ours = [result for result in results if result.label == label and result.ranked]
     theirs = [one for one in comparable(results, published) if one.label == label]
     both: list[Figure] = [*ours, *theirs]
     known = [one for one in both if not math.isnan(value(one))]
@@ -68,9 +68,9 @@ def ranked_rows(
     }
 
 
-def _interval(one: Figure, coefficient: str) -> tuple[float, float] | None:
+def _interval(figure: Figure, coefficient: str) -> tuple[float, float] | None:
     """Return the ends of an interval, None where there is none."""
-    low, high = (getattr(one, f"{coefficient}_ci_{end}", math.nan) for end in ("low", "high"))
+    low, high = (getattr(figure, f"{coefficient}_ci_{end}", math.nan) for end in ("low", "high"))
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
 

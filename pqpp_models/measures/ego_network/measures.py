@@ -152,4 +152,4 @@ def ego_network_values(
     rows = [list(row) for row in words]
     networks.prepare({word for row in rows for word in row})
     values = (np.array([networks.value(word, measure) for word in row]) for row in rows)
-    return np.array([aggregate(one) if len(one) else 0.0 for one in values], np.float64)
+    return np.array([aggregate(value) if len(value) else 0.0 for value in values], np.float64)

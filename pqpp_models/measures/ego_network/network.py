@@ -145,14 +145,14 @@ class EgoNetworks:
         joined: dict[int, float] = {ego: 1.0}
         level = [ego]
         for _ in range(self._alpha + 1):
-            found: dict[int, float] = {}
+            reached: dict[int, float] = {}
             for place, others, weights in self._neighbours(level, joined):
                 for other, weight in zip(others.tolist(), weights.tolist(), strict=True):
                     graph.add_edge(names[place], names[other], weight=weight)
                     if other not in joined:
-                        found[other] = max(weight, found.get(other, 0.0))
-            joined.update(found)
-            level = list(found)
+                        reached[other] = max(weight, reached.get(other, 0.0))
+            joined.update(reached)
+            level = list(reached)
         return graph
 
     def value(self, word: str, measure: Callable[[Any, str], float]) -> float:

@@ -56,16 +56,16 @@ def clarity(
     frequency = statistics.collection_frequency
     background = frequency / statistics.n_tokens
     words = np.zeros(len(frequency))
-    told = 0.0
+    weights_sum = 0.0
     for text, weight in zip(chosen, weights, strict=True):
         counts = Counter(terms_of(text))
         places = {int(place): counts[statistics.terms[place]] for place in statistics.find(counts)}
         length = sum(places.values())
         if length:
-            told += weight
+            weights_sum += weight
             for place, times in places.items():
                 words[place] += weight * times / length
-    model = smoothing * words + (1 - smoothing * told) * background
+    model = smoothing * words + (1 - smoothing * weights_sum) * background
     here = model > 0
     bits = np.sum(model[here] * np.log2(model[here] / background[here]))
     # A divergence is never negative; rounding may say otherwise.

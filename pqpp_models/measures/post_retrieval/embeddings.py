@@ -147,11 +147,11 @@ def dense_qpp(
     # One draw for all queries: a query's value does not depend on those beside it.
     draws = np.random.default_rng(seed).normal(size=(depth(repeats, "repeats"), asked.shape[1]))
     draws *= noise / np.sqrt(max(asked.shape[1], 1))
-    found = np.empty(len(asked))
+    overlaps = np.empty(len(asked))
     for at, query in enumerate(asked):
         lists = _best(np.vstack([query[None], query + draws]) @ searched.T, depth(k))
-        found[at] = rank_biased_overlap(np.repeat(lists[:1], len(draws), 0), lists[1:], p).mean()
-    return found
+        overlaps[at] = rank_biased_overlap(np.repeat(lists[:1], len(draws), 0), lists[1:], p).mean()
+    return overlaps
 
 
 def _best(scores: Vectors, k: int) -> NDArray[np.int64]:
@@ -167,12 +167,12 @@ def _of_tops(
     """Return a value of each query's best k documents in their order, NaN for an empty list."""
     values = checked(scores)
     vectors, most = _vectors(embeddings, values), depth(k)
-    found = np.full(len(values), np.nan)
+    results = np.full(len(values), np.nan)
     for at, places in enumerate(_best(values, most)):
         count = int((~np.isnan(values[at])).sum())
         if count:
-            found[at] = value(values[at, places[:count]], vectors[at, places[:count]])
-    return found
+            results[at] = value(values[at, places[:count]], vectors[at, places[:count]])
+    return results
 
 
 def _alike(scores: Scores, vectors: Vectors, neighbours: int) -> float:
@@ -192,8 +192,8 @@ def _alike(scores: Scores, vectors: Vectors, neighbours: int) -> float:
 def _pearson(left: Scores, right: Scores) -> float:
     if np.ptp(left) == 0 or np.ptp(right) == 0:
         return 0.0
-    one, two = left - left.mean(), right - right.mean()
-    return float(np.clip(one @ two / np.sqrt((one @ one) * (two @ two)), -1.0, 1.0))
+    x, y = left - left.mean(), right - right.mean()
+    return float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
 
 
 def _mean_cosine(vectors: Vectors) -> float:

@@ -36,14 +36,16 @@ def _on_lists(function: Callable[..., Scores], first: str, second: str):
     # One row at a time: lists differ in length, and vectors are too large to pad.
     def compute(rows: list[_Row], _: Any, **options: Any) -> Scores:
         pairs = ((row[first], np.asarray(row[second])[None]) for row in rows)
-        return np.array([function([one], other, **options)[0] for one, other in pairs], float)
+        return np.array(
+            [function([ranking], other, **options)[0] for ranking, other in pairs], float
+        )
 
     return compute
 
 
 def _clarity(rows: list[_Row], statistics: CaptionStatistics, **options: Any) -> Scores:
-    found = [clarity(row["captions"], statistics, row["scores"], **options) for row in rows]
-    return np.array(found, float)
+    clarities = [clarity(row["captions"], statistics, row["scores"], **options) for row in rows]
+    return np.array(clarities, float)
 
 
 _COMPUTES: dict[str, Callable[..., Scores]] = {

@@ -69,15 +69,15 @@ def rank_biased_overlap(results: ArrayLike, other: ArrayLike, p: float = 0.9) ->
     """
     if not 0 < p < 1:
         raise PredictorError(f"`p` is {p!r}; it must be above 0 and below 1")
-    return _of_pairs(results, other, lambda one, two: _overlap(one, two, p))
+    return _of_pairs(results, other, lambda left, right: _overlap(left, right, p))
 
 
-def _overlap(one: Ids, two: Ids, p: float) -> float:
-    k = min(len(one), len(two))
+def _overlap(first: Ids, second: Ids, p: float) -> float:
+    k = min(len(first), len(second))
     # A document counts from the depth on at which both lists have named it.
-    places = {document: rank for rank, document in enumerate(one[:k].tolist())}
+    places = {document: rank for rank, document in enumerate(first[:k].tolist())}
     joined = np.zeros(k)
-    for rank, document in enumerate(two[:k].tolist()):
+    for rank, document in enumerate(second[:k].tolist()):
         if document in places:
             joined[max(rank, places[document])] += 1
     depths = np.arange(1, k + 1)
@@ -93,12 +93,12 @@ def _of_pairs(results: ArrayLike, other: ArrayLike, value: Callable[[Ids, Ids], 
         raise PredictorError(
             f"there are {len(first)} lists on one side, {len(second)} on the other"
         )
-    found = np.full(len(first), np.nan)
+    overlaps = np.full(len(first), np.nan)
     for at, (left, right) in enumerate(zip(first, second, strict=True)):
         one, two = _listed(left, at), _listed(right, at)
         if len(one) or len(two):
-            found[at] = value(one, two) if len(one) and len(two) else 0.0
-    return found
+            overlaps[at] = value(one, two) if len(one) and len(two) else 0.0
+    return overlaps
 
 
 def _ids(values: ArrayLike, name: str) -> Ids:
@@ -115,7 +115,7 @@ def _ids(values: ArrayLike, name: str) -> Ids:
 
 
 def _listed(row: Ids, query: int) -> Ids:
-    found = row[row >= 0]
-    if len(np.unique(found)) != len(found):
+    documents = row[row >= 0]
+    if len(np.unique(documents)) != len(documents):
         raise PredictorError(f"query {query} names a document twice; drop the repetitions")
-    return found
+    return documents

@@ -136,8 +136,8 @@ def sigma_max(scores: ArrayLike) -> Scores:
     spread = np.sqrt(np.maximum(np.cumsum(apart**2, axis=1) / ranks - means**2, 0.0))
     spread[np.isnan(lists)] = -1.0
     # Equal scores are exactly 0 apart, so that their spread is exactly 0 as well.
-    found = spread.max(axis=1)
-    return np.where(np.isnan(lists[:, 0]), np.nan, found)
+    largest = spread.max(axis=1)
+    return np.where(np.isnan(lists[:, 0]), np.nan, largest)
 
 
 def n_sigma(scores: ArrayLike, query_length: ArrayLike, share: float = 0.5) -> Scores:

@@ -127,21 +127,21 @@ def pmi(query: QueryTerms) -> Values:
     # The frequent terms are marked and the rarer ones looked up: a rare term has few captions.
     order = np.argsort(-query.df, kind="stable")
     holders = [query.statistics.documents(int(query.places[at])) for at in order]
-    found = []
+    information = []
     for first, captions in enumerate(holders):
         holds[captions] = True
         for others in holders[first + 1 :]:
             both = np.count_nonzero(holds[others])
             if both:
-                found.append(np.log(both * len(holds) / (len(captions) * len(others))))
+                information.append(np.log(both * len(holds) / (len(captions) * len(others))))
         holds[captions] = False
-    return np.array(found, dtype=np.float64)
+    return np.array(information, dtype=np.float64)
 
 
 def _over(aggregate: Callable[[Values], float], values: Callable[[QueryTerms], Values]):
     def measure(query: QueryTerms) -> float:
-        found = values(query)
-        return float(aggregate(found)) if len(found) else 0.0
+        of_terms = values(query)
+        return float(aggregate(of_terms)) if len(of_terms) else 0.0
 
     return measure
 
@@ -179,7 +179,7 @@ def of_prompts(
     [1.099, 0.0]
     """
     queries = (query_terms(prompt, statistics) for prompt in prompts)
-    return np.array([measure(one) if len(one.places) else 0.0 for one in queries], np.float64)
+    return np.array([measure(query) if len(query.places) else 0.0 for query in queries], np.float64)
 
 
 _OF_COUNTS: dict[str, Callable[[QueryTerms], float]] = {

@@ -239,7 +239,7 @@ class _Counts:
     def arrays(self) -> dict[str, Any]:
         terms = sorted(self._document)
         frequency = np.array([self._document[term] for term in terms], dtype=np.int64)
-        found = {
+        saved = {
             "terms": terms,
             "document_frequency": frequency,
             "collection_frequency": np.array([self._collection[t] for t in terms], dtype=np.int64),
@@ -248,8 +248,8 @@ class _Counts:
         }
         if self._holders is not None and terms:
             documents = np.concatenate([self._holders[term] for term in terms]).astype(np.int64)
-            found["postings"] = (np.concatenate([[0], np.cumsum(frequency)]), documents)
-        return found
+            saved["postings"] = (np.concatenate([[0], np.cumsum(frequency)]), documents)
+        return saved
 
     def _log_deviation(self, term: str) -> float:
         often = self._often.get(term)

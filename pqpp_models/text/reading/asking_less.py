@@ -57,8 +57,8 @@ def asking_less(text: str) -> list[str]:
     """
     texts = [text]
     for lower in _WAYS:
-        found = [other for one in texts for other in lower(one)]
-        texts = found if len(found) <= _MOST_TEXTS else texts
+        lowered = [other for one in texts for other in lower(one)]
+        texts = lowered if len(lowered) <= _MOST_TEXTS else texts
     return texts
 
 

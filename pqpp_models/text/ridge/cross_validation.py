@@ -68,10 +68,10 @@ def cross_validate(
     for number in tqdm(range(folds), desc="cross-validation", unit="part", disable=not progress):
         there = np.flatnonzero(part == number)
         fitted, _ = head.fit(*prompts.take(np.flatnonzero(part != number)), with_forms=True)
-        found = fitted.predict_with_uncertainty([as_typed[int(row)] for row in there])
-        for name, column in zip(fitted.targets, found.values.T, strict=True):
+        answer = fitted.predict_with_uncertainty([as_typed[int(row)] for row in there])
+        for name, column in zip(fitted.targets, answer.values.T, strict=True):
             predicted.setdefault(name, np.empty(count))[there] = column
-        deviations[there] = found.deviations[:, : len(targets)]
+        deviations[there] = answer.deviations[:, : len(targets)]
     start = target_by_form(targets[0], "")
     forms = [name.removeprefix(start) for name in predicted if name.startswith(start)]
     result: dict[str, Any] = {"cross_validation": {}, "forms": {}}
@@ -99,4 +99,7 @@ def coefficients(predicted: Floats, true: Floats) -> dict[str, float]:
     if len(true) < 2:
         return dict.fromkeys(_MEASURES, 0.0)
     figures = qpp_values(predicted[:, None], true[:, None], _MEASURES)
-    return {name: round(float(np.nan_to_num(one[0])), 4) for name, one in figures.items()}
+    return {
+        name: round(float(np.nan_to_num(coefficient[0])), 4)
+        for name, coefficient in figures.items()
+    }

@@ -205,14 +205,14 @@ class _NothingToLearnError(PredictorError):
 
 
 def _learnable(
-    targets: Sequence[str], values: Floats, told: Mapping[str, tuple[float, float]]
+    targets: Sequence[str], values: Floats, limits_of: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
     """Return what predictions of each target are kept within; those not to be learned are told."""
     ranges: dict[str, tuple[float, float]] = {}
     left_out: list[PredictorError] = []
     for target, column in zip(targets, values.T, strict=True):
         try:
-            ranges[target] = _limits(target, column, told.get(target))
+            ranges[target] = _limits(target, column, limits_of.get(target))
         except _NothingToLearnError as error:
             left_out.append(error)
     if not ranges:
@@ -222,7 +222,7 @@ def _learnable(
     return ranges
 
 
-def _limits(target: str, values: Floats, told: tuple[float, float] | None) -> tuple[float, float]:
+def _limits(target: str, values: Floats, given: tuple[float, float] | None) -> tuple[float, float]:
     """Check a target's scores, and return what its predictions are kept within."""
     known = values[~np.isnan(values)]
     if len(known) < FEWEST_PROMPTS:
@@ -235,7 +235,7 @@ def _limits(target: str, values: Floats, told: tuple[float, float] | None) -> tu
         raise _NothingToLearnError(
             f"target {target!r} is {low:g} for every prompt; nothing can be learned"
         )
-    limits = told or known_range(target)
+    limits = given or known_range(target)
     if limits is None:
         return low - _MARGIN * (high - low), high + _MARGIN * (high - low)
     if low < limits[0] or high > limits[1]:

@@ -153,14 +153,14 @@ def kept_form(fitted: Mapping[str, FormFit], goals: Floats, target: int) -> str:
     more than two standard errors of the differences.
     """
     errors = {
-        form: (one.ridge.left_out[:, target] - goals[:, target]) ** 2
-        for form, one in fitted.items()
+        form: (fit.ridge.left_out[:, target] - goals[:, target]) ** 2
+        for form, fit in fitted.items()
     }
     best = min(errors, key=lambda form: errors[form].mean())
     gain = errors[STACK] - errors[best]
     return best if gain.mean() > 2 * gain.std() / np.sqrt(len(gain)) else STACK
 
 
-def strength_of(one: FormFit, target: int) -> float:
+def strength_of(fit: FormFit, target: int) -> float:
     """Return the strength of a form's ridge for a target."""
-    return RIDGE_STRENGTHS[int(one.ridge.strength[target])]
+    return RIDGE_STRENGTHS[int(fit.ridge.strength[target])]

@@ -89,12 +89,12 @@ class Head:
                 choice["form"][target] = kept
                 choice["strength"][target] = strength_of(fitted[kept], place)
                 for form in forms:
-                    one = fitted[form or kept]
+                    chosen = fitted[form or kept]
                     column = names.index(target_by_form(target, form))
-                    columns.put(column, one, place)
+                    columns.put(column, chosen, place)
                     columns.calibrate(
                         column,
-                        one.ridge.left_out[:, place],
+                        chosen.ridge.left_out[:, place],
                         scored[:, place],
                         known_texts,
                         distance[known],

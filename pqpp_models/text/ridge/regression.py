@@ -85,7 +85,9 @@ def solve_ridge(rows: Floats, values: Floats, strengths: Sequence[float]) -> tup
     centred, goals, squares, vectors, few = _decomposed(rows, values)
     projected = vectors.T @ (goals if few else centred.T @ goals)
     basis = centred.T @ vectors if few else vectors
-    slopes = np.stack([basis @ (projected / (squares + one)[:, None]) for one in strengths])
+    slopes = np.stack(
+        [basis @ (projected / (squares + strength)[:, None]) for strength in strengths]
+    )
     return slopes, values.mean(axis=0) - rows.mean(axis=0) @ slopes
 
 

@@ -68,10 +68,10 @@ def read_score_table(
         columns = {name: table.numbers(name) for name in names}
         return ScoreTable(prompts, table.columns.get(ID), columns, place.name)
     rows, named = dataset_rows(dataset, subset, split, data_dir, column=column, usual_split="train")
-    told = targets_of(rows.features)
-    names = _chosen(dataset, targets, rows.column_names, distinct_targets(told))
+    declared = targets_of(rows.features)
+    names = _chosen(dataset, targets, rows.column_names, distinct_targets(declared))
     columns = {name: _numbers(dataset, name, rows[name]) for name in names}
-    known = {name: told[name].limits for name in names if name in told}
+    known = {name: declared[name].limits for name in names if name in declared}
     limits = {name: ends for name, ends in known.items() if ends}
     called = place.resolve().name if place.is_dir() else dataset
     listed = BENCHMARKS.get(subset or "") or BENCHMARKS.get(dataset)
@@ -83,10 +83,10 @@ def read_score_table(
 
 
 def _chosen(
-    dataset: str, targets: Sequence[str] | None, columns: list[str], told: Sequence[str] = ()
+    dataset: str, targets: Sequence[str] | None, columns: list[str], declared: Sequence[str] = ()
 ) -> list[str]:
     known = ", ".join(columns)[:200]
-    names = list(told if targets is None else targets)
+    names = list(declared if targets is None else targets)
     if not names:
         raise PredictorError(f"`targets` is needed: columns of {dataset}, which has {known}")
     if len(set(names)) < len(names):

@@ -44,9 +44,9 @@ class SentenceEncoder:
             from pqpp_backbones.encoder.pretrained import load_encoder
         from pqpp_backbones.pretrained import fetch
 
-        folder, told = fetch(name_or_path, "encoder")
-        name = Path(told.name).name if told.revision.startswith("sha256:") else told.name
-        return cls(name, told.revision, *load_encoder(str(folder)))
+        folder, source = fetch(name_or_path, "encoder")
+        name = Path(source.name).name if source.revision.startswith("sha256:") else source.name
+        return cls(name, source.revision, *load_encoder(str(folder)))
 
     def embed(self, prompts: Sequence[str]) -> Singles:
         """Return the means of the last layer's states of each prompt's tokens, of length one."""

@@ -120,15 +120,17 @@ class StaticPredictor(CalibratedPredictor):
             owners += [at] * (len(texts) - is_itself)
         if others:
             lengths = np.array([log_length_to_draw(text) for text in others])
-            found = self.network(self._encode(others))[0][:, columns] - np.outer(lengths, costs)
-            np.minimum.at(scores, np.ix_(owners, columns), found)
+            lowered = self.network(self._encode(others))[0][:, columns] - np.outer(lengths, costs)
+            np.minimum.at(scores, np.ix_(owners, columns), lowered)
         return scores
 
     def _unread(self, text: str) -> str:
         beyond = self.tokens.beyond(text).split()
         more = " ..." if len(beyond) > _MOST_TOLD else ""
-        told = f"beyond {self.tokens.max_pieces} word pieces: {' '.join(beyond[:_MOST_TOLD])}{more}"
-        return "; ".join(filter(None, (super()._unread(text), told if beyond else "")))
+        reason = (
+            f"beyond {self.tokens.max_pieces} word pieces: {' '.join(beyond[:_MOST_TOLD])}{more}"
+        )
+        return "; ".join(filter(None, (super()._unread(text), reason if beyond else "")))
 
     def _further_facts(self) -> dict[str, Any]:
         return {_FEWER: self.no_easier_with_more, _COSTS: self.length_costs}

@@ -184,7 +184,9 @@ class EnsembleRecipe(TextRecipe):
         super().__post_init__()
         if self.folds == 1:
             raise RecipeError("`folds` is 1; give 0, or 2 and more")
-        layer = next((one for one in self.fit.kernel_layers if one not in self.layers), None)
+        layer = next(
+            (wanted for wanted in self.fit.kernel_layers if wanted not in self.layers), None
+        )
         if layer is not None:
             raise RecipeError(f"`fit.kernel_layers` has {layer}, which is not in `layers`")
         other = [target for target in self.tuned.targets if target not in self.targets]
