@@ -133,19 +133,19 @@ def results_text(entries: Sequence[EvalResultEntry]) -> str:
     return _yaml(_client().eval_result_entries_to_yaml(list(entries)))
 
 
-def entry(task: BenchmarkTask, dataset: str, value: float, **told: Any) -> EvalResultEntry:
+def entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
     """Return a result of a task.
 
     Args:
         task: The task.
         dataset: OWNER/DATASET.
         value: The figure, kept to six digits.
-        told: `dataset_revision`, `date`, `notes` and so on of `huggingface_hub.EvalResultEntry`.
+        details: `dataset_revision`, `date`, `notes` and so on of `huggingface_hub.EvalResultEntry`.
     """
     from huggingface_hub import constants
 
     source = {"source_url": f"{constants.ENDPOINT}/datasets/{dataset}", "source_name": "pqpp bench"}
-    return _client().EvalResultEntry(dataset, task.id, round(value, 6), **source, **told)
+    return _client().EvalResultEntry(dataset, task.id, round(value, 6), **source, **details)
 
 
 def _client() -> Any:

@@ -247,7 +247,7 @@ def cell_values(
     """Return predicted and true values of the prompts that a cell compares.
 
     Args:
-        one: What the predictor said.
+        predictions: What the predictor said.
         cell: The column of the table.
         true: One true value a prompt, None or NaN where there is none.
         sources: The source of each prompt; needed for a cell of one source.

@@ -56,7 +56,7 @@ def coloured_words(explanation: Explanation, scale: float) -> Markup:
     """Return the words of a prompt on their colours, escaped; a blank prompt as a dash.
 
     Args:
-        one: The explanation.
+        explanation: The explanation.
         scale: The contribution that gets the full colour.
     """
     from markupsafe import Markup

@@ -124,7 +124,7 @@ def tables(
     """Put measured figures beside the published ones.
 
     Args:
-        found: Name of a model to what `evaluation.feedback_figures` returned for it.
+        figures_of_model: Name of a model to what `evaluation.feedback_figures` returned for it.
         with_published: Whether the published rows are wanted.
     """
     result = []

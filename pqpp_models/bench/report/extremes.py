@@ -30,7 +30,7 @@ def extreme_prompts(
     what a value means, the highest come first and the titles say so.
 
     Args:
-        one: The predictions of one predictor; its first target that has references is used.
+        predictions: The predictions of one predictor; its first target that has references is used.
         references: Target to one true value a prompt, None where there is none.
         prompts: The prompts.
         titles: Column to what it is called.

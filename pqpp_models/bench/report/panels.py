@@ -32,7 +32,7 @@ def panel(
     """Return what the template draws: a predictor against the truth in one column of the table.
 
     Args:
-        one: The predictions.
+        predictions: The predictions.
         result: The column.
         title: What the column is called.
         references: Target to one true value a prompt, None where there is none.

@@ -27,7 +27,7 @@ EMBEDDING_KERNEL, ENCODER_KERNEL = "embedding kernel", "encoder kernel"
 PART_OF = {EMBEDDING_KERNEL: "embedding", ENCODER_KERNEL: "sentence"}
 """What a predictor calls the part of a kernel."""
 
-BASE_SLOPE = 0.3
+BASE_SLOPE = 0.2
 """By how many of its deviations a score rises with a deviation of what the network predicts."""
 
 MOST_LANDMARKS = 1000
