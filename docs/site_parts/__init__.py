@@ -18,7 +18,7 @@ def setup(app):
     app.connect("build-finished", versions.write_entry)
     app.add_html_math_renderer("mathml", (mathml.inline, None), (mathml.block, None))
     app.add_role("said", roles.said)
-    return {"parallel_read_safe": False, "parallel_write_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _make_pages(app):

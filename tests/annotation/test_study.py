@@ -74,7 +74,7 @@ BAD = {
     "task": ({"name": "a", "kind": "rating", "task": "x"}, "task: 'x' came"),
     "in the task": ({"name": "a", "kind": "rating", "task": {"lowest": 1}}, "lowest"),
     "flag": (
-        {"name": "a", "kind": "rating", "admission": {"exclude": "all"}}, "exclude: 'all' came",
+        {"name": "a", "kind": "rating", "admission": {"exclude": "all"}}, "exclude is 'all'",
     ),
     "URL": (
         {"name": "a", "kind": "rating", "database": "postgresql://a:b@c/d"}, "in a variable",

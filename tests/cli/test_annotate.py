@@ -253,7 +253,7 @@ BAD = {
     "empty image": (first_row(image=""), (), "line 2: image is empty"),
     "long prompt": (first_row(prompt="x" * 20_001), (), "line 2: prompt has 20,001 characters"),
     "other prompt of one id": (first_row(prompt="b"), (), "line 3: .*another prompt"),
-    "odd flag": (first_row(control="perhaps"), (), "line 2: control is 'perhaps'; yes or no"),
+    "odd flag": (first_row(control="perhaps"), (), "line 2: control is 'perhaps'; write yes or no"),
     "half a control item": (first_row(control="yes"), (), "control is set for some images"),
     "twice": (
         table(lambda rows: [rows[0], *rows]), (), r"line 3: image 0-sdxl\.png stands twice",

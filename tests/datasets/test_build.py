@@ -600,7 +600,7 @@ def test_bad_files_are_named(tmp_path):
     for name, content, expected in (
         ("a.txt", "x", r"'\.txt' are not read; use one of \.csv"),
         ("a.csv", "prompt,image\nA,1\n", "no column label among prompt, image; .*`models` COL,COL"),
-        ("a.csv", ",".join(HEADER) + "\n", "no row came"),
+        ("a.csv", ",".join(HEADER) + "\n", "has no rows"),
         ("a.csv", ",".join(HEADER) + "\nA,1\n", "line 2: 2 cells came, the header has 6"),
         ("a.parquet", "PAR1", "not Parquet"),
         ("a.jsonl", "{", "line 1: not JSON"),

@@ -155,7 +155,10 @@ def changed(change):
 WRONG = {
     "a level less": (lambda q: q.pop("L2"), "'L2' is a required property"),
     "a level more": (lambda q: q.__setitem__("L5", q["L1"]), "'L5' was unexpected"),
-    "level weights": (lambda q: q["L4"].__setitem__("level_weight", 0.5), "sums to 1.1, 1 is"),
+    "level weights": (
+        lambda q: q["L4"].__setitem__("level_weight", 0.5),
+        "sums to 1.1, it must be 1",
+    ),
     "question weights": (
         lambda q: q["L3"]["questions"][0].__setitem__("question_weight", 0.9),
         "question_weight in L3 sums to 0.9",

@@ -230,7 +230,7 @@ def test_images_that_are_there_are_taken_with_their_hashes(made, tmp_path):
     for name in names:
         assert files.cat(name) == (tmp_path / "out" / name.removeprefix("/taken/")).read_bytes()
     files.pipe("/taken/images/p-1/sdxl_0.json", b"{}")
-    with pytest.raises(GenerateError, match=r"memory://taken/.*sdxl_0.png was made with"):
+    with pytest.raises(GenerateError, match=r"memory://taken/.*sdxl_0.json has no 'model'"):
         generate(taken, PROMPTS, "memory://taken", 2)
     files.store.clear()
 

@@ -195,7 +195,7 @@ def test_odd_numbers_are_refused_in_a_line(name, tmp_path, capsys):
         said = capsys.readouterr().err
         assert f"a damaged index (index.json: {name} is " in said and said.count("\n") == 1, said
     place.write_text(json.dumps({one: config[one] for one in config if one != name}))
-    with pytest.raises(IndexingError, match=f"{name} is None; a whole number from 1 to"):
+    with pytest.raises(IndexingError, match=f"{name} is None; it must be a whole number from 1 to"):
         Index(place.parent)
 
 

@@ -44,7 +44,7 @@ def test_embeddings_do_not_depend_on_the_batch(clip, images):
     texts = ["a red cat on a mat", "a dog"]
     one_by_one = np.concatenate([encoder.texts([text]) for text in texts])
     assert np.array_equal(encoder.texts(texts), one_by_one)
-    with pytest.raises(IndexingError, match="nothing came"):
+    with pytest.raises(IndexingError, match="nothing to embed"):
         encoder.texts([])
 
 

@@ -158,7 +158,7 @@ def test_a_job_of_tiny_models_that_is_killed_twice_ends_with_the_same_bytes(tmp_
 def test_pipelines_that_cannot_be(prompts, tmp_path, capsys):
     for text, said in (
         ("prompts: p.csv\noutput: out\n", "generate is missing"),
-        ("prompts: p.csv\noutput: out\ngenerate: []\ntrain: {}\n", "no part train"),
+        ("prompts: p.csv\noutput: out\ngenerate: []\ntrain: {}\n", "train is not a part of it"),
         ("prompts: p.csv\noutput: out\ngenerate: [{model: x, colour: red}]\n", "colour"),
     ):
         (tmp_path / "run.yaml").write_text(text)

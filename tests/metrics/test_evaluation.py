@@ -244,7 +244,7 @@ def test_a_query_that_only_the_run_has_is_left_out_with_a_warning(kind):
     ("run", "words"),
     [
         ({"q1": {"a": 1.0}, "q2": {"a": float("inf")}}, "holds inf for query q2, document a"),
-        ({"q1": {"a": None}}, "no numbers|holds nan"),
+        ({"q1": {"a": None}}, "not numbers|holds nan"),
         (pd.DataFrame({"q": ["q1"], "doc_id": ["a"], "score": [1.0]}), "called query_id or query"),
     ],
 )
@@ -269,7 +269,7 @@ def test_judged_share_of_short_runs():
         ([1, 2], {"a": {"x": 1}}, "`run` is"),
         ({}, {"a": {"x": 1}}, "`run` holds no document"),
         ({"a": {"x": 1}}, {"a": {}}, "`qrels` holds no document"),
-        ({"a": {"x": "high"}}, {"a": {"x": 1}}, "no numbers"),
+        ({"a": {"x": "high"}}, {"a": {"x": 1}}, "not numbers"),
         ({"a": {"x": np.nan}}, {"a": {"x": 1}}, "holds nan for query a, document x"),
         ([("a", "x", 1), ("a", "x", 2)], {"a": {"x": 1}}, "document x is there twice in query a"),
         ({"a": {"x": 1}}, {"b": {"x": 1}}, "not in the run"),

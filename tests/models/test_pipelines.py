@@ -66,7 +66,7 @@ def test_targets_that_are_no_names_are_refused(text_folder, make_pipeline, targe
 
 
 def test_another_model_is_refused(text_folder, make_pipeline, tmp_path):
-    with pytest.raises(PredictorError, match="no performance predictor"):
+    with pytest.raises(PredictorError, match="not a performance predictor"):
         make_pipeline(str(save_text_encoder(tmp_path / "plain")))
 
 

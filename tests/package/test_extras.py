@@ -18,7 +18,7 @@ SETTINGS = configparser.ConfigParser()
 SETTINGS.read(ROOT / "setup.cfg")
 BY_LIBRARIES = {"argon2-cffi", "onnxruntime", "onnxscript", "python-multipart", "tensorboard"}
 BY_LIBRARIES |= {"trackio", "wandb"}
-BY_LIBRARIES |= {"num2words", "torchvision"}
+BY_LIBRARIES |= {"httptools", "num2words", "torchvision", "uvloop"}
 """What a library of ours imports when it is asked for, or we by its name as a text."""
 COME_WITH = {"fsspec": "datasets", "markupsafe": "jinja2", "starlette": "fastapi"}
 COME_WITH |= {"pydantic": "fastapi", "tokenizers": "transformers"}

@@ -31,7 +31,7 @@ def test_expected():
     assert KIND.expected("not relevant", SETTINGS) == {"label": 0}
     assert KIND.expected("Relevant", SETTINGS) == {"label": 1}
     assert KIND.expected("unsure", SETTINGS) == {"label": None}
-    with pytest.raises(StudyError, match="'unsure'; true, 1"):
+    with pytest.raises(StudyError, match="'unsure'; it must be true, 1"):
         KIND.expected("unsure", {"unsure": False})
 
 

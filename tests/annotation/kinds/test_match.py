@@ -102,7 +102,10 @@ def test_own_tool_calls_the_answer_score(tmp_path):
     ("text", "message"),
     [
         ("File_name,Prompt_no\na.png,1\n", "no column Score or annotation or label"),
-        ("File_name,Prompt_no,Score\na.png,1,maybe\n", r"line 2: the answer is 'maybe'; 0, 1"),
+        (
+            "File_name,Prompt_no,Score\na.png,1,maybe\n",
+            r"line 2: the answer is 'maybe'; it must be 0, 1",
+        ),
     ],
 )
 def test_damaged_file(tmp_path, text, message):

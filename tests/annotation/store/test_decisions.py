@@ -124,7 +124,7 @@ def test_the_owner_refuses_accepts_stops_and_opens(made):
         with pytest.raises(StoreError, match="decision"):
             decide_on_person(store, bob, decision)
     owner = add_person(store, "owner", "owner").id
-    with pytest.raises(StoreError, match="no annotator"):
+    with pytest.raises(StoreError, match="not an annotator"):
         decide_on_person(store, owner, "refuse")
 
 

@@ -271,7 +271,7 @@ def test_kept_evidence_that_is_none_is_refused(tmp_path):
     with pytest.raises(AssessError, match="no column 'prompt_id'"):
         list(read_verdicts(tmp_path / "x.parquet"))
     (tmp_path / "y.parquet").write_text("no")
-    with pytest.raises(ValueError, match=r"y\.parquet: no Parquet"):
+    with pytest.raises(ValueError, match=r"y\.parquet: not Parquet"):
         list(read_verdicts(tmp_path / "y.parquet"))
 
 

@@ -186,7 +186,7 @@ def test_batches_change_no_byte_of_the_table(study, eyes):
         ([], "give one, the images or"),
         (["--image-dir", "STUDY", "--dataset", "gimbrr", "--file", "PROMPTS"], "give one"),
         (["--evidence", "PROMPTS", "--file", "PROMPTS"], "it holds the prompts"),
-        (["--evidence", "PROMPTS"], "no Parquet"),
+        (["--evidence", "PROMPTS"], "not Parquet"),
         (["--image-dir", "STUDY", "--output", "STUDY/v.csv"], "name a file in .parquet"),
         (["--image-dir", "STUDY", "--batch-size", "0"], "--batch-size is 0"),
         (["--image-dir", "STUDY", "--people", "PROMPTS"], "no column 'model'"),
