@@ -19,7 +19,7 @@ import numpy as np
 from fuzz.forked import Found, in_a_fork, opened_in, unprinted
 from fuzz.hostile_folders import make_hostile
 
-SECONDS, MEMORY = 2, 500_000_000
+SECONDS, MEMORY = 5, 500_000_000
 TOKEN = "hf_fuzzedTokenThatNobodyMaySee"
 PROMPTS = ["a red cat", "two dogs and a bird " * 20]
 _OLDER = Path(__file__).parents[1] / "models" / "older_checkpoints"
