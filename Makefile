@@ -36,7 +36,7 @@ bench: $(VENV)/bench-installed  ## speed against the peers, side by side in one 
 	$(BIN)/python benchmarks/speed_history.py > benchmarks/speed.md
 
 docs: $(VENV)/docs-installed  ## the documentation site, tutorials executed: docs/_build/html/index.html
-	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html/$(VERSION)
+	$(BIN)/sphinx-build -j auto -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html/$(VERSION)
 
 lint: $(VENV)/test-installed  ## style, import contracts and types
 	$(BIN)/ruff check $(CHECKED)
