@@ -24,8 +24,8 @@ def start(self, *arguments, **options):
     plain(self, *arguments, **options)
     self.distributed_type = DistributedType.MULTI_GPU
 state.PartialState.__init__ = start  # Accelerate shards on GPUs only; torch does on CPUs as well
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
+sys.argv = sys.argv[2:]  # without itself and -m
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
 FSDP = {
     "ACCELERATE_USE_FSDP": "true",
