@@ -76,7 +76,7 @@ def _table(style: str, columns: dict, far_means: str, width: int | None) -> str:
     far = columns.get("far", [])
     if any(far):
         header.append("")
-        table.append(["far" if deviation else "" for deviation in far])
+        table.append(["far" if is_far else "" for is_far in far])
     prompts = [" ".join(prompt.split()) for prompt in columns["prompt"]]
     if style == "github":
         table.insert(0, [markdown_cell(prompt) for prompt in prompts])

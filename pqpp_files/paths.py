@@ -62,13 +62,18 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 def names_a_table(text: str) -> bool:
     """Tell whether a text is the name of a file of texts: no blank is in it, or it is there.
 
+    Any text is taken: one that cannot be a path, or is too long for one, names nothing.
+
     Example:
         >>> names_a_table("prompts.csv"), names_a_table("a sign that says notes.txt")
         (True, False)
     """
     if _TABLE.fullmatch(text) is None:
         return False
-    return len(text.split()) == 1 or expanded(text).is_file()
+    try:
+        return len(text.split()) == 1 or expanded(text).is_file()
+    except (FileError, OSError):
+        return False
 
 
 def resolved(path: str | os.PathLike[str]) -> Path:

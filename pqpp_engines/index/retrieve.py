@@ -147,14 +147,14 @@ class Retriever:
                 return root / self.opened.ids[place]
 
             ranking = rerank(self.encoder, texts, places, image_at, shown=shown)
-            places, scores = (row[:, : self.k] for row in ranking)
+            places, scores = (columns[:, : self.k] for columns in ranking)
         each = range(places.shape[1])
         return {
             "query_id": [id_ for id_ in ids for _ in each],
             "prompt": [text for text in texts for _ in each],
-            "image": [self.opened.ids[row] for row in places.ravel()],
+            "image": [self.opened.ids[place] for place in places.ravel()],
             "rank": [rank + 1 for _ in ids for rank in each],
-            "score": [float(row) for row in scores.ravel()],
+            "score": [float(score) for score in scores.ravel()],
             "model": [self.run_name] * places.size,
         }
 
@@ -175,7 +175,7 @@ class Retriever:
         vectors = None
         if EMBEDDING in table.column_names:
             vectors, wrong = self._vectors(table[EMBEDDING].to_pylist())
-            faults = [label or other for label, other in zip(faults, wrong, strict=True)]
+            faults = [fault or other for fault, other in zip(faults, wrong, strict=True)]
         good = [row for row, fault in enumerate(faults) if fault is None]
         runs: Iterator[list[dict[str, Any]]] = iter(())
         if good:
@@ -191,7 +191,7 @@ class Retriever:
             bad = {"query_id": ids[row], "prompt": texts[row], ERROR: fault}
             rows += [bad] if fault else next(runs)
         kinds = {"rank": pa.int64(), "score": pa.float64()}
-        schema = pa.schema([(label, kinds.get(label, pa.string())) for label in (*RUN, ERROR)])
+        schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*RUN, ERROR)])
         return pa.Table.from_pylist(rows, schema)
 
     def _vectors(self, cells: list[Any]) -> tuple[Any, list[str | None]]:

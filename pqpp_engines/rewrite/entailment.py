@@ -24,7 +24,8 @@ class Entailment:
 
         self._loaded = load_model(name, "AutoModelForSequenceClassification", "model of entailment")
         labels = self._loaded.model.config.id2label
-        self._place = next((at for at, one in labels.items() if one.lower() == "entailment"), None)
+        known = {str(label).lower(): place for place, label in labels.items()}
+        self._place = known.get("entailment")
         if self._place is None:
             named = ", ".join(map(str, labels.values()))[:80]
             raise RewriteError(f"{name} has no label entailment but {named}; name one that has")

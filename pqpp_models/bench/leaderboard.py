@@ -207,12 +207,12 @@ def _verified(
     own = {build: name for build, name in run.builds.stands_for.items()}
     lines += [f"{name} was fitted to some of these rows; {b} is shown" for b, name in own.items()]
     claimed = {(result.predictor, result.target): result.kendall for result in claimed_run.results}
-    for again in run.results:
-        said = claimed.get((own.get(again.predictor, again.predictor), again.target), again.kendall)
-        if not abs(said - again.kendall) <= _SAME:
+    for rerun in run.results:
+        said = claimed.get((own.get(rerun.predictor, rerun.predictor), rerun.target), rerun.kendall)
+        if not abs(said - rerun.kendall) <= _SAME:
             lines.append(
-                f"{again.predictor} tells {said:.3f} on {again.target}, "
-                f"here it is {again.kendall:.3f}"
+                f"{rerun.predictor} tells {said:.3f} on {rerun.target}, "
+                f"here it is {rerun.kendall:.3f}"
             )
     run = replace(run, results=_ordered(run.results))
     ranked = [result for result in run.results if result.ranked]

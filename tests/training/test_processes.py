@@ -21,8 +21,10 @@ from accelerate import state
 from accelerate.utils import DistributedType
 plain = state.PartialState.__init__
 def start(self, *arguments, **options):
+    is_first = not self.initialized  # later ones find what Accelerate made of it
     plain(self, *arguments, **options)
-    self.distributed_type = DistributedType.MULTI_GPU
+    if is_first:
+        self.distributed_type = DistributedType.MULTI_GPU
 state.PartialState.__init__ = start  # Accelerate shards on GPUs only; torch does on CPUs as well
 sys.argv = sys.argv[2:]  # without itself and -m
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -132,7 +132,10 @@ def test_what_cannot_be_ranked_is_refused(tmp_path):
     for name in ("prompts.csv", "runs/p.JSONL.gz", "p.parquet", str(table)):
         with pytest.raises(PredictorError, match=f"run pqpp predict --verdict --file {name}, or"):
             verdict(name)
-    assert verdict("a sign that says notes.txt").level
+    for prompt in ("a sign that says notes.txt", "a dog and " * 400 + "notes.txt"):
+        assert verdict(prompt).level
+    for prompt in ("~nobody drew on notes.txt", "a sign\0 notes.csv"):  # prompts, if odd ones
+        assert verdict(prompt).sentence
     for name, near in (("mean_hbp", "mean_hbpp"), ("alignmet", "alignment")):
         with pytest.raises(UnknownPredictorError, match=f"{near} is a target; a predictor is"):
             verdict("a dog", name)
