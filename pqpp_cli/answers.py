@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 _LEAST = 24
 """Characters of a prompt in a table, be the terminal as narrow as it may."""
+_DEVIATION = "_deviation"
 _RANKS = len("  people  captions  ")
 
 
@@ -28,12 +29,12 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
     Args:
         width: Characters of a line of a table, to which cells are broken; None for whole ones.
     """
+    if len(verdicts) == 1 and style == "table":
+        return str(verdicts[0])
     from tabulate import tabulate
 
     from pqpp_files.visible import markdown_cell, visible
 
-    if len(verdicts) == 1 and style == "table":
-        return str(verdicts[0])
     is_markdown = style == "markdown"
     cell = markdown_cell if is_markdown else visible
     rows = []
@@ -53,25 +54,34 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
     return f"{text}\n\npeople, captions: than how many of 100 of their prompts it is easier"
 
 
+def format_question(verdict: PromptVerdict, columns: dict, far_means: str) -> str:
+    """Return the verdict on one prompt, and what `predicted_columns` returned for it, in lines."""
+    from pqpp_datasets.target_columns import readable_words
+    from pqpp_files.visible import visible
+
+    targets, _ = _targets_in(columns)
+    told = (verdict.target,) if verdict.rank else ()
+    lines = [
+        f"{target} {columns[target][0]:.2f}: {readable_words(target)}"
+        for target in targets
+        if target not in told and columns[target][0] is not None
+    ]
+    notes = [f"not read: {visible(verdict.ignored)}"] if told and verdict.ignored else []
+    notes += [f"far: {far_means}"] if any(columns.get("far", [])) else []
+    return "\n\n".join(["\n".join([str(verdict), *lines]), *notes])
+
+
 def _table(style: str, columns: dict, far_means: str, width: int | None) -> str:
     """Return what a person reads: deviations beside their values, and which prompts are far."""
     from tabulate import MIN_PADDING, tabulate
 
     from pqpp_files.visible import markdown_cell, visible
 
-    ending, beside = "_deviation", ("prompt", "distance", "far", "ignored")
-    targets = [name for name in columns if name not in beside and not name.endswith(ending)]
-    deviations = [columns.get(target + ending) for target in targets]
-    header = [
-        "prompt",
-        *(
-            target if deviation is None else f"{target} ± sd"
-            for target, deviation in zip(targets, deviations, strict=True)
-        ),
-    ]
+    targets, deviations = _targets_in(columns)
+    header = ["prompt"]
     table = []
     for target, spread in zip(targets, deviations, strict=True):
-        spread = spread or [None] * len(columns[target])
+        header.append(f"{target} ± sd" if target + _DEVIATION in columns else target)
         table.append([_cell(*pair) for pair in zip(columns[target], spread, strict=True)])
     far = columns.get("far", [])
     if any(far):
@@ -97,6 +107,14 @@ def _table(style: str, columns: dict, far_means: str, width: int | None) -> str:
         of = "1 prompt was" if count == 1 else f"{count} prompts were"
         notes.append(f"{of} not read whole; the column `ignored` of files tells what and why")
     return "\n\n".join([text, *notes])
+
+
+def _targets_in(columns: dict) -> tuple[list[str], list[list[float | None]]]:
+    """Return the targets, and their deviations, None where there are none."""
+    beside = ("prompt", "distance", "far", "ignored")
+    targets = [name for name in columns if name not in beside and not name.endswith(_DEVIATION)]
+    none: list[float | None] = [None] * len(columns["prompt"])
+    return targets, [columns.get(target + _DEVIATION) or none for target in targets]
 
 
 def _cell(value: float | None, deviation: float | None) -> str:

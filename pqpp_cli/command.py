@@ -23,7 +23,8 @@ class Group(Options):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        dataclass(frozen=True, kw_only=True)(cls)
+        # What is not needed is not made: each start of the command pays for it.
+        dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
 
     def require_one_of(self, *names: str) -> None:
         """Refuse none, or several, of options that are ways to say the same.

@@ -313,11 +313,11 @@ class Shards(Group):
 
     def role_of(self, name: str) -> str | None:
         """Return what the path of an option is; those of shards may lie in a store."""
-        from pqpp_files.shards.store import is_local
-
         role = super().role_of(name)
         if not self.in_shards or name not in ("output", "image_dir"):
             return role
+        from pqpp_files.shards.store import is_local
+
         role = "output" if name == "output" else role  # a folder
         return role if is_local(str(getattr(self, name))) else None
 

@@ -197,7 +197,7 @@ prediction, not causes of what the images will look like. An HTML page shows not
 
     def _print(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Print tables for people, or write them to a file."""
-        from pqpp_cli.answers import format_answers
+        from pqpp_cli.answers import format_answers, format_question
         from pqpp_cli.output import emit, width_of
         from pqpp_models.predict import main_targets
 
@@ -206,9 +206,16 @@ prediction, not causes of what the images will look like. An HTML page shows not
         for _, predicted in self._answers(source, predictor, targets):
             for name, cells in predicted.items():
                 columns.setdefault(name, []).extend(cells)
-        text = format_answers(self.style, columns, predictor.far_means, width_of(self.output))
-        if self.verdict or self._is_a_question(predictor):
-            text = f"{self._verdicts(columns['prompt'], predictor)}\n\n{text}"
+        far_means = predictor.far_means
+        is_a_question = self._is_a_question(predictor)
+        if is_a_question and not self.uncertainty:
+            from pqpp_models.verdict.verdict import verdict
+
+            text = format_question(verdict(self.prompts, predictor)[0], columns, far_means)
+        else:
+            text = format_answers(self.style, columns, far_means, width_of(self.output))
+            if self.verdict or is_a_question:
+                text = f"{self._verdicts(columns['prompt'], predictor)}\n\n{text}"
         if others := len(predictor.columns_for(None)) - len(targets) if not self.targets else 0:
             text += f"\n\n{others} more targets, of single models, are in files, or by --target"
         text += f"\n\n{predictor.direction}" if predictor.one_score else ""

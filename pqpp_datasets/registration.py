@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any
 
 from pqpp_autoload import when_imported
-from pqpp_files.hashes import sha256_of_parts
 
 DATASET_NAME = "pqpp"
 BUILDER_MODULE = "pqpp_datasets.builder"
@@ -102,6 +101,8 @@ def data_version() -> str:
         >>> len(data_version())
         64
     """
+    from pqpp_files.hashes import sha256_of_parts
+
     files = _deciding_files()
     return sha256_of_parts(
         part for f in files for part in (f"{f.parent.name}/{f.name}\0", f.read_bytes(), b"\0")

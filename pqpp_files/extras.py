@@ -3,7 +3,6 @@
 import contextlib
 import re
 from collections.abc import Iterator
-from importlib import metadata
 
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.foreign.json_values import parse_json
@@ -76,6 +75,8 @@ def pinned_requirements(*extras: str) -> list[str]:
         >>> pinned_requirements("demo")[0].startswith("pqpp[demo]")
         True
     """
+    from importlib import metadata
+
     try:
         own = metadata.distribution("pqpp")
     except metadata.PackageNotFoundError:
@@ -124,6 +125,8 @@ def needing(what: str, extra: str) -> Iterator[None]:
 
 def _source() -> str | None:
     """Return the address that this package was installed from, None for a package index."""
+    from importlib import metadata
+
     try:
         origin = _direct_url()
     except metadata.PackageNotFoundError:
@@ -134,6 +137,8 @@ def _source() -> str | None:
 
 def _direct_url() -> dict[str, str]:
     """Return what pip noted of an install that came from no package index, else nothing."""
+    from importlib import metadata
+
     try:
         origin = parse_json(metadata.distribution("pqpp").read_text("direct_url.json") or "")
         return {"url": str(origin["url"]), **origin.get("vcs_info", {})}

@@ -7,15 +7,13 @@ and bring back a folder that was killed between its two renames.
 """
 
 import contextlib
-import ctypes
 import errno
 import itertools
 import os
+import platform
 import re
-import secrets
 import shutil
 import signal
-import socket
 import stat
 import sys
 import threading
@@ -286,6 +284,8 @@ def _exchange(new: Path, place: Path) -> bool:
     """Let two folders change places in one step; False where one is absent or the system can't."""
     if sys.platform != "linux":
         return False
+    import ctypes
+
     call = getattr(ctypes.CDLL(None), "renameat2", None)
     if call is None:
         return False
@@ -304,12 +304,12 @@ def _name_beside(place: Path, suffix: str = "") -> Path:
     """Return a free name that tells which process of which machine writes there."""
     short = len(os.fsencode(place.name)) < 180
     name = place.name if short else f"{zlib.crc32(bytes(place)):08x}"
-    writer = f"{_machine()}-{os.getpid()}-{secrets.token_hex(4)}"
+    writer = f"{_machine()}-{os.getpid()}-{os.urandom(4).hex()}"
     return place.with_name(f".{name}.{_MARK}-{writer}{suffix}")
 
 
 def _machine() -> str:
-    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
+    return f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 def remove_behind(folder: Path, place: Path) -> None:

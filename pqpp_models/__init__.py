@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pqpp_models.errors import CheckpointError as CheckpointError
-    from pqpp_models.errors import HubError as HubError
     from pqpp_models.errors import MissingResourceError as MissingResourceError
     from pqpp_models.errors import PredictorError as PredictorError
     from pqpp_models.errors import UnknownPredictorError as UnknownPredictorError
     from pqpp_models.errors import UnknownTargetError as UnknownTargetError
     from pqpp_models.explain.explanation import Explanation as Explanation
+    from pqpp_models.hub import HubError as HubError
     from pqpp_models.predictor import Predictor as Predictor
     from pqpp_models.predictor import Uncertain as Uncertain
     from pqpp_models.registry import DEFAULT_PREDICTOR as DEFAULT_PREDICTOR
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "errors": (
-        *("CheckpointError", "HubError", "MissingResourceError", "PredictorError"),
+        *("CheckpointError", "MissingResourceError", "PredictorError"),
         *("UnknownPredictorError", "UnknownTargetError"),
     ),
     "explain.explanation": ("Explanation",),
+    "hub": ("HubError",),
     "predictor": ("Predictor", "Uncertain"),
     "registry": (
         *("DEFAULT_PREDICTOR", "expand_predictors", "list_predictors", "register_predictor"),

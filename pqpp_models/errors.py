@@ -6,7 +6,6 @@ All are ``PqppError``, which is a
 
 from pqpp_backbones.errors import CheckpointError as CheckpointError
 from pqpp_backbones.errors import ModelError
-from pqpp_hub.push import HubError as HubError
 
 
 class PredictorError(ModelError):

@@ -11,6 +11,7 @@ from pqpp_backbones.checkpoint import FILES
 from pqpp_backbones.hub import model_folder, push_model
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import pinned_requirements
+from pqpp_hub import HubError as HubError
 from pqpp_hub import PushReport
 from pqpp_hub.push import require_repository_id
 from pqpp_models import registry

@@ -10,9 +10,8 @@ from pqpp_backbones.checkpoint import CONFIG, FILES, read_config, read_tensors
 from pqpp_backbones.errors import CheckpointError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
 from pqpp_files.errors import PqppError, in_a_line
-from pqpp_files.names import close_names, comma_separated, did_you_mean
+from pqpp_files.names import close_names, comma_separated, did_you_mean, is_repository_id
 from pqpp_files.options.arguments import typed
-from pqpp_hub import is_repository_id
 from pqpp_models.errors import PredictorError, UnknownPredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
 from pqpp_models.registration import NUMPY
@@ -217,7 +216,7 @@ def _modules_with(table: str, *patterns: str) -> list[str]:
 
 def _register_all() -> None:
     """Register what the families of predictors list, each in its own folder's `__init__`."""
-    for module in _modules_with("PREDICTORS", "*.py", "*/__init__.py", "*/*/__init__.py"):
+    for module in _modules_with("PREDICTORS", "*/__init__.py"):
         for entry in importlib.import_module(module).PREDICTORS:
             register_predictor(*entry)
     tables = [

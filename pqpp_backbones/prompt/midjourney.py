@@ -20,7 +20,9 @@ _VALUES = {
 }  # fmt: skip
 _DASHES = r"(?:^|(?<=[\s,]))(?:--|[—–])"
 _FLAG = re.compile(
-    "|".join(rf"{_DASHES}(?:{names})(?![a-z])\s*(?:{value})?" for names, value in _VALUES.items()),
+    rf"{_DASHES}(?:"
+    + "|".join(rf"(?:{names})(?![a-z])\s*(?:{value})?" for names, value in _VALUES.items())
+    + ")",
     re.IGNORECASE,
 )
 _WITHOUT = re.compile(rf"{_DASHES}no\s+(.+?)(?=\s+(?:--|[—–])\w|$)", re.IGNORECASE | re.DOTALL)

@@ -13,7 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
-from pqpp_backbones.prompt import midjourney, prose, tails, web_ui
+from pqpp_backbones.prompt import prose, tails
 from pqpp_backbones.prompt.numbers import numbers_in
 from pqpp_backbones.prompt.quoted import QUOTED, quoted_texts, without_wrapping
 from pqpp_datasets.prompt_text import ENDING
@@ -118,6 +118,8 @@ def read_prompt(prompt: str) -> PromptReading:
 
 def _without_frame(text: str, ignored: dict[str, list[str]], unwanted: list[str]) -> str:
     """Take away what stands around a whole prompt."""
+    from pqpp_backbones.prompt import midjourney, web_ui  # whose patterns few prompts need
+
     text = web_ui.take_settings(text, ignored, unwanted)
     text = midjourney.take_command(text, ignored)
     text = midjourney.take_flags(text, ignored, unwanted)
@@ -129,6 +131,8 @@ def _without_frame(text: str, ignored: dict[str, list[str]], unwanted: list[str]
 
 def _without_syntax(text: str, ignored: dict[str, list[str]], unwanted: list[str]) -> str:
     """Take away marks inside a prompt; the words that they mark stay."""
+    from pqpp_backbones.prompt import midjourney, web_ui
+
     text = web_ui.take_networks(text, ignored)
     text = prose.take_markdown(text, ignored)
     text = midjourney.take_addresses(text, ignored)

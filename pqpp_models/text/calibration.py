@@ -22,7 +22,6 @@ from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.prompt.reader import read_prompt
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_files.options.arguments import typed
-from pqpp_hub.card import render_card
 from pqpp_models.errors import UnknownTargetError
 from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.targets import resolve_targets, target_limits
@@ -222,6 +221,8 @@ class CalibratedPredictor(Predictor):
         facts[KEY] = self.normaliser
         facts["has_lexicon"] = self.known_words is not None and self.known_words.lexicon is not None
         facts |= self._further_facts()
+        from pqpp_hub.card import render_card
+
         return render_card(f"predictors/{self.name}", targets=self.targets, **facts)
 
     def _further_facts(self) -> dict[str, Any]:

@@ -543,3 +543,25 @@ def test_what_is_not_read_is_told(tmp_path):
     shown = run_pqpp(*asked, "--explain", cwd=tmp_path).stdout
     assert "1 prompt was not read whole; the column `ignored`" in shown
     assert f"not read: {records[0]['ignored']}" in shown
+
+
+def test_one_prompt_is_answered_in_lines(capsys):
+    """Each number says what it is; what was not read is named, and no table is needed."""
+    assert main(["predict", "(masterpiece:1.3) a cat --ar 16:9"]) == 0
+    level, _, *lines = capsys.readouterr().out.splitlines()
+    assert level.startswith("easy")
+    told = dict(line.split(": ", 1) for line in lines if ": " in line)
+    assert told["not read"] == "flag: --ar 16:9; weight: (masterpiece:1.3)"
+    names = [name.partition(" ")[0] for name in told if name != "not read"]
+    assert names == ["alignment", "mean_hbpp", "mean_p10", "mean_rr"]
+    assert told[next(name for name in told if name.startswith("mean_rr "))].startswith("reciprocal")
+
+
+def test_a_plain_prompt_loads_no_more_than_it_needs(tmp_path):
+    """What a start of `pqpp predict` imports is paid each time."""
+    wanted = "tabulate email multiprocessing socket pandas scipy nltk yaml"
+    code = (
+        "import sys; from pqpp_cli.main import main; main(['predict', 'a cat']); "
+        f"print([name for name in '{wanted}'.split() if name in sys.modules])"
+    )
+    assert run_python(code, tmp_path).stdout.splitlines()[-1] == "[]"

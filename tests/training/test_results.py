@@ -24,8 +24,8 @@ from pqpp_backbones.training.batches import in_order  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_files.errors import MissingExtraError  # noqa: E402
 from pqpp_files.options.option import RecipeError  # noqa: E402
+from pqpp_hub import HubError  # noqa: E402
 from pqpp_models import CheckpointError, Predictor  # noqa: E402
-from pqpp_models.errors import HubError  # noqa: E402
 from pqpp_models.training.grid import grid_search  # noqa: E402
 
 
