@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqpp_cli.command import Command, Group
@@ -167,7 +168,11 @@ class KeepingOptions(Group):
     license: str | None = option(
         None, "licence of the data, like cc-by-4.0; needed for a push to the Hub", metavar="KEY"
     )
-    language: tuple[str, ...] = option(("en",), "language of the prompts", metavar="CODE,...")
+    language: tuple[str, ...] = option(
+        (),
+        "of the prompts, like en,de (default: those that are found)",
+        metavar="CODE,...",
+    )
     citation: str | None = option(None, "BibTeX for the card", metavar="FILE.bib", path="file")
     annotations_creators: str = option(
         "other",
@@ -274,6 +279,7 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
         from pqpp_datasets.own_benchmark.write import Keeping
         from pqpp_files.options.flags import in_flags
         from pqpp_files.visible import visible
+        from pqpp_models.text.reading.language import language_codes
 
         keeping = Keeping(
             self.keep_images,
@@ -286,15 +292,11 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
             self.citation,
             self.annotations_creators,
         )
-        runs = _named_runs(self.runs)
-        built = build_benchmark(
-            self.judgments,
-            runs,
-            self.relevance,
-            self._options(),
-            self.preferences,
-            self.rankings,
-        )
+        runs, options = _named_runs(self.runs), self._options()
+        kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
+        built = build_benchmark(*kinds)
+        if not self.language:
+            keeping = replace(keeping, language=language_codes(built.prompts["prompt"].to_pylist()))
         folder = write_benchmark(built, self.output, self.name, keeping)
         for line in _lines(built, keeping, self.exclude):
             print(visible(in_flags(line, Build)))

@@ -88,7 +88,8 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
             raise
         from pqpp_files.visible import visible
 
-        print(f"pqpp: error: {visible(_one_line(error, kind))}", file=sys.stderr)
+        for line in _lines(error, kind):
+            print(f"pqpp: error: {visible(line)}", file=sys.stderr)
         _give_up_unwritten()
         return 2 if _is_for_the_user(error) else 1
     return 0
@@ -151,25 +152,27 @@ def _lacking(error: Exception) -> str | None:
     return package if isinstance(error, ImportError) and extra_of(package) else None
 
 
-def _one_line(error: Exception, kind: type | None) -> str:
+def _lines(error: Exception, kind: type | None) -> list[str]:
+    from pqpp_files.errors import PqppError, in_a_line
     from pqpp_files.extras import extra_of, install_command
 
     package = _lacking(error)
     if package and (extra := extra_of(package)):
-        return f"this command needs {package}; run: {install_command(extra)}"
+        return [f"this command needs {package}; run: {install_command(extra)}"]
     if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}"
+        return [f"{error.filename}: {error.strerror}"]
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}, at standard output or a file that it does not name"
-    said = " ".join(str(error).split())
+        return [f"{error.strerror}, at standard output or a file that it does not name"]
     if _is_for_the_user(error):
         from pqpp_files.options.flags import in_flags
 
-        return said if kind is None else in_flags(said, kind)
-    return (
-        f"this should not happen ({type(error).__name__}: {said[:300]}); PQPP_TRACEBACK=1 shows "
-        "where, please report it with the command"
-    )
+        faults = str(error).split("\n") if isinstance(error, PqppError) else [str(error)]
+        lines = [" ".join(fault.split()) for fault in faults]
+        return lines if kind is None else [in_flags(line, kind) for line in lines]
+    return [
+        f"this should not happen ({in_a_line(error)}); PQPP_TRACEBACK=1 shows where, please report "
+        "it with the command"
+    ]
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from pqpp_files.visible import visible
 
 
 class PqppError(ValueError):
-    """Something that came from outside cannot be used; the message is one line.
+    """Something that came from outside cannot be used; the message is one line for each fault.
 
     Every typed error of this project is one, so that a program, and the command line, catch one
     class. A value of several lines, an array say, is quoted in one, and control characters of what
@@ -12,8 +12,8 @@ class PqppError(ValueError):
     """
 
     def __str__(self) -> str:
-        text = str(self.args[0]) if len(self.args) == 1 else super().__str__()
-        return visible(" ".join(text.split()) if "\n" in text else text)
+        lines = (" ".join(text.split()) if "\n" in text else text for text in map(str, self.args))
+        return "\n".join(map(visible, lines))
 
 
 class FileError(PqppError):

@@ -220,7 +220,7 @@ def invite(
     """Make links, and show them this once."""
     person = _owner(visit, csrf)
     links = make_links(visit.store, count, role, label.strip()[:80], days)
-    base = kept_url(visit.store) or str(visit.request.base_url).rstrip("/")
+    base = kept_url(visit.store)
     return _links(visit, person, [f"{base}/join/{token}" for token, _ in links])
 
 

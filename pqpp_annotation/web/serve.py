@@ -77,7 +77,7 @@ def serve(
         from uvicorn.supervisors import Multiprocess
 
         from pqpp_annotation.store.database import open_store
-        from pqpp_annotation.store.invitations import keep_url, kept_url
+        from pqpp_annotation.store.invitations import all_links, keep_url, kept_url
         from pqpp_annotation.study.study import read_study
         from pqpp_annotation.web.app import create_app
         from pqpp_annotation.web.sessions import read_secret
@@ -114,10 +114,13 @@ def serve(
         place = here if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
         port = listener.getsockname()[1]
         address = f"{scheme}://{place}:{port}{root}"
-        known = urlsplit(kept_url(store) or "").hostname
+        before = kept_url(store)
+        known = urlsplit(before).hostname
         if url or known in (None, here.lower(), *_EVERYWHERE) or is_loopback(known):
             keep_url(store, url or address)
         sys.stderr.write(f"{title}\n{url or address}/ - stop it with Ctrl-C\n")
+        if (now := kept_url(store)) != before and all_links(store):
+            sys.stderr.write(f"In links made before, write {now} in place of {before}\n")
         if workers == 1:
             uvicorn.Server(config).run(sockets=[listener])
         else:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
     from pqpp_annotation.study import Study
 
-ADDRESS = "http://127.0.0.1:8000"
-
 
 class StudyFile(Group):
     """A study."""
@@ -56,7 +54,7 @@ class Address(Group):
         """Return the link by which somebody joins."""
         from pqpp_annotation.store.invitations import kept_url
 
-        address = self.address or kept_url(store) or ADDRESS
+        address = self.address or kept_url(store)
         return f"{address.rstrip('/')}/join/{token}"
 
 

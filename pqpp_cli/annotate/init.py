@@ -106,10 +106,6 @@ written. All else stands in the study file, with comments; edit it whenever you 
         print(f"next: pqpp annotate serve {place}")
         print(f"your own view: {links[0]}")
         print(f"to try it:     {links[1]}")
-        if not self.address:
-            print(
-                "(with another --port or --url of serve, ask `pqpp annotate invite` for new ones)"
-            )
 
     def _table(self, name: str) -> tuple[str, str | None]:
         """Return the table and the folder of images; of a dataset or a tool they are written."""

@@ -17,6 +17,8 @@ _NAMES = {
     "prompt": ("prompt", "caption", "text", "query", "description"),
     "model": ("model", "model_name", "generator", "system"),
     "image": ("image", "image_url", "image_path", "img", "url"),
+    "choice": ("winner", "preferred", "preference", "chosen", "better"),
+    "label": ("rating", "vote", "answer", "judgment"),
 }
 _SIDES = (("_a", "_b"), ("_0", "_1"), ("_1", "_2"), ("1", "2"), ("_left", "_right"))
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_datasets.own_benchmark.flat_rows import roles_in
 from pqpp_datasets.own_benchmark.foreign import ForeignFile
 from pqpp_datasets.own_benchmark.long_table import COLUMN, LongTable, one_text, texts_of
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, ROLES, BuildOptions
@@ -50,8 +51,10 @@ def read_long(
     for role, other, path in (*joined, ("prompt_id", "prompts", options.prompts)):
         if path is not None and role in table.rows:
             known = _read_table(Path(path), other, FILE_KINDS[other].needed, options)
+            for needed in FILE_KINDS[other].needed:
+                known.require_filled(needed)
             table.join(known, role)
-    rows = table.rows
+    rows, about = table.rows, FILE_KINDS[kind]
     if kind == "judgments":
         for role in ("image", "annotator"):  # of empty cells alone it is no column
             if role in rows and not any(map(str.strip, rows[role].cat.categories)):
@@ -59,8 +62,8 @@ def read_long(
         missing = [table.said(role) for role in ("prompt", "model") if role not in rows]
         if missing:
             raise _no_column(table.name, missing, [role for role in rows if role in ROLES])
-    for role in FILE_KINDS[kind].filled:
-        if role in rows:
+    for role in dict.fromkeys((*about.needed, *about.filled)):
+        if role in rows and role != about.blank:
             table.require_filled(role)
     if kind == "judgments" and "image" not in rows:
         rows["image"] = one_text("", len(rows))
@@ -175,7 +178,6 @@ def _read_table(
     kind: str,
     needed: Sequence[str],
     options: BuildOptions,
-    blank: Sequence[str] = (),
     without: Sequence[str] = (),
     nested: str | None = None,
 ) -> LongTable:
@@ -184,9 +186,8 @@ def _read_table(
     Args:
         path: As for `pqpp_files.read_table`, with named columns, or a file of another tool.
         kind: Of `FILE_KINDS`.
-        needed: Roles that must be there, all cells filled.
+        needed: Roles that must be there.
         options: What the file calls them, and its encoding.
-        blank: Needed roles whose cells may be empty, beside that of the kind.
         without: Roles that are not read.
         nested: The role whose lists and objects become rows, as `read_codes` has it; what they
             add are the columns `PLACE` and `KEY`.
@@ -228,9 +229,6 @@ def _read_table(
         row = np.where(np.isnan(row), np.arange(len(row)), row).astype(int)
     table = LongTable.of_file(Path(str(path)), columns, row, named)
     table.notes.extend(foreign.flat.notes if foreign else ())
-    for role in needed:
-        if role != about.blank and role not in blank:
-            table.require_filled(role)
     return table
 
 
@@ -244,6 +242,9 @@ def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -
         remedy += ", `models` COL,COL for a column a model"
         if {"model_a", "model_b"} <= set(names):
             remedy = "preferences between two models are named by `preferences` FILE"
+    usual = roles_in(names)
+    if likely := [f"`columns` {role}={usual[role]}" for role in missing if role in usual]:
+        remedy = f"is it {', '.join(likely)}? Else {remedy}"
     return DataFileError(
         f"{path}: no column {', '.join(missing)} among {', '.join(names)[:200] or 'none'}; {remedy}"
     )
@@ -294,14 +295,10 @@ def _models_by_name(table: LongTable, role: str, options: BuildOptions) -> Any:
         )
     images = table.rows[role].cat
     models = [options.model_of(image) for image in images.categories]
-    if (row := table.first_row(role, (not model for model in models))) is not None:
-        table.refuse(
-            role,
-            row,
-            f"which `model_pattern` {options.model_pattern} finds no model in; widen it, or "
-            "correct the name",
-        )
-    return texts_of(images.codes, models)
+    rows = table.rows_with(role, (not model for model in models))
+    remedy = "finds no model in; widen it, or correct the name"
+    table.refuse(role, rows, f"which `model_pattern` {options.model_pattern} {remedy}")
+    return texts_of(images.codes, [model or "?" for model in models])
 
 
 def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -> LongTable:
@@ -317,7 +314,7 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     if len(set(columns)) < len(columns):
         raise OptionError(f"`{role}s` {','.join(columns)}: a column stands twice")
     needed, without = [key, *columns], (role, value)
-    table = _read_table(path, kind, needed, options, columns, without)
+    table = _read_table(path, kind, needed, options, without)
     votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])
     each = np.repeat(np.arange(len(table.rows)), len(columns))
     table.rows = table.rows.iloc[each].reset_index(drop=True)
@@ -363,4 +360,5 @@ def _concatenated(parts: Sequence[LongTable]) -> LongTable:
     for role in rows.columns.drop(ROW):
         rows[role] = texts_of(*pd.factorize(rows[role].astype(object).fillna("")))
     name = " and ".join(part.name for part in parts)
-    return LongTable(rows, name, parts[0].named, [note for part in parts for note in part.notes])
+    notes, faults = ([n for p in parts for n in getattr(p, of)] for of in ("notes", "faults"))
+    return LongTable(rows, name, parts[0].named, notes, faults)

@@ -327,6 +327,8 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     voters = ["annotator"] if "annotator" in vote.rows else []
     require_once(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
     positive = vote.values("label", *one_of(RELEVANCE)) == 1
+    run.faults += vote.faults
+    run.raise_faults()
     images = pd.api.types.union_categoricals([run.rows["image"], vote.rows["image"]])
     size, codes = len(images.categories), images.codes.astype(np.int64)
     run_query, vote_query = run.rows[NUMBER].to_numpy(), vote.rows[NUMBER].to_numpy()

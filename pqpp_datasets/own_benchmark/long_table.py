@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from pqpp_files.table_formats.table_format import ROW
 
 FILE, COLUMN, NUMBER = "the file", "the column", "the number of the prompt"
 """Columns beside the roles, as are `ROW`, and `KEY` and `PLACE` of lists."""
+_ROWS_NAMED = 9
 
 
 @dataclass
@@ -29,12 +30,14 @@ class LongTable:
         name: What to call all files.
         named: Role to what the files call it.
         notes: What is to be said of how they were read, a line each.
+        faults: What is wrong with the rows, a line for each kind of fault; all are told together.
     """
 
     rows: Any
     name: str
     named: Mapping[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
 
     @classmethod
     def of_file(
@@ -60,24 +63,55 @@ class LongTable:
             return str(self.rows[COLUMN].iloc[row])
         return self.named.get(role, role)
 
-    def refuse(self, role: str, row: int, allowed: str) -> NoReturn:
-        """Raise for a cell: place, name and value, then what is allowed and what to do."""
-        cell = f"{self.rows[role].iloc[row]!r:.60}"
-        raise DataFileError(f"{self.place(row)}: {self.said(role, row)} is {cell}, {allowed}")
+    def fault(self, role: str, rows: Sequence[int] | np.ndarray, what: str) -> None:
+        """Note what is wrong with some rows, if any: the first one's place, then the others'.
 
-    def first_row(self, role: str, wrong: Iterable[bool]) -> int | None:
-        """Return the first row whose text is a wrong one, given for each category."""
-        rows = np.flatnonzero(np.fromiter(wrong, bool)[self.rows[role].cat.codes])
-        return int(rows[0]) if len(rows) else None
+        Args:
+            role: The column that it is about; what it holds is told of the others.
+            rows: Counted from 0 through all files.
+            what: What is wrong with the first, what is allowed and what to do.
+        """
+        columns = [FILE, ROW, *({COLUMN} & {*self.rows} if role in ("label", "rank") else ())]
+        rows = np.asarray(rows)
+        rows = rows[~self.rows[columns].iloc[rows].duplicated().to_numpy()]
+        if not len(rows):
+            return
+        file = f"{self.rows[FILE].iloc[rows[0]]}, "
+        others = [
+            f"{self.place(row).removeprefix(file)} {cell!r:.60}".removesuffix(" ''")
+            for row in rows[1 : _ROWS_NAMED + 1]
+            for cell in [self.rows[role].iloc[row].strip()]
+        ]
+        others += ["..."] if len(rows) > _ROWS_NAMED + 1 else []
+        more = f"; {len(rows) - 1} more: {', '.join(others)}" if others else ""
+        line = f"{self.place(rows[0])}: {what}{more}"
+        self.faults += [line] if line not in self.faults else []
+
+    def refuse(self, role: str, rows: Sequence[int] | np.ndarray, allowed: str) -> None:
+        """Note cells that are wrong: name and value, then what is allowed and what to do."""
+        if len(rows):
+            cell = f"{self.rows[role].iloc[rows[0]]!r:.60}"
+            self.fault(role, rows, f"{self.said(role, rows[0])} is {cell}, {allowed}")
+
+    def raise_faults(self) -> None:
+        """Raise for all that is wrong.
+
+        Raises:
+            DataFileError: Anything is; a line for each kind of fault.
+        """
+        if self.faults:
+            raise DataFileError(*self.faults)
+
+    def rows_with(self, role: str, wrong: Iterable[bool]) -> np.ndarray:
+        """Return the rows whose text is a wrong one, given for each category."""
+        wrong = np.fromiter(wrong, bool)
+        return np.flatnonzero(wrong[self.rows[role].cat.codes]) if wrong.any() else np.empty(0, int)
 
     def require_filled(self, role: str, remedy: str = "fill it") -> None:
-        """Refuse an empty cell."""
-        texts = self.rows[role].cat.categories
-        if all(map(str.strip, texts)):
-            return
-        row = self.first_row(role, (not text.strip() for text in texts))
-        if row is not None:
-            raise DataFileError(f"{self.place(row)}: {self.said(role, row)} is empty; {remedy}")
+        """Refuse empty cells."""
+        rows = self.rows_with(role, (not text.strip() for text in self.rows[role].cat.categories))
+        if len(rows):
+            self.fault(role, rows, f"{self.said(role, rows[0])} is empty; {remedy}")
 
     def values(
         self, role: str, value_of: Callable[[str], float | None], allowed: str
@@ -90,9 +124,7 @@ class LongTable:
             allowed: What is, for the error.
         """
         values = [value_of(text) for text in self.rows[role].cat.categories]
-        row = self.first_row(role, (value is None for value in values))
-        if row is not None:
-            self.refuse(role, row, allowed)
+        self.refuse(role, self.rows_with(role, (value is None for value in values)), allowed)
         return np.array(values, float)[self.rows[role].cat.codes]
 
     def join(self, other: LongTable, role: str) -> None:
@@ -109,14 +141,16 @@ class LongTable:
             DataFileError: An id stands twice there, or is not there; names the row.
         """
         known, ids = other.rows[role], self.rows[role].cat
-        if (again := known.duplicated().to_numpy()).any():
-            first = int((known == known[again.argmax()]).to_numpy().argmax())
-            other.refuse(role, int(again.argmax()), f"as in row {first + 1}; give each one row")
+        if len(again := np.flatnonzero(known.duplicated())):
+            first = int((known == known[again[0]]).to_numpy().argmax())
+            other.refuse(role, again, f"as in row {first + 1}; give each one row")
+        other.raise_faults()
+        self.require_filled(role)
         # Each stands once, so that its place among the categories is its row.
         row_of = known.cat.categories.get_indexer(ids.categories)
-        row = self.first_row(role, row_of < 0)
-        if row is not None:
-            self.refuse(role, row, f"which is not in {other.name}; add it there, or correct it")
+        is_blank = [not text.strip() for text in ids.categories]  # told already
+        rows = self.rows_with(role, (row_of < 0) & ~np.array(is_blank, bool))
+        self.refuse(role, rows, f"which is not in {other.name}; add it there, or correct it")
         chosen = row_of[ids.codes]
         texts = other.rows.drop(columns=[role, FILE, ROW]).iloc[chosen].set_axis(self.rows.index)
         if "prompt" in self.rows and "prompt" in texts:

@@ -116,12 +116,11 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> Prom
     number = rows.groupby(list(keys.values()), sort=False).ngroup()
     for role in ("prompt_id", "category"):
         earlier = rows.groupby(number)[role].transform("first")
-        differs = (rows[role].notna() & (rows[role] != earlier)).to_numpy()
-        if differs.any():
-            table, row = rows.loc[differs.argmax(), ["table", "row"]]
-            allowed = f"an earlier row of the same prompt has {earlier[differs.argmax()]!r:.60}"
-            remedy = ", or choose `same_text` keep" if role == "prompt_id" else ""
-            tables[table].refuse(role, row, f"{allowed}; give one of them{remedy}")
+        differs = rows[role].notna() & (rows[role] != earlier) & (rows["prompt"] != "")
+        remedy = ", or choose `same_text` keep" if role == "prompt_id" else ""
+        for table, other in rows[differs].groupby("table"):
+            has = f"an earlier row of the same prompt has {earlier[other.index[0]]!r:.60}"
+            tables[table].refuse(role, other["row"].array, f"{has}; give one of them{remedy}")
         rows[role] = earlier.fillna("")
     rows["source"] = keys["source"]
     for place, table in enumerate(tables):
@@ -135,12 +134,13 @@ def _filled(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> 
     given = rows.loc[cells != "", ["prompt", role]].drop_duplicates()
     given = given.sort_values(role).set_index("prompt")[role]
     several = given.index[given.index.duplicated()]
-    doubtful = ((cells == "") & texts.isin(several)).to_numpy()
-    if doubtful.any():
-        table, row, text = rows.loc[doubtful.argmax(), ["table", "row", "prompt"]]
-        raise DataFileError(
-            f"{tables[table].place(row)}: no {role} came for {text!r:.60}, which other rows have "
-            f"from {', '.join(given[[text]])[:100]}; name the {role}"
+    for table, doubtful in rows[(cells == "") & texts.isin(several)].groupby("table"):
+        text = doubtful["prompt"].iloc[0]
+        tables[table].fault(
+            "prompt",
+            doubtful["row"].to_numpy(),
+            f"no {role} came for {text!r:.60}, which other rows have from "
+            f"{', '.join(given[[text]])[:100]}; name the {role}",
         )
     only = texts.map(given[~given.index.duplicated()]).astype(object)
     return cells.where(cells != "", only.fillna(nothing))

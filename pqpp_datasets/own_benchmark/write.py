@@ -62,7 +62,7 @@ class Keeping:
         pseudonym_key: A file of 16 bytes or more that nobody else has. The numbers are drawn by it,
             so that the same votes give the same bytes; who has it can work the names back.
         license: A key of the Hub's; without one the folder is not pushed.
-        language: Of the prompts, codes of ISO 639-1.
+        language: Of the prompts, codes of ISO 639-1; the card tells none if left out.
         citation: A file of BibTeX.
         annotations_creators: Who judged, of `ANNOTATORS`.
     """
@@ -73,7 +73,7 @@ class Keeping:
     keep_annotators: bool = False
     pseudonym_key: str | Path | None = None
     license: str | None = None
-    language: tuple[str, ...] = ("en",)
+    language: tuple[str, ...] = ()
     citation: str | Path | None = None
     annotations_creators: str = "other"
     _drawn: dict[tuple[str, ...], list[int]] = field(default_factory=dict, init=False, repr=False)

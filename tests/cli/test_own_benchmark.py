@@ -106,6 +106,27 @@ def test_the_main_table_has_its_own_targets_and_no_row_of_the_paper(mine, fitted
     assert "published" not in text
 
 
+@pytest.mark.parametrize(
+    ("prompts", "line"),
+    [
+        (
+            ["ein Hund auf dem Sofa", "沙发上的狗", "ein Ball im Gras"],
+            'language: ["de", "zh"]',
+        ),
+        (["a dog on the sofa", "红色的猫", *(f"{n} dogs on a sofa" for n in range(60))], '["en"]'),
+        (["красная собака на пляже", "a dog on the sofa"], None),  # Russian, or near it
+        (["dog", "cat"], None),
+    ],
+)
+def test_the_card_tells_the_languages_that_prompts_are_in(tmp_path, cache, prompts, line):
+    rows = [f"{prompt},m,{n % 5 + 1}" for n, prompt in enumerate(prompts)]
+    (tmp_path / "v.csv").write_text("\n".join(["prompt,model,label", *rows]), "utf-8")
+    words = ["build", str(tmp_path / "v.csv"), "--scale", "likert5", "--output"]
+    assert main([*words, str(tmp_path / "b")]) == 0
+    card = (tmp_path / "b" / "README.md").read_text("utf-8")
+    assert f"{line}\n" in card if line else "language" not in card
+
+
 def test_each_model_is_predicted_from_the_other(mine, fitted, capsys):
     words = ("bench", "--dataset", "mine", "--predictors", "./my_predictor", "--format", "json")
     found = json.loads(printed(capsys, *words, "--table", "cross-model"))

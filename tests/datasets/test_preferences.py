@@ -155,6 +155,9 @@ def test_a_file_without_labels_is_told_what_it_may_be(tmp_path):
     path = write(tmp_path / "v.csv", "A,m,n,a,x", header=HEADER)
     with pytest.raises(DataFileError, match=r"no column label .* named by `preferences` FILE"):
         build(path)
+    path = write(tmp_path / "v.csv", "A,m,n,a", header="prompt,model_a,model_b,winner")
+    with pytest.raises(DataFileError, match=r"no column choice .*; is it `columns` choice=winner"):
+        build(preferences=path)
     path = write(tmp_path / "v.csv", "A,m,3,4", header="prompt,model,ann,bob")
     with pytest.raises(DataFileError, match="`columns` label=COLUMN; `annotators` COL,COL"):
         build(path)

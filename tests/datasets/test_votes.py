@@ -47,8 +47,11 @@ def test_a_scale_is_guessed_and_said(tmp_path, name):
         (["0", "1"], "fit pqpp and yes-no;"),
         (["0", "1", "-1"], "fit pqpp and yes-no with `missing`=-1"),
         (["1", "2", "3"], "fit likert5 and LOW..HIGH"),
-        (["1", "7"], "row 2: label is '7'; the labels 1, 7 fit none of pqpp, yes-no, likert5, 0-1"),
-        (["1", "5", "3", "33", "4"], r"row 4: label is '33'; the labels .* give `scale` LOW"),
+        (
+            ["1", "7"],
+            "row 2: label is '7', and the labels 1, 7 fit none of pqpp, yes-no,",
+        ),
+        (["1", "5", "3", "33", "4"], r"row 4: label is '33', and the labels .* give `scale` LOW"),
         (["good", "bad"], "bad, good fit none of .* `labels` FILE"),
     ],
 )
@@ -64,6 +67,8 @@ def test_a_scale_that_the_labels_leave(tmp_path):
         labelled(tmp_path / "v.csv", "5", "6", scale="likert5")
     built, values = labelled(tmp_path / "v.csv", "5", "6", scale="likert5", missing=["6"])
     assert values == [5.0] and "1 vote marked as missing (6) left out" in built.notes
+    built, _ = labelled(tmp_path / "v.csv", "5", "6", "9", "6", scale="likert5", missing=[*"6789"])
+    assert "3 votes marked as missing (6: 2, 9: 1) left out" in built.notes
     with pytest.raises(OptionError, match=r"`scale` 5\.\.1: give one of pqpp"):
         labelled(tmp_path / "v.csv", "5", scale="5..1")
 

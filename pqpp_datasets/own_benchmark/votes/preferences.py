@@ -182,8 +182,8 @@ def _choices_of(
         role: _sides(table.rows, role) for role in ("model", "image") if f"{role}_a" in table.rows
     }
     names, first, second = sides["model"]
-    if (same := first == second).any():
-        table.refuse("model_b", int(same.argmax()), "as model_a; two models are compared")
+    same = np.flatnonzero(first == second)
+    table.refuse("model_b", same, "as model_a; two models are compared")
     scale = _scale_of_choices(table, options)
     table.rows["choice"] = _without_names(table.rows, scale)
     value = label_values(table, "choice", scale, options.blank)
@@ -198,6 +198,7 @@ def _choices_of(
     rows = rows.dropna(subset="value")
     if "annotator" in rows:
         rows = once(table, rows, [*keys, "annotator"], "this choice", options.repeats)
+    table.raise_faults()
     kept, value, prompt = rows.index, rows["value"].to_numpy(), rows[NUMBER].to_numpy()
     item, _ = number_items(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
     annotator, people, agreements = None, [], None

@@ -42,6 +42,7 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
         "this rank",
         "keep one of them, or name who ranked by the column annotator",
     )
+    table.raise_faults()
     ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
     first, second = _pairs(np.where(np.isnan(rank), -1, ranking))
     model = rows["model"].cat.codes.to_numpy()

@@ -243,16 +243,19 @@ def _guessed(table: LongTable, labels: Sequence[str]) -> Scale:
     shown = ", ".join(sorted(keys, key=_in_order)[:8]) + (", ..." if len(keys) > 8 else "")
     if names:
         raise DataFileError(
-            f"{table.name}: the labels {shown} fit {' and '.join(names)}; say which by `scale`"
+            *table.faults,
+            f"{table.name}: the labels {shown} fit {' and '.join(names)}; say which by `scale`",
         )
     # The first that the scale with most of the labels does not have.
-    odd = min(filter(None, lacking.values()), key=len)[0]
-    row = int((table.rows["label"] == odd).to_numpy().argmax())
-    raise DataFileError(
-        f"{table.place(row)}: {table.said('label', row)} is {odd!r:.60}; the labels {shown} fit "
-        f"none of {', '.join(SCALES)}; give `scale` LOW..HIGH, `labels` FILE (label to value), or "
-        "`missing` MARK for what stands for no vote"
+    odd = min(filter(None, lacking.values()), key=len)
+    rows = np.flatnonzero(table.rows["label"].isin(odd))
+    table.refuse(
+        "label",
+        rows,
+        f"and the labels {shown} fit none of {', '.join(SCALES)}; give `scale` LOW..HIGH, `labels` "
+        "FILE (label to value), or `missing` MARK for what stands for no vote",
     )
+    raise DataFileError(*table.faults)
 
 
 def _in_order(label: str) -> tuple:
@@ -272,33 +275,37 @@ def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
         blank: What an empty one does, "refuse" or "drop".
 
     Raises:
-        DataFileError: A label is not on the scale, or empty, and the row and what helps are named;
-            or no vote is left.
+        DataFileError: No vote is left. A label that is not on the scale, or is empty, is noted as
+            a fault of the table.
     """
     texts, codes = table.rows[role].cat.categories, table.rows[role].cat.codes.to_numpy()
     keys = np.array([key_of(text) for text in texts], dtype=object)
     is_marked = np.array([key in scale.missing for key in keys])
     is_blank = (keys == "") & ~is_marked
     values = np.array([scale.value_of(text) for text in texts])
-    row = table.first_row(role, np.isnan(values) & ~is_marked & ~is_blank)
-    if row is not None:
-        label = table.rows[role].iloc[row].strip()
+    rows = table.rows_with(role, np.isnan(values) & ~is_marked & ~is_blank)
+    if len(rows):
+        label = table.rows[role].iloc[rows[0]].strip()
         table.refuse(
             role,
-            row,
+            rows,
             f"{scale.allowed} is allowed on the scale {scale.name}; choose `scale` or `labels`, or "
             f"`missing`={label} leaves such votes out",
         )
     values[is_marked | is_blank] = np.nan
     if blank == "refuse" and is_blank.any():
         table.require_filled(role, "fill it, or `blank` drop leaves such votes out")
-    blanks, marked = int(is_blank[codes].sum()), int(is_marked[codes].sum())
+    counts = np.bincount(codes, minlength=len(keys))
+    blanks, marked = int(counts[is_blank].sum()), int(counts[is_marked].sum())
     notes = [f"{how_many(blanks, 'blank vote')} left out"] if blanks else []
     if marked:
-        marks = ", ".join(sorted(scale.missing))
-        notes.append(f"{how_many(marked, 'vote')} marked as missing ({marks}) left out")
+        met = {key: int(counts[keys == key].sum()) for key in sorted(scale.missing)}
+        marks = [f"{key}: {n}" for key, n in met.items() if 0 < n < marked]
+        marks = marks or [key for key, n in met.items() if n]
+        votes = how_many(marked, "vote")
+        notes.append(f"{votes} marked as missing ({', '.join(marks)}) left out")
     table.notes += notes
-    if np.isnan(values[codes]).all():
+    if np.isnan(values[codes]).all() and not table.faults:
         noun = "vote" if role == "label" else role
         raise DataFileError(f"{table.name}: no {noun} is left ({'; '.join(notes)})")
     return values[codes]

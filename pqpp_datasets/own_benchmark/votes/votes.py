@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import Scale
@@ -103,6 +102,7 @@ def votes_of(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         keys = [NUMBER, "model", "image", "annotator"]
         rows = once(table, rows, keys, "this judgment", options.repeats)
         _refuse_two_roles(table, rows)
+    table.raise_faults()
     roles = [role for role in ("model", "image", "annotator") if role in rows]
     codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}
     names = {role: rows[role].cat.categories.tolist() for role in roles}
@@ -131,27 +131,28 @@ def votes_of(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
 
 
 def require_once(table: LongTable, keys: Any, what: str, remedy: str = "keep one of them") -> None:
-    """Refuse a combination that stands in two rows; names both.
+    """Refuse combinations that stand in two rows; names both of the first.
 
     Args:
         table: What the rows are of.
         keys: Some of the rows: the number of the prompt, and further columns.
         what: Stands in a row, for the error.
         remedy: What to do.
-
-    Raises:
-        DataFileError: A combination stands twice.
     """
-    again = keys.duplicated().to_numpy()
-    if not again.any():
+    if table.faults:  # what is not filled is told already
+        keys = keys[(keys != "").all(axis=1)]
+    again = keys.index[keys.duplicated()]
+    if not len(again):
         return
-    row, cells = keys.index[again.argmax()], keys.iloc[again.argmax()]
+    row, cells = again[0], keys.loc[again[0]]
     first = keys.index[(keys == cells).all(axis=1).argmax()]
     values = (table.rows["prompt"].iloc[row], *cells[1:])
     same_file = f"{table.place(row).rpartition(', ')[0]}, "
-    raise DataFileError(
-        f"{table.place(row)}: {what} ({', '.join(repr(value)[:60] for value in values)}) also "
-        f"stands in {table.place(first).removeprefix(same_file)}; {remedy}"
+    table.fault(
+        "prompt",
+        again,
+        f"{what} ({', '.join(repr(value)[:60] for value in values)}) also stands in "
+        f"{table.place(first).removeprefix(same_file)}; {remedy}",
     )
 
 
@@ -184,11 +185,13 @@ def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) 
 def _refuse_two_roles(table: LongTable, rows: Any) -> None:
     who, control = rows["annotator"], rows["control"]
     both = np.intersect1d(who[control].cat.codes, who[~control].cat.codes)
-    if len(both):
-        row = rows.index[((who.cat.codes == both[0]) & ~control).argmax()]
-        raise DataFileError(
-            f"{table.place(row)}: {who[row]!r:.60} is in the control group in other rows and not "
-            "here; set control in all rows of a member"
+    outside = rows.index[who.cat.codes.isin(both) & ~control]
+    if len(outside):
+        table.fault(
+            "annotator",
+            outside,
+            f"{who[outside[0]]!r:.60} is in the control group in other rows and not here; set "
+            "control in all rows of a member",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 
 from pqpp_backbones.prompt.quoted import QUOTED, quotations_in
 
@@ -52,7 +53,13 @@ _LETTERS = {
     "ư": "Vietnamese", "đ": "Vietnamese",
 }  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
-_MOST_LETTERS = 300
+_CODES = {
+    "English": "en", "German": "de", "French": "fr", "Spanish": "es", "Portuguese": "pt",
+    "Italian": "it", "Dutch": "nl", "Polish": "pl", "Turkish": "tr", "Indonesian": "id",
+    "Swedish": "sv", "Vietnamese": "vi", "Japanese": "ja", "Korean": "ko", "Chinese": "zh",
+    "Bengali": "bn", "Thai": "th", "Hebrew": "he", "Greek": "el", "Tamil": "ta", "Telugu": "te",
+}  # fmt: skip
+_MOST_LETTERS, _READ, _ONE_IN = 300, 1000, 50
 _HINT, _VOWEL, _ENOUGH = 0.5, 0.2, 1.5
 
 
@@ -97,3 +104,22 @@ def language_of(text: str, is_english: bool = False) -> str | None:
     english = sum(words[word] for word in _ENGLISH)
     is_short = sum(words.values()) <= 4
     return best if points[best] > english and points[best] >= (1 if is_short else _ENOUGH) else None
+
+
+def language_codes(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the codes of ISO 639-1 of the languages that texts are in, the commonest first.
+
+    Told is what one in fifty of a thousand texts is in; nothing where that is a language without a
+    code here, or none that is known.
+
+    >>> language_codes(["a dog on the sofa", "ein Hund auf dem Sofa", "a cat", "red"])
+    ('en', 'de')
+    """
+    read = texts[:: -(-len(texts) // _READ)] if texts else ()
+    names = Counter(
+        language_of(text) or ("English" if _ENGLISH & {*_WORD.findall(text.lower())} else "")
+        for text in read
+    )
+    del names[""]
+    common = [name for name, n in names.most_common() if n * _ONE_IN >= len(read)]
+    return tuple(_CODES[name] for name in common) if _CODES.keys() >= {*common} else ()

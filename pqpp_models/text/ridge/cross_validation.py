@@ -1,6 +1,6 @@
 """What a fit scores on prompts that it left out: whole fits, predicted as they are served."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -42,8 +42,8 @@ def cross_validate(
     as_typed: Sequence[str],
     counted: NDArray[np.bool_],
     folds: int,
-    progress: bool = False,
     seed: int = 0,
+    at_each: Callable[[], object] = lambda: None,
 ) -> dict[str, Any]:
     """Fit to all parts of the prompts but one, predict that, and compare with its scores.
 
@@ -53,25 +53,25 @@ def cross_validate(
         as_typed: the same as they were typed.
         counted: which of them count; the network has learned the scores of the others.
         folds, seed: how many parts, and of their drawing.
+        at_each: what is called after each part.
 
     Returns:
         ``cross_validation``: by target Pearson's, Kendall's and Spearman's coefficient of what
         `predict` gives, and ``coverage``, the share of true values within the intervals that are
         nominally 90 %. ``forms``: by target Spearman's coefficient of each form that was tried.
     """
-    from tqdm.auto import tqdm
-
     targets, count = list(head.limits), len(prompts.texts)
     part = np.random.default_rng(seed).permutation(count) % folds
     predicted: dict[str, Floats] = {}
     deviations = np.empty((count, len(targets)))
-    for number in tqdm(range(folds), desc="cross-validation", unit="part", disable=not progress):
+    for number in range(folds):
         there = np.flatnonzero(part == number)
         fitted, _ = head.fit(*prompts.take(np.flatnonzero(part != number)), with_forms=True)
         answer = fitted.predict_with_uncertainty([as_typed[int(row)] for row in there])
         for name, column in zip(fitted.targets, answer.values.T, strict=True):
             predicted.setdefault(name, np.empty(count))[there] = column
         deviations[there] = answer.deviations[:, : len(targets)]
+        at_each()
     start = target_by_form(targets[0], "")
     forms = [name.removeprefix(start) for name in predicted if name.startswith(start)]
     result: dict[str, Any] = {"cross_validation": {}, "forms": {}}

@@ -99,6 +99,8 @@ def fit(
     >>> predictor.predict(["9 tan cats", "1 red cat"]).shape
     (2, 1)
     """
+    from tqdm.auto import tqdm
+
     names = list(check_names([targets] if isinstance(targets, str) else list(targets)))
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
@@ -116,14 +118,19 @@ def fit(
     far = network.answer(texts, uncertainty=True).far
     head = Head(network, sentence_encoder, ranges, base)
     distinct = TrainingPrompts(reading, texts, values, far)
-    fitted, choice = head.fit(*distinct)
-    choice |= {"cross_validation": {}, "forms": {}}
     rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}
     known = _known_texts(network, rows, texts)
-    if len(texts) - known.sum() >= FEWEST_PROMPTS:
-        typed_as = {content(prompt): prompt for prompt in reversed(prompts)}
-        as_typed = [typed_as[text] for text in texts]
-        choice |= cross_validate(head, distinct, as_typed, ~known, folds, progress)
+    is_measured = len(texts) - known.sum() >= FEWEST_PROMPTS
+    parts = 1 + folds * is_measured
+    with tqdm(desc="fitting", total=parts, unit="part", disable=not progress) as bar:
+        fitted, choice = head.fit(*distinct)
+        choice |= {"cross_validation": {}, "forms": {}}
+        bar.update()
+        if is_measured:
+            typed_as = {content(prompt): prompt for prompt in reversed(prompts)}
+            as_typed = [typed_as[text] for text in texts]
+            counted = (distinct, as_typed, ~known)
+            choice |= cross_validate(head, *counted, folds, at_each=bar.update)
     training = {"prompts": len(texts), "sha256": _sha256(texts, values), "folds": folds}
     training |= {"far": int(far.sum()), "known": int(known.sum()), "network": network.called}
     training["encoder"] = None if sentence_encoder is None else sentence_encoder.name

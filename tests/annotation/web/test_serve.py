@@ -70,7 +70,9 @@ def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port):
         assert link() == url
         process.terminate()
         process.wait(60)
-        assert f"{url}/ - stop it" in process.stderr.read()
+        said = process.stderr.read()
+        assert f"{url}/ - stop it" in said
+        assert f"In links made before, write {url} in place of http://127.0.0.1:{port}\n" in said
     with running(tmp_path, port):  # to look at it at home moves no link
         assert link() == url
 

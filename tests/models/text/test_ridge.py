@@ -104,10 +104,12 @@ def test_tf_idf_is_scikit_learns():
         np.testing.assert_allclose(half @ half.T, rows @ rows.T, atol=1e-6)
 
 
-def test_what_is_printed_is_what_whole_fits_predict():
+def test_what_is_printed_is_what_whole_fits_predict(capsys):
     scores = RATES[:, 0] + np.random.default_rng(0).normal(size=60) / 5
     odd = ["a red cat", "qwx zzyv qqx", *PROMPTS[2:]]
-    fitted = fit(odd, scores, "rating", folds=3)
+    fitted = fit(odd, scores, "rating", folds=3, progress=True)
+    said = capsys.readouterr().err
+    assert "fitting:   0%" in said and "4/4" in said  # the fit to all, and three
     part = np.random.default_rng(0).permutation(60) % 3
     left_out, inside = np.empty(60), np.empty(60)
     for number in range(3):
