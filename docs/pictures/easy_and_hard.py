@@ -26,9 +26,9 @@ LEAST, MOST = 0.03, 0.2  # a word that adds less is not coloured; from the secon
 
 def draw(path: str) -> None:
     """Draw the picture into a file."""
-    verdicts = sorted(pqpp.verdict(PROMPTS), key=lambda found: -found.value)
+    verdicts = sorted(pqpp.verdict(PROMPTS), key=lambda verdict: -verdict.value)
     explained = pqpp.Predictor.from_pretrained("static").explain(
-        [found.prompt for found in verdicts], "alignment"
+        [verdict.prompt for verdict in verdicts], "alignment"
     )
     figure = Figure(figsize=(9.6, 4.6), dpi=140)
     canvas = FigureCanvasAgg(figure)
@@ -40,15 +40,15 @@ def draw(path: str) -> None:
     head = {"color": QUIET, "fontsize": 9, "va": "bottom"}
     words.text(0, -0.62, "what raises and what lowers the prediction", **head)
     bars.text(0, -0.62, "easier than so many of 100 prompts that people wrote, and why", **head)
-    for row, (found, explanation) in enumerate(zip(verdicts, explained, strict=True)):
+    for row, (verdict, explanation) in enumerate(zip(verdicts, explained, strict=True)):
         _write(words, canvas, row, explanation)
-        share = found.easier_than_people / 100
+        share = verdict.easier_than_people / 100
         bars.barh(row - 0.2, 1, 0.22, color="#e8e8e8")
-        bars.barh(row - 0.2, share, 0.22, color=ORANGE if "hard" in found.level else BLUE)
+        bars.barh(row - 0.2, share, 0.22, color=ORANGE if "hard" in verdict.level else BLUE)
         bars.text(
             0,
             row + 0.18,
-            f"{100 * share:.0f}: {found.sentence}",
+            f"{100 * share:.0f}: {verdict.sentence}",
             va="center",
             color=INK,
             fontsize=9.5,

@@ -18,29 +18,31 @@ def pages() -> dict[str, str]:
 def _metrics() -> dict[str, str]:
     from site_parts.reference import metric_modules
 
-    found = {}
+    pages = {}
     for module, name in metric_modules().items():
         card = without_front_matter((ROOT / f"pqpp_metrics/{name}/README.md").read_text("utf-8"))
         about = f"## The module\n\n```{{eval-rst}}\n.. automodule:: {module}\n```\n"
-        found[f"metrics/{name}.md"] = f"{card.rstrip()}\n\n{about}"
-    return found
+        pages[f"metrics/{name}.md"] = f"{card.rstrip()}\n\n{about}"
+    return pages
 
 
 def _datasets() -> dict[str, str]:
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.export.export import card_of
 
-    found = {}
-    for family in sorted({one.family for one in BENCHMARKS.values()}):
-        members = [one for one in BENCHMARKS.values() if one.family == family]
+    pages = {}
+    for family in sorted({benchmark.family for benchmark in BENCHMARKS.values()}):
+        members = [benchmark for benchmark in BENCHMARKS.values() if benchmark.family == family]
         rows = {
-            (one.name, split): one.rows.get(split, 0) for one in members for split in one.splits
+            (member.name, split): member.rows.get(split, 0)
+            for member in members
+            for split in member.splits
         }
         files = {key: [Path(*key, "0.parquet")] for key in rows}
-        releases = {one.name: one.version for one in members}
+        releases = {member.name: member.version for member in members}
         card = without_front_matter(card_of(files, rows, releases, Path(), {}))
-        found[f"datasets/{family}.md"] = _without_zeros(card)
-    return found
+        pages[f"datasets/{family}.md"] = _without_zeros(card)
+    return pages
 
 
 def _without_zeros(card: str) -> str:
@@ -55,15 +57,15 @@ def _predictors() -> dict[str, str]:
     from pqpp_models.registry import FAMILIES, GROUPS, PREDICTORS, UNSHIPPED
 
     measures = {name for family in FAMILIES for name in GROUPS[family]}
-    found = {f"predictors/{family}.md": _family(family) for family in FAMILIES}
+    pages = {f"predictors/{family}.md": _family(family) for family in FAMILIES}
     for name in PREDICTORS:
         if name in UNSHIPPED:
-            found[f"predictors/{name}.md"] = _unshipped(name)
+            pages[f"predictors/{name}.md"] = _unshipped(name)
         elif name not in measures:
-            found[f"predictors/{name}.md"] = without_front_matter(
+            pages[f"predictors/{name}.md"] = without_front_matter(
                 Predictor.from_pretrained(name).card()
             )
-    return found
+    return pages
 
 
 def _family(family: str) -> str:
@@ -72,13 +74,13 @@ def _family(family: str) -> str:
 
     parts = [f"# Measures: {family}\n", "Each is a predictor by its name and needs no training.\n"]
     for name in GROUPS[family]:
-        one, needs = measure_called(name), NOTES[name][1]
-        facts = [f"{one.about}.", f"A higher value speaks for: {one.higher}."]
+        measure, needs = measure_called(name), NOTES[name][1]
+        facts = [f"{measure.about}.", f"A higher value speaks for: {measure.higher}."]
         facts += [f"Needs {needs}."] * bool(needs)
-        facts += [f"Options: {', '.join(f'`{k}={v!r}`' for k, v in one.options.items())}."] * bool(
-            one.options
-        )
-        parts.append(f"`{name}`\n: {' '.join([*facts, f'Source: {one.source}.'])}\n")
+        facts += [
+            f"Options: {', '.join(f'`{k}={v!r}`' for k, v in measure.options.items())}."
+        ] * bool(measure.options)
+        parts.append(f"`{name}`\n: {' '.join([*facts, f'Source: {measure.source}.'])}\n")
     return "\n".join(parts)
 
 
@@ -91,6 +93,6 @@ def _unshipped(name: str) -> str:
     parts = [f"# {name}\n", f"{about[0].upper()}{about[1:]}."]
     parts += [f"It needs {needs}."] * bool(needs)
     template = template_text(f"predictors/{name}") if f"predictors/{name}" in card_names() else ""
-    found = _TOLD.findall(template)
-    parts += [f"\n{about or how}" for about, how in found if "{{" not in about + how]
+    notes = _TOLD.findall(template)
+    parts += [f"\n{about or how}" for about, how in notes if "{{" not in about + how]
     return "\n".join(parts) + "\n"

@@ -11,10 +11,10 @@ def pages() -> dict[str, str]:
     from pqpp_cli.commands import build_parser
 
     top = build_parser()
-    found = {}
+    pages = {}
     for name, parser in _children(top).items():
-        found[f"commands/{name}.md"] = f"# pqpp {name}\n\n" + "\n".join(_about(parser, 2))
-    return found
+        pages[f"commands/{name}.md"] = f"# pqpp {name}\n\n" + "\n".join(_about(parser, 2))
+    return pages
 
 
 def _children(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

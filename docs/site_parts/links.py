@@ -30,8 +30,8 @@ def site_page(path: str) -> str | None:
     if path in _PAGES:
         return _PAGES[path]
     for pattern, page in _FOLDERS:
-        if found := re.fullmatch(pattern, path):
-            return found.expand(page)
+        if match := re.fullmatch(pattern, path):
+            return match.expand(page)
     return None
 
 
@@ -46,9 +46,9 @@ def to_site(text: str, folder: str) -> str:
     '[scale](/scale.md#a)'
     """
 
-    def led(found):
-        page = site_page(os.path.normpath(PurePosixPath(folder, found[2])))
-        return f"{found[1]}{page}{found[3] or ''}{found[4]}" if page else found[0]
+    def led(match):
+        page = site_page(os.path.normpath(PurePosixPath(folder, match[2])))
+        return f"{match[1]}{page}{match[3] or ''}{match[4]}" if page else match[0]
 
     return _LINK.sub(led, text)
 

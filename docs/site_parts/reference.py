@@ -23,19 +23,19 @@ _PACKAGES = (
 
 def pages() -> dict[str, str]:
     """Return the pages, by their names below the folder of what is made."""
-    found = {"api/pqpp.rst": _front_door()}
+    pages = {"api/pqpp.rst": _front_door()}
     for package, modules in packages().items():
         parts = [_title(package, "="), _module(package)]
         for module in modules:
             links = " · ".join(f":py:obj:`~{module}.{name}`" for name in public_names(module))
             parts += [_title(module, "-"), f"{links}\n", _module(module)]
-        found[f"api/{package}.rst"] = "\n".join(parts)
-    return found
+        pages[f"api/{package}.rst"] = "\n".join(parts)
+    return pages
 
 
 def packages() -> dict[str, list[str]]:
     """Return the modules with public names of each package and of each folder in one."""
-    found: dict[str, list[str]] = {}
+    modules: dict[str, list[str]] = {}
     for package in _PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts
@@ -45,8 +45,8 @@ def packages() -> dict[str, list[str]]:
             # A folder has a page; so has what stands at the top of a package.
             page = ".".join(parts[:2]) if len(parts) > 2 else package
             if public_names(name):
-                found.setdefault(page, []).append(name)
-    return found
+                modules.setdefault(page, []).append(name)
+    return modules
 
 
 @cache
@@ -57,9 +57,9 @@ def metric_modules() -> dict[str, str]:
     return {f"pqpp_metrics.{name}.{name}": name for name in list_metrics()}
 
 
-def is_said_elsewhere(app, kind, name, found, skip, options):
+def is_said_elsewhere(app, kind, name, documented, skip, options):
     """Leave out what Python and SQLAlchemy say of the parts that they add to a class."""
-    doc = getattr(found, "__doc__", None) or ""
+    doc = getattr(documented, "__doc__", None) or ""
     if doc.startswith("Alias for field number") or name in ("metadata", "registry"):
         return True
     return None
@@ -73,7 +73,7 @@ def public_names(module: str) -> list[str]:
     """
     tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8"))
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return [one.name for one in tree.body if isinstance(one, kinds) and one.name[0] != "_"]
+    return [node.name for node in tree.body if isinstance(node, kinds) and node.name[0] != "_"]
 
 
 def _front_door() -> str:

@@ -9,14 +9,14 @@ ROOT = Path(__file__).parents[2]
 
 def digest(root: Path) -> str:
     """Return a hash of the package's sources and of the scripts that tutorials start."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     kernel = root / "docs" / "site_parts" / "kernel_startup.py"
     places = [root / "pqpp.py", *sorted(root.glob("pqpp_*/")), root / "training", kernel]
     for place in places:
         for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
             if path.is_file() and path.suffix != ".pyc":
-                found.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
-    return found.hexdigest()[:16]
+                digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def write_changed(folder: Path, pages: Mapping[str, str]) -> None:

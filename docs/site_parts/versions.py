@@ -26,8 +26,8 @@ def write_entry(app, problem):
     """Write `index.html` beside the folder of a version that was built in one of its name."""
     if problem or app.builder.name != "html" or app.outdir.name != app.config.version:
         return
-    found = (path.parent.name for path in app.outdir.parent.glob("*/index.html"))
-    names = sorted(found, key=_order, reverse=True)
+    folders = (path.parent.name for path in app.outdir.parent.glob("*/index.html"))
+    names = sorted(folders, key=_order, reverse=True)
     items = "\n".join(f'<li><a href="{name}/index.html">{name}</a></li>' for name in names)
     page = _PAGE.format(newest=names[0], items=items)
     (app.outdir.parent / "index.html").write_text(page, "utf-8")
