@@ -60,13 +60,13 @@ def format_question(verdict: PromptVerdict, columns: dict, far_means: str) -> st
     from pqpp_files.visible import visible
 
     targets, _ = _targets_in(columns)
-    told = (verdict.target,) if verdict.rank else ()
+    in_verdict = (verdict.target,) if verdict.rank else ()
     lines = [
         f"{target} {columns[target][0]:.2f}: {readable_words(target)}"
         for target in targets
-        if target not in told and columns[target][0] is not None
+        if target not in in_verdict and columns[target][0] is not None
     ]
-    notes = [f"not read: {visible(verdict.ignored)}"] if told and verdict.ignored else []
+    notes = [f"not read: {visible(verdict.ignored)}"] if in_verdict and verdict.ignored else []
     notes += [f"far: {far_means}"] if any(columns.get("far", [])) else []
     return "\n\n".join(["\n".join([str(verdict), *lines]), *notes])
 

@@ -443,7 +443,7 @@ def targets_of(features: Mapping[str, Any]) -> dict[str, Target]:
     """
     described = {name: _told(feature) for name, feature in features.items()}
     if any(described.values()):
-        return {name: target_called(name, one) for name, one in described.items() if one}
+        return {name: target_called(name, about) for name, about in described.items() if about}
     numbers = (n for n, f in features.items() if is_number(f) and is_target(n))
     return {name: target_called(name) for name in numbers}
 

@@ -218,7 +218,7 @@ def check_output_folder(
     except UnicodeEncodeError:  # cards could not name it, and safetensors refuses it
         raise FileError(f"{str(folder)!a} is not UTF-8; name another folder") from None
     target = behind_links(place).absolute()
-    nearest = next(one for one in (target, *target.parents) if one.exists())
+    nearest = next(place for place in (target, *target.parents) if place.exists())
     with contextlib.suppress(FileNotFoundError):  # another process may just be replacing it
         status = nearest.stat()
         if not stat.S_ISDIR(status.st_mode):
@@ -226,9 +226,9 @@ def check_output_folder(
         is_closed = not os.access(nearest, os.W_OK | os.X_OK)
         if is_closed and os.path.samestat(nearest.stat(), status):
             raise FileError(f"{nearest} cannot be written to; name another folder")
-    for one in inputs:
-        if target.resolve() in (given := Path(one).resolve(), *given.parents):
-            raise FileError(f"{folder} holds the input {one}; name another folder")
+    for named in inputs:
+        if target.resolve() in (given := Path(named).resolve(), *given.parents):
+            raise FileError(f"{folder} holds the input {named}; name another folder")
     try:
         names = sorted(path.name for path in target.iterdir())
     except FileNotFoundError:

@@ -20,7 +20,7 @@ def visible(text: str, kept: str = "") -> str:
         'a \\x1b[31mred cat\\n'
     """
     return _UNSEEN.sub(
-        lambda found: found[0] if found[0] in kept else ascii(found[0])[1:-1],
+        lambda match: match[0] if match[0] in kept else ascii(match[0])[1:-1],
         text,
     )
 

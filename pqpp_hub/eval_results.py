@@ -186,7 +186,7 @@ def listed_in_folder(folder: Path) -> tuple[list[Listed], list[str]]:
     for place in sorted(path for path in folder.rglob(RESULTS) if path.is_dir()):
         model = place.parent.relative_to(folder).as_posix()
         entries, damaged = _entries_in(place, model)
-        listings += [Listed(model, one) for one in entries]
+        listings += [Listed(model, entry) for entry in entries]
         lines += damaged
     return listings, lines
 
@@ -206,21 +206,25 @@ def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed
         HubError: The Hub cannot be reached, or keeps no leaderboard of it.
     """
     require_repository_id(dataset)
-    found: list[Listed] = []
+    listings: list[Listed] = []
     lines: list[str] = []
     for model, number in _named(models) if models else _ranked(dataset):
         revision = None if number is None else f"refs/pr/{number}"
         patterns = [f"{RESULTS}/*.yaml", ".gitattributes"]
         place = pull_files(model, patterns, revision, error=HubError) / RESULTS
         entries, damaged = _entries_in(place, model)
-        merged = {(one.model, one.entry.task_id) for one in found if one.pull_request is None}
-        found += [
-            Listed(model, one, number)
-            for one in entries
-            if one.dataset_id == dataset and (model, one.task_id) not in merged
+        merged = {
+            (listed.model, listed.entry.task_id)
+            for listed in listings
+            if listed.pull_request is None
+        }
+        listings += [
+            Listed(model, entry, number)
+            for entry in entries
+            if entry.dataset_id == dataset and (model, entry.task_id) not in merged
         ]
         lines += damaged
-    return found, lines
+    return listings, lines
 
 
 def _ranked(dataset: str) -> list[tuple[str, int | None]]:
@@ -264,12 +268,12 @@ def _entries_in(folder: Path, model: str) -> tuple[list[EvalResultEntry], list[s
         try:
             content = parse_yaml(path.read_bytes(), path.name, HubError)
             entries = _client().parse_eval_result_entries(content)
-            for one in entries:
-                texts = (one.task_id, one.dataset_id, one.notes or "")
+            for entry in entries:
+                texts = (entry.task_id, entry.dataset_id, entry.notes or "")
                 if not all(isinstance(text, str) for text in texts):
                     raise TypeError
-                one.value = float(one.value)
-                if BenchmarkTask.of(one.task_id) and not -1 <= one.value <= 1:  # Kendall's tau
+                entry.value = float(entry.value)
+                if BenchmarkTask.of(entry.task_id) and not -1 <= entry.value <= 1:  # Kendall's tau
                     raise ValueError
             valid += entries
         except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):

@@ -231,8 +231,8 @@ class _Push:
             reason = f"{self.repo_id} is not there, or is private, and there is no access token"
             self.not_compared = reason if is_there else "it cannot be reached"
             return
-        who = self._call(self.api.whoami) if is_known or not dry_run else {}
-        if ((who.get("auth") or {}).get("accessToken") or {}).get("role") == "read":
+        account = self._call(self.api.whoami) if is_known or not dry_run else {}
+        if ((account.get("auth") or {}).get("accessToken") or {}).get("role") == "read":
             raise self._error("cannot be written with this token, which may only read")
         there: dict[str, str] = {}
         try:
@@ -240,7 +240,7 @@ class _Push:
         except errors.RepositoryNotFoundError as refusal:
             if "expired" in reason_of(refusal):
                 raise self._error(reason_of(refusal)) from None
-            self._may_be_made(who)
+            self._may_be_made(account)
         except Exception as refusal:
             raise self._error(reason_of(refusal)) from None
         else:
@@ -269,11 +269,14 @@ class _Push:
                 return set(path.read_bytes().decode("utf-8", "replace").splitlines())
         raise self._error(f"sends {list_name} damaged again and again; try again later")
 
-    def _may_be_made(self, who: Mapping[str, Any]) -> None:
+    def _may_be_made(self, account: Mapping[str, Any]) -> None:
         owner = self.repo_id.split("/")[0]
         if self.as_request:
             raise self._error("does not exist or is private; check its name, or give a token")
-        if owner not in (who.get("name"), *(org.get("name") for org in who.get("orgs") or [])):
+        if owner not in (
+            account.get("name"),
+            *(org.get("name") for org in account.get("orgs") or []),
+        ):
             raise self._error(
                 "does not exist, or is private and not yours, and this token may not write to "
                 f"{owner!r}; check the name, or use a token of its owner"

@@ -204,10 +204,10 @@ def refuse_repeated(
         return
     numbers = judged.queries.astype(np.int64) * len(judged.document_ids) + judged.documents
     order = np.argsort(numbers, kind="stable")
-    again = order[1:][numbers[order[1:]] == numbers[order[:-1]]]
-    if not len(again):
+    repeated = order[1:][numbers[order[1:]] == numbers[order[:-1]]]
+    if not len(repeated):
         return
-    line = int(again.min())
+    line = int(repeated.min())
     document = judged.names[line].as_py().decode("utf-8", "replace")
     twice = f"document {document} is there twice in query {judged.query_ids[judged.queries[line]]}"
     raise error(f"{place_of(line)}: {twice}; keep one")

@@ -111,11 +111,11 @@ def shown_of(db: Transaction, assignment: Row) -> ShownItem:
     """Return what an assignment shows."""
     content = content_of(db, assignment.item_id)
     seeds = (db.study.seed, "images", assignment.person_id, assignment.item_id)
-    images = ((one, content.images[one]) for one in shuffled(content.images, *seeds))
+    shown = {key: content.images[key] for key in shuffled(content.images, *seeds)}
     return ShownItem(
         assignment=assignment.id,
         prompt=content.prompt,
-        images=tuple(ShownImage(key, one.sha256, one.width, one.height) for key, one in images),
+        images=tuple(ShownImage(key, i.sha256, i.width, i.height) for key, i in shown.items()),
         answers=current_answers(db, assignment.id),
         purpose=content.purpose,
         detail=content.detail,

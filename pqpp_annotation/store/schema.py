@@ -49,18 +49,18 @@ def bring_up_to_date(db: Connection, name: str) -> None:
     from alembic.runtime.environment import EnvironmentContext
     from alembic.script import ScriptDirectory
 
-    found = revision_of(db)
-    if found == NEWEST_TABLES:
+    revision = revision_of(db)
+    if revision == NEWEST_TABLES:
         return
     scripts = ScriptDirectory(_FOLDER, version_locations=[_FOLDER])
-    if found not in (None, *(script.revision for script in scripts.walk_revisions())):
+    if revision not in (None, *(script.revision for script in scripts.walk_revisions())):
         raise StoreError(
-            f"{name} was made by a newer version of pqpp (its tables are {found!r:.40}, this "
+            f"{name} was made by a newer version of pqpp (its tables are {revision!r:.40}, this "
             f"version has {NEWEST_TABLES!r}); install that version"
         )
 
     def steps(revision, context):
-        if found is not None:
+        if revision is not None:
             return scripts._upgrade_revs(NEWEST_TABLES, revision)
         StudyTable.metadata.create_all(db)
         return scripts._stamp_revs(NEWEST_TABLES, revision)

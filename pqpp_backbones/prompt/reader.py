@@ -156,7 +156,7 @@ def _without_repetition(text: str, ignored: dict[str, list[str]]) -> str:
     """Let a word that stands three times in a row stand once."""
     words = text.casefold().replace(",", " ").split()
     rows = zip(words, words[1:], words[2:], strict=False)
-    if not any(one.endswith(two) and three.startswith(two) for one, two, three in rows):
+    if not any(before.endswith(word) and after.startswith(word) for before, word, after in rows):
         return text
 
     def take(match: re.Match[str]) -> str:

@@ -141,9 +141,9 @@ class LongTable:
             DataFileError: An id stands twice there, or is not there; names the row.
         """
         known, ids = other.rows[role], self.rows[role].cat
-        if len(again := np.flatnonzero(known.duplicated())):
-            first = int((known == known[again[0]]).to_numpy().argmax())
-            other.refuse(role, again, f"as in row {first + 1}; give each one row")
+        if len(repeated := np.flatnonzero(known.duplicated())):
+            first = int((known == known[repeated[0]]).to_numpy().argmax())
+            other.refuse(role, repeated, f"as in row {first + 1}; give each one row")
         other.raise_faults()
         self.require_filled(role)
         # Each stands once, so that its place among the categories is its row.

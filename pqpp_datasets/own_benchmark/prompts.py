@@ -50,8 +50,8 @@ class Prompts:
         rows = self.rows
         counted = rows["source"] + "-" + rows.groupby("source").cumcount().astype(str)
         ids = rows["prompt_id"].where(rows["prompt_id"] != "", counted)
-        if (again := ids.duplicated().to_numpy()).any():
-            twice = ids[again.argmax()]
+        if (repeated := ids.duplicated().to_numpy()).any():
+            twice = ids[repeated.argmax()]
             first, second = rows["prompt"][ids == twice].str[:40].tolist()[:2]
             raise DataFileError(
                 f"prompt_id {twice!r} stands for {first!r} and {second!r}; give each prompt an id "

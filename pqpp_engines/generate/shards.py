@@ -1,5 +1,6 @@
 """Images made from shard to shard, with a table of what was made and what could not be."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -90,17 +91,17 @@ class GenerateShard:
         check_job(self.generator, self.images_per_prompt, self.batch_size)
         texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong = ids_of(table, "prompt_id")
-        faults = [one or other for one, other in zip(wrong, faults, strict=True)]
-        asked = [{"prompt_id": one, "prompt": text} for one, text in zip(ids, texts, strict=True)]
-        good = [one for one, fault in zip(asked, faults, strict=True) if fault is None]
-        made: dict[str, list[tuple[dict[str, Any], bytes]]] = {one["prompt_id"]: [] for one in good}
+        faults = [wrong_id or fault for wrong_id, fault in zip(wrong, faults, strict=True)]
+        asked = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]
+        good = [prompt for prompt, fault in zip(asked, faults, strict=True) if fault is None]
+        made: dict[str, list[tuple[dict[str, Any], bytes]]] = defaultdict(list)
         for image in self._made(good):
             made[image.wanted.prompt_id].append((self._row(image), image.content))
         rows: list[tuple[dict[str, Any], bytes]] = []
-        for one, fault in zip(asked, faults, strict=True):
-            bad = {**dict.fromkeys(image_columns()), **one}
+        for prompt, fault in zip(asked, faults, strict=True):
+            bad = {**dict.fromkeys(image_columns()), **prompt}
             bad |= {"model": self.generator.name, ERROR: fault}
-            rows += [(bad, b"")] if fault else made[one["prompt_id"]]
+            rows += [(bad, b"")] if fault else made[prompt["prompt_id"]]
         return rows
 
     def _made(self, prompts: list[dict[str, str]]) -> list[MadeImage]:

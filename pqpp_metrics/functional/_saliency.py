@@ -195,13 +195,13 @@ def _running(xp, times):
 def _area_of_distinct(xp, at_fixations, times, above, others, rounded):
     """Area where equal predictions pass their threshold together."""
     hits, lower = at_fixations.shape[0], xp.searchsorted(at_fixations, at_fixations, side="left")
-    found = hits - lower
+    distinct_hits = hits - lower
     # From the highest threshold down; equal thresholds are equal points and add no area.
-    true_rate = xp.flip(xp.astype(found, xp.float64)) / hits
+    true_rate = xp.flip(xp.astype(distinct_hits, xp.float64)) / hits
     if times is not None:
         reached = _running(xp, times)
         true_rate = xp.flip(1 - xp.take(reached, lower) / reached[-1])
-    false_rate = xp.flip(xp.astype(above - found, xp.float64)) / others
+    false_rate = xp.flip(xp.astype(above - distinct_hits, xp.float64)) / others
     if rounded:
         # To four decimals.
         true_rate, false_rate = (xp.round(rate * 1e4) / 1e4 for rate in (true_rate, false_rate))
@@ -221,9 +221,9 @@ def _area_one_by_one(xp, above, hits, others, convention):
 
 def _trapezoids(xp, true_rate, false_rate):
     """Area under the points between (0, 0) and (1, 1), joined by straight lines."""
-    zero, one = xp.zeros_like(true_rate[:1]), xp.ones_like(true_rate[:1])
-    y = xp.concat([zero, true_rate, one])
-    x = xp.concat([zero, false_rate, one])
+    zero, end = xp.zeros_like(true_rate[:1]), xp.ones_like(true_rate[:1])
+    y = xp.concat([zero, true_rate, end])
+    x = xp.concat([zero, false_rate, end])
     return float(xp.sum((x[1:] - x[:-1]) * (y[1:] + y[:-1]))) / 2
 
 

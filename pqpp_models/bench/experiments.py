@@ -100,7 +100,9 @@ def _cross_task(targets, sources, predicted) -> list[Cell]:
         tasks = (measure_of(target) for target in sort_targets(predicted))
         others = (task for task in tasks if task and measure and task.task != measure.task)
         pairs = zip(own, _models(predicted, next(others, None)), strict=False)
-        cells += [Cell(f"{two}→{one}", two, one) for one, two in pairs if one == reference]
+        cells += [
+            Cell(f"{source}→{goal}", source, goal) for goal, source in pairs if goal == reference
+        ]
     return cells
 
 

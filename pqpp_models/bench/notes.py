@@ -35,7 +35,9 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
     lines += _means([result for result in results if result.ranked])
     lines += without_figure(results)
     if any(
-        getattr(r, f"{one}_p") == getattr(r, f"{one}_p") for r in results for one in COEFFICIENTS
+        getattr(r, f"{coefficient}_p") == getattr(r, f"{coefficient}_p")
+        for r in results
+        for coefficient in COEFFICIENTS
     ):
         lines.append(MARKS_NOTE)
     fewest = min((result.n for result in results if result.n > 1), default=_FEW)

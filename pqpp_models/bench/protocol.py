@@ -169,15 +169,15 @@ def predict_all(
         else:
             mine = tuple(target for target in targets if target in predictor.targets)
             if nearest and not mine:
-                found_for = ((one, stand_in(one, predictor.targets)) for one in targets)
-                own = {one: taken for one, taken in found_for if taken}
+                stand_ins = {target: stand_in(target, predictor.targets) for target in targets}
+                own = {target: other for target, other in stand_ins.items() if other}
                 mine = tuple(own)
             if not mine:
                 raise PredictorError(
                     f"{name} predicts {', '.join(predictor.targets)}, none of "
                     f"{', '.join(targets)}; leave it out, or name other targets"
                 )
-            asked = tuple(dict.fromkeys(own.get(one, one) for one in mine))
+            asked = tuple(dict.fromkeys(own.get(target, target) for target in mine))
             values = predictor.predict(rows, asked, inner)
             values = values[:, [asked.index(own.get(one, one)) for one in mine]]
         facts = (predictor.higher, predictor.trained_on, predictor.fitted_on)
@@ -190,8 +190,8 @@ def predict_all(
     if not lacking.any():
         return all_predictions
     return [
-        replace(one, values=np.where(lacking[:, None], math.nan, one.values))
-        for one in all_predictions
+        replace(answers, values=np.where(lacking[:, None], math.nan, answers.values))
+        for answers in all_predictions
     ]
 
 

@@ -137,8 +137,8 @@ def pair_of(split: Split, targets: Sequence[str]) -> tuple[str, str]:
         raise PredictorError(
             f"routing needs two models, there are {', '.join(targets)}; name two targets"
         )
-    means = {one: np.nanmean(np.array(split.rows[one][:], dtype=float)) for one in pair}
-    weak, strong = sorted(pair, key=lambda one: means[one])
+    means = {name: np.nanmean(np.array(split.rows[name][:], dtype=float)) for name in pair}
+    weak, strong = sorted(pair, key=means.__getitem__)
     return weak, strong
 
 
@@ -168,22 +168,25 @@ def run_routing(
     rows = split.rows.select(kept.tolist())
     low, high = values[weak][kept], values[strong][kept]
     builds = held_out_builds(predictors, rows, (weak, strong))
-    said = predict_all(builds.predictors, rows, (weak, strong), progress)
-    rules = [(one, *found) for one in said for found in _rules(one, weak, strong)]
-    first = rules[0][2] if rules else None
-    found = [
-        _row(rule, scores, low, high, first if place else None, one, builds.stands_for)
-        for place, (one, rule, scores) in enumerate(rules)
+    rules = [
+        (predictions, rule, scores)
+        for predictions in predict_all(builds.predictors, rows, (weak, strong), progress)
+        for rule, scores in _rules(predictions, weak, strong)
     ]
-    notes = [*builds.notes, *fitted_notes(found)]
+    first = rules[0][2] if rules else None
+    routings = [
+        _row(rule, scores, low, high, first if place else None, predictions, builds.stands_for)
+        for place, (predictions, rule, scores) in enumerate(rules)
+    ]
+    notes = [*builds.notes, *fitted_notes(routings)]
     bounds = {ORACLE: high - low, RANDOM: np.zeros(len(low))}
-    found += [_row(rule, scores, low, high, first) for rule, scores in bounds.items()]
+    routings += [_row(rule, scores, low, high, first) for rule, scores in bounds.items()]
     curves = {
         rule: _curve(scores, low, high)
         for rule, scores in [*((rule, scores) for _, rule, scores in rules), *bounds.items()]
     }
     means = (float(low.mean()), float(high.mean()))
-    return RoutingTable(weak, strong, means, found, curves, notes)
+    return RoutingTable(weak, strong, means, routings, curves, notes)
 
 
 def _rules(said: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
@@ -218,7 +221,7 @@ def _row(
     said: Predictions | None = None,
     stands_for: Mapping[str, str] = MappingProxyType({}),
 ) -> Routing:
-    found = routing_gain(scores, weak, strong, SHARES)
+    gain = routing_gain(scores, weak, strong, SHARES)
     other = compare_routings(scores, first, weak, strong) if first is not None else {}
     record: dict[str, Any] = {}
     if said is not None:
@@ -228,17 +231,17 @@ def _row(
     return Routing(
         rule,
         said.predictor if said else rule,
-        *(found[name] for name in ("routing_gain", "ci_low", "ci_high", "oracle_share")),
+        *(gain[name] for name in ("routing_gain", "ci_low", "ci_high", "oracle_share")),
         *(other.get(name) for name in ("difference", "p_value")),
-        *found["qualities"],
-        *(found[name] for name in ("share_for_80", "n")),
+        *gain["qualities"],
+        *(gain[name] for name in ("share_for_80", "n")),
         **record,
     )
 
 
 def _curve(scores: Floats, weak: Floats, strong: Floats) -> tuple[Floats, Floats]:
-    found = routing_curve(scores, weak, strong)
-    return found["shares"], found["qualities"]
+    curve = routing_curve(scores, weak, strong)
+    return curve["shares"], curve["qualities"]
 
 
 def plot_routing(table: RoutingTable, path: Any) -> None:

@@ -53,8 +53,8 @@ class TableRow:
         if self.key == FITTED or cell is None:
             return False
         own, label = getattr(cell, coefficient), cell.label
-        found = [getattr(one, coefficient) for one in self.group if one.label == label]
-        known = [value for value in found if not math.isnan(value)]
+        figures = [getattr(result, coefficient) for result in self.group if result.label == label]
+        known = [value for value in figures if not math.isnan(value)]
         return bool(known) and own == max(known) > min(known)
 
 
@@ -77,8 +77,8 @@ def table_rows(
             mine = {result.label: result for result in group if result.predictor == name}
             if any(label in mine for label in labels):
                 own = {getattr(mine[label], "stands_in", None) for label in labels if label in mine}
-                told = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
-                shown = marked(told, unranked(rest)[name]) if key == FITTED else f"{told} {key}"
+                title = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
+                shown = marked(title, unranked(rest)[name]) if key == FITTED else f"{title} {key}"
                 yield TableRow(name, shown.rstrip(), key, tuple(map(mine.get, labels)), group)
 
 
@@ -90,7 +90,7 @@ def halves(row: TableRow, column: int) -> tuple[str, str] | None:
     name = getattr(result, "baseline", None)
     same = (r for r in row.group if name and r.predictor == name and r.label == result.label)
     baseline = next(same, None)
-    first, second = (_half(result, baseline, one) for one in COEFFICIENTS)
+    first, second = (_half(result, baseline, coefficient) for coefficient in COEFFICIENTS)
     return first, second
 
 
@@ -113,7 +113,7 @@ def coefficient_text(value: float) -> str:
     return "   –  " if math.isnan(value) else f"{value:6.3f}"
 
 
-def heading(result: Figure, told: Target | None = None, short: bool = False) -> str:
+def heading(result: Figure, described: Target | None = None, short: bool = False) -> str:
     """Return what a column is about, in words.
 
     Args:
@@ -126,7 +126,7 @@ def heading(result: Figure, told: Target | None = None, short: bool = False) -> 
         >>> heading(published_results()[0]), heading(published_results()[0], short=True)
         ('HBPP of GLIDE', 'GLIDE')
     """
-    name = (readable_model if short else readable_name)(result.target, told)
+    name = (readable_model if short else readable_name)(result.target, described)
     if result.label == result.target:
         return name
     if result.label == f"{result.target} ({result.source})":

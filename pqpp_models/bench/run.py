@@ -51,7 +51,7 @@ class BenchRun:
     def tested(self, baseline: str, progress: bool = False) -> Self:
         """Return the run with every result tested against the baseline's, or that of its build."""
         taken = {name: build for build, name in self.builds.stands_for.items()}
-        found = compare_with_baseline(
+        compared = compare_with_baseline(
             self.results,
             self.predictions,
             self.references,
@@ -59,7 +59,7 @@ class BenchRun:
             self.split.sources,
             progress=progress,
         )
-        return replace(self, results=found)
+        return replace(self, results=compared)
 
     def published(self) -> list[PublishedResult]:
         """Return the published figures of the targets in the results; of PQPP alone there are.
@@ -79,9 +79,13 @@ class BenchRun:
         """
         if len(self.split.prompts) < 5:
             return {}, ""
-        spaced = {name: one for name, one in self.predictors.items() if one.has_space}
+        spaced = {
+            name: predictor for name, predictor in self.predictors.items() if predictor.has_space
+        }
         try:
-            embedded = {name: one.embed(self.split.prompts) for name, one in spaced.items()}
+            embedded = {
+                name: predictor.embed(self.split.prompts) for name, predictor in spaced.items()
+            }
             return {name: project(points) for name, points in embedded.items()}, ""
         except MissingExtraError as error:
             return {}, str(error)
@@ -117,8 +121,8 @@ def run_table(
     builds = held_out_builds(predictors, split.rows, asked)
     nearest = _by_nearest(split, table)
     predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
-    told = (references, split, cells, builds.stands_for)
-    results = evaluate_predictions(predictions, *told)
+    evidence = (references, split, cells, builds.stands_for)
+    results = evaluate_predictions(predictions, *evidence)
     if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
         results = [result for result in results if result.n]
     return BenchRun(split, builds.predictors, results, predictions, references, builds)
@@ -140,9 +144,9 @@ def with_some_of(
         alike: Whether what stands in for a target, by `stand_in`, will do.
     """
 
-    def has_some(one: Predictor) -> bool:
-        available = one.targets if alike else tuple(set(one.targets) & set(targets))
-        return one.one_score or any(stand_in(target, available) for target in targets)
+    def has_some(predictor: Predictor) -> bool:
+        available = predictor.targets if alike else tuple(set(predictor.targets) & set(targets))
+        return predictor.one_score or any(stand_in(target, available) for target in targets)
 
     kept = {name: one for name, one in predictors.items() if has_some(one)}
     if not kept:
@@ -313,13 +317,13 @@ def bench(
     loaded, left_out = load_predictors(predictors or None, data)
     for predictor in loaded.values():
         predictor.require_columns(rows.column_names, data.config)
-    predicted = [target for one in loaded.values() for target in one.targets]
+    predicted = [target for predictor in loaded.values() for target in predictor.targets]
     wanted = data.targets(targets, predicted)
     for line in left_out:
         warnings.warn(line, stacklevel=2)
     if not predictors:
         loaded, _ = with_some_of(loaded, wanted, _by_nearest(data, "main"))
-    found = run_table(data, loaded, wanted)
-    for line in found.builds.notes:
+    table = run_table(data, loaded, wanted)
+    for line in table.builds.notes:
         warnings.warn(line, stacklevel=2)
-    return bench_table(found.results)
+    return bench_table(table.results)

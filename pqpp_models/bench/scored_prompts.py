@@ -59,14 +59,14 @@ def load_sets(
         "pqpp": lambda rows: pqpp_sets(rows, split, target),
         "gimbrr-annotations": lambda rows: [gimbrr_match_rates(rows)],
     }
-    found: list[ScoredPrompts] = []
+    sets: list[ScoredPrompts] = []
     left_out = []
     for name, folder in _folders(data_dir, list(made)).items():
         try:
-            found += made[name](load_benchmark(name, data_dir=folder))
+            sets += made[name](load_benchmark(name, data_dir=folder))
         except BenchmarkError as error:
             left_out.append(f"without {name}: {error}")
-    return found, left_out
+    return sets, left_out
 
 
 def _folders(data_dir: str | None, names: Sequence[str]) -> dict[str, str | None]:
@@ -120,8 +120,8 @@ def read_set(text: str, split: str | None = None) -> ScoredPrompts:
 
         rows = load_benchmark(path, split=split)
         data = Split.of(rows, Path(path).name)
-        (found,) = sets_of(data, data.targets(column))
-        return found
+        (scored,) = sets_of(data, data.targets(column))
+        return scored
     table = read_table(path, ["prompt", column])
     pairs = zip(table.texts("prompt"), table.numbers(column), strict=True)
     known = [pair for pair in pairs if not math.isnan(pair[1])]

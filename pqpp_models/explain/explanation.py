@@ -185,9 +185,11 @@ def _values_of(
     characters = 0
     for row, (text, spans, plan) in enumerate(jobs):
         values.append(np.empty(len(plan.members) if plan else 0))
-        for place, one in enumerate(without_others(text, spans, plan.members) if plan else ()):
-            waiting.setdefault(one, []).append((row, place))
-            characters += len(one)
+        for place, shortened in enumerate(
+            without_others(text, spans, plan.members) if plan else ()
+        ):
+            waiting.setdefault(shortened, []).append((row, place))
+            characters += len(shortened)
             if len(waiting) >= _MOST_TEXTS or characters >= _MOST_CHARACTERS:
                 ask()
                 characters = 0

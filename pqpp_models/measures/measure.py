@@ -96,7 +96,7 @@ def measures_of(computes: Mapping[str, Callable[..., Any]], **shared: Any) -> di
     """
     lists = ("nltk", "columns")
     facts: dict[str, dict[str, Any]] = {
-        name: {key: tuple(one) if key in lists else one for key, one in _TOLD[name].items()}
+        name: {key: tuple(value) if key in lists else value for key, value in _TOLD[name].items()}
         for name in computes
     }
-    return {name: Measure(one, **facts[name], **shared) for name, one in computes.items()}
+    return {name: Measure(compute, **facts[name], **shared) for name, compute in computes.items()}

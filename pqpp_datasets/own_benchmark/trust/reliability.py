@@ -69,10 +69,11 @@ def trust_in(votes: Votes, counted: np.ndarray, seed: int = 0) -> Trust:
     item, value = votes.item[counted], votes.value[counted]
     level = votes.scale.level
     kappa, images = (float("nan"), 0) if level == "interval" else fleiss(item, value)
-    who = votes.annotator[counted]
+    annotators = votes.annotator[counted]
     if not votes.has_annotators and not votes.is_ready:
-        who = np.arange(len(counted))  # each vote may be another's
-    reliability = split_half(votes.prompt[counted], votes.model[counted], item, who, value, seed)
+        annotators = np.arange(len(counted))  # each vote may be another's
+    rated = votes.prompt[counted], votes.model[counted], item
+    reliability = split_half(*rated, annotators, value, seed)
     return Trust(level, alpha(item, value, level), kappa, images, reliability)
 
 

@@ -141,16 +141,16 @@ def require_once(table: LongTable, keys: Any, what: str, remedy: str = "keep one
     """
     if table.faults:  # what is not filled is told already
         keys = keys[(keys != "").all(axis=1)]
-    again = keys.index[keys.duplicated()]
-    if not len(again):
+    repeated = keys.index[keys.duplicated()]
+    if not len(repeated):
         return
-    row, cells = again[0], keys.loc[again[0]]
+    row, cells = repeated[0], keys.loc[repeated[0]]
     first = keys.index[(keys == cells).all(axis=1).argmax()]
     values = (table.rows["prompt"].iloc[row], *cells[1:])
     same_file = f"{table.place(row).rpartition(', ')[0]}, "
     table.fault(
         "prompt",
-        again,
+        repeated,
         f"{what} ({', '.join(repr(value)[:60] for value in values)}) also stands in "
         f"{table.place(first).removeprefix(same_file)}; {remedy}",
     )
@@ -170,11 +170,12 @@ def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) 
         remedy = "keep one of them, or choose by `repeats` first, last or mean"
         require_once(table, rows[keys], what, remedy)
         return rows
-    again = int(rows.duplicated(keys).sum())
-    if not again:
+    repeated = int(rows.duplicated(keys).sum())
+    if not repeated:
         return rows
     counts = "their mean counts" if repeats == "mean" else f"the {repeats} counts"
-    table.notes.append(f"{again} repeated votes of one person on the same image or pair: {counts}")
+    which = "repeated votes of one person on the same image or pair"
+    table.notes.append(f"{repeated} {which}: {counts}")
     if repeats == "mean":
         group = rows.groupby(keys, observed=True).ngroup().to_numpy()
         means = np.bincount(group, rows["value"]) / np.bincount(group)
@@ -183,15 +184,15 @@ def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) 
 
 
 def _refuse_two_roles(table: LongTable, rows: Any) -> None:
-    who, control = rows["annotator"], rows["control"]
-    both = np.intersect1d(who[control].cat.codes, who[~control].cat.codes)
-    outside = rows.index[who.cat.codes.isin(both) & ~control]
+    annotators, control = rows["annotator"], rows["control"]
+    both = np.intersect1d(annotators[control].cat.codes, annotators[~control].cat.codes)
+    outside = rows.index[annotators.cat.codes.isin(both) & ~control]
     if len(outside):
         table.fault(
             "annotator",
             outside,
-            f"{who[outside[0]]!r:.60} is in the control group in other rows and not here; set "
-            "control in all rows of a member",
+            f"{annotators[outside[0]]!r:.60} is in the control group in other rows and not here; "
+            "set control in all rows of a member",
         )
 
 

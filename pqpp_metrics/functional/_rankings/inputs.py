@@ -298,9 +298,9 @@ def _refuse_repeated(ids, numbers, scores, order):
     for key in (numbers, scores):
         ordered = np.take_along_axis(key, order, axis=1)
         same &= ordered[:, 1:] == ordered[:, :-1]
-    again = np.take_along_axis(ids, order, axis=1)[:, 1:][same]
-    if again.astype(bool).any():
-        name = again[again.astype(bool)][0].item()
+    repeated = np.take_along_axis(ids, order, axis=1)[:, 1:][same]
+    if repeated.astype(bool).any():
+        name = repeated[repeated.astype(bool)][0].item()
         raise MetricInputError(f"`document_ids` holds {name!r} twice in a query; keep one")
 
 

@@ -49,19 +49,21 @@ def ranked_rows(
         coefficient: `pearson` or `kendall`.
     """
 
-    def value(one: Figure) -> float:
-        return getattr(one, coefficient)
+    def value(figure: Figure) -> float:
+        return getattr(figure, coefficient)
 
     ours = [result for result in results if result.label == label and result.ranked]
     theirs = [one for one in comparable(results, published) if one.label == label]
     both: list[Figure] = [*ours, *theirs]
-    known = [one for one in both if not math.isnan(value(one))]
-    ends = [end for one in known for end in (value(one), *(_interval(one, coefficient) or ()))]
+    known = [figure for figure in both if not math.isnan(value(figure))]
+    ends = [
+        end for figure in known for end in (value(figure), *(_interval(figure, coefficient) or ()))
+    ]
     axis = Axis.around([0.0, *ends], 2.0, 98.0)
-    known.sort(key=lambda one: -value(one))
+    known.sort(key=lambda figure: -value(figure))
     return {
         "coefficient": {"pearson": "Pearson's r", "kendall": "Kendall's τ"}[coefficient],
-        "rows": [_row(one, axis, coefficient) for one in known],
+        "rows": [_row(figure, axis, coefficient) for figure in known],
         "ticks": axis.ticks(6),
         "zero": float(axis.at(0.0)),
         "published": bool(theirs),
@@ -74,16 +76,16 @@ def _interval(figure: Figure, coefficient: str) -> tuple[float, float] | None:
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
 
-def _row(one: Figure, axis: Axis, coefficient: str) -> dict[str, Any]:
-    is_ours, interval = isinstance(one, Result), _interval(one, coefficient)
+def _row(figure: Figure, axis: Axis, coefficient: str) -> dict[str, Any]:
+    is_ours, interval = isinstance(figure, Result), _interval(figure, coefficient)
     low, high = map(axis.at, interval) if interval else (None, None)
     return {
-        "name": visible(one.predictor) if isinstance(one, Result) else one.title,
+        "name": visible(figure.predictor) if isinstance(figure, Result) else figure.title,
         "ours": is_ours,
-        "where": "" if is_ours else f"published, {one.split}",
-        "value": getattr(one, coefficient),
+        "where": "" if is_ours else f"published, {figure.split}",
+        "value": getattr(figure, coefficient),
         "interval": interval,
-        "x": axis.at(getattr(one, coefficient)),
+        "x": axis.at(getattr(figure, coefficient)),
         "low": low,
         "high": high,
     }

@@ -17,7 +17,7 @@ _NEAREST = 10
 
 
 def space_panels(
-    one: Predictions,
+    predictions: Predictions,
     space: NDArray,
     references: Mapping[str, Sequence[float | None]],
     results: Sequence[Result],
@@ -36,15 +36,15 @@ def space_panels(
     """
     first: dict[str, Result] = {}
     for result in results:
-        if result.predictor == one.predictor and result.predicted in one.targets:
+        if result.predictor == predictions.predictor and result.predicted in predictions.targets:
             first.setdefault(result.predicted.rsplit("_", 1)[-1], result)
     shown = []
     for result in first.values():
-        predicted = one.values[:, one.targets.index(result.predicted)]
+        predicted = predictions.values[:, predictions.targets.index(result.predicted)]
         true = [np.nan if value is None else value for value in references[result.target]]
         for word, values in (("true", np.array(true, float)), ("predicted", predicted)):
             title = f"{titles[result.label]}, {word}"
-            shown.append(_panel(visible(one.predictor), space, title, values))
+            shown.append(_panel(visible(predictions.predictor), space, title, values))
     return shown
 
 
@@ -54,16 +54,16 @@ def _panel(name: str, space: NDArray, title: str, values: NDArray) -> dict[str, 
     xs, ys = (Axis.around(side, 4, _SIDE - 4).at(side) for side in at.T)
     edges = np.quantile(values, np.arange(1, _PARTS) / _PARTS) if len(values) else []
     parts = np.searchsorted(edges, values, side="left")
-    told = f"{name}, t-SNE: {len(values)} prompts by {title} value."
+    caption = f"{name}, t-SNE: {len(values)} prompts by {title} value."
     alike = neighbours_alike(at, values)
     if alike is not None:
-        told += (
+        caption += (
             f" A prompt's value and the mean of its {_NEAREST} nearest in the picture correlate by "
             f"{alike:.2f}."
         )
     return {
         "title": title,
-        "alt": told,
+        "alt": caption,
         "side": _SIDE,
         "parts": [
             {

@@ -24,14 +24,14 @@ def where(result: Result) -> str:
 def in_words(
     results: Sequence[Result],
     published: Sequence[PublishedResult],
-    told: Mapping[str, Target],
+    described: Mapping[str, Target],
 ) -> list[str]:
     """Return sentences: what was compared on what, who is first, and how published rows stand.
 
     Args:
         results: Ours, from one split.
         published: The published figures.
-        told: What the dataset tells of its targets.
+        described: What the dataset tells of its targets.
     """
     if not results:
         return ["Nothing was compared: no prompt has both a prediction and a true value."]
@@ -43,23 +43,22 @@ def in_words(
         " 1 is perfect, 0 is none at all."
     ]
     for measure in headings(results):
-        own = [one for one in results if one.label in labels_of(results, measure)]
+        own = [r for r in results if r.label in labels_of(results, measure)]
         label = leading(own, published)
-        ranked = [one for one in own if one.label == label and one.ranked]
-        known = sorted(
-            (one for one in ranked if not math.isnan(one.pearson)), key=lambda one: -one.pearson
-        )
+        ranked = [r for r in own if r.label == label and r.ranked]
+        known = sorted((r for r in ranked if not math.isnan(r.pearson)), key=lambda r: -r.pearson)
         if not known:
-            lines.append(f"On {heading_of(own, label, told)} nobody has a figure.")
+            lines.append(f"On {heading_of(own, label, described)} nobody has a figure.")
             continue
-        lines.append(f"{_first(known, heading_of(own, label, told))}{_best(label, own, published)}")
+        heading = heading_of(own, label, described)
+        lines.append(f"{_first(known, heading)}{_best(label, own, published)}")
     return [*lines, *(f"{visible(line)}." for line in fitted_notes(results))]
 
 
-def heading_of(results: Sequence[Result], label: str, told: Mapping[str, Target]) -> str:
+def heading_of(results: Sequence[Result], label: str, described: Mapping[str, Target]) -> str:
     """Return a column's heading in words."""
-    result = next(one for one in results if one.label == label)
-    return visible(heading(result, told.get(result.target)))
+    result = next(r for r in results if r.label == label)
+    return visible(heading(result, described.get(result.target)))
 
 
 def _first(known: Sequence[Result], title: str) -> str:
@@ -82,10 +81,10 @@ def _first(known: Sequence[Result], title: str) -> str:
 
 
 def _best(label: str, results: Sequence[Result], published: Sequence[PublishedResult]) -> str:
-    found = [one for one in comparable(results, published) if one.label == label]
-    if not found:
+    figures = [figure for figure in comparable(results, published) if figure.label == label]
+    if not figures:
         return ""
-    best = max(found, key=lambda one: one.pearson)
+    best = max(figures, key=lambda figure: figure.pearson)
     other = best.split != results[0].split
     rough = ", on other prompts: compare roughly" if other else ""
     return (

@@ -39,9 +39,9 @@ def query_drift(results: ArrayLike, perturbed: ArrayLike, k: int = 100) -> Score
     """
     top = depth(k)
 
-    def kept(one: Ids, other: Ids) -> float:
-        common = len(np.intersect1d(one[:top], other[:top], assume_unique=True))
-        return common / (len(one[:top]) + len(other[:top]) - common)
+    def kept(first: Ids, second: Ids) -> float:
+        common = len(np.intersect1d(first[:top], second[:top], assume_unique=True))
+        return common / (len(first[:top]) + len(second[:top]) - common)
 
     return _of_pairs(results, perturbed, kept)
 
@@ -94,10 +94,10 @@ def _of_pairs(results: ArrayLike, other: ArrayLike, value: Callable[[Ids, Ids], 
             f"there are {len(first)} lists on one side, {len(second)} on the other"
         )
     overlaps = np.full(len(first), np.nan)
-    for at, (left, right) in enumerate(zip(first, second, strict=True)):
-        one, two = _listed(left, at), _listed(right, at)
-        if len(one) or len(two):
-            overlaps[at] = value(one, two) if len(one) and len(two) else 0.0
+    for at, pair in enumerate(zip(first, second, strict=True)):
+        left, right = (_listed(ids, at) for ids in pair)
+        if len(left) or len(right):
+            overlaps[at] = value(left, right) if len(left) and len(right) else 0.0
     return overlaps
 
 
