@@ -16,6 +16,7 @@ from pqpp_files.write_beside import write_beside
 
 _PACKAGE = OWN.parent
 _METHODS = [("**.py", "python"), ("**.js", "javascript"), ("**.html", "jinja2")]
+_REASONS = [("own_benchmark/**.py", "python")]
 _OPTIONS = {
     "**.js": {"parse_template_string": "true"},
     "**.html": {
@@ -27,7 +28,7 @@ _OPTIONS = {
 }
 _ERRORS = ("AnswerError", "NotAllowedError", "SignInError")  # pages show what these say
 _KEYWORDS: dict[str, Any] = {"HTTPException": (2,), "ngettext": (1, 2)}
-_KEYWORDS |= dict.fromkeys(("_", "gettext", "gettext_noop", *_ERRORS))
+_KEYWORDS |= dict.fromkeys(("_", "gettext", "gettext_noop", "Reason", *_ERRORS))
 
 
 def every_text() -> Catalog:
@@ -38,7 +39,8 @@ def every_text() -> Catalog:
         True
     """
     texts = Catalog(project="pqpp", charset="utf-8", fuzzy=False)
-    messages = extract_from_dir(_PACKAGE, _METHODS, _OPTIONS, _KEYWORDS)
+    messages = [*extract_from_dir(_PACKAGE, _METHODS, _OPTIONS, _KEYWORDS)]
+    messages += extract_from_dir(_PACKAGE.parent / "pqpp_datasets", _REASONS, {}, _KEYWORDS)
     for file, _, text, _, _ in sorted(messages, key=lambda message: (message[0], message[1])):
         texts.add(text, locations=[(Path(file).as_posix(), 0)])
     return texts

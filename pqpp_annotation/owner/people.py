@@ -49,7 +49,7 @@ class PersonRow:
         state: `admitted`, `refused` (a rule is not met, or the owner has decided so), `control` (a
             member of the control group), `waiting` (no vote yet), `failed` (the comprehension
             check) or `withdrawn`.
-        reason: Why the votes are not used; "" for all others.
+        reasons: Why the votes are not used; none for all others.
         verdict: What the owner decided, `accept` or `refuse`; "" where the rules decide.
         reopened: Whether others may do what the person did.
         stopped: Whether the person is given nothing more.
@@ -71,7 +71,7 @@ class PersonRow:
     role: str
     outside: Mapping[str, Any]
     state: str
-    reason: str
+    reasons: tuple[str, ...]
     verdict: str
     reopened: bool
     stopped: bool
@@ -88,6 +88,11 @@ class PersonRow:
     seconds: float | None
     hours: float
     owed: Owed
+
+    @property
+    def reason(self) -> str:
+        """Why the votes are not used, in English."""
+        return "; ".join(self.reasons)
 
     @property
     def is_admitted(self) -> bool:
@@ -139,7 +144,7 @@ def people_rows(
                 role=person.role,
                 outside=person.outside,
                 state=state,
-                reason="; ".join(annotator.reasons) if annotator else "",
+                reasons=annotator.reasons if annotator else (),
                 verdict=person.verdict,
                 reopened=person.reopened is not None,
                 stopped=person.stopped is not None,

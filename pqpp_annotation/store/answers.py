@@ -1,7 +1,6 @@
 """What people said: kept once, checked, never dropped, and read in a stream."""
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -175,10 +174,9 @@ def _checked_text(value: object, client_id: object, seconds: object) -> str:
     """Return a value as JSON, after a look at what a browser may send."""
     if not isinstance(client_id, str) or not 8 <= len(client_id) <= 100:
         raise AnswerError("client_id: a text of 8 to 100 characters is needed")
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        raise AnswerError("seconds: a number is needed")
-    if not (math.isfinite(seconds) and 0 <= seconds <= 86_400):
-        raise AnswerError("seconds: 0 to 86400 is allowed")
+    of_day = isinstance(seconds, int | float) and 0 <= seconds <= 86_400
+    if not of_day or isinstance(seconds, bool):
+        raise AnswerError("seconds: give how long the answer took, from 0 to 86400 (a day)")
     if not isinstance(value, Mapping):
         raise AnswerError("value: an object is needed")
     try:

@@ -7,6 +7,7 @@ from pqpp_annotation.store.people import person_by_id
 from pqpp_annotation.store.sessions import end_sessions
 from pqpp_annotation.store.tables import Assignment, Event, Item, Person, StudyRow
 from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
+from pqpp_datasets.own_benchmark.trust.reason import Reason
 from pqpp_files.names import did_you_mean
 
 DECISIONS = ("accept", "refuse", "rules", "stop", "resume", "reopen", "let-in", "sign-out")
@@ -70,8 +71,8 @@ def verdicts(db: Transaction) -> dict[str, str]:
     Whose places are open again stays refused, as others do what the person did.
     """
     query = select(Person).where((Person.verdict != "") | Person.reopened.is_not(None))
-    reasons = {"accept": "", "refuse": "refused by the owner"}
-    reopened = "the places were opened to others"
+    reasons = {"accept": "", "refuse": Reason("refused by the owner")}
+    reopened = Reason("the places were opened to others")
     return {scalar.name: reasons.get(scalar.verdict, reopened) for scalar in db.scalars(query)}
 
 

@@ -13,6 +13,7 @@ class AssessGallery(Gallery, Command):
     by task, model and verdict, those on which people differ first.
     """
 
+    EPILOG = "examples:\n  pqpp assess gallery verdicts.parquet --image-dir images"
     file: tuple[str, ...] = option(
         NEEDED, "tables that pqpp assess wrote", metavar="FILE", path="file", word=True
     )

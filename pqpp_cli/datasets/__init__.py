@@ -11,6 +11,4 @@ EPILOG = """examples:
   pqpp datasets export pqpp-v1.0 --data-dir ../PQPP --output pqpp-parquet
   pqpp datasets push conqa-parquet OWNER/conqa --dry-run
   pqpp datasets select captions.txt --count 10000 --encoder sentence-transformers/all-MiniLM-L6-v2
-
-An exported folder loads by load_dataset("conqa-parquet"), with or without this package.
 """

@@ -14,7 +14,4 @@ EPILOG = """examples:
   pqpp search show my_index
   pqpp search labels captions.csv --file prompts.csv --encoder NAME --output candidates.csv
   pqpp search retrieve my_index --file queries.txt --output run.trec
-
-What index of faiss is taken, and what it needs, is printed before it is built. Search results are
-ranked anew by the embeddings, which are kept in 16 bits beside it.
 """

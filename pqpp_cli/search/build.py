@@ -15,7 +15,10 @@ from pqpp_files.options.option import NEEDED, option
 
 
 class SearchBuild(SourceOptions, EncoderOptions, Command):
-    """Embed, say what will be built, and build it."""
+    """Embed, say what index of faiss will be built and what it needs, and build it.
+
+    Search results are ranked anew by the embeddings, which are kept in 16 bits beside it.
+    """
 
     factory: str | None = option(None, "index of faiss, like IVF1024,SQ8 (default: by the size)")
     output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")

@@ -15,6 +15,7 @@ import numpy as np
 
 from pqpp_datasets.own_benchmark.options import BEST, BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements
+from pqpp_datasets.own_benchmark.trust.reason import Reason
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 
 
@@ -113,24 +114,35 @@ def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
     return np.bincount(votes.annotator[rows], minlength=len(votes.annotator_names)), kappas
 
 
-def _agreement_faults(kappas: dict[str, float], group: list[str], least: float) -> list[str]:
+def _agreement_faults(kappas: dict[str, float], group: list[str], least: float) -> list[Reason]:
     if not kappas:
-        return ["judged no image of the control group"]
+        return [Reason("judged no image of the control group")]
     return [
-        f"kappa {kappas[name]:.3f} with {name} is below {least:g}"
+        Reason(
+            "kappa %(kappa).3f with %(name)s is below %(least)g",
+            kappa=kappas[name],
+            name=name,
+            least=least,
+        )
         if name in kappas
-        else f"shares no image with {name}"
+        else Reason("shares no image with %(name)s", name=name)
         for name in group
         if not kappas.get(name, -math.inf) >= least
     ]
 
 
-def _reference_faults(share: float | None, least: float) -> list[str]:
+def _reference_faults(share: float | None, least: float) -> list[Reason]:
     if share is None:
-        return ["judged no reference image"]
+        return [Reason("judged no reference image")]
     if share > least:
         return []
-    return [f"called {share:.1%} of the reference images highly relevant, not over {least:.0%}"]
+    return [
+        Reason(
+            "called %(share).1f%% of the reference images highly relevant, not over %(least).0f%%",
+            share=100 * share,
+            least=100 * least,
+        )
+    ]
 
 
 def trusted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:

@@ -88,14 +88,21 @@ class Work:
                 if len(gathered) >= _OF_A_COMMIT:
                     self._commit(gathered)
                 yield shard, errors
-        finally:  # what is done stays, also where the job ends early
-            self._commit(gathered)
+        except BaseException as first:  # what is done stays, and why the job ends is told
+            try:
+                self._commit(gathered)
+            except FileError as second:
+                raise first from second
+            raise
+        self._commit(gathered)
 
     def _commit(self, gathered: dict[str, bytes]) -> None:
-        if gathered:
-            begun = MANIFEST in self.check()
-            self.store.commit(gathered | ({} if begun else {MANIFEST: self.manifest.encode()}))
-            gathered.clear()
+        there = self.check() if gathered else set()  # another run may have put some meanwhile
+        new = {name: content for name, content in gathered.items() if name not in there}
+        if new:
+            begun = MANIFEST in there
+            self.store.commit(new | ({} if begun else {MANIFEST: self.manifest.encode()}))
+        gathered.clear()
 
     def check(self) -> set[str]:
         """Refuse a folder of another job; return the names of what is there."""

@@ -25,7 +25,13 @@ from pqpp_models.predict import main_targets, ordered_targets, predicted_columns
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import Z90, known_range
 from pqpp_models.verdict.reference import KEY
-from pqpp_models.verdict.verdict import VERDICT_COLUMNS, PromptVerdict, PromptVerdicts, verdict
+from pqpp_models.verdict.verdict import (
+    UNREAD,
+    VERDICT_COLUMNS,
+    PromptVerdict,
+    PromptVerdicts,
+    verdict,
+)
 
 MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
 """Prompts of a file, of a table, and side by side; characters of a prompt."""
@@ -248,8 +254,8 @@ class Answerer:
 
 def _unsaid(ignored: str, verdict: PromptVerdict | None) -> str:
     """Return what was not read, without that which the verdict says already."""
-    said = verdict.sentence.removeprefix("no verdict: ") if verdict else ""
-    return ignored.removesuffix(said).removesuffix("; ")
+    is_told = verdict is not None and verdict.level == "unknown"
+    return UNREAD.sub("", ignored).removesuffix("; ") if is_told else ignored
 
 
 def _groups(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, Any]]:

@@ -50,7 +50,13 @@ WORD = "word"
 """What is left out where no skill costs enough: any word that names something."""
 _MOST_NAMED = 2
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_UNREAD = re.compile(r"(?:language|garbled|unknown): .*")
+UNREAD = re.compile(r"language: (?P<language>.*) \(.*|garbled: (?P<words>.*)|unknown: (?P<word>.*)")
+"""What `ignored` ends in where a prompt is not read at all."""
+_REASONS = {
+    "language": "it is in {}; write the prompt in English",
+    "words": "the words are garbled ({})",
+    "word": "the word {} is unknown",
+}
 _TOLD_WIDTH = 0.5
 
 
@@ -235,9 +241,10 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
             ignored=predictor.ignored_of(text),
         )
         if answer.far[row]:
-            why = _UNREAD.search(ranked.ignored)
-            sentence = f"no verdict: {visible(why[0]) if why else predictor.far_means}"
-            ranked = replace(ranked, level="unknown", sentence=sentence)
+            found, why = UNREAD.search(ranked.ignored), predictor.far_means
+            if found and found.lastgroup:
+                why = _REASONS[found.lastgroup].format(visible(found[found.lastgroup]))
+            ranked = replace(ranked, level="unknown", sentence=f"no verdict: {why}")
         elif not math.isnan(value):
             ranked = replace(
                 ranked,

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from pqpp_datasets.own_benchmark.trust.reason import Reason
 from pqpp_datasets.own_benchmark.trust.shared import Shared
 from pqpp_datasets.own_benchmark.trust.weights import trusted_agreement
 from pqpp_datasets.own_benchmark.votes.votes import Votes
@@ -122,14 +123,14 @@ def agreements(
     overlap, kept = Shared.of(annotator, item, prompt, annotators)
     code = code[kept]
     if level == "interval" or len(values) > _MANY_LABELS:
-        measure = "correlation"
+        measure = Reason("correlation")
         value = values[code]
         agreement, error = overlap.correlations(value, overlap.of_others(value))
     elif level == "ordinal":
-        measure = "weighted kappa"
+        measure = Reason("weighted kappa")
         agreement, error = _weighted_kappas(overlap, code)
     else:
-        measure = "kappa"
+        measure = Reason("kappa")
         agreement, error = _kappas(overlap, code, len(values))
     shared = np.bincount(overlap.annotator, minlength=annotators)
     seen = np.isfinite(agreement) & (shared >= _LEAST_SHARED)
@@ -144,7 +145,8 @@ def agreements(
     for place in np.flatnonzero(low | trusted.low):
         facts = (agreement[place], usual, measure)
         if not low[place]:
-            facts = (trusted.agreement[place], trusted.usual, "correlation with those who agree")
+            among = Reason("correlation with those who agree")
+            facts = (trusted.agreement[place], trusted.usual, among)
         reasons[place] = _reason(*facts, values[label[place]], share[place])
     decided |= trusted.low
     label = np.where(votes > 0, values[label], np.nan)
@@ -153,10 +155,22 @@ def agreements(
     )
 
 
-def _reason(agreement: float, usual: float, measure: str, label: float, share: float) -> str:
-    text = f"agrees with the others by {agreement:.2f} ({measure}), under half of the usual"
-    text = f"{text} {usual:.2f}"
-    return f"gave {label:g} in {share:.0%} of the votes; {text}" if share >= _ONE_LABEL else text
+def _reason(agreement: float, usual: float, measure: str, label: float, share: float) -> Reason:
+    low = Reason(
+        "agrees with the others by %(agreement).2f (%(measure)s), under half of the usual "
+        "%(usual).2f",
+        agreement=agreement,
+        measure=measure,
+        usual=usual,
+    )
+    if share < _ONE_LABEL:
+        return low
+    return Reason(
+        "gave %(label)g in %(share).0f%% of the votes; %(low)s",
+        label=label,
+        share=100 * share,
+        low=low,
+    )
 
 
 def _kappas(votes: Shared, code: np.ndarray, labels: int):

@@ -152,6 +152,10 @@ def test_the_overview_tells_progress_people_and_money(client, store):
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.text))
     assert "0 of 6 items have 3 people each whose votes are used; 12 places" in text
     assert "is below 0.41" in text and "not used" in text
+    for place in ("/owner", "/owner/people"):
+        german = client.get(place, headers={"Accept-Language": "de"}).text
+        assert re.search(r"Kappa -?\d\.\d{3} mit \w+ liegt unter 0\.41<", german)
+        assert "is below" not in german
     assert "Owed" in text and "EUR" in text
     assert page.text.count('role="img"') >= 3
     assert re.search(r'<desc id="days-chart-text">\d+ votes in 1 day; most on', page.text)
@@ -220,7 +224,7 @@ def test_a_decision_stands_beside_the_votes(client, store, tmp_path):
 def test_links_are_made_shown_once_and_revoked(client, store):
     come(client, store, "owner")
     made = owner_posts(client, "/invitations", count="2", role="annotator", days="3", label="<b>me")
-    links = re.findall(r"http://testserver/join/([\w-]+)", made.text)
+    links = re.findall(r"http://127.0.0.1:8000/join/([\w-]+)", made.text)
     assert len(links) == 2 and "no-store" in made.headers["cache-control"]
     later = client.get("/owner/invitations").text
     assert not any(link in later for link in links)

@@ -85,9 +85,9 @@ NOT_FITTING = {
     "not a number": ({"label": float("nan")}, "client-1", 1, "no JSON"),
     "no client id": ({"label": 1}, "", 1, "client_id"),
     "client id of another type": ({"label": 1}, 7, 1, "client_id"),
-    "negative time": ({"label": 1}, "client-1", -1, "seconds: 0 to"),
-    "endless time": ({"label": 1}, "client-1", float("inf"), "seconds: 0 to"),
-    "time in words": ({"label": 1}, "client-1", "long", "seconds: a number"),
+    "negative time": ({"label": 1}, "client-1", -1, "seconds: give how long"),
+    "endless time": ({"label": 1}, "client-1", float("inf"), "seconds: give how long"),
+    "time in words": ({"label": 1}, "client-1", "long", "seconds: give how long"),
     "a book": ({"label": "x" * 300_000}, "client-1", 1, "too long"),
     "character zero": ({"label": "\0"}, "client-1", 1, "value zero"),
 }

@@ -130,7 +130,7 @@ def test_words_are_told_in_numbers_too(static):
 
 def test_far_is_said_in_words(static):
     near, far = static.html(PROMPTS[0]), static.html(PROMPTS[2])
-    said = "garbled: qwx, zzyv"
+    said = "the words are garbled (qwx, zzyv)"
     assert plain(far).count(said) == 1 and said not in plain(near)
     both = plain(static.html(f"{PROMPTS[2]} --ar 16:9"))
     assert both.count(said) == 1 and "Not read: flag: --ar 16:9." in both

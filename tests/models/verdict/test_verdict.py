@@ -47,9 +47,9 @@ def test_a_hard_prompt_whose_skills_cost_a_little_each_names_them_together():
 @pytest.mark.parametrize(
     ("prompt", "why"),
     [
-        ("ein Hund auf dem Tisch", "language: German (write the prompt in English)"),
-        ("asdf qwlkj zxmn", "garbled: asdf, qwlkj, zxmn"),
-        ("an Ewok", "unknown: ewok"),
+        ("ein Hund auf dem Tisch", "it is in German; write the prompt in English"),
+        ("asdf qwlkj zxmn", "the words are garbled (asdf, qwlkj, zxmn)"),
+        ("an Ewok", "the word ewok is unknown"),
     ],
 )
 def test_what_is_not_read_says_why(prompt, why):

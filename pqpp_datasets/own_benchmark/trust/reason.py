@@ -1,0 +1,35 @@
+"""Why an annotator is refused or flagged."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+
+class Reason(str):
+    """A reason in English that knows its text without what is filled in, so that it translates.
+
+    Args:
+        text: With places like `%(name)s` for the facts.
+        facts: What is filled in; a `Reason` among them is translated, too.
+
+    Example:
+        >>> found = Reason("shares no image with %(name)s", name="ada")
+        >>> found, found.translated({"shares no image with %(name)s": "ohne Bild mit %(name)s"}.get)
+        ('shares no image with ada', 'ohne Bild mit ada')
+    """
+
+    text: str
+    facts: dict[str, Any]
+
+    def __new__(cls, text: str, **facts: Any) -> Self:
+        """Fill the facts in."""
+        reason = super().__new__(cls, text % facts)
+        reason.text, reason.facts = text, facts
+        return reason
+
+    def translated(self, gettext: Callable[[str], str | None]) -> str:
+        """Return it in another language."""
+        facts = {
+            name: fact.translated(gettext) if isinstance(fact, Reason) else fact
+            for name, fact in self.facts.items()
+        }
+        return (gettext(self.text) or self.text) % facts
