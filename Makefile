@@ -8,6 +8,9 @@ SOURCES := setup.cfg setup.py pyproject.toml constraints.txt $(shell find pqpp.p
 CHECKED := pqpp.py pqpp_autoload.py setup.py $(wildcard pqpp_*/) benchmarks tests training docs/conf.py docs/one_loop.py docs/site_parts
 VERSION := $(shell sed -n 's/^version = //p' setup.cfg)
 
+# Not to keep what is compiled would have each process of a test compile it anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all gallery fuzz bench docs lint format clean
 
@@ -18,10 +21,10 @@ demo: $(VENV)/demo-installed  ## install, then the main job end to end: real pro
 	$(BIN)/pqpp demo
 
 test: $(VENV)/test-installed  ## the tests, without the slow ones
-	$(BIN)/pytest -n 2 -m "not slow" tests
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" tests
 
 test-all: $(VENV)/test-installed  ## all tests, properties on new examples
-	HYPOTHESIS_PROFILE=search $(BIN)/pytest -n 2 tests
+	HYPOTHESIS_PROFILE=search $(BIN)/pytest -n 2 --dist worksteal tests
 
 gallery: $(VENV)/test-installed  ## a small RAHF model of generated scenes, trained in 15 CPU minutes, and pqpp-gallery/gallery.html of what it says
 	$(BIN)/python benchmarks/rahf_learning.py --only all --folder pqpp-gallery --output pqpp-gallery/figures.md \

@@ -19,6 +19,14 @@ if "NLTK_DATA" in os.environ:
 # threads waits for them for ever. Read when numpy or torch are first imported, hence here.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Much of what is written is made to last, for which a disk takes its time: where there is room in
+# memory, tests write there.
+_MEMORY = "/dev/shm"
+if Path(_MEMORY).is_dir():
+    _room = os.statvfs(_MEMORY)
+    if _room.f_bavail * _room.f_frsize > 4e9 and not _room.f_flag & os.ST_NOEXEC:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)
+
 # How long an example takes says more about the machine than about the code. One run is as good as
 # another, and of the same examples few tell as much as many; `make test-all` looks for new ones.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=25)

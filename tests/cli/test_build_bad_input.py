@@ -200,7 +200,7 @@ raise SystemExit(main(["build", "v.csv", "--scale", "likert5", "--output", "b"])
 """
 
 
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+@pytest.mark.parametrize("name", [pytest.param("SIGKILL", marks=pytest.mark.daily), "SIGTERM"])
 def test_a_killed_build_leaves_what_was_there(kept, tmp_path, name):
     file("v.csv", "Z,i,m,ann,5", "Z,i,m,bob,4")
     done = subprocess.run(

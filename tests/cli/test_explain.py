@@ -157,7 +157,10 @@ def test_judged_here_of_alignment_are_genai_benchs(tmp_path, cache):
         assert found.scores == pytest.approx(shares)
 
 
-@pytest.mark.parametrize("style", ["table", "markdown", "html"])
+DAILY = [pytest.param(style, marks=pytest.mark.daily) for style in ("table", "markdown")]
+
+
+@pytest.mark.parametrize("style", [*DAILY, "html"])
 def test_hostile_texts(tmp_path, style):
     prompts = [
         "a \x1b[31mred\x07 | <b>cat</b>",

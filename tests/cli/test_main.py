@@ -94,7 +94,12 @@ def test_an_empty_value_is_named(option, capsys):
 
 
 @pytest.mark.parametrize(
-    "words", ["predict a --predictor n_words", "--version", "--help", "models list"]
+    "words",
+    [
+        "predict a --predictor n_words",
+        "--version",
+        *(pytest.param(words, marks=pytest.mark.daily) for words in ("--help", "models list")),
+    ],
 )
 def test_a_closed_or_full_output_is_one_line(words, tmp_path):
     pqpp = Path(sys.executable).with_name("pqpp")

@@ -45,7 +45,7 @@ def mine(tmp_path, monkeypatch, cache, capsys):
 def test_the_short_road_of_the_readme_with_a_thousand_prompts(tmp_path, monkeypatch, cache, capsys):
     """Votes -> dataset -> table -> predictor -> Hub: its four commands, as they stand there."""
     from support import local_hub
-    from support.processes import run_python
+    from support.processes import run_warm
 
     monkeypatch.chdir(tmp_path)
     write_votes(tmp_path / "votes.csv", 1000)  # of three people, on two models' images: 6,000
@@ -63,7 +63,7 @@ def test_the_short_road_of_the_readme_with_a_thousand_prompts(tmp_path, monkeypa
     given = [*words[3][:3], "pqpp/mine", "--dry-run"]  # an owner who is there
     push = f"from pqpp_cli.main import main; raise SystemExit(main({given!r}))"
     with local_hub.serve() as hub:
-        done = run_python(push, tmp_path, **hub.environment(tmp_path / "home"))
+        done = run_warm(push, tmp_path, **hub.environment(tmp_path / "home"))
     assert done.returncode == 0 and "model.safetensors" in done.stdout, done.stderr
 
 
@@ -267,21 +267,21 @@ def test_prompts_of_the_benchmark_are_predicted(mine, fitted, capsys):
 def test_the_predictor_goes_to_the_hub_and_back(mine, fitted, monkeypatch, capsys, tmp_path):
     """Pushed by the command and loaded by another process, over the real client."""
     from support import local_hub
-    from support.processes import run_python
+    from support.processes import run_warm
 
     with local_hub.serve() as hub:
         environment = hub.environment(tmp_path / "home")
         push = (
             "from pqpp_cli.main import main; print(main(['models', 'push', FOLDER, 'pqpp/mine']))"
         )
-        done = run_python(f"FOLDER = {str(fitted)!r}\n{push}", tmp_path, **environment)
+        done = run_warm(f"FOLDER = {str(fitted)!r}\n{push}", tmp_path, **environment)
         assert done.returncode == 0 and done.stdout.splitlines()[-1] == "0", done.stderr
         load = (
             "import json; from pqpp_models import Predictor\n"
             "loaded = Predictor.from_pretrained('pqpp/mine')\n"
             "print(json.dumps([loaded.targets, loaded.predict(['A cat.']).tolist()]))"
         )
-        done = run_python(load, tmp_path, **environment)
+        done = run_warm(load, tmp_path, **environment)
     targets, values = json.loads(done.stdout.splitlines()[-1])
     assert targets == TARGETS
     assert values == Predictor.from_pretrained(fitted).predict(["A cat."]).tolist()

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from support import local_hub
-from support.processes import run_python
+from support.processes import run_warm
 
 from pqpp_cli.main import main
 
@@ -224,7 +224,7 @@ def test_from_own_files_to_a_pushed_predictor(way, tmp_path, monkeypatch, cache)
     given = ["models", "push", "fitted", "pqpp/mine", "--anyway"]
     push = f"from pqpp_cli.main import main; raise SystemExit(main({given!r}))"
     with local_hub.serve() as hub:
-        done = run_python(push, tmp_path, **hub.environment(tmp_path / "home"))
+        done = run_warm(push, tmp_path, **hub.environment(tmp_path / "home"))
     assert done.returncode == 0 and "model.safetensors" in done.stdout, done.stderr
 
 

@@ -31,6 +31,7 @@ CASES = {
 }  # fmt: skip
 WITH_MODELS = ("embed", "assess")
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in WITH_MODELS]
+DAILY = [pytest.param(name, marks=pytest.mark.daily) for name in ("generate", "retrieve")]
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,7 @@ def limited(name):
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
-@pytest.mark.parametrize("name", ["predict", "generate", "retrieve", *SLOW])
+@pytest.mark.parametrize("name", ["predict", *DAILY, *SLOW])
 def test_a_job_goes_on_when_there_is_room_again(folder, name, monkeypatch, request):
     if name in WITH_MODELS:
         request.getfixturevalue("with_models")

@@ -86,7 +86,13 @@ def test_size_categories(rows, category):
 
 
 @pytest.mark.realdata
-@pytest.mark.parametrize("config", [*WRITERS, "conqa", "conqa-candidates", "gimbrr", "pqpp-v1.0"])
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(config, marks=[pytest.mark.daily] if config == "tia2" else [])
+        for config in (*WRITERS, "conqa", "conqa-candidates", "gimbrr", "pqpp-v1.0")
+    ],
+)
 def test_rows_that_are_told_are_those_of_the_real_data(real_data, config):
     benchmark = BENCHMARKS[config]
     folder = local_folder(benchmark, str(real_data))

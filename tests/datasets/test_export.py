@@ -166,6 +166,7 @@ def test_own_files_in_an_export_are_not_touched(tmp_path):
     assert own.read_text() == "mine"
 
 
+@pytest.mark.daily
 def test_ended_export_leaves_nothing(tmp_path):
     code = (
         "import os, signal, sys\n"

@@ -237,12 +237,13 @@ def test_real_agiqa(real_data):
 @pytest.mark.parametrize(
     ("split", "prompts", "tenth", "last", "unanswered"),
     [
-        (
+        pytest.param(
             "composition",
             300,
             ("a realistic photo of an airplane and an apple", [-1, 0, 0]),
             ("a realistic photo of an umbrella and a vase", "image_299_4_9.jpg", 1.0),
             1917,
+            marks=pytest.mark.daily,
         ),
         (
             "counting",

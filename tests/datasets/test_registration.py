@@ -18,7 +18,7 @@ from datasets import (
     load_dataset_builder,
 )
 from support.pqpp_folders import write_v1_0, write_v1_1
-from support.processes import run, run_python
+from support.processes import run, run_python, run_warm
 
 import pqpp_datasets
 from pqpp_datasets import registration
@@ -28,9 +28,9 @@ from pqpp_datasets.errors import OptionError
 LOAD = "from datasets import load_dataset\n"
 
 
-def said(code, tmp_path, **environment):
+def said(code, tmp_path, runs=run_warm, **environment):
     environment = {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1", **environment}
-    done = run_python(code, tmp_path, **environment)
+    done = runs(code, tmp_path, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip().splitlines()
 
@@ -118,7 +118,7 @@ def test_streaming_num_proc_and_cache(tmp_path, own_folders):
     assert lengths["n"][:] == [6, 10, 9, 8, 15]
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.parametrize("start", [pytest.param("fork", marks=pytest.mark.daily), "spawn"])
 def test_in_processes_of_a_pool(tmp_path, start):
     script = tmp_path / "job.py"
     script.write_text(
@@ -145,8 +145,8 @@ def test_switched_off_by_the_environment(tmp_path, value):
         "import sys\n"
         "print('pqpp_autoload' in sys.modules, any('pqpp' in repr(f) for f in sys.meta_path))"
     )
-    assert said(code, tmp_path) == ["True True"]
-    assert said(code, tmp_path, PQPP_NO_AUTOLOAD=value) == ["True False"]
+    assert said(code, tmp_path, run_python) == ["True True"]
+    assert said(code, tmp_path, run_python, PQPP_NO_AUTOLOAD=value) == ["True False"]
 
 
 def test_by_hand(tmp_path):

@@ -172,23 +172,29 @@ def nested(times):
     return b"Nq\0" + b"".join(steps)
 
 
+BOMBS = {
+    "bytes": b"\x8e" + (2 << 30).to_bytes(8, "little"),
+    "bytearray": b"\x96" + (2 << 30).to_bytes(8, "little"),
+    "long_binput": b"Nr" + (1 << 27).to_bytes(4, "little") + b".",
+    "put": b"Np134217728\n.",
+    "doubled": b"cbuiltins\nstr\n" + doubled(24) + b"\x85R.",
+    "nested": nested(24) + b"cbuiltins\nstr\nh\x18\x85R.",
+    "key": nested(60) + b"}h\x3cK\x01s.",  # as a key, hashed without end
+    "value": nested(60) + b".",
+    "later": b"]q\x00"
+    + b"".join(b"]q%c" % n for n in range(1, 60))
+    + b"".join(b"h%ch%ca0h%ch%ca0" % (n, n + 1, n, n + 1) for n in range(59))
+    + b".",
+}
+DAILY = {"bytearray", "put", "nested", "value"}
+
+
 @pytest.mark.parametrize(
     "content",
     [
-        b"\x8e" + (2 << 30).to_bytes(8, "little"),
-        b"\x96" + (2 << 30).to_bytes(8, "little"),
-        b"Nr" + (1 << 27).to_bytes(4, "little") + b".",
-        b"Np134217728\n.",
-        b"cbuiltins\nstr\n" + doubled(24) + b"\x85R.",
-        nested(24) + b"cbuiltins\nstr\nh\x18\x85R.",
-        nested(60) + b"}h\x3cK\x01s.",  # as a key, hashed without end
-        nested(60) + b".",
-        b"]q\x00"
-        + b"".join(b"]q%c" % n for n in range(1, 60))
-        + b"".join(b"h%ch%ca0h%ch%ca0" % (n, n + 1, n, n + 1) for n in range(59))
-        + b".",
+        pytest.param(content, id=name, marks=[pytest.mark.daily] if name in DAILY else [])
+        for name, content in BOMBS.items()
     ],
-    ids=["bytes", "bytearray", "long_binput", "put", "doubled", "nested", "key", "value", "later"],
 )
 def test_a_few_bytes_ask_for_no_gigabytes(tmp_path, content):
     path = tmp_path / "bomb.pickle"

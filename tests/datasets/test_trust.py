@@ -105,7 +105,7 @@ def test_many_different_labels_are_correlated_whatever_the_level():
 
 # The figures of benchmarks/planted_voters.md, with fewer plantings.
 @pytest.mark.realdata
-@pytest.mark.parametrize("task", ["composition", "counting"])
+@pytest.mark.parametrize("task", [pytest.param("composition", marks=pytest.mark.daily), "counting"])
 def test_voters_planted_into_tia2_are_flagged_and_honest_ones_are_not(real_data, task):
     planted = load_script("planted_voters", "benchmarks")
     votes = planted.read_tia2(real_data, task)

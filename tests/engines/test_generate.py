@@ -204,7 +204,13 @@ def test_killed_at_any_time_and_run_again_it_ends_alike(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a killed process tells nobody")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGKILL,
+        *(pytest.param(one, marks=pytest.mark.daily) for one in (signal.SIGTERM, signal.SIGINT)),
+    ],
+)
 def test_nothing_of_two_commands_lives_on_when_they_are_killed(number, tmp_path):
     (tmp_path / "p.csv").write_text("prompt_id,prompt\n0,a\n")
     slow = tmp_path / "slow.py"

@@ -21,6 +21,7 @@ def test_a_killed_command_leaves_the_old_or_the_new():
     assert not {case: fault for case in cases if (fault := fault_of(case))}
 
 
+@pytest.mark.daily
 def test_two_at_once_leave_what_one_of_them_wrote():
     cases = [case for case in range(len(WRITERS)) if fuzz_pairs.writer_of(case) in QUICK]
     assert not {case: fault for case in cases if (fault := fuzz_pairs.fault_of(case))}

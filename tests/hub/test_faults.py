@@ -33,6 +33,8 @@ shutil.copy(served["handler.py"], "endpoint")
 from pqpp_metrics.hub import metric_files
 Path("space").mkdir()
 metric_files("ndcg", Path("space"))
+"""
+MAKE_RAHF = """
 import sys
 sys.path.insert(0, {tests!r})
 from support.tiny_rahf import tiny_feedback
@@ -180,7 +182,13 @@ PUSH_FAULTS = {
 
 @pytest.fixture(scope="session")
 def _made(_running):
-    made = _running.user.run(MAKE.format(tests=str(Path(__file__).parents[1])))
+    made = _running.user.run(MAKE)
+    assert made.error is None, made.error
+
+
+@pytest.fixture(scope="session")
+def _made_rahf(_running):
+    made = _running.user.run(MAKE_RAHF.format(tests=str(Path(__file__).parents[1])))
     assert made.error is None, made.error
 
 
@@ -195,6 +203,8 @@ def often(name: str):
 
 @pytest.fixture(params=[often(name) for name in THINGS])
 def thing(request, shared, _made):
+    if request.param == "rahf":
+        request.getfixturevalue("_made_rahf")
     return THINGS[request.param]
 
 
@@ -342,7 +352,7 @@ PULL_FAULTS = {
     "a token that has expired": ("", dict(kind="expired", **ALWAYS), FAILS),
     "403": (FILES, dict(kind="status", status=403, **ALWAYS), FAILS),
     "a slow server": ("", dict(kind="slow", seconds=0.05, **ALWAYS), HEALS),
-    TOO_SLOW: (FILES, dict(kind="slow", seconds=1.3, **ALWAYS), None),
+    TOO_SLOW: (FILES, dict(kind="slow", seconds=0.7, **ALWAYS), None),
 }
 STREAM = "rows = list(load_dataset(repository, split='test', streaming=True, **how))\n"
 FOLDER = """
@@ -377,11 +387,13 @@ def _pushed(_running, _made):
 
 @pytest.mark.parametrize("fault", PULL_FAULTS)
 @pytest.mark.parametrize("name", [often(name) for name in PULLS])
-def test_pull(shared, _made, _pushed, name, fault):
+def test_pull(shared, _made, _pushed, name, fault, request):
+    if name == "rahf":
+        request.getfixturevalue("_made_rahf")
     thing, (on, details, comes) = PULLS[name], PULL_FAULTS[fault]
     assert push(shared, thing).value == 0
     shared.hub.faults.add(on=on, **details)
-    shared.user.run(PATIENCE.format(1 if fault == TOO_SLOW else 60))
+    shared.user.run(PATIENCE.format(0.4 if fault == TOO_SLOW else 60))
     first = pull(shared, thing)
     shared.user.run(PATIENCE.format(60))
     assert hit(shared, on)

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.processes import run_python
+from support.processes import run_warm
 
 import pqpp_models
 from pqpp_hub import PushReport
@@ -48,7 +48,7 @@ def run(hub, printed, tmp_path):
             return printed(PRELUDE + code, token)
         environment = hub.environment(tmp_path / "home", token)
         environment["PYTHONPATH"] = str(Path(pqpp_models.__file__).parents[1])
-        done = run_python(PRELUDE + code, tmp_path, **{**environment, **extra})
+        done = run_warm(PRELUDE + code, tmp_path, **{**environment, **extra})
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout.splitlines()[-1])
 

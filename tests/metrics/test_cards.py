@@ -15,7 +15,8 @@ PACKAGE = registration._PACKAGE
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_front_matter(name):
+def test_front_matter_inputs_options_and_the_code_that_is_named(name):
+    """Whether the values are equal is for the oracles of `module_cases`."""
     yaml = pytest.importorskip("yaml")
     card = (PACKAGE / name / "README.md").read_text(encoding="utf-8")
     front = yaml.safe_load(card.split("---\n")[1])
@@ -24,14 +25,12 @@ def test_front_matter(name):
     assert front["python_version"] == "3.11"  # a Space's own is older than this package needs
     assert {"evaluate", "metric"} <= set(front["tags"])
     assert front["license"] == "apache-2.0"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_input_and_option_is_explained(name):
     metric = load_metric(name)
     for heading, words in (("Inputs", metric.input_names()), ("Options", metric.options())):
         text = registration.card_section(name, heading)
         assert not [word for word in words if f"`{word}`" not in text]
+    named = re.findall(r"`((?:scipy|sklearn|statsmodels|krippendorff)\.[\w.]+)`", card)
+    assert not [one for one in named if pydoc.locate(one) is None]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -44,14 +43,6 @@ def test_the_example_runs(name):
     )
     assert results.attempted >= 3
     assert results.failed == 0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_code_that_a_card_names_exists(name):
-    """Whether the values are equal is for the oracles of `module_cases`."""
-    card = (PACKAGE / name / "README.md").read_text(encoding="utf-8")
-    named = re.findall(r"`((?:scipy|sklearn|statsmodels|krippendorff)\.[\w.]+)`", card)
-    assert not [one for one in named if pydoc.locate(one) is None]
 
 
 # One of each kind of input; the pages of the others take a few seconds together.

@@ -1,28 +1,19 @@
-import subprocess
-import sys
 import textwrap
 import threading
 import types
 
 import pytest
+from support.processes import run_python, run_warm
 
 from pqpp_metrics import registration
 from pqpp_metrics.errors import UnknownMetricError
 from pqpp_metrics.registration import _ALSO_CALLED, list_metrics, metric_path
 
 
-def run(code, cwd, **environment):
-    """Run code in a fresh interpreter and return what it prints."""
-    import os
-
-    result = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(registration._PACKAGE.parent)} | environment,
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
+def run(code, cwd, runs=run_warm, **environment):
+    """Run code in an interpreter of its own and return what it prints."""
+    environment = {"PYTHONPATH": str(registration._PACKAGE.parent)} | environment
+    result = runs(textwrap.dedent(code), cwd, **environment)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -33,7 +24,7 @@ def test_import_is_light(tmp_path):
         heavy = {"evaluate", "datasets", "scipy", "pandas", "torch", "sklearn"} & set(sys.modules)
         print(sorted(heavy))
     """
-    assert run(code, tmp_path) == "[]\n"
+    assert run(code, tmp_path, run_python) == "[]\n"
 
 
 def test_the_prefix_may_be_left_out(tmp_path, monkeypatch):
@@ -48,7 +39,7 @@ def test_the_prefix_may_be_left_out(tmp_path, monkeypatch):
         evaluate.load("hbpp")
 
 
-# A cold `import evaluate` takes ten seconds: each order of imports has one process.
+# `import evaluate` takes its time: each order of imports has one process.
 _IS_PATCHED_EVERYWHERE = """
 import evaluate.inspect, evaluate.evaluation_suite, evaluate.loading as loading
 for module in (loading, evaluate.inspect, evaluate.evaluation_suite):

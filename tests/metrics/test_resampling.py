@@ -26,6 +26,10 @@ MEASURES = {
     "rmse": lambda x, y: np.sqrt(((x - y) ** 2).mean()),
 }
 TESTS = [paired_bootstrap, paired_permutation]
+OFTEN = [
+    pytest.param(name, marks=[] if name in ("kendall", "rmse") else pytest.mark.daily)
+    for name in MEASURES
+]
 
 
 def three(n=40, ties=False, seed=0):
@@ -226,7 +230,7 @@ def test_unlike_predictors_that_are_equally_good():
     assert wrong <= 25  # 15 are 5 %
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", OFTEN)
 def test_the_interval_leaves_0_out_where_the_test_rejects(name):
     sides = set()
     for seed in range(60):
@@ -276,7 +280,7 @@ def test_fewer_than_four_queries_tell_nothing(n):
     assert found["p_value"] == 1 and math.isnan(found["ci_low"])
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", OFTEN)
 def test_like_predictors_that_order_neighbours_differently(name):
     """The case of two predictors that correlate by .98: by own ranks 11 % were told apart."""
     wrong = 0

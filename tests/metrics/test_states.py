@@ -45,14 +45,15 @@ def assert_alike(found, expected):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("cuts", [(), (1,), (2, 3, 5), range(99)], ids=str)
-def test_any_split_of_any_metric(name, cuts):
+def test_any_split_of_any_metric(name):
     case = CASES[name]
     options = case.options | ({"interval": "classic"} if name in CLASSIC else {})
-    state = split(MetricState(name, **options), case.inputs, cuts)
-    assert_alike(state.compute(), load_metric(name).score(case.inputs, options))
-    kept = sum(len(batch) for batch in state.batches)
-    assert bool(kept) is not state.is_bounded and (state.is_bounded or name not in BOUNDED)
+    whole = load_metric(name).score(case.inputs, options)
+    for cuts in ((), (1,), (2, 3, 5), range(99)):
+        state = split(MetricState(name, **options), case.inputs, cuts)
+        assert_alike(state.compute(), whole)
+        kept = sum(len(batch) for batch in state.batches)
+        assert bool(kept) is not state.is_bounded and (state.is_bounded or name not in BOUNDED)
 
 
 values = st.floats(-1e9, 1e9, width=64) | st.sampled_from([0.0, 1e-9, 1e9 + 1e-6, 1.0])

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="transformers' models need torch")
 pytest.importorskip("transformers", reason="needs transformers")
 
-from support.processes import run_python  # noqa: E402
+from support.processes import run_warm  # noqa: E402
 from support.tiny_models import REPOSITORY  # noqa: E402
 
 import pqpp  # noqa: E402
@@ -46,7 +46,7 @@ from transformers import pipeline
 print(pipeline("prompt-performance-prediction")("a cat")["alignment"])
 print(pipeline("prompt-performance-prediction", model="static-train")("a cat")["mean_hbpp"])
 """
-    done = run_python(code, tmp_path, PYTHONPATH=str(REPOSITORY), HF_HUB_OFFLINE="1")
+    done = run_warm(code, tmp_path, PYTHONPATH=str(REPOSITORY), HF_HUB_OFFLINE="1")
     found = [float(line) for line in done.stdout.splitlines()]
     shipped = [("static", "alignment"), ("static-train", "mean_hbpp")]
     expected = [Predictor.from_pretrained(n).predict(["a cat"], t)[0, 0] for n, t in shipped]

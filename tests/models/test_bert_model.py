@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the text predictor needs torch")
 pytest.importorskip("transformers", reason="the text predictor needs transformers")
 
-from support.processes import run_python  # noqa: E402
+from support.processes import run_warm  # noqa: E402
 from support.spellings import TYPED, ten_thousand_prompts, typed_otherwise  # noqa: E402
 from support.tiny_models import REPOSITORY, save_text_encoder, save_vit  # noqa: E402
 
@@ -207,7 +207,7 @@ assert "pqpp_models.bert.modeling_bert_predictor" not in sys.modules
 model = AutoModel.from_pretrained({str(folder)!r})
 print(type(config).__name__, type(model).__name__, type(AutoModel.from_config(config)).__name__)
 """
-    result = run_python(code, tmp_path, PYTHONPATH=str(REPOSITORY))
+    result = run_warm(code, tmp_path, PYTHONPATH=str(REPOSITORY))
     assert result.stdout.split() == [
         "BertPredictorConfig",
         *["BertForPerformancePrediction"] * 2,

@@ -162,7 +162,9 @@ def generated(tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("tuning", ["frozen", "lora", "full"])
+@pytest.mark.parametrize(
+    "tuning", ["frozen", "lora", pytest.param("full", marks=pytest.mark.daily)]
+)
 def test_learning_happens_on_generated_images(backbone, generated, tmp_path, cache, tuning):
     if tuning == "lora":
         pytest.importorskip("peft", reason="adapters need peft")

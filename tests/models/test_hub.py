@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from support import local_hub
-from support.processes import run_python
+from support.processes import run_warm
 
 import pqpp_models
 from pqpp_hub import is_repository_id
@@ -37,7 +37,7 @@ def load(hub, tmp_path):
         environment["HF_HUB_OFFLINE"] = "1" if offline else "0"
         environment["PYTHONPATH"] = str(Path(pqpp_models.__file__).parents[1])
         prelude = f"REPOSITORY, OPTIONS = {repository!r}, {options!r}\n"
-        done = run_python(prelude + LOAD, tmp_path, **environment)
+        done = run_warm(prelude + LOAD, tmp_path, **environment)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout.splitlines()[-1])
 
@@ -57,7 +57,7 @@ api = HfApi()
 api.create_repo("pqpp/ridge-test", private=True)
 api.upload_folder(repo_id="pqpp/ridge-test", folder_path={str(folder)!r})
 """
-    done = run_python(code, home, **hub.environment(home))
+    done = run_warm(code, home, **hub.environment(home))
     assert done.returncode == 0, done.stderr
     return "pqpp/ridge-test"
 

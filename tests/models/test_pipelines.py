@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="pipelines need torch")
 pytest.importorskip("transformers", reason="pipelines need transformers")
 
-from support.processes import run_python  # noqa: E402
+from support.processes import run_warm  # noqa: E402
 from support.tiny_models import REPOSITORY, save_clip, save_text_encoder  # noqa: E402
 
 from pqpp_files.errors import PqppError  # noqa: E402
@@ -109,5 +109,5 @@ from transformers import pipeline
 pipe = pipeline("prompt-performance-prediction", model={text_folder!r})
 print(type(pipe).__module__)
 """
-    result = run_python(code, tmp_path, PYTHONPATH=str(REPOSITORY))
+    result = run_warm(code, tmp_path, PYTHONPATH=str(REPOSITORY))
     assert result.stdout.splitlines()[-1] == "pqpp_models.pipelines", result.stderr

@@ -1,10 +1,11 @@
 """The examples in the docstrings of all packages run and give what they say."""
 
 import doctest
-import importlib
+import importlib.util
 import io
 import pkgutil
 import re
+from pathlib import Path
 
 import pytest
 
@@ -32,24 +33,39 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 def module_names():
+    """Every module, and whether an example is in it."""
     for package in PACKAGES:
-        yield package
-        for found in pkgutil.walk_packages(_path_of(package), f"{package}."):
-            yield found.name
+        home = importlib.import_module(package)
+        yield package, ">>>" in Path(home.__file__).read_text("utf-8")
+        for found in pkgutil.walk_packages(getattr(home, "__path__", []), f"{package}."):
+            text = importlib.util.find_spec(found.name).loader.get_source(found.name)
+            yield found.name, ">>>" in text
 
 
-def _path_of(package):
-    return getattr(importlib.import_module(package), "__path__", [])
+NAMES = dict(sorted(module_names()))
 
 
-@pytest.mark.parametrize("name", sorted(module_names()))
-def test_examples(name, cache, capsys):
+def imported(name):
+    """A module; None where it needs what is not installed."""
     try:
-        module = importlib.import_module(name)
+        return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if extra_of(error.name.partition(".")[0]):
-            pytest.skip(f"{name} needs {error.name}, which is not installed")
+            return None
         raise
+
+
+def test_modules_without_examples_import():
+    for name, has_examples in NAMES.items():
+        if not has_examples:
+            imported(name)
+
+
+@pytest.mark.parametrize("name", [name for name, has_examples in NAMES.items() if has_examples])
+def test_examples(name, cache, capsys):
+    module = imported(name)
+    if module is None:
+        pytest.skip(f"{name} needs what is not installed")
     for example in doctest.DocTestFinder(exclude_empty=True).find(module, name):
         report = io.StringIO()
         runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)

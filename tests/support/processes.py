@@ -11,19 +11,35 @@ import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 
 _SECONDS = 900
-_IMPORTED = (
+_BY_COMMANDS = (
     *("datasets.load", "pyarrow.csv", "pyarrow.dataset", "pyarrow.parquet", "scipy.stats"),
     *("tabulate", "pqpp_cli.answers", "pqpp_cli.bench", "pqpp_models.bench.report"),
     *("pqpp_models.predict", "pqpp_models.text.static.predictor", "pqpp_models.verdict.verdict"),
 )
 
 
+_NOT_OURS = (
+    *("pandas", "pyarrow.dataset", "scipy.stats", "sklearn.metrics", "torch._dynamo"),
+    *("torch.distributed.tensor", "torch.onnx"),
+)
+
+
 def run_python(code: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess:
     """Run a piece of Python in a fresh interpreter, outside the checkout."""
     return run([sys.executable, "-c", code], cwd, **environment)
+
+
+def run_warm(code: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess:
+    """Run a piece of Python as `run_python` does, where nothing that we register with is imported.
+
+    It is a fork of a process that has imported what is large and not ours, torch before all; this
+    package, `datasets`, `evaluate` and `transformers` are imported by the code itself.
+    """
+    return _forked(_NOT_OURS, ["-c", code], cwd, "", environment)
 
 
 def run_pqpp(
@@ -34,21 +50,26 @@ def run_pqpp(
     It is a fork of one that has imported what commands import, two seconds each time otherwise.
     What a cold process does has tests of its own, by `run_python` and `run`.
     """
+    return _forked(_BY_COMMANDS, ["pqpp", *arguments], cwd, stdin or "", environment)
+
+
+def _forked(libraries, words, cwd, stdin, environment) -> subprocess.CompletedProcess:
+    """Run a command, or the code of `-c`, in a fork of a process that has imported libraries."""
     with tempfile.TemporaryDirectory() as room:
         streams = [str(Path(room, name)) for name in ("stdin", "stdout", "stderr")]
-        Path(streams[0]).write_text(stdin or "")
+        Path(streams[0]).write_text(stdin)
         work = {
-            "words": ["pqpp", *arguments],
+            "words": words,
             "cwd": str(cwd),
             "environment": {**os.environ, **environment},
             "streams": streams,
         }
-        server = _forking()
+        server = _forking(libraries)
         server.stdin.write(json.dumps(work) + "\n")
         server.stdin.flush()
         status = int(server.stdout.readline())
         printed = [Path(stream).read_text() for stream in streams[1:]]
-    return subprocess.CompletedProcess(["pqpp", *arguments], status, *printed)
+    return subprocess.CompletedProcess(words, status, *printed)
 
 
 def run(command: list[str], cwd: Path, stdin: str | None = None, **environment: str):
@@ -66,15 +87,18 @@ def run(command: list[str], cwd: Path, stdin: str | None = None, **environment: 
 
 
 @functools.cache
-def _forking() -> subprocess.Popen:
+def _forking(libraries: tuple[str, ...]) -> subprocess.Popen:
     """Start the process that is forked for each command; it ends with this one."""
-    command = [sys.executable, str(Path(__file__).resolve())]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, str(Path(__file__).resolve()), *libraries]
+    environment = os.environ | ({"PQPP_NO_AUTOLOAD": "1"} if libraries is _NOT_OURS else {})
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, **pipes, env=environment)
 
 
 def _serve() -> None:
     """Fork for each line of standard input, and answer with the status of the fork's end."""
-    _import_libraries()
+    for name in sys.argv[1:]:
+        importlib.import_module(name)
     gc.freeze()
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     while line := requests.readline():
@@ -85,13 +109,10 @@ def _serve() -> None:
         print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
 
 
-def _import_libraries() -> None:
-    for name in _IMPORTED:
-        importlib.import_module(name)
-
-
 def _tell_libraries(environment: dict[str, str]) -> None:
     """Set anew what libraries read from the environment when they are imported."""
+    if "datasets" not in sys.modules:
+        return
     import datasets
     from huggingface_hub import constants
 
@@ -120,13 +141,33 @@ def _become(words: list[str], cwd: str, environment: dict[str, str], streams: li
         io.TextIOWrapper(io.FileIO(number, "w", closefd=False), encoding, write_through=True)
         for number in (1, 2)
     )
-    from pqpp_cli.main import main
-
-    status = main()
+    status = _run_code(words[1]) if words[0] == "-c" else _run_command()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(status)  # to take the interpreter down would copy all that the fork shares
+
+
+def _run_command() -> int:
+    from pqpp_cli.main import main
+
+    return main()
+
+
+def _run_code(code: str) -> int:
+    """Run code as `python -c` does, and return its status."""
+    import pqpp_autoload
+
+    sys.path[:1] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    pqpp_autoload.start()  # as an interpreter does when it starts
+    try:
+        exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

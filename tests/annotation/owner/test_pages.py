@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 
 import pytest
 from sqlalchemy import select
@@ -13,10 +14,12 @@ from support.studies import do_all, rows, small_store
 from pqpp_annotation.export import export_study
 from pqpp_annotation.simulate import Simulated, simulate
 from pqpp_annotation.store.answers import current_votes
+from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.invitations import all_links, make_links
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.tables import Assignment, Invitation, Person
 from pqpp_annotation.store.work import next_item
+from pqpp_annotation.study import read_study
 from pqpp_annotation.web.app import create_app
 
 SECRET = "a secret of the tests, long enough to sign"
@@ -49,21 +52,34 @@ VALUES = {
 TABLES = ("progress", "votes", "agreement", "annotators", "disputes", "payment")
 
 
-@pytest.fixture
-def store(tmp_path, database):
-    """A study that some people have begun, on each database."""
+def begun(folder, **database):
+    """A study that some people have begun."""
     store = small_store(
-        tmp_path, prompts=6, controls=3, payment={"per_item": 0.5, "per_hour": 12}, **database
+        folder, prompts=6, controls=3, payment={"per_item": 0.5, "per_hour": 12}, **database
     )
     simulate(store, [Simulated("member", noise=0.0, role="control")])
-    simulate(
-        store,
-        [
-            Simulated("anna", noise=0.0),
-            Simulated("random", "random"),
-            Simulated("always", "constant"),
-        ],
-    )
+    manners = {"anna": "honest", "random": "random", "always": "constant"}
+    simulate(store, [Simulated(name, manner, noise=0.0) for name, manner in manners.items()])
+    return store
+
+
+@pytest.fixture(scope="module")
+def begun_once(tmp_path_factory):
+    """A folder of that study, to be copied."""
+    folder = tmp_path_factory.mktemp("begun")
+    begun(folder).close()
+    return folder
+
+
+@pytest.fixture
+def store(request, tmp_path, database):
+    """That study, on each database."""
+    if database:
+        store = begun(tmp_path, **database)
+    else:
+        once = request.getfixturevalue("begun_once")
+        shutil.copytree(once, tmp_path, dirs_exist_ok=True)
+        store = open_store(read_study(tmp_path / "study.yaml"))
     yield store
     store.close()
 

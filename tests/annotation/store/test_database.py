@@ -369,14 +369,15 @@ def test_one_server_at_a_time_has_an_sqlite_file(tmp_path):
     store = small_store(tmp_path)
     code = (
         "from pqpp_annotation.store.database import open_store\n"
-        f"with open_store({store.name!r}).serving():\n    print('served')"
+        f"open_store({store.name!r}).serving().__enter__()"
     )
     with store.serving():
         other = run_python(code, tmp_path)
         assert "is served already by another process; stop that one" in other.stderr
         # Other commands go on.
         assert add_person(open_store(store.name), "a").name == "a"
-    assert run_python(code, tmp_path).stdout == "served\n"
+    with open_store(store.name).serving():
+        pass
 
 
 def test_a_backup_while_people_work_is_whole(store, tmp_path):
@@ -410,7 +411,6 @@ from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import find_person
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import read_study
-from pqpp_cli.main import main
 store = open_store(read_study({path!r}))
 person = find_person(store, {name!r}).id
 while shown := next_item(store, person):
@@ -424,11 +424,9 @@ while shown := next_item(store, person):
 def test_what_was_saved_is_there_after_a_kill(tmp_path, database):
     store = small_store(tmp_path, prompts=60, people_per_item=2, **database)
     said = []
-    for number in range(4):
-        add_person(store, f"p{number % 2}-{number}")
-        code = WORK.format(
-            tests=TESTS, path=str(tmp_path / "study.yaml"), name=f"p{number % 2}-{number}"
-        )
+    for number in range(2):
+        add_person(store, f"p{number}")
+        code = WORK.format(tests=TESTS, path=str(tmp_path / "study.yaml"), name=f"p{number}")
         process = subprocess.Popen(
             [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path
         )
@@ -439,7 +437,7 @@ def test_what_was_saved_is_there_after_a_kill(tmp_path, database):
     with store.reading() as db:
         kept = db.scalars(select(tables.Answer.client_id)).all()
     assert len(kept) == len(set(kept)) and set(filter(None, said)) <= set(kept)
-    assert len(kept) <= len(said) + 4  # at most one of each was on its way
+    assert len(kept) <= len(said) + 2  # at most one of each was on its way
     store.close()
 
 

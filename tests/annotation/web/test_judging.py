@@ -138,6 +138,7 @@ def test_what_waits_outlives_the_tab(serve, visitor):
     expect(page.locator(".thumb .mark")).to_have_text(["1", ""])
 
 
+@pytest.mark.daily
 def test_a_server_that_is_away_loses_nothing(serve, visitor):
     served = serve(prompts=4)
     page = visitor().join(served.link())
@@ -231,6 +232,7 @@ def test_the_back_button_shows_the_item_before_to_be_changed(serve, visitor):
     page.wait_for_url(f"**/work/{first}")
 
 
+@pytest.mark.daily
 def test_reloading_at_each_step_changes_nothing(serve, visitor):
     served = serve(prompts=2)
     person = visitor()
@@ -308,6 +310,7 @@ def test_whoever_fails_practice_is_thanked(serve, visitor):
     page.wait_for_function("() => document.body.innerText.includes('The practice was not passed')")
 
 
+@pytest.mark.daily
 def test_another_device_goes_on_where_the_first_was(serve, visitor):
     served = serve(prompts=3)
     link = served.link()
@@ -319,23 +322,6 @@ def test_another_device_goes_on_where_the_first_was(serve, visitor):
     assert assignment(other) == assignment(page)
     expect(other.locator("#count")).to_have_text("1 of 3")
     expect(other.locator(".thumb .mark")).to_have_text(["2", ""])
-
-
-def test_keys_can_be_switched_off(serve, visitor):
-    served = serve(prompts=1)
-    person = visitor()
-    page = person.join(served.link())
-    page.click("#help-button")
-    page.uncheck("#keys-on")
-    page.keyboard.press("Escape")
-    page.keyboard.press("1")
-    page.reload()
-    person.ready(page)
-    page.keyboard.press("1")
-    expect(page.locator(".thumb .mark")).to_have_text(["", ""])
-    page.locator(".choice").first.click()
-    saved(page)
-    assert labels(served) == [2]
 
 
 def test_after_signing_in_again_what_waits_is_sent(serve, visitor):
@@ -354,6 +340,7 @@ def test_after_signing_in_again_what_waits_is_sent(serve, visitor):
     assert labels(served) == [2]
 
 
+@pytest.mark.daily
 def test_leaving_for_good(serve, visitor):
     served = serve(prompts=1, consent="We keep what you say.")
     page = visitor().join(served.link())

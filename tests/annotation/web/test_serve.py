@@ -6,8 +6,6 @@ import re
 import shlex
 import signal
 import socket
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,8 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 from support.free_port import free_port
-from support.processes import run_python
-from support.served_process import CODE, environment, running
+from support.processes import run_pqpp, run_python
+from support.served_process import environment, running
 from support.studies import rows, small_store, small_study
 
 from pqpp_annotation.errors import StudyError
@@ -56,9 +54,9 @@ def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port):
     small_study(tmp_path)
 
     def link():
-        words = (sys.executable, "-c", CODE, "annotate", "invite", "study.yaml")
-        run = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=environment())
-        return run.stdout.partition("/join/")[0]
+        return run_pqpp(*["annotate", "invite", "study.yaml"], cwd=tmp_path).stdout.partition(
+            "/join/"
+        )[0]
 
     assert link() == "http://127.0.0.1:8000"
     with running(tmp_path, port, "--host", "0.0.0.0", "--allow-http"):
@@ -92,6 +90,7 @@ def test_what_cannot_be_served_is_told(tmp_path, port, options, said):
     assert not (tmp_path / ".study.secret").exists()
 
 
+@pytest.mark.daily
 def test_several_processes_serve_one_study(tmp_path, port, new_postgresql, monkeypatch):
     """Each knows who is signed in at the other, shows what was added, counts the tries of all."""
     monkeypatch.setenv("STUDY_DATABASE", new_postgresql())

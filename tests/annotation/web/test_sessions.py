@@ -124,7 +124,7 @@ def test_of_many_wrong_passwords_at_once_five_are_verified_one_at_a_time(store, 
 def test_a_right_password_is_not_counted(store):
     add_person(store, "ann", "control", "correct horse")
     client = client_of(store)
-    for _ in range(8):
+    for _ in range(6):
         form = {"csrf": token_of(client.get("/sign-in")), "name": "ann"}
         assert (
             client.post("/sign-in", data={**form, "password": "correct horse"}).status_code == 303
@@ -132,9 +132,9 @@ def test_a_right_password_is_not_counted(store):
         client.cookies.clear()
 
 
-def test_five_hundred_wrong_links_block_no_right_one(store):
+def test_many_wrong_links_block_no_right_one(store):
     client = client_of(store)
-    codes = [client.get(f"/join/{number}").status_code for number in range(500)]
+    codes = [client.get(f"/join/{number}").status_code for number in range(50)]
     assert set(codes[20:]) == {429}
     links = [f"/join/{token}" for token, _ in make_links(store, 3)]
     assert [join(client_of(store), link).status_code for link in links] == [303] * 3

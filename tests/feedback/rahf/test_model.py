@@ -433,7 +433,7 @@ class TestTowers:
 
 
 def test_a_model_is_pushed_where_nothing_registers_at_start(tmp_path):
-    from support.processes import run_python
+    from support.processes import run_warm
 
     folder = tiny_feedback().save_pretrained(tmp_path / "saved")
     code = f"""
@@ -442,7 +442,7 @@ pqpp_hub.push_files = lambda files, *_, **__: sorted(files)
 from pqpp_feedback.rahf.feedback import push_feedback_model
 print(push_feedback_model({str(folder)!r}, "a/b"))
 """
-    done = run_python(code, tmp_path, PQPP_NO_AUTOLOAD="1")
+    done = run_warm(code, tmp_path, PQPP_NO_AUTOLOAD="1")
     assert str(sorted(path.name for path in folder.iterdir())) in done.stdout, done.stderr
 
 

@@ -17,7 +17,7 @@ pytest.importorskip("PIL", reason="images need pillow")
 
 from safetensors.torch import load_file  # noqa: E402
 from support import local_hub  # noqa: E402
-from support.processes import run_python  # noqa: E402
+from support.processes import run_warm  # noqa: E402
 from support.richhf_scenes import write_scenes  # noqa: E402
 from support.tiny_models import REPOSITORY, trainer  # noqa: E402
 from support.tiny_rahf import tiny_feedback, tiny_tokenizer  # noqa: E402
@@ -226,7 +226,7 @@ def test_two_processes_train_one_model_and_push_it(recipe, tmp_path):
 from pqpp_feedback.rahf import FeedbackModel
 print(FeedbackModel.from_pretrained("tester/rahf").model.projection.weight.sum().item())
 """
-        pulled = run_python(code, tmp_path, **hub.environment(tmp_path / "other", "hf_tester"))
+        pulled = run_warm(code, tmp_path, **hub.environment(tmp_path / "other", "hf_tester"))
         assert pulled.returncode == 0, pulled.stderr[-2000:]
     folder = Path(recipe.output_dir) / "model"
     assert "2 process(es)" in (folder / "README.md").read_text()
@@ -254,7 +254,7 @@ print(json.dumps([*one.scores.values(), *one.probabilities, *maps]))
 """
     with local_hub.serve() as hub:
         variables = hub.environment(tmp_path / "home", "hf_tester")
-        done = run_python(code, tmp_path, **variables, PYTHONPATH=str(REPOSITORY))
+        done = run_warm(code, tmp_path, **variables, PYTHONPATH=str(REPOSITORY))
     assert done.returncode == 0, done.stderr[-2000:]
     found = np.array(json.loads(done.stdout.splitlines()[-1]))
     image = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)

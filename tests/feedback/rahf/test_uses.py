@@ -70,7 +70,7 @@ def test_the_pipeline_returns_scores_heatmaps_and_words(feedback, tmp_path):
 
 @pytest.mark.slow
 def test_the_pipeline_is_known_without_importing_anything_of_ours(feedback, tmp_path):
-    from support.processes import run_python
+    from support.processes import run_warm
 
     saved = feedback.save_pretrained(tmp_path / "saved")
     picture(0).save(tmp_path / "a.png")
@@ -82,7 +82,7 @@ found = pipe({{"image": "a.png", "prompt": "a red cat"}}, threshold=0.0)
 loaded = type(AutoModel.from_pretrained({str(saved)!r})).__name__
 print(json.dumps([found["scores"], len(found["misaligned_words"]), loaded]))
 """
-    done = run_python(code, tmp_path)
+    done = run_warm(code, tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     scores, n_words, loaded = json.loads(done.stdout.splitlines()[-1])
     (judged,) = feedback.judge([tmp_path / "a.png"], ["a red cat"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.processes import run_python
+from support.processes import run_warm
 
 import pqpp_models
 from pqpp_models import TARGETS, Predictor, UnknownPredictorError
@@ -163,7 +163,7 @@ def look_up(folder: Path, tmp_path: Path, *features: str) -> list[str]:
     """Compute features in a fresh process that finds NLTK data in one folder only."""
     code = f"FOLDER, FEATURES = {str(folder)!r}, {features!r}\n{LOOK_UP}"
     place = str(Path(pqpp_models.__file__).parents[1])
-    done = run_python(code, tmp_path, PYTHONPATH=place, HOME=str(tmp_path), PQPP_NO_AUTOLOAD="1")
+    done = run_warm(code, tmp_path, PYTHONPATH=place, HOME=str(tmp_path), PQPP_NO_AUTOLOAD="1")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout.splitlines()

@@ -23,8 +23,7 @@ def tap(page, *names):
     ("kind", "names", "expected"),
     [
         ("relevance", ["High relevance", "Unrealistic"], [2, -1]),
-        ("rating", ["Mostly"], [4]),
-        ("match", ["No"], [0]),
+        pytest.param("rating", ["Mostly"], [4], marks=pytest.mark.daily),
         ("binary", ["Relevant", "Unsure", "Not relevant"], [1, None, 0]),
     ],
 )
@@ -82,6 +81,7 @@ def test_rich(serve, phone):
     assert set(value["scores"].values()) == {4}
 
 
+@pytest.mark.daily
 def test_what_was_said_is_there_after_a_reload(serve, phone):
     served = serve("relevance")
     page = phone(served.link())
