@@ -248,7 +248,6 @@ def _modules_with(start: str, package: str) -> set[str]:
     return {path.stem for path in paths if re.search(f"^{start}", path.read_text("utf-8"), re.M)}
 
 
-@cache
 def imports(by_table: bool = False) -> dict[str, set[str]]:
     """Return which modules each module imports.
 
@@ -258,20 +257,32 @@ def imports(by_table: bool = False) -> dict[str, set[str]]:
         by_table: Whether a text ``package.module:name`` counts too: what a table of kinds or a hook
             at the interpreter's start names is imported when it is asked for.
     """
+    graph, by_tables = _both_imports()
+    return {module: graph[module] | by_tables[module] for module in graph} if by_table else graph
+
+
+@cache
+def _both_imports() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Return what modules import by statements and calls, and what their tables name."""
     modules = {_module(name): name for name in _paths() if name.split("/")[0] in LAYERS}
     graph: dict[str, set[str]] = {module: set() for module in modules}
+    by_tables: dict[str, set[str]] = {module: set() for module in modules}
     for module, name in modules.items():
         for node in ast.walk(ast.parse((ROOT / name).read_text("utf-8"))):
-            found = set(_targets(node, modules))
-            found |= set(_by_importlib(node, modules))
-            found |= set(_by_table(node, modules) if by_table else ())
-            graph[module] |= found - {module}
-    return graph
+            if isinstance(node, ast.Constant):
+                by_tables[module].update(_by_table(node, modules))
+            elif isinstance(node, ast.Call):
+                graph[module].update(_by_importlib(node, modules))
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                graph[module].update(_targets(node, modules))
+        graph[module].discard(module)
+        by_tables[module].discard(module)
+    return graph, by_tables
 
 
-def _by_importlib(node: ast.AST, modules: Iterable[str]) -> Iterator[str]:
+def _by_importlib(node: ast.Call, modules: Iterable[str]) -> Iterator[str]:
     """Yield what a call like ``import_module(f"pqpp_cli.{name}")`` may import."""
-    if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith("import_module"):
+    if "import_module" not in (getattr(node.func, "attr", ""), getattr(node.func, "id", "")):
         return
     named = node.args[0]
     parts = named.values if isinstance(named, ast.JoinedStr) else [named]
@@ -287,8 +298,8 @@ def _by_importlib(node: ast.AST, modules: Iterable[str]) -> Iterator[str]:
         yield from (module for module in modules if re.fullmatch(pattern, module))
 
 
-def _by_table(node: ast.AST, modules: Iterable[str]) -> Iterator[str]:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+def _by_table(node: ast.Constant, modules: Iterable[str]) -> Iterator[str]:
+    if isinstance(node.value, str):
         named = node.value.partition(":")[0]
         if "." in named and named in modules:
             yield named
@@ -359,20 +370,25 @@ MOST_CONSTANTS_TWICE = 43
 
 def twice(constants: bool = False) -> dict[str, list[str]]:
     """Return the public classes and functions, or constants, whose name stands in two modules."""
-    homes = defaultdict(list)
-    for name in _paths():
-        if not name.startswith("pqpp_"):
-            continue
-        tree = ast.parse((ROOT / name).read_text("utf-8"))
-        found = _constants(tree) if constants else _definitions(tree)
-        for defined in sorted(set(found)):
-            if not defined.startswith("_"):
-                homes[defined].append(name)
     return {
         name: files
-        for name, files in sorted(homes.items())
+        for name, files in sorted(_homes()[constants].items())
         if len(files) > 1 and name not in PROTOCOLS
     }
+
+
+@cache
+def _homes() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return the files of each public class or function, and of each constant, by name."""
+    homes: tuple = defaultdict(list), defaultdict(list)
+    for name in _paths():
+        if name.startswith("pqpp_"):
+            tree = ast.parse((ROOT / name).read_text("utf-8"))
+            for files, found in zip(homes, (_definitions(tree), _constants(tree)), strict=True):
+                for defined in sorted(set(found)):
+                    if not defined.startswith("_"):
+                        files[defined].append(name)
+    return homes
 
 
 def _definitions(tree: ast.Module) -> Iterator[str]:

@@ -12,6 +12,7 @@ import zlib
 
 import pytest
 from PIL import Image
+from support.draw import COMMAND
 
 from pqpp_backbones.errors import CheckpointError
 from pqpp_cli.main import main
@@ -21,11 +22,6 @@ from pqpp_engines.generate.generators import Generator, Wanted
 
 PROMPTS = [{"prompt_id": f"p-{n}", "prompt": text} for n, text in enumerate(
     ("a red cat on a mat", "a blue dog", "two green birds", "three boats"))]  # fmt: skip
-DRAW = (
-    "import sys; from PIL import Image; seed = int(sys.argv[2]);"
-    "Image.new('RGB', (8, 8), (seed % 256, seed // 256 % 256, len(sys.argv[1]))).save(sys.argv[3])"
-)
-COMMAND = f'{sys.executable} -c "{DRAW}" {{prompt}} {{seed}} {{output}}'
 
 
 class Drawn(Generator):

@@ -9,17 +9,14 @@ import time
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import draw
 
 from pqpp_cli.main import main
 from pqpp_engines.errors import GenerateError, ImageRefusedError
 from pqpp_engines.generate import Generator, Made, generate
 from pqpp_engines.generate.shards import GenerateShard
 
-DRAW = (
-    "import sys; from PIL import Image; seed = int(sys.argv[2]); sys.exit(3) if 'no' in sys.argv[1]"
-    " else Image.new('RGB', (8, 8), (seed % 256, seed // 256 % 256, 9)).save(sys.argv[3])"
-)
-COMMAND = f'{sys.executable} -c "{DRAW}" {{prompt}} {{seed}} {{output}}'
+COMMAND = f"{draw.COMMAND} no"
 
 
 class Drawn(Generator):

@@ -2,10 +2,10 @@
 
 import csv
 import json
-import sys
 
 import numpy as np
 import pytest
+from support.draw import COMMAND
 
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item
@@ -15,11 +15,6 @@ from pqpp_engines.rewrite import Judge, Synonyms, write_study
 from pqpp_engines.rewrite.writer import Writer
 
 pytestmark = pytest.mark.realdata  # WordNet is part of it
-DRAW = (
-    "import sys; from PIL import Image;"
-    "Image.new('RGB', (8, 8), int(sys.argv[1]) % 2**24).save(sys.argv[2])"
-)
-COMMAND = f'{sys.executable} -c "{DRAW}" {{seed}} {{output}} {{prompt}}'
 
 
 def test_synonyms_beside_a_word_and_in_its_place():

@@ -10,6 +10,7 @@ from pathlib import Path
 import fsspec
 import pyarrow.parquet as pq
 import pytest
+from support.draw import COMMAND
 from support.made_assessor import Redness
 
 from pqpp_cli.main import main
@@ -20,12 +21,6 @@ from pqpp_engines.run import RunShard
 from pqpp_feedback.assess.run import AssessShard
 from pqpp_files.shards import ShardStore, find_shards, run_shards
 from pqpp_models.predict import predict
-
-DRAW = (
-    "import sys; from PIL import Image; red = int(sys.argv[2]) % 256;"
-    "Image.new('RGB', (8, 8), (red, 0, 0)).save(sys.argv[3])"
-)
-COMMAND = f'{sys.executable} -c "{DRAW}" {{prompt}} {{seed}} {{output}}'
 
 
 @pytest.fixture

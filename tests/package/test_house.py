@@ -42,6 +42,7 @@ def test_a_mechanism_stands_in_one_place(house):
     assert {name: files for name, files in house["copies"]().items() if len(files) != 1} == {}
 
 
+@pytest.mark.daily
 def test_the_map_names_files_that_are_there_and_packages_that_import(house):
     page, root = house["house_map"](), SCRIPT.parents[1]
     for stations in house["WAYS"].values():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.processes import run_warm
+from support.processes import run_python
 
 from pqpp_backbones.checkpoint import write_checkpoint
 from pqpp_files.errors import PqppError
@@ -243,7 +243,7 @@ class TestPredictor:
         )
         code += "import pqpp_models.measures.ego_network\n"
         code += "print(*sorted({name.split('.')[0] for name in sys.modules}))"
-        loaded = run_warm(code, tmp_path, PQPP_NO_AUTOLOAD="1").stdout.split()
+        loaded = run_python(code, tmp_path, PQPP_NO_AUTOLOAD="1").stdout.split()
         heavy = {"torch", "transformers", "datasets", "nltk", "scipy", "pandas", "networkx"}
         assert "pqpp_models" in loaded and not heavy & set(loaded)
 
