@@ -1,7 +1,10 @@
 """How concrete the words of a query are: their depth in WordNet's hierarchy of hypernyms."""
 
 import functools
+import io
+import warnings
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -39,13 +42,44 @@ def wordnet_depth(queries: Iterable[str]) -> Floats:
     return np.array(rows)
 
 
+@functools.cache
+def english_wordnet() -> Any:
+    """Return NLTK's reader of WordNet, loaded, for English alone.
+
+    NLTK's own maps all meanings to those of other languages, and reads its tables line by line:
+    that takes four times as long.
+
+    Raises:
+        LookupError: WordNet is not installed.
+        OSError, ValueError: its files are not those of WordNet, or may not be read.
+    """
+    from nltk.corpus import LazyCorpusLoader
+    from nltk.corpus.reader import WordNetCorpusReader
+
+    class English(WordNetCorpusReader):
+        def map_wn(self, version: str = "wordnet") -> None:
+            """Map nothing."""
+
+        def open(self, file: str) -> Any:
+            """Open a table as a whole, and the texts of meanings to be read at places."""
+            stream = super().open(file)
+            if file.startswith("data."):
+                return stream
+            with stream:
+                return io.StringIO(stream.read())
+
+    reader = LazyCorpusLoader("wordnet", English, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that other languages are not there
+        reader.ensure_loaded()
+    return reader
+
+
 @functools.lru_cache(maxsize=100_000)
 def _word_depth(word):
     """Mean depth of a word's synsets; None for a word without any."""
     try:
-        from nltk.corpus import wordnet
-
-        wordnet.ensure_loaded()
+        wordnet = english_wordnet()
     except (ImportError, LookupError):
         remedy = "`pip install nltk`, then `python -m nltk.downloader wordnet`, or set NLTK_DATA"
         raise LookupError(f"WordNet is missing; {remedy}") from None

@@ -58,12 +58,12 @@ def stopwords() -> frozenset[str]:
 
 @_resource("wordnet")
 def wordnet() -> Any:
-    """Return NLTK's WordNet reader, fully loaded."""
-    from nltk.corpus import wordnet as corpus
+    """Return NLTK's WordNet reader, fully loaded, for English alone."""
+    from pqpp_metrics.wordnet_depth import english_wordnet
 
-    corpus.ensure_loaded()
-    corpus.synsets("ready")
-    return corpus
+    reader = english_wordnet()
+    reader.synsets("ready")
+    return reader
 
 
 @_resource("averaged_perceptron_tagger_eng")

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 from support.tiny_models import REPOSITORY, save_clip, save_text_encoder
 
+from pqpp_models.errors import MissingResourceError
+
 _CHECKPOINTS = REPOSITORY / "tests" / "models" / "older_checkpoints"
 _MADE = """
 search build images --model search/clip --output search/index
@@ -123,5 +125,7 @@ def warm(kind: str) -> None:
         names += [one.name for one in pkgutil.walk_packages(root.__path__, f"{root.__name__}.")]
     for name in names:
         importlib.import_module(name)
-    with contextlib.suppress(LookupError):  # where it is not there, nothing can be read ahead
-        importlib.import_module("nltk.corpus").wordnet.ensure_loaded()
+    with contextlib.suppress(
+        MissingResourceError
+    ):  # where it is not there, nothing can be read ahead
+        importlib.import_module("pqpp_models.measures.nltk_resources").wordnet()

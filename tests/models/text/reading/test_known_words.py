@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pqpp_models.measures.nltk_resources import wordnet
 from pqpp_models.text.reading.known_words import (
     FAR_BELOW,
     KNOWN_WORDS_TENSORS,
@@ -177,8 +178,8 @@ def test_letters_with_accents_are_read_as_the_network_reads_them(known):
 @pytest.mark.daily
 @pytest.mark.realdata
 def test_few_prompts_of_any_study_are_garbled(learned, real_studies):
-    nltk = pytest.importorskip("nltk.corpus")
-    words = {name.lower() for name in nltk.wordnet.all_lemma_names() if name.isalpha()}
+    pytest.importorskip("nltk")
+    words = {name.lower() for name in wordnet().all_lemma_names() if name.isalpha()}
     reader = KnownWords(learned.words, learned.letters, lexicon_of(words))
     for name, source in real_studies.items():
         most = 0.1 if name == "drawbench" else 0.01  # some of its prompts are garbled on purpose
