@@ -178,13 +178,16 @@ class Loaded:
         return 1 if self.device == "cpu" else None
 
 
-def fetch(name: str, what: str = "model", revision: str | None = None) -> tuple[Path, Model]:
+def fetch(
+    name: str, what: str = "model", revision: str | None = None, **access: Any
+) -> tuple[Path, Model]:
     """Return a model's folder, downloaded once and then found in the cache, with its revision.
 
     Args:
         name: A folder, or `OWNER/REPOSITORY`, or `OWNER/REPOSITORY@REVISION`.
         what: What it is, for the error.
         revision: A branch, tag or commit, where the name holds none.
+        access: `cache_dir` and `token` of `pull_files`.
 
     Raises:
         CheckpointError: There is no such folder or repository, or it cannot be had offline; one
@@ -204,7 +207,7 @@ def fetch(name: str, what: str = "model", revision: str | None = None) -> tuple[
         raise CheckpointError(
             f"{what}: there is no folder {name}, and it is no OWNER/REPOSITORY; check the name"
         )
-    folder = pull_files(repository, WHOLE, at or revision, error=CheckpointError)
+    folder = pull_files(repository, WHOLE, at or revision, error=CheckpointError, **access)
     return folder, Model(repository, folder.name)
 
 

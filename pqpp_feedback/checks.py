@@ -40,9 +40,8 @@ def check_pairs(images: Sized, prompts: Sized) -> None:
         pqpp_feedback.errors.FeedbackError: 2 image(s), 1 prompt(s); give one prompt for each image
     """
     if len(images) != len(prompts):
-        raise FeedbackError(
-            f"{len(images)} image(s), {len(prompts)} prompt(s); give one prompt for each image"
-        )
+        came = f"{len(images)} image(s), {len(prompts)} prompt(s)"
+        raise FeedbackError(f"{came}; give one prompt for each image")
 
 
 def check_count(name: str, value: Any) -> None:

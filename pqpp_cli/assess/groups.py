@@ -46,17 +46,17 @@ class Gallery(Group):
         """Write the gallery of some tables of verdicts.
 
         Args:
-            shown: Further settings of `pqpp_feedback.assess.gallery.Showing`.
+            shown: Further arguments of `verdict_gallery`.
         """
         from pqpp_cli.output import emit
-        from pqpp_feedback.assess.gallery import Showing, verdict_gallery
+        from pqpp_feedback.assess.gallery import verdict_gallery
         from pqpp_feedback.assess.people import read_people
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         people = read_people(self.people) if self.people else None
         rows = (row for table in tables for row in read_verdicts(table))
-        look = Showing(embedded=self.embed, **shown)
-        emit(verdict_gallery(rows, self.image_dir or "", page, people, look), page)
+        shown["embedded"] = self.embed
+        emit(verdict_gallery(rows, self.image_dir or "", page, people, **shown), page)
 
 
 class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
@@ -247,7 +247,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
 
     def _say_agreement(self) -> None:
         """Say how well each routine's verdicts agree with people, as far as it is known."""
-        from pqpp_feedback.assess.agreement import agreement_by_group, agreement_in_words
+        from pqpp_feedback.assess.agreement import agreement_by, agreement_in_words
         from pqpp_feedback.assess.people import read_people, with_people
         from pqpp_feedback.assess.verdicts import read_verdicts
 
@@ -256,14 +256,11 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             return
         judged = (row for row in read_verdicts(self.output) if row["verdict"] is not None)
         known, answers = with_people(judged, read_people(self.people))
-        pairs = zip(known, answers, strict=True)
-        figures = agreement_by_group(
-            (row["routine"], row["verdict"], label) for row, label in pairs
-        )
-        if not figures:
+        if not known:
             note(f"{self.people} has no answer on an image that has a verdict")
-        for routine, measured in figures.items():
-            note(f"{routine}: {agreement_in_words(measured)}")
+        rows = [{**row, "people": said} for row, said in zip(known, answers, strict=True)]
+        for measured in agreement_by(rows, ["routine"]):
+            note(f"{measured['routine']}: {agreement_in_words(measured)}")
 
 
 def _some(names: Sequence[str]) -> str:

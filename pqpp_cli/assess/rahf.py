@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,9 @@ class AssessRahf(Assessing, RahfOptions, Command):
   pqpp assess rahf --image-dir generated --model OWNER/REPOSITORY --output verdicts.parquet
   pqpp assess rahf --image-dir images --file prompts.csv --model runs/rahf/model
   pqpp assess rahf --image-dir generated --model runs/rahf/model --gallery gallery.html --embed \\
-    --sort-by plausibility --json scores.json
+    --sort-by plausibility
   pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
 {EPILOG}"""
-    json: str | None = option(
-        None, "also write scores and words as JSON", metavar="FILE", path="output file"
-    )
     overlays: str | None = option(
         None,
         "also write each image tinted by each heatmap, as PNG",
@@ -47,14 +43,10 @@ class AssessRahf(Assessing, RahfOptions, Command):
             check_choice("sort_by", self.sort_by, SCORES)
 
     def finish(self) -> None:
-        """Write scores and words as JSON, and tinted images."""
-        from pqpp_cli.output import emit
+        """Write tinted images."""
         from pqpp_feedback.assess.verdicts import read_verdicts
-        from pqpp_feedback.rahf.overlays import judged, save_overlays
+        from pqpp_feedback.rahf.overlays import save_overlays
 
-        if self.json:
-            values = list(judged(read_verdicts(self.output), self.threshold))
-            emit(json.dumps(values, indent=1, ensure_ascii=False), self.json)
         if self.overlays:
             places = Path(self.image_dir or ""), Path(self.overlays)
             save_overlays(read_verdicts(self.output), *places)
@@ -62,12 +54,11 @@ class AssessRahf(Assessing, RahfOptions, Command):
     def shown(self) -> dict[str, Any]:
         """Return the gallery's threshold, title and order."""
         from pqpp_feedback.assess.verdicts import read_verdicts
-        from pqpp_feedback.rahf.overlays import judged
+        from pqpp_files.foreign.json_values import parse_json
 
         shown: dict[str, Any] = {"threshold": self.threshold}
         if self.sort_by:
-            values = judged(read_verdicts(self.output), self.threshold)
-            scored = [row for row in values if row["scores"]]
-            scored.sort(key=lambda row: row["scores"][self.sort_by])
-            shown["order"] = [row["file_name"] for row in scored]
+            rows = [row for row in read_verdicts(self.output) if row["evidence"]]
+            rows.sort(key=lambda row: parse_json(row["evidence"])["scores"][self.sort_by])
+            shown["order"] = [row["image"] for row in rows]
         return shown

@@ -15,8 +15,8 @@ from pqpp_files.figures import Figures
 from pqpp_metrics.functional.correlation import kendall_qpp
 from pqpp_metrics.functional.prediction_powered import judgments_needed, prediction_powered_mean
 
+# Images with an answer of people that a calibration or an interval needs; ours to choose.
 FEWEST = 20
-"""Images with an answer of people that a calibration or an interval needs; ours to choose."""
 FOLDS = 5
 
 HOW_TO_READ = (
@@ -67,10 +67,8 @@ def agree(rows: Iterable[Row], people: PeopleSay) -> tuple[list[Figures], list[s
         tables.append(Figures("calibration", "Scores as probabilities", columns, calibrated))
         tables.append(Figures("saved", "Votes that scores save", list(saved[0]), saved))
     left_out = sorted(set(judged) - set(enough))
-    fewer = (
-        [f"{', '.join(left_out)}: fewer than {FEWEST} images with an answer"] if left_out else []
-    )
-    return tables, [*HOW_TO_READ, *fewer]
+    fewer = f"{', '.join(left_out)}: fewer than {FEWEST} images with an answer"
+    return tables, [*HOW_TO_READ, *([fewer] if left_out else [])]
 
 
 def _score_of(row: Row) -> float | None:
@@ -145,8 +143,7 @@ def _saved(rows: Sequence[Row], people: PeopleSay) -> dict[str, Any]:
     estimate = prediction_powered_mean(
         truth, own, *((others,) if len(others) else (own, 0.95, 0.0))
     )
-    spread = truth.std() * own.std()
-    rho = float(((truth - truth.mean()) * (own - own.mean())).mean() / spread) if spread else 0.0
+    rho = float(np.corrcoef(truth, own)[0, 1]) if truth.std() * own.std() else 0.0
     needed = [judgments_needed(0.05, float(truth.std()), r, len(rows)) for r in (rho, 0.0)]
     return {
         "images": len(rows),

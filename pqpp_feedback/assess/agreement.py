@@ -1,8 +1,8 @@
 """How well an assessor's verdicts agree with people's, and whether they rank models alike."""
 
 import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,6 @@ from pqpp_feedback.errors import AssessError
 from pqpp_metrics.functional.agreement import cohen_kappa
 from pqpp_metrics.functional.match_rate import match_rate
 
-Group = TypeVar("Group", bound=Hashable)
 FIGURES = ("n", "people", "automated", "bias", "accuracy", "kappa", "f1_true", "f1_false")
 
 
@@ -24,9 +23,9 @@ def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any
         people: Of people, (images,).
 
     Returns:
-        `n`; the rates `people` and `automated` with Wilson's intervals of 95 % (`people_low`,
-        `people_high`, ...); `bias`, the automated rate less people's; `accuracy`, Cohen's `kappa`,
-        and the F1 of both classes, which is 0 where a class occurs on neither side.
+        `n`; `people` and `automated`, each a rate and the ends of Wilson's interval of 95 %;
+        `bias`, the automated rate less people's; `accuracy`, Cohen's `kappa`, and the F1 of both
+        classes, which is 0 where a class occurs on neither side.
 
     Raises:
         AssessError: There is no image, or there are not as many of both.
@@ -38,17 +37,14 @@ def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any
     """
     automated, true = np.asarray(verdicts, dtype=bool), np.asarray(people, dtype=bool)
     if automated.shape != true.shape or automated.ndim != 1 or not automated.size:
-        raise AssessError(
-            f"{automated.size} verdicts and {true.size} answers of people came; give one answer "
-            "for each verdict, and at least one"
-        )
+        came = f"{automated.size} verdicts and {true.size} answers of people came"
+        raise AssessError(f"{came}; give one answer for each verdict, and at least one")
     figures: dict[str, Any] = {"n": int(automated.size)}
     for name, values in (("people", true), ("automated", automated)):
         rate = match_rate(values)
-        figures |= {name: rate["match_rate"]}
-        figures |= {f"{name}_low": rate["ci_low"], f"{name}_high": rate["ci_high"]}
+        figures[name] = rate["match_rate"], rate["ci_low"], rate["ci_high"]
     return figures | {
-        "bias": figures["automated"] - figures["people"],
+        "bias": figures["automated"][0] - figures["people"][0],
         "accuracy": float((automated == true).mean()),
         "kappa": float(cohen_kappa(automated, true)),
         "f1_true": _f1(automated, true),
@@ -56,21 +52,24 @@ def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any
     }
 
 
-def agreement_by_group(cases: Iterable[tuple[Group, bool, bool]]) -> dict[Group, dict[str, Any]]:
-    """Return the agreement of each group, in order of appearance.
+def agreement_by(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the agreement of each group of rows, in order of appearance.
 
     Args:
-        cases: Of each image its group, the assessor's verdict and people's answer.
+        rows: With `verdict`, of the assessor, and `people`, people's answer.
+        by: The columns that a group has in common; they stand before the figures.
 
     Example:
-        >>> found = agreement_by_group([("a", True, True), ("b", False, True)])
-        >>> {group: figures["accuracy"] for group, figures in found.items()}
-        {'a': 1.0, 'b': 0.0}
+        >>> rows = [{"task": "Counting", "verdict": True, "people": True}]
+        >>> [(row["task"], row["n"], row["accuracy"]) for row in agreement_by(rows, ["task"])]
+        [('Counting', 1, 1.0)]
     """
-    groups: dict[Group, list[tuple[bool, bool]]] = {}
-    for group, verdict, answer in cases:
-        groups.setdefault(group, []).append((verdict, answer))
-    return {group: agreement(*zip(*pairs, strict=True)) for group, pairs in groups.items()}
+    groups: dict[tuple[Any, ...], list[tuple[bool, bool]]] = {}
+    for row in rows:
+        pair = row["verdict"], row["people"]
+        groups.setdefault(tuple(row[name] for name in by), []).append(pair)
+    figures = {key: agreement(*zip(*pairs, strict=True)) for key, pairs in groups.items()}
+    return [dict(zip(by, key, strict=True)) | some for key, some in figures.items()]
 
 
 def _f1(automated: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
@@ -116,11 +115,7 @@ def ranking(
     np.add.at(numbers, (rows, columns), 1)
     for side, values in enumerate((people, verdicts)):
         np.add.at(hits[side], (rows, columns), np.asarray(values, dtype=float))
-    drawn = np.random.default_rng(seed).multinomial(
-        shape[0], np.full(shape[0], 1 / shape[0]), size=resamples
-    )
-    with np.errstate(invalid="ignore"):  # a draw may hold no image of a model
-        rates = np.einsum("rp,spm->srm", drawn, hits) / (drawn @ numbers)
+    rates = np.stack([drawn_means(side, numbers, resamples, seed) for side in hits])
     whole = hits.sum(axis=1) / numbers.sum(axis=0)
     orders = np.argsort(-rates, axis=2, kind="stable")
     by_people, by_automation = (
@@ -136,6 +131,33 @@ def ranking(
     }
 
 
+def drawn_means(
+    sums: NDArray[np.float64], numbers: NDArray[Any], times: int, seed: int
+) -> NDArray[np.float64]:
+    """Return the means of models when prompts are drawn with replacement, all of a prompt together.
+
+    Args:
+        sums: Of the values of a prompt's images by a model, (prompts, models).
+        numbers: How many they are, of the same shape.
+        times: How many draws.
+        seed: The same one draws the same prompts.
+
+    Returns:
+        (times, models); NaN where a draw holds nothing of a model.
+
+    Example:
+        >>> drawn_means(np.array([[1.0], [1.0]]), np.array([[1], [1]]), 2, 0).tolist()
+        [[1.0], [1.0]]
+    """
+    random, prompts, parts = np.random.default_rng(seed), len(sums), []
+    for start in range(0, times, 500):  # all draws at once may not fit into memory
+        number = min(500, times - start)
+        drawn = random.multinomial(prompts, np.full(prompts, 1 / prompts), number).astype(float)
+        with np.errstate(invalid="ignore"):
+            parts.append((drawn @ sums) / (drawn @ numbers))
+    return np.concatenate(parts)
+
+
 def _pairs(
     names: Sequence[str], whole: NDArray[np.float64], rates: NDArray[np.float64]
 ) -> list[dict[str, Any]]:
@@ -144,10 +166,9 @@ def _pairs(
         row: dict[str, Any] = {"better": names[better], "worse": names[worse]}
         for side, name in enumerate(("people", "automated")):
             apart = rates[side, :, better] - rates[side, :, worse]
-            low, high = np.nanquantile(apart, (0.025, 0.975))
-            row[name] = float(whole[side, better] - whole[side, worse])
-            row |= {f"{name}_low": float(low), f"{name}_high": float(high)}
-        row["survives"] = row["people_low"] > 0 and row["automated_low"] > 0
+            difference = whole[side, better] - whole[side, worse]
+            row[name] = (float(difference), *np.nanquantile(apart, (0.025, 0.975)).tolist())
+        row["survives"] = row["people"][1] > 0 and row["automated"][1] > 0
         pairs.append(row)
     return pairs
 

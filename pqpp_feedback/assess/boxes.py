@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+# Of detectors of any word, which find an object many times: boxes of one name that overlap by
+# more are one; ours to choose.
 OVERLAP = 0.5
-"""Of detectors of any word, which find an object many times: boxes of one name that overlap by more
-are one; ours to choose."""
 
 
 def apart(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[str, Any]]:

@@ -9,8 +9,8 @@ import torch
 from pqpp_backbones.pretrained import Loaded, load_model
 from pqpp_feedback.assess.boxes import OVERLAP, apart
 
-KEPT_ABOVE = 0.05
-"""The score from which on a box is kept as evidence; routines ask for more."""
+KEPT_ABOVE = 0.05  # the score from which on a box is kept as evidence; routines ask for more
+# Names of MS COCO as some detectors spell them.
 SYNONYMS = {
     "airplane": "aeroplane",
     "couch": "sofa",
@@ -19,7 +19,6 @@ SYNONYMS = {
     "potted plant": "pottedplant",
     "tv": "tvmonitor",
 }
-"""Names of MS COCO as some detectors spell them."""
 
 
 class DetectorEye:
@@ -54,12 +53,10 @@ class DetectorEye:
         """Return the boxes of the classes that are called so."""
         labels = {name: label_of(name, self._labels) for name in names}
         # Images of a batch would be padded to one size, which moves boxes.
-        answer = self._found(image)
-        classes = self._loaded.model.config.id2label
+        answer, classes = self._found(image), self._loaded.model.config.id2label
         named = [classes[int(number)] for number in answer["labels"]]
         boxes = boxes_of(answer, named, image.size)
-        known = [box for box in boxes if box["label"] in labels.values()]
-        return {"labels": labels, "boxes": known}
+        return {"labels": labels, "boxes": [b for b in boxes if b["label"] in labels.values()]}
 
     def _looked_for(self, image: Any, names: Sequence[str]) -> dict[str, Any]:
         """Return what is found of each word; some detectors let words run into one."""
@@ -119,12 +116,10 @@ def boxes_of(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[d
         >>> boxes_of(found, ["cat"], (10, 20))[0]["box"]
         [0.0, 0.10000000149011612, 1.0, 1.0]
     """
-    corners = np.clip(
-        answer["boxes"].float().cpu().numpy() / np.array([*size, *size], np.float32), 0, 1
-    )
+    shares = answer["boxes"].float().cpu().numpy() / np.array([*size, *size], np.float32)
     boxes = [
         {"label": name, "score": float(score), "box": box.tolist()}
-        for name, score, box in zip(names, answer["scores"], corners, strict=True)
+        for name, score, box in zip(names, answer["scores"], shares.clip(0, 1), strict=True)
         if (box[:2] < box[2:]).all()
     ]
     return sorted(boxes, key=lambda box: (-box["score"], box["label"], box["box"]))

@@ -10,7 +10,6 @@ import io
 import os
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,28 +24,11 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.paths import expanded
 from pqpp_files.render_page import render_page
 
+# Of Okabe and Ito, told apart by the colour-blind; boxes differ by their dashes too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
-"""Of Okabe and Ito, told apart by the colour-blind; boxes differ by their dashes too."""
 DASHES = ("none", "6 3", "2 2", "8 3 2 3", "12 3", "4 4", "1 3")
 _SIDE, _MOST_BOXES, _MOST_DEPTH = 384, 60, 6
 _STRONG = 0.5
-
-
-@dataclass(frozen=True)
-class Showing:
-    """How a gallery shows its images.
-
-    Attributes:
-        embedded: Whether small copies are put into the page.
-        threshold: Of words with a probability, from which on they are marked.
-        order: Ids of images that come first, in this order.
-        title: Of the page.
-    """
-
-    embedded: bool = False
-    threshold: float = 0.5
-    order: Sequence[str] = ()
-    title: str = "Verdicts"
 
 
 def verdict_gallery(
@@ -54,7 +36,10 @@ def verdict_gallery(
     image_dir: str | Path,
     page: str | Path,
     people: PeopleSay | None = None,
-    shown: Showing | None = None,
+    embedded: bool = False,
+    threshold: float = 0.5,
+    order: Sequence[str] = (),
+    title: str = "Verdicts",
 ) -> str:
     """Return the page.
 
@@ -63,7 +48,10 @@ def verdict_gallery(
         image_dir: Where the images are.
         page: Where the page will be, for links to the images.
         people: What people say; images on which a verdict differs from it come first.
-        shown: How images are shown.
+        embedded: Whether small copies of the images are put into the page.
+        threshold: Of words with a probability, from which on they are marked.
+        order: Ids of images that come first, in this order.
+        title: Of the page.
 
     Raises:
         AssessError: There is no row.
@@ -75,7 +63,6 @@ def verdict_gallery(
         >>> "&lt;cat&gt;" in page, "1 of 1 verdicts are a match" in page
         (True, True)
     """
-    shown = shown or Showing()
     root, place = (expanded(path).absolute() for path in (image_dir, page))
     images: dict[str, list[Row]] = {}
     for row in rows:
@@ -85,20 +72,19 @@ def verdict_gallery(
         raise AssessError("there is no verdict to show; assess some images")
     root = root / "images" if not (root / next(iter(images))).is_file() else root
     answers = {name: people.of(some[0]) if people else None for name, some in images.items()}
-    ranges = _ranges(row for some in images.values() for row in some)
-    places = {name: number for number, name in enumerate(shown.order)}
+    places = {name: number for number, name in enumerate(order)}
     cards = [
         {
-            **_card(some, answers[name], ranges, shown.threshold),
+            **_card(some, answers[name], threshold),
             "image": name,
-            "source": _source(root, name, place, shown.embedded),
+            "source": _source(root, name, place, embedded),
         }
         for name, some in images.items()
     ]
     cards.sort(key=lambda card: (not card["differs"], places.get(card["image"], len(places))))
     return render_page(
         Path(__file__).with_name("gallery.html"),
-        title=shown.title,
+        title=title,
         cards=cards,
         summary=_summary(images, answers),
         has_people=any(answer is not None for answer in answers.values()),
@@ -110,12 +96,7 @@ def verdict_gallery(
     )
 
 
-def _card(
-    rows: Sequence[Row],
-    answer: bool | None,
-    ranges: Mapping[str, tuple[float, float]],
-    threshold: float,
-) -> dict[str, Any]:
+def _card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[str, Any]:
     """Return what is shown of the verdicts on an image."""
     first, evidence = rows[0], [_evidence(row) for row in rows]
     boxes = [box for seen in evidence for box in found_boxes(seen)]
@@ -134,7 +115,7 @@ def _card(
         "verdict": sorted(map(word_of, verdicts)),
         "differs": answer is not None and not verdicts <= {None, answer},
         "people": None if answer is None else word_of(answer),
-        "rows": [_row(row, *ranges.get(row["assessor"], (0.0, 1.0))) for row in rows],
+        "rows": list(map(_row, rows)),
         "boxes": [{**box, **styles[box["label"]]} for box in boxes],
         "legend": [
             {"label": label, **style, "n": labels.count(label)} for label, style in styles.items()
@@ -144,14 +125,14 @@ def _card(
     }
 
 
-def _row(row: Row, low: float, high: float) -> dict[str, Any]:
-    """Return a verdict, its bar in percent of an assessor's range."""
+def _row(row: Row) -> dict[str, Any]:
+    """Return a verdict, its bar in percent of 0 to 1."""
     score, assessor, routine = row["score"], row["assessor"], row["routine"]
     return {
         "name": routine if routine.startswith(assessor) else f"{assessor} ({routine})",
         "word": word_of(row["verdict"]),
         "score": score,
-        "share": None if score is None else 100 * (score - low) / ((high - low) or 1),
+        "share": None if score is None else 100 * min(max(score, 0), 1),
         "reason": row["reason"],
     }
 
@@ -275,16 +256,6 @@ def _words(evidence: Row) -> Iterator[tuple[int, int, float]]:
         values: list[Any] = [(word or {}).get(name) for name in ("start", "end", "probability")]
         if all(isinstance(value, int | float) for value in values):
             yield int(values[0]), int(values[1]), float(values[2])
-
-
-def _ranges(rows: Iterable[Row]) -> dict[str, tuple[float, float]]:
-    """Return for each assessor what its bars begin and end at: 0 and 1, or the extremes beyond."""
-    ranges: dict[str, tuple[float, float]] = {}
-    for row in rows:
-        if row["score"] is not None:
-            low, high = ranges.get(row["assessor"], (0.0, 1.0))
-            ranges[row["assessor"]] = (min(low, row["score"]), max(high, row["score"]))
-    return ranges
 
 
 def _summary(images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]) -> list[str]:

@@ -28,18 +28,12 @@ class KeptAnswers:
     def __init__(self, folder: str | Path | None = None) -> None:
         self._folder = expanded(folder) if folder else None
 
-    def of(
-        self,
-        asked: Sequence[str],
-        ask: Callable[[], Any],
-        is_usable: Callable[[Any], bool] = lambda kept: True,
-    ) -> Any:
-        """Return the answer to what was asked, kept or new; a kept one must be usable.
+    def of(self, asked: Sequence[str], ask: Callable[[], Any]) -> Any:
+        """Return the answer to what was asked, kept or new.
 
         Args:
             asked: All that it depends on.
             ask: Gives a new answer, of values that JSON holds.
-            is_usable: Tells whether a kept file holds an answer.
 
         Raises:
             FileError: The kept file is damaged.
@@ -48,8 +42,8 @@ class KeptAnswers:
             return ask()
         key = sha256_of_parts("\n".join(asked))
         path = self._folder / key[:2] / f"{key}.json"
-        if path.is_file() and is_usable(kept := read_json(path)):
-            return kept
+        if path.is_file():
+            return read_json(path)
         answer = ask()
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(answer))

@@ -1,16 +1,12 @@
 """What every assessor can be told, whoever opens it: a program or the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pqpp_backbones.pretrained import DTYPES
+from pqpp_feedback.assess.assessor import Assessor
 from pqpp_files.options.option import Options, option
-
-if TYPE_CHECKING:
-    from pqpp_feedback.assess.assessor import Assessor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +21,7 @@ class AssessorOptions(Options):
 
     agreement: ClassVar[str] = ""
 
-    evidence: str | None = option(
-        None, "score again what this table of an earlier run kept, without images", path="file"
-    )
+    evidence: str | None = option(None, "score what this earlier table kept, anew", path="file")
     device: str | None = option(None, "cpu, cuda, cuda:1, ...; a GPU if there is one")
     dtype: str = option("float32", "number format of the models", DTYPES)
 

@@ -63,10 +63,8 @@ def read_people(path: str | Path) -> PeopleSay:
         if not word:
             continue
         if word not in _ANSWERS:
-            raise AssessError(
-                f"{table.place_of(row)}: {column} is {cell!r:.40}; write true or false, yes or no, "
-                "or 1 or 0"
-            )
+            wrong = f"{table.place_of(row)}: {column} is {cell!r:.40}"
+            raise AssessError(f"{wrong}; write true or false, yes or no, or 1 or 0")
         votes.setdefault(tuple(map(str, key)), []).append(_ANSWERS[word])
     means = {key: sum(some) / len(some) for key, some in votes.items()}
     answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}

@@ -14,8 +14,8 @@ from pqpp_files.shards import ShardStore, is_local
 
 Row = Mapping[str, Any]
 METADATA = ("metadata.jsonl", "metadata.csv")
+# Pixels of an image's side: with less it is not assessed, and above it is made smaller.
 SHORTEST, LONGEST = 8, 4096
-"""Pixels of an image's side: with less it is not assessed, and above it is made smaller."""
 
 
 @dataclass(frozen=True)
@@ -233,9 +233,8 @@ def open_picture(path: str | Path | bytes) -> Any:
         raise ImageError(f"it could not be read ({type(error.__context__).__name__})") from None
     width, height = image.size
     if min(image.size) < SHORTEST:
-        raise ImageError(
-            f"it has {width} x {height} pixels, {SHORTEST} x {SHORTEST} are the fewest"
-        )
+        fewest = f"{SHORTEST} x {SHORTEST} are the fewest"
+        raise ImageError(f"it has {width} x {height} pixels, {fewest}")
     return image
 
 
@@ -251,10 +250,8 @@ def _listed(root: Path) -> dict[str, dict[str, Any]]:
     names = [str(PurePosixPath(name)) for name in table.texts("file_name")]  # ./a.png is a.png
     absent = next((name for name in names if not (root / name).is_file()), None)
     if absent is not None:
-        raise AssessError(
-            f"the metadata in {root} list {absent}, which is not there; add the file or take the "
-            "row out"
-        )
+        absent = f"list {absent}, which is not there"
+        raise AssessError(f"the metadata in {root} {absent}; add the file or take the row out")
     rows = zip(*table.columns.values(), strict=True)
     cells = (dict(zip(table.columns, row, strict=True)) for row in rows)
     return dict(zip(names, cells, strict=True))

@@ -22,7 +22,7 @@ from pqpp_backbones.chat.chat import ChatError
 from pqpp_backbones.errors import CheckpointError
 from pqpp_feedback.assess.assessor import Assessor, Verdict, described, evidence_text
 from pqpp_feedback.assess.pictures import Picture, made_pictures, open_picture, pictures_of
-from pqpp_feedback.assess.verdicts import verdict_row, verdict_table, write_verdicts
+from pqpp_feedback.assess.verdicts import made_by, verdict_row, verdict_table, write_verdicts
 from pqpp_feedback.checks import check_count
 from pqpp_feedback.errors import AssessError, ImageError
 from pqpp_files.errors import MissingExtraError, in_a_line
@@ -33,11 +33,10 @@ from pqpp_files.shards import ERROR, hold_shards, launched_share, run_shards
 from pqpp_files.shards.cells import all_utf_8, cell_texts, ids_of
 from pqpp_files.write_beside import remove_behind
 
-PART = 32
-"""Images in a part: what a killed run loses at most."""
+PART = 32  # images in a part: what a killed run loses at most
 
-Judged = tuple[str | None, Verdict]
-"""Evidence as JSON, None where there is none, and what it says."""
+Images = Mapping[str, Mapping[str, bytes]] | None  # by prompt and name
+Judged = tuple[str | None, Verdict]  # evidence as JSON, None where there is none, and what it says
 
 
 @dataclass
@@ -62,10 +61,8 @@ class Ran:
         """Return it in words, a line each."""
         lines = []
         if self.images:
-            rate = self.images / self.seconds
-            lines.append(
-                f"{self.images} images in {self.seconds:.1f} s, {rate:.2f} images a second"
-            )
+            took, rate = f"{self.seconds:.1f} s", f"{self.images / self.seconds:.2f}"
+            lines.append(f"{self.images} images in {took}, {rate} images a second")
             for role, seconds in sorted(self.perceived.items()):
                 lines.append(f"{role}: {seconds / self.images:.4f} s an image")
         if self.missing:
@@ -113,7 +110,12 @@ def assess(
         >>> assess(pictures, [GimbrrAssessor(Published())], folder / "verdicts.parquet").rows
         1
     """
-    _check(pictures, assessors, batch_size)
+    if not pictures or not assessors:
+        raise AssessError("there is no image or no assessor; give at least one of each")
+    check_count("batch_size", batch_size)
+    name, times = Counter(picture.image_id for picture in pictures).most_common(1)[0]
+    if times > 1:
+        raise AssessError(f"the image {name!r} stands twice; give each its own id")
     place = expanded(output).absolute()
     _refuse_others_verdicts(place, assessors, replace)
     for assessor in assessors:
@@ -143,23 +145,15 @@ def _refuse_others_verdicts(place: Path, assessors: Sequence[Assessor], replace:
     """Refuse to replace what other assessors, or other models of theirs, have said."""
     if not place.is_file():
         return
-    names = ["routine", "model", "revision"]
+    makers = [made_by(assessor) for assessor in assessors]
     try:
-        table = pyarrow.parquet.read_table(place, columns=names)
-        there = set(zip(*(table[name].to_pylist() for name in names), strict=True))
-    except (pa.ArrowException, KeyError, OSError):
+        rows = pyarrow.parquet.read_table(place, columns=list(makers[0])).to_pylist()
+    except (pa.ArrowException, OSError):
         raise AssessError(f"{place} is not a table of verdicts; name another file") from None
-    wanted = set()
-    for assessor in assessors:
-        models = assessor.models.items()
-        text = evidence_text({role: model.name for role, model in models})
-        revisions = evidence_text({role: model.revision for role, model in models})
-        wanted.add((assessor.routine, text, revisions))
-    if (others := sorted(there - wanted)) and not replace:
-        routine, text, _ = others[0]
-        raise AssessError(
-            f"{place} holds verdicts of {routine} by {text:.100}; name another or add `replace`"
-        )
+    other = next((row for row in rows if row not in makers), None)
+    if other and not replace:
+        maker = f"{other['routine']} by {other['model']:.100}"
+        raise AssessError(f"{place} holds verdicts of {maker}; name another or add `replace`")
 
 
 def _joined(files: Sequence[Path], place: Path, checked: str) -> int:
@@ -196,15 +190,6 @@ def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
             yield evidence_text([*asked, picture.problem, about, stamp]) + "\n"
 
     return sha256_of_parts(parts())
-
-
-def _check(pictures: Sequence[Picture], assessors: Sequence[Assessor], batch_size: int) -> None:
-    if not pictures or not assessors:
-        raise AssessError("there is no image or no assessor; give at least one of each")
-    check_count("batch_size", batch_size)
-    name, times = Counter(picture.image_id for picture in pictures).most_common(1)[0]
-    if times > 1:
-        raise AssessError(f"the image {name!r} stands twice; give each its own id")
 
 
 def assessed_rows(
@@ -308,18 +293,14 @@ class AssessShard:
         """Leave the models behind: each process loads its own."""
         return {name: value for name, value in vars(self).items() if name != "assessors"}
 
-    def __call__(
-        self, table: pa.Table, images: Mapping[str, Mapping[str, bytes]] | None = None
-    ) -> pa.Table:
+    def __call__(self, table: pa.Table, images: Images = None) -> pa.Table:
         """Return the verdicts; images by prompt and name are looked at in place of the folder's."""
         pictures = self.pictures(table, images)
         rows = list(assessed_rows(pictures, self.assessors, self.batch_size))
         errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
         return verdict_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
-    def pictures(
-        self, table: pa.Table, images: Mapping[str, Mapping[str, bytes]] | None = None
-    ) -> list[Picture]:
+    def pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
         """Return the images of some prompts; a prompt without one has a picture that says why."""
         texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong_ids = ids_of(table, "prompt_id")
@@ -332,9 +313,7 @@ class AssessShard:
             )
         ]
 
-    def _pictures(
-        self, prompt: dict[str, Any], fault: str | None, images: Mapping[str, Any] | None
-    ) -> list[Picture]:
+    def _pictures(self, prompt: dict[str, Any], fault: Any, images: Images) -> list[Picture]:
         """Return a prompt's images, or a picture without a file that says why there is none."""
         problem = f"is not looked for: {fault}" if fault else "is not there: the prompt has none"
         none = Picture(Path(), prompt["prompt"], "", prompt["prompt_id"], problem=problem)

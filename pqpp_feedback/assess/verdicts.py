@@ -17,18 +17,18 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.open_input import Input
 from pqpp_files.write_beside import write_beside
 
+# `evidence` and `asked` (what the assessor read of the prompt's columns) are JSON; `model` and
+# `revision` are JSON objects by role.
 COLUMNS = (
     *("image", "prompt_id", "prompt", "task", "generator"),
     *("assessor", "routine", "verdict", "score", "reason"),
     *("evidence", "asked", "model", "revision"),
 )
-"""`evidence` and `asked` (what the assessor read of the prompt's columns) are JSON; `model` and
-`revision` are JSON objects by role."""
+# How the types of Arrow begin that a column may have; the others hold text.
 _TYPES = {
     "verdict": ("null", "bool"),
     "score": ("null", "double", "float", "halffloat", "int", "uint"),
 }
-"""How the types of Arrow begin that a column may have; the others hold text."""
 _AT_ONCE = 4096
 _CHECKED = "pqpp_checked"
 
@@ -52,7 +52,7 @@ def verdict_row(
         >>> row["image"], row["task"], row["score"], row["asked"]
         ('a.png', 'Counting', 1.0, '{"count":1}')
     """
-    about, models = picture.about, assessor.models.items()
+    about = picture.about
     asked = {name: about[name] for name in assessor.columns if about.get(name) is not None}
     return {
         "image": picture.image_id or picture.path.name,
@@ -61,12 +61,26 @@ def verdict_row(
         "task": str(about.get("task") or about.get("category") or ""),
         "generator": picture.generator,
         "assessor": assessor.name,
-        "routine": assessor.routine,
         "verdict": None if verdict.verdict is None else bool(verdict.verdict),
         "score": None if verdict.score is None else float(verdict.score),
         "reason": verdict.reason,
         "evidence": evidence,
         "asked": evidence_text(asked),
+        **made_by(assessor),
+    }
+
+
+def made_by(assessor: Assessor) -> dict[str, str]:
+    """Return what a row says of who judged: `routine`, and by role `model` and `revision`.
+
+    Example:
+        >>> from types import SimpleNamespace as Made
+        >>> made_by(Made(routine="gimbrr-mine", models={}))
+        {'routine': 'gimbrr-mine', 'model': '{}', 'revision': '{}'}
+    """
+    models = assessor.models.items()
+    return {
+        "routine": assessor.routine,
         "model": evidence_text({role: model.name for role, model in models}),
         "revision": evidence_text({role: model.revision for role, model in models}),
     }
@@ -117,17 +131,15 @@ def write_verdicts(path: str | Path, rows: Iterable[Row], checked: str = "") -> 
         >>> write_verdicts(path, [{"image": "a.png", "verdict": None, "score": 0.5}])
         1
     """
-    none, count, left = verdict_table([]), 0, iter(rows)
-    schema = none.schema.with_metadata({_CHECKED: checked}) if checked else none.schema
+    count, left, schema = 0, iter(rows), verdict_table([]).schema
     with (
         write_beside(path) as beside,
         pa.parquet.ParquetWriter(beside, schema, write_page_checksum=True) as writer,
     ):
         while some := list(itertools.islice(left, _AT_ONCE)):
-            writer.write_table(verdict_table(some).replace_schema_metadata(schema.metadata))
+            writer.write_table(verdict_table(some))
             count += len(some)
-        if not count:
-            writer.write_table(none.replace_schema_metadata(schema.metadata))
+        writer.add_key_value_metadata({_CHECKED: checked} if checked else {})
     return count
 
 
@@ -141,7 +153,7 @@ def checks_of(path: str | Path) -> str:
         >>> checks_of(path)
         '{"tables": {}}'
     """
-    metadata = pa.parquet.read_schema(path).metadata or {}
+    metadata = pa.parquet.read_metadata(path).metadata or {}
     return metadata.get(_CHECKED.encode(), b"").decode("utf-8", "replace")
 
 
@@ -167,20 +179,16 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     kinds = {field.name: str(field.type) for field in file.schema_arrow}
     for name in COLUMNS:
         allowed = _TYPES.get(name, ("null", "string", "large_string"))
-        if not kinds.get(name, "").startswith(allowed):
-            fault = f"the column {name!r} holds {kinds[name]}" if name in kinds else ""
-            fault = fault or f"no column {name!r}"
+        held = kinds.get(name, "")
+        if not held.startswith(allowed):
+            fault = f"the column {name!r} holds {held}" if held else f"no column {name!r}"
             raise AssessError(f"{path}: {fault}; give the table that pqpp assess wrote")
-    batches = file.iter_batches(_AT_ONCE, columns=list(COLUMNS))
-    while True:
-        try:
-            rows = next(batches).to_pylist()
-        except StopIteration:
-            return
-        except (pa.ArrowException, OSError, ValueError) as error:  # also text that is no UTF-8
-            reason = in_a_line(error, named=False)[:100]
-            raise FileError(f"{path}: damaged Parquet ({reason}); copy or make it again") from None
-        yield from rows
+    try:
+        for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
+            yield from batch.to_pylist()
+    except (pa.ArrowException, OSError, ValueError) as error:  # also text that is no UTF-8
+        reason = in_a_line(error, named=False)[:100]
+        raise FileError(f"{path}: damaged Parquet ({reason}); copy or make it again") from None
 
 
 def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict[str, Any]]:
@@ -216,8 +224,7 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
         except AssessError:
             raise
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise AssessError(
-                f"the evidence of {row['image']} is not {assessor.name}'s "
-                f"({in_a_line(error)[:80]}); assess the image again"
-            ) from None
+            wrong = f"the evidence of {row['image']} is not {assessor.name}'s"
+            line = f"{wrong} ({in_a_line(error)[:80]}); assess the image again"
+            raise AssessError(line) from None
         yield {**row, "routine": assessor.routine, **dataclasses.asdict(verdict)}

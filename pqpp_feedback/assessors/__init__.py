@@ -3,16 +3,12 @@
 A module holds a subclass of `AssessorOptions`: what the assessor can be told, and how it is opened.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pqpp_feedback.assess.assessor import Assessor
 from pqpp_feedback.assess.by_name import class_of, module_names
 from pqpp_feedback.assess.options import AssessorOptions
-
-if TYPE_CHECKING:
-    from pqpp_feedback.assess.assessor import Assessor
 
 
 def list_assessors() -> list[str]:

@@ -1,17 +1,12 @@
 """The options of GIMBRR's routine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pqpp_feedback.assess.assessor import Assessor
 from pqpp_feedback.assess.options import AssessorOptions
 from pqpp_files.extras import needing
 from pqpp_files.options.option import option
-
-if TYPE_CHECKING:
-    from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +29,7 @@ class GimbrrOptions(AssessorOptions):
     detector: str = option("facebook/detr-resnet-50@no_timm", "a detector")
     seed: int = option(0, "seed of the rival texts, beside the image")
 
-    def open(self) -> Sequence[GimbrrAssessor]:
+    def open(self) -> Sequence[Assessor]:
         """Load the models, but for kept evidence."""
         from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
         from pqpp_feedback.gimbrr.published import Published

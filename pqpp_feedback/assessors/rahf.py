@@ -1,19 +1,14 @@
 """The options of RAHF."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pqpp_feedback.assess.assessor import Assessor
 from pqpp_feedback.assess.options import AssessorOptions
 from pqpp_feedback.checks import check_share
 from pqpp_feedback.errors import AssessError
 from pqpp_files.extras import needing
 from pqpp_files.options.option import option
-
-if TYPE_CHECKING:
-    from pqpp_feedback.rahf.assessor import RahfAssessor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,34 +23,29 @@ class RahfOptions(AssessorOptions):
     def __post_init__(self) -> None:
         """Refuse before images are looked for what would fail after it."""
         super().__post_init__()
-
         check_share("threshold", self.threshold)
         if self.evidence:
             return
         if self.model is None:
             raise AssessError(
-                "`model`: Google's weights are not published; in a clone of the repository `make "
-                "gallery` trains a small one on generated scenes in 15 CPU minutes, pqpp train "
-                "rahf a large one on RichHF-18K, for which a GPU is needed"
+                "`model`: Google's weights are not published; in a clone `make gallery` trains a"
+                " small one on generated scenes in 15 CPU minutes, pqpp train rahf one on a GPU"
             )
         with needing("pqpp assess rahf", "models"):
             import torch  # noqa: F401
             import transformers  # noqa: F401
 
-    def open(self) -> Sequence[RahfAssessor]:
+    def open(self) -> Sequence[Assessor]:
         """Load the model."""
         from pqpp_feedback.rahf.assessor import RahfAssessor
 
         if self.evidence:
-            return [RahfAssessor(None, threshold=self.threshold)]
+            return [RahfAssessor(None, self.threshold)]
         assert self.model is not None
         import torch
 
-        from pqpp_backbones.pretrained import fetch, usual_device
         from pqpp_feedback.rahf import FeedbackModel
 
-        folder, source = fetch(self.model, "RAHF model")
-        device = self.device or usual_device()
-        model = FeedbackModel.from_pretrained(folder, device, self.threshold)
+        model = FeedbackModel.from_pretrained(self.model, self.device, self.threshold)
         model.model.to(getattr(torch, self.dtype))
-        return [RahfAssessor(model, source, self.threshold)]
+        return [RahfAssessor(model, self.threshold)]

@@ -1,17 +1,13 @@
 """The options of VISTAR's scores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pqpp_backbones.chat.options import ChatOptions
+from pqpp_feedback.assess.assessor import Assessor
 from pqpp_feedback.assess.options import AssessorOptions
 from pqpp_files.options.option import option
-
-if TYPE_CHECKING:
-    from pqpp_feedback.vistar.score import VistarScore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +30,7 @@ class VistarOptions(ChatOptions, AssessorOptions):
         "votes": "answers_per_question",
     }
     only: list[str] = option(
-        [],
-        "which scores; if none is named, all but those that are costly (hwpq); text_rendering "
-        "needs no download",
+        [], "which scores (default: all but hwpq); text_rendering needs no download"
     )
     model: dict[str, str] = option(
         {},
@@ -45,39 +39,29 @@ class VistarOptions(ChatOptions, AssessorOptions):
         path="name",
     )
     weighting: str | None = option(
-        None,
-        "how penetration is weighted: as the paper means it, or as it prints it",
-        ("corrected", "printed"),
+        None, "of penetration, as the paper means it or prints it", ("corrected", "printed")
     )
     text_match: str = option(
-        "whole",
-        "text that counts: all in the image, as in the paper, or the part most like the wanted one",
-        ("whole", "contained"),
+        "whole", "all text counts, as in the paper, or the part most alike", ("whole", "contained")
     )
     text_script: str = option(
         "usual",
-        "script of the texts; usual is Latin and Chinese, other models are fetched once",
+        "of the texts; usual is Latin, Chinese and Japanese, other models are fetched once",
         ("usual", "greek", "cyrillic", "korean", "arabic", "devanagari", "thai"),
     )
     text_turned: bool = option(False, "also read images turned by 90, 180 and 270 degrees")
-    text_counts: list[str] = option(
-        [], "what counts in texts beside letters", ("case", "punctuation")
-    )
+    text_counts: list[str] = option([], "also counts in texts", ("case", "punctuation"))
     flawless_dir: str | None = option(
-        None,
-        "folder of some hundred images without flaws, for the sixth score of geometry",
-        path="folder",
+        None, "hundreds of images without flaws, for geometry's sixth cue", path="folder"
     )
     writer: str | None = option(None, "who writes questionnaires of hwpq; who answers if left out")
     questionnaires: str | None = option(
-        None,
-        "folder of hwpq's questionnaires, one a prompt; none is ever replaced",
-        path="folder",
+        None, "folder of hwpq's questionnaires, none of which is ever replaced", path="folder"
     )
     answers: str | None = option(None, "folder where hwpq's answers are kept; nowhere if left out")
     answers_per_question: int = option(3, "how often hwpq asks a question", metavar="K", least=1)
 
-    def open(self) -> Sequence[VistarScore]:
+    def open(self) -> Sequence[Assessor]:
         """Load the models of the wanted scores."""
         from pqpp_feedback.vistar.scores import open_scores
 

@@ -1,18 +1,13 @@
 """The options of a model that is asked whether an image shows its prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pqpp_backbones.chat.options import ChatOptions
+from pqpp_feedback.assess.assessor import Assessor
 from pqpp_feedback.assess.options import AssessorOptions
 from pqpp_feedback.errors import AssessError
 from pqpp_files.options.option import option
-
-if TYPE_CHECKING:
-    from pqpp_feedback.vqa.assessor import VqaAssessor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +23,7 @@ class VqaOptions(ChatOptions, AssessorOptions):
         "paper reports it for CLIP-FlanT5;"
     )
 
-    question: str | None = option(
-        None, "with {} for the prompt (default: VQAScore's)", metavar="TEXT"
-    )
+    question: str | None = option(None, "with {} for the prompt; else VQAScore's", metavar="TEXT")
     answers: str | None = option(None, "folder where answers are kept; nowhere if left out")
 
     def __post_init__(self) -> None:
@@ -41,7 +34,7 @@ class VqaOptions(ChatOptions, AssessorOptions):
         if not self.evidence and not self.chat_model:
             raise AssessError("`chat_model` is missing: who answers, at `chat_url` or here")
 
-    def open(self) -> Sequence[VqaAssessor]:
+    def open(self) -> Sequence[Assessor]:
         """Load the model, or reach for the endpoint."""
         from pqpp_feedback.vqa.assessor import QUESTION, VqaAssessor
 

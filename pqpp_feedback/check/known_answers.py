@@ -23,8 +23,8 @@ from pqpp_files.figures import Figures
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_metrics.functional.match_rate import match_rate
 
+# The intersection over union of a box in place; a joint's distance in shares of the person.
 IN_PLACE, NEAR = 0.5, 0.1
-"""The intersection over union of a box in place; a joint's distance in shares of the person."""
 _CHANCE = {"answers": 0.5, "depth order": 0.5, "boxes": 0.0, "joints": 0.0}
 _ORIENTATION, _SIDEWAYS = 0x0112, 6
 
@@ -83,12 +83,9 @@ def check(
         output = Path(folder, "verdicts.parquet")
         ran = assess([picture for picture, _ in known], assessors, output, batch_size, progress)
         rows = list(read_verdicts(output))
-    figures = Figures(
-        "scores",
-        "Scores on scenes of known truth",
-        ("score", "scenes", "what", "told", "of", "accuracy", "said"),
-        grade(rows, [scene for _, scene in known]),
-    )
+    columns = ("score", "scenes", "what", "told", "of", "accuracy", "said")
+    graded = grade(rows, [scene for _, scene in known])
+    figures = Figures("scores", "Scores on scenes of known truth", columns, graded)
     return Checked(figures, _models(assessors, ran), [*VERDICTS, _memory()])
 
 
@@ -136,18 +133,14 @@ def read_photos(folder: str | Path) -> list[tuple[Picture, KnownScene]]:
         about = dict(picture.about)
         kind, wrong, boxes = (about.pop(name, None) for name in ("kind", "wrong", "boxes"))
         if picture.problem or not isinstance(wrong, str):
-            raise AssessError(
-                f"{picture.image_id} {picture.problem or 'has no wrong prompt'}; each row of the "
-                "table needs `file_name`, `prompt` and `wrong`"
-            )
+            lacking = f"{picture.image_id} {picture.problem or 'has no wrong prompt'}"
+            raise AssessError(f"{lacking}; each row needs `file_name`, `prompt` and `wrong`")
         differs = {name[6:]: value for name, value in about.items() if name.startswith("wrong_")}
         about = {name: value for name, value in about.items() if not name.startswith("wrong_")}
         boxes = parse_json(boxes) if isinstance(boxes, str) else boxes or []
-        if not len(found_boxes(boxes)) == len(boxes):
-            raise AssessError(
-                f"{picture.image_id}: boxes that are none; write a list of `label` and `box`, four "
-                "numbers from 0 to 1"
-            )
+        if len(found_boxes(boxes)) != len(boxes):
+            wanted = "a list of `label` and `box`, four numbers from 0 to 1"
+            raise AssessError(f"{picture.image_id}: boxes that are none; write {wanted}")
         name = f"{kind or 'photos'}-{number:03d}"
         for is_right, prompt, more in ((True, picture.prompt, {}), (False, wrong, differs)):
             scene = KnownScene(name, is_right, prompt, {**about, **more}, boxes=boxes)
@@ -261,20 +254,14 @@ def _find(true: Mapping[str, Any], boxes: Sequence[Mapping[str, Any]]) -> int | 
 
 
 def _models(assessors: Sequence[Assessor], ran: Ran) -> Figures:
+    columns = ("score", "role", "model", "revision", "seconds")
     rows, counted = [], max(ran.images, 1)
     for assessor in assessors:
         for role, model in assessor.models.items():
             seconds = assessor.seconds.get(role)
-            rows.append(
-                {
-                    "score": assessor.name,
-                    "role": role,
-                    "model": model.name,
-                    "revision": model.revision,
-                    "seconds": None if seconds is None else round(seconds / counted, 4),
-                }
-            )
-    columns = ("score", "role", "model", "revision", "seconds")
+            each = None if seconds is None else round(seconds / counted, 4)
+            cells = (assessor.name, role, model.name, model.revision, each)
+            rows.append(dict(zip(columns, cells, strict=True)))
     return Figures("models", f"Models, and seconds an image ({counted} images)", columns, rows)
 
 

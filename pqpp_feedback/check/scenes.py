@@ -14,17 +14,6 @@ from numpy.typing import NDArray
 
 from pqpp_feedback.vistar.choices import choices
 
-SCENE_KINDS = {
-    "text": 30,
-    "objects": 20,
-    "counts": 30,
-    "colours": 20,
-    "places": 20,
-    "light": 30,
-    "depth": 20,
-    "posture": 30,
-}
-"""What a scene is about, and how many of 200 are."""
 PAINTS = {
     "red": (205, 30, 40),
     "blue": (40, 70, 200),
@@ -33,8 +22,8 @@ PAINTS = {
     "purple": (130, 50, 160),
 }
 _WORDS = "OPEN COFFEE MUSEUM EXIT BAKERY HOTEL MARKET GARDEN SCHOOL MUSIC SILVER WINTER".split()  # noqa: SIM905
+# Posture to the degrees of thigh and shank from straight down, forwards positive.
 _LEGS = {"standing": (2, -4), "sitting": (88, -4), "kneeling": (2, -88), "lying": (2, -4)}
-"""Posture to the degrees of thigh and shank from straight down, forwards positive."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +59,12 @@ class KnownScene:
         return f"{self.name}/{'right' if self.is_right else 'wrong'}"
 
 
-def known_scenes(number: int = 200, seed: int = 0) -> Iterator[tuple[KnownScene, KnownScene]]:
+Pair = tuple[KnownScene, KnownScene]
+Random = np.random.Generator
+Size = tuple[int, int]
+
+
+def known_scenes(number: int = 200, seed: int = 0) -> Iterator[Pair]:
     """Give the scenes, the right one of each and the wrong one.
 
     Args:
@@ -82,15 +76,15 @@ def known_scenes(number: int = 200, seed: int = 0) -> Iterator[tuple[KnownScene,
         >>> right.name, right.prompt != wrong.prompt, right.image is wrong.image
         ('text-000', True, True)
     """
-    for kind, count in SCENE_KINDS.items():
+    for index, (kind, (count, drawn)) in enumerate(SCENE_KINDS.items()):
         for place in range(max(1, round(number * count / 200))):
-            random = np.random.default_rng([seed, list(SCENE_KINDS).index(kind), place])
-            right, wrong = _DRAWN[kind](random, [(320, 240), (240, 320)][place % 2])
+            random = np.random.default_rng([seed, index, place])
+            right, wrong = drawn(random, [(320, 240), (240, 320)][place % 2])
             name = f"{kind}-{place:03d}"
             yield replace(right, name=name), replace(wrong, name=name, is_right=False)
 
 
-def _blank(random: np.random.Generator, size: tuple[int, int]) -> Any:
+def _blank(random: Random, size: Size) -> Any:
     from PIL import Image
 
     return Image.new("RGB", size, tuple(int(value) for value in random.integers(225, 250, 3)))
@@ -98,7 +92,7 @@ def _blank(random: np.random.Generator, size: tuple[int, int]) -> Any:
 
 def _two(
     image: Any, prompts: Sequence[str], abouts: Sequence[Mapping[str, Any]], **truth: Any
-) -> tuple[KnownScene, KnownScene]:
+) -> Pair:
     """Return an image with a right and a wrong prompt."""
     right, wrong = (
         KnownScene("", True, prompt, about, image, **truth)
@@ -111,7 +105,7 @@ def _box(label: str, corners: Sequence[float] | NDArray, size: Sequence[int]) ->
     return {"label": label, "box": (np.array(corners, float) / [*size, *size]).tolist()}
 
 
-def _text(random: np.random.Generator, size: tuple[int, int]) -> tuple[KnownScene, KnownScene]:
+def _text(random: Random, size: Size) -> Pair:
     from PIL import ImageDraw, ImageFont
 
     image, (wanted, other) = _blank(random, size), random.permutation(_WORDS)[:2].tolist()
@@ -120,9 +114,8 @@ def _text(random: np.random.Generator, size: tuple[int, int]) -> tuple[KnownScen
     pen.text(place, wanted, (20, 20, 60), font, anchor="mm")
     boxes = [_box("", pen.textbbox(place, wanted, font, anchor="mm"), size)]
     prompts = [f'a sign that says "{word}"' for word in (wanted, other)]
-    return _two(
-        image, prompts, [{"text": word, "angle": "TR"} for word in (wanted, other)], boxes=boxes
-    )
+    abouts = [{"text": word, "angle": "TR"} for word in (wanted, other)]
+    return _two(image, prompts, abouts, boxes=boxes)
 
 
 def _apple(pen: Any, box: NDArray[np.float64], colour: Any) -> None:
@@ -164,11 +157,7 @@ _ICONS: Mapping[str, Callable[[Any, NDArray[np.float64], Any], None]] = {
 
 
 def _drawn(
-    random: np.random.Generator,
-    size: tuple[int, int],
-    names: Sequence[str],
-    cells: Sequence[int] | None = None,
-    colour: Any = None,
+    random: Random, size: Size, names: Sequence[str], cells: Any = None, colour: Any = None
 ) -> tuple[Any, list[dict[str, Any]]]:
     """Return an image of some things, each in a cell of three by three, and their boxes."""
     from PIL import ImageDraw
@@ -185,16 +174,15 @@ def _drawn(
     return image, boxes
 
 
-def _objects(random: np.random.Generator, size: tuple[int, int]) -> tuple[KnownScene, KnownScene]:
+def _objects(random: Random, size: Size) -> Pair:
     name, other = random.permutation(list(_ICONS))[:2].tolist()
     image, boxes = _drawn(random, size, [name])
-    abouts = [
-        {"task": "Single object", "representations": [it], "angle": "SF"} for it in (name, other)
-    ]
+    about = {"task": "Single object", "angle": "SF"}
+    abouts = [{**about, "representations": [it]} for it in (name, other)]
     return _two(image, [f"one {it}" for it in (name, other)], abouts, boxes=boxes)
 
 
-def _counts(random: np.random.Generator, size: tuple[int, int]) -> tuple[KnownScene, KnownScene]:
+def _counts(random: Random, size: Size) -> Pair:
     name, other = random.permutation(list(_ICONS))[:2].tolist()
     count, more = random.permutation(np.arange(1, 6))[:2].tolist()
     image, boxes = _drawn(random, size, [name] * count + [other] * more)
@@ -203,16 +191,15 @@ def _counts(random: np.random.Generator, size: tuple[int, int]) -> tuple[KnownSc
     return _two(image, [f"{n} {name}s" for n in (count, more)], abouts, boxes=boxes[:count])
 
 
-def _colours(random: np.random.Generator, size: tuple[int, int]) -> tuple[KnownScene, KnownScene]:
+def _colours(random: Random, size: Size) -> Pair:
     name = str(random.choice(["umbrella", "kite"]))
     colour, other = random.permutation(list(PAINTS))[:2].tolist()
     image, boxes = _drawn(random, size, [name], colour=PAINTS[colour])
-    return _two(
-        image, [f"a {c} {name}" for c in (colour, other)], [{"angle": "SF"}] * 2, boxes=boxes
-    )
+    prompts = [f"a {paint} {name}" for paint in (colour, other)]
+    return _two(image, prompts, [{"angle": "SF"}] * 2, boxes=boxes)
 
 
-def _places(random: np.random.Generator, size: tuple[int, int]) -> tuple[KnownScene, KnownScene]:
+def _places(random: Random, size: Size) -> Pair:
     names = random.permutation(list(_ICONS))[:2].tolist()
     cells, words = [((3, 5), "to the left of"), ((1, 7), "above")][int(random.integers(2))]
     image, boxes = _drawn(random, size, names, cells)
@@ -230,7 +217,7 @@ class Ball:
 
 
 def cast(
-    balls: Sequence[Ball], light: Sequence[float], size: tuple[int, int]
+    balls: Sequence[Ball], light: Sequence[float], size: Size
 ) -> tuple[Any, NDArray[np.bool_], NDArray[np.float64]]:
     """Return an image of balls over a floor, cast by rays, with their masks and the depth.
 
@@ -248,10 +235,8 @@ def cast(
     from PIL import Image
 
     tilt, reach = np.radians(32), np.tan(np.radians(choices("light")["vertical_view_degrees"]) / 2)
-    ahead, up = (
-        np.array([0, -np.sin(tilt), -np.cos(tilt)]),
-        np.array([0, np.cos(tilt), -np.sin(tilt)]),
-    )
+    ahead = np.array([0, -np.sin(tilt), -np.cos(tilt)])
+    up = np.array([0, np.cos(tilt), -np.sin(tilt)])
     eye = np.array([0, 0.3, 0]) - 4.2 * ahead
     y, x = np.mgrid[: size[1], : size[0]]
     x, y = (2 * (x + 0.5) - size[0]) / size[1] * reach, (1 - 2 * (y + 0.5) / size[1]) * reach
@@ -295,7 +280,7 @@ def _balls(
     return KnownScene("", True, prompt, about, image, boxes, masks=masks, depth=depth)
 
 
-def _light(random: np.random.Generator, size: tuple[int, int]) -> tuple[KnownScene, KnownScene]:
+def _light(random: Random, size: Size) -> Pair:
     upper = {k: v for k, v in choices("light")["phrases"].items() if "upper" in k}
     # A ball hides its own shadow where the light comes from behind the viewer.
     phrase = str(random.choice([k for k in upper if not k.endswith("upper-front")]))
@@ -307,7 +292,7 @@ def _light(random: np.random.Generator, size: tuple[int, int]) -> tuple[KnownSce
     return right, replace(right, prompt=f"a ball, {other}")
 
 
-def _depth(random: np.random.Generator, size: tuple[int, int]) -> tuple[KnownScene, KnownScene]:
+def _depth(random: Random, size: Size) -> Pair:
     """Return two balls apart, in half of the scenes one in the air, and two stuck in each other."""
     names = random.permutation(list(PAINTS))[:2].tolist()
     side = 0.5 * float(random.choice([-1, 1]))
@@ -324,7 +309,7 @@ def _depth(random: np.random.Generator, size: tuple[int, int]) -> tuple[KnownSce
     return shown(names, (side, high, 0.9), (-side, 0.4, -0.8)), shown(names[::-1], *stuck)
 
 
-def _posture(random: np.random.Generator, size: tuple[int, int]) -> tuple[KnownScene, KnownScene]:
+def _posture(random: Random, size: Size) -> Pair:
     from PIL import ImageDraw
 
     posture, other = random.permutation(list(_LEGS))[:2].tolist()
@@ -346,7 +331,7 @@ def _posture(random: np.random.Generator, size: tuple[int, int]) -> tuple[KnownS
     return _two(image, prompts, abouts, **truth)
 
 
-def _joints(random: np.random.Generator, posture: str) -> NDArray[np.float64]:
+def _joints(random: Random, posture: str) -> NDArray[np.float64]:
     """Return (17, 2): a person from the side, in COCO's order, y downwards."""
 
     def way(degrees: float, length: float) -> NDArray[np.float64]:
@@ -356,10 +341,7 @@ def _joints(random: np.random.Generator, posture: str) -> NDArray[np.float64]:
     thigh, shank = _LEGS[posture]
     hip, neck = np.zeros(2), way(180, 0.5)
     head = neck + way(175, 0.2)
-    face = [
-        head,
-        *(head + np.array(p) for p in ((0.03, -0.03), (0.02, -0.03), (-0.04, 0), (-0.05, 0))),
-    ]
+    face = head + np.array([(0, 0), (0.03, -0.03), (0.02, -0.03), (-0.04, 0), (-0.05, 0)])
     pairs = [neck, neck + way(20, 0.3), neck + way(35, 0.55), hip]
     pairs += [hip + way(thigh, 0.45)]
     pairs += [pairs[-1] + way(shank, 0.43)]
@@ -369,15 +351,14 @@ def _joints(random: np.random.Generator, posture: str) -> NDArray[np.float64]:
     return joints[:, ::-1] * [1, -1] if posture == "lying" else joints
 
 
-_DRAWN: Mapping[
-    str, Callable[[np.random.Generator, tuple[int, int]], tuple[KnownScene, KnownScene]]
-] = {
-    "text": _text,
-    "objects": _objects,
-    "counts": _counts,
-    "colours": _colours,
-    "places": _places,
-    "light": _light,
-    "depth": _depth,
-    "posture": _posture,
+# What a scene is about, how many of 200 are, and what draws them.
+SCENE_KINDS: Mapping[str, tuple[int, Callable[..., Pair]]] = {
+    "text": (30, _text),
+    "objects": (20, _objects),
+    "counts": (30, _counts),
+    "colours": (20, _colours),
+    "places": (20, _places),
+    "light": (30, _light),
+    "depth": (20, _depth),
+    "posture": (30, _posture),
 }

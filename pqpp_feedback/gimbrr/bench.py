@@ -1,12 +1,10 @@
 """GIMBRR's rates by task and model, and how well the authors' routines agree with people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pqpp_datasets.load import load_benchmark
-from pqpp_feedback.assess.agreement import FIGURES, agreement_by_group, ranking
+from pqpp_feedback.assess.agreement import FIGURES, agreement_by, ranking
 from pqpp_feedback.assess.pictures import Row
 from pqpp_files.figures import Figures
 from pqpp_metrics.functional.match_rate import match_rate
@@ -34,32 +32,10 @@ def joined_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> lis
     """
     verdicts = {(row["model"], row["prompt_id"]): row["verdict"] for row in automated}
     return [
-        {
-            **{name: row[name] for name in ("task", "model", "prompt_id")},
-            "people": row["matched"],
-            "verdict": verdicts[row["model"], row["prompt_id"]],
-        }
+        {**row, "people": row["matched"], "verdict": verdicts[key]}
         for row in annotations
-        if (row["model"], row["prompt_id"]) in verdicts
+        if (key := (row["model"], row["prompt_id"])) in verdicts
     ]
-
-
-def agreement_by(rows: Sequence[Row], by: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the agreement of each group of rows of `joined_verdicts`, in order of appearance.
-
-    Args:
-        rows: The rows.
-        by: What groups them, of `task` and `model`; nothing for one row over all.
-
-    Example:
-        >>> rows = [{"task": task, "people": True, "verdict": task == "a"} for task in "aab"]
-        >>> [(one["task"], one["n"], one["accuracy"]) for one in agreement_by(rows, ["task"])]
-        [('a', 2, 1.0), ('b', 1, 0.0)]
-    """
-    keys = [tuple(row[name] for name in by) for row in rows]
-    pairs = zip(keys, rows, strict=True)
-    groups = agreement_by_group((key, row["verdict"], row["people"]) for key, row in pairs)
-    return [{**dict(zip(by, key, strict=True)), **figures} for key, figures in groups.items()]
 
 
 def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]:
@@ -78,17 +54,13 @@ def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]
     )
     order = ranking(verdicts, people, models, prompts)
     pairs, about_models = order["pairs"], "Agreement by task and model"
+    apart = "Differences of models' rates, 2,000 draws of prompts"
     rated = f"How often images match, by people, n = {len(annotations)}"
     tables = [
         Figures("rates", rated, *_rates(annotations)),
-        Figures("agreement", f"Agreement by task: {about}", ["task", *FIGURES], _shown(by_task)),
-        Figures("agreement_by_model", about_models, ["task", "model", *FIGURES], _shown(by_model)),
-        Figures(
-            "pairs",
-            "Differences of models' rates, 2,000 draws of prompts",
-            ["better", "worse", "people", "automated", "survives"],
-            _shown(pairs),
-        ),
+        Figures("agreement", f"Agreement by task: {about}", ["task", *FIGURES], by_task),
+        Figures("agreement_by_model", about_models, ["task", "model", *FIGURES], by_model),
+        Figures("pairs", apart, ["better", "worse", "people", "automated", "survives"], pairs),
     ]
     return tables, sentences(order)
 
@@ -139,12 +111,3 @@ def _rates(rows: Sequence[Row]) -> tuple[list[str], list[dict[str, Any]]]:
             row["n"] = max(row["n"], rate["n"])
             row[rate["model"]] = (rate["match_rate"], rate["ci_low"], rate["ci_high"])
     return ["task", "n", *models, _ALL], list(table.values())
-
-
-def _shown(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return rows whose rates bear their intervals."""
-    shown = [dict(row) for row in rows]
-    for row in shown:
-        for name in ("people", "automated"):
-            row[name] = (row[name], row.pop(f"{name}_low"), row.pop(f"{name}_high"))
-    return shown

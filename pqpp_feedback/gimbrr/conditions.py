@@ -10,11 +10,11 @@ from typing import Any
 from pqpp_feedback.assess.listed import listed
 from pqpp_feedback.errors import AssessError
 
+# Of a table of prompts, as `gimbrr` has them.
 ASKED_COLUMNS = ("task", "representations", "task_specific_label", "auto_assessment")
-"""Of a table of prompts, as `gimbrr` has them."""
 
+# Each kind of condition, and the eye that it needs.
 EYE_OF = {"shows": "clip", "lacks": "clip", "counts": "detector"}
-"""Each kind of condition, and the eye that it needs."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,10 @@ def asked_of(about: Mapping[str, Any]) -> Asked:
         >>> asked_of({"task": "Counting", "representations": "Apple ", "task_specific_label": 5})
         Asked(task='Counting', objects=('apple',), label='5', is_automatic=True)
     """
-    objects = tuple(name.lower() for name in listed(about.get("representations"), ","))
-    label = about.get("task_specific_label")
-    marked = about.get("auto_assessment")
+    label, marked = about.get("task_specific_label"), about.get("auto_assessment")
     return Asked(
         task=str(about.get("task") or "").strip(),
-        objects=objects,
+        objects=tuple(name.lower() for name in listed(about.get("representations"), ",")),
         label="" if label is None else str(label).strip().lower(),
         is_automatic=str(marked).lower() not in ("false", "0"),
     )
@@ -121,10 +119,8 @@ def objects_counted(asked: Asked) -> list[Condition]:
     """
     counts = [part.strip() for part in asked.label.split(",")]
     if len(counts) != len(asked.objects) or not all(count.isdecimal() for count in counts):
-        raise AssessError(
-            f"the label {asked.label!r:.40} gives no whole number for each of "
-            f"{', '.join(asked.objects)}"
-        )
+        names = ", ".join(asked.objects)
+        raise AssessError(f"the label {asked.label!r:.40} has no whole number for each of {names}")
     pairs = zip(asked.objects, counts, strict=True)
     return [Condition("counts", name, count=int(count)) for name, count in pairs]
 

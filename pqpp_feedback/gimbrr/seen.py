@@ -16,11 +16,10 @@ chair, couch, potted plant, bed, mirror, dining table, window, desk, toilet, doo
 laptop, mouse, remote, keyboard, cell phone, microwave, oven, toaster, sink, refrigerator,
 blender, book, clock, vase, scissors, teddy bear, hair drier, toothbrush, hair brush
 """
+# The 91 names of MS COCO, from which rivals are taken; 11 of them have no training images.
 VOCABULARY = tuple(" ".join(_NAMES.split()).split(", "))
-"""The 91 names of MS COCO, from which rivals are taken; 11 of them have no training images."""
 
-WAY = "bare"
-"""How names are put to CLIP: as they are, as in the authors' code."""
+WAY = "bare"  # how names are put to CLIP: as they are, as in the authors' code
 
 
 class Seen:

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.pretrained import Model
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.checks import check_share
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import SCORES
 
@@ -25,17 +23,13 @@ class RahfAssessor(Assessor):
 
     Args:
         model: The loaded model; None to score kept evidence.
-        told: Its name and revision.
         threshold: From which probability on a word counts as misaligned.
     """
 
     name = routine = "rahf"
 
-    def __init__(
-        self, model: FeedbackModel | None, source: Model | None = None, threshold: float = 0.5
-    ) -> None:
-        super().__init__({} if source is None else {"rahf": source})
-        check_share("threshold", threshold)
+    def __init__(self, model: FeedbackModel | None, threshold: float = 0.5) -> None:
+        super().__init__({"rahf": model.source} if model else {})
         self._model, self._threshold = model, threshold
 
     @property
@@ -98,9 +92,6 @@ def png_text(heatmap: NDArray[np.floating]) -> str:
     from PIL import Image
 
     grey = Image.fromarray((255 * np.clip(heatmap, 0, 1)).round().astype(np.uint8))
-    step = math.ceil(max(grey.size) / _SIDE)
-    if step > 1:
-        grey = grey.reduce(step)
     buffer = io.BytesIO()
-    grey.save(buffer, "png", optimize=True)
+    grey.reduce(math.ceil(max(grey.size) / _SIDE)).save(buffer, "png", optimize=True)
     return base64.b64encode(buffer.getvalue()).decode()

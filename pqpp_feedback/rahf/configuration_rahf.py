@@ -1,7 +1,5 @@
 """The configuration of RAHF; its defaults are section 9 of the RichHF paper."""
 
-from __future__ import annotations
-
 import numbers
 from typing import Any, Self
 
@@ -72,10 +70,8 @@ class RahfConfig(PreTrainedConfig):
         check_choice("head_style", self.head_style, HEAD_STYLES)
         self.vision_config = _built(self.vision_config or ViTConfig(), "vit")
         if self.grid_size and hasattr(self.vision_config, "depths"):
-            raise FeedbackError(
-                f"`vision_config` is a {type(self.vision_config).__name__}, whose stages merge "
-                "patches; give a tower with a token a patch, like ViTConfig"
-            )
+            kind = f"a {type(self.vision_config).__name__}, whose stages merge patches"
+            raise FeedbackError(f"`vision_config` is {kind}; give a token a patch, like ViTConfig")
         base = _t5(768, 2048, 12, 12, tie_word_embeddings=False)
         self.text_config = _built(self.text_config or base, "t5")
         if getattr(self.text_config, "decoder_start_token_id", None) is None:
@@ -85,10 +81,8 @@ class RahfConfig(PreTrainedConfig):
             if not getattr(self, name):
                 raise ValueError(f"`{name}` is empty; give one size or more")
         if self.score_map_size < 1:
-            raise ValueError(
-                f"`score_conv_sizes` leaves no map of the {self.grid_size} x {self.grid_size} "
-                "patches; give fewer sizes, or padding"
-            )
+            left = f"no map of the {self.grid_size} x {self.grid_size} patches"
+            raise ValueError(f"`score_conv_sizes` leaves {left}; give fewer sizes, or padding")
         super().__post_init__(**kwargs)
 
     @property
@@ -171,9 +165,8 @@ def _side(config: Any, name: str) -> int:
     if isinstance(value, (list, tuple)) and len(set(value)) == 1:
         value = value[0]
     if not isinstance(value, numbers.Integral):
-        raise FeedbackError(
-            f"`{name}` of `vision_config` is {value!r}; give a tower for square images and patches"
-        )
+        remedy = "give a tower for square images and patches"
+        raise FeedbackError(f"`{name}` of `vision_config` is {value!r}; {remedy}")
     return int(value)
 
 

@@ -8,8 +8,6 @@ so that the names inside a layer do not matter. Sizes come from the shapes. The 
 are their author's, under their own licence; nothing of them is in this package.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import math
@@ -69,14 +67,11 @@ def read_weights(path: str | Path) -> StateDict:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except CheckpointError:
         raise
-    except OSError as error:
+    except Exception as error:  # its text may advise to run what the file holds
         reason = getattr(error, "strerror", None) or type(error).__name__
-        raise CheckpointError(f"{path} cannot be read ({reason}); check the path") from None
-    except Exception as error:
-        raise CheckpointError(
-            f"{path} holds other things than tensors ({type(error).__name__}); save its "
-            "state_dict as safetensors"
-        ) from None
+        remedy = "check the path, or save its state_dict as safetensors"
+        wrong = f"{path} cannot be read, or holds other things than tensors ({reason})"
+        raise CheckpointError(f"{wrong}; {remedy}") from None
     for name in ("state_dict", "model"):
         if isinstance(content, Mapping) and isinstance(content.get(name), Mapping):
             content = content[name]
@@ -149,7 +144,7 @@ class Layout(dict):
             f"{norm}.weight".format(i): scale.flatten() for i, scale in enumerate(scales)
         }
 
-    def vit(self) -> Layout:
+    def vit(self) -> "Layout":
         """Return the image tower by our names."""
         layout = Layout()
         for name, value in self.under("vit").items():
@@ -222,9 +217,7 @@ def _vision_config(vit: Layout) -> ViTConfig:
     positions = vit["vision_model.embeddings.position_embeddings"].shape[1]
     grid = math.isqrt(positions - 1)
     if grid * grid != positions - 1:
-        raise CheckpointError(
-            f"{positions} positions are not a square of patches and a class token"
-        )
+        raise CheckpointError(f"{positions} positions are no square of patches and a class token")
     return ViTConfig(
         hidden_size=size,
         intermediate_size=vit["vision_model.layers.0.mlp.fc1.weight"].shape[0],

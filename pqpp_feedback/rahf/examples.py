@@ -1,7 +1,5 @@
 """RichHF's rows as examples for training, and as truth for evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,30 +45,6 @@ def load_split(
     """
     import datasets
 
-    options = {"data_dir": None if data_dir is None else str(expanded(data_dir))}
-    if pickapic_dir is not None:
-        options["pickapic_dir"] = str(pickapic_dir)
-    table = _loaded(split, dataset, subset, options)
-    needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
-    missing = [name for name in needed if name not in table.column_names]
-    if missing:
-        raise FeedbackError(
-            f"{dataset} ({split}) has no column {', '.join(missing)}; RichHF's records hold no "
-            "prompts and no images: give a copy of Pick-a-Pic v1 as pickapic_dir"
-        )
-    for name in ("image", *_MAPS):
-        table = table.cast_column(name, datasets.Image(decode=False))
-    pairs = zip(table["prompt"][:], table["image"][:], strict=True)
-    whole = [row for row, pair in enumerate(pairs) if None not in pair]
-    if not whole:
-        raise FeedbackError(f"no row of {split} has a prompt and an image; check pickapic_dir")
-    return table.select(whole[:limit])
-
-
-def _loaded(split: str, dataset: str, subset: str | None, options: Mapping[str, Any]) -> Any:
-    """Return what `load_dataset` does; what goes wrong is told in one line, without a token."""
-    import datasets
-
     import pqpp_datasets.registration
     from pqpp_backbones.training.reading import reading
     from pqpp_datasets.richhf.richhf import SPLITS
@@ -80,9 +54,25 @@ def _loaded(split: str, dataset: str, subset: str | None, options: Mapping[str, 
     wrong = [name for name in split_names(split) if name not in SPLITS]
     if wrong and (dataset, subset) == ("pqpp", "richhf"):
         raise FeedbackError(f"richhf has no split {wrong[0]!r}; use {', '.join(SPLITS)}")
+    options = {"data_dir": None if data_dir is None else str(expanded(data_dir))}
+    if pickapic_dir is not None:
+        options["pickapic_dir"] = str(pickapic_dir)
     remedy = f"check the dataset, its subset {subset} and the split {split}"
     with reading(dataset, remedy), cached_if_unreachable(dataset):
-        return datasets.load_dataset(dataset, subset, split=split, **options)
+        table = datasets.load_dataset(dataset, subset, split=split, **options)
+    needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
+    missing = [name for name in needed if name not in table.column_names]
+    if missing:
+        remedy = "RichHF's records lack prompts and images: give Pick-a-Pic v1 as pickapic_dir"
+        lacking = ", ".join(missing)
+        raise FeedbackError(f"{dataset} ({split}) has no column {lacking}; {remedy}")
+    for name in ("image", *_MAPS):
+        table = table.cast_column(name, datasets.Image(decode=False))
+    pairs = zip(table["prompt"][:], table["image"][:], strict=True)
+    whole = [row for row, pair in enumerate(pairs) if None not in pair]
+    if not whole:
+        raise FeedbackError(f"no row of {split} has a prompt and an image; check pickapic_dir")
+    return table.select(whole[:limit])
 
 
 def split_names(split: str) -> list[str]:
@@ -136,33 +126,6 @@ def counted(images: int, published: bool) -> str:
     """
     number = f"{images} image{'' if images == 1 else 's'}"
     return number if published else f"{number}, not the published files"
-
-
-def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[str, Any]:
-    """Return what a card tells of the data of a training.
-
-    Args:
-        recipe: Names the dataset, and where its files lie.
-        examples: What was learned from.
-        held_out: What chose the epoch.
-
-    Returns:
-        `data`, and in words `images` and `dataset_name`.
-    """
-    # Of another dataset its own name says enough.
-    is_richhf = (recipe.dataset, recipe.subset) == ("pqpp", "richhf")
-    published = not is_richhf or is_published(recipe.validation_split, recipe.data_dir)
-    own_name = Path(recipe.dataset).name if Path(recipe.dataset).exists() else recipe.dataset
-    return {
-        "data": {
-            "training": len(examples),
-            "training SHA-256": examples.fingerprint(),
-            "validation": len(held_out),
-            "validation SHA-256": held_out.fingerprint(),
-        },
-        "images": counted(len(held_out), published),
-        "dataset_name": own_name if published else f"{own_name} (not the published files)",
-    }
 
 
 @dataclass(eq=False)
@@ -284,6 +247,33 @@ class Examples:
         """Return the SHA-256 of prompts, scores and labels, in order."""
         texts = (f"{p}\0{label}\0" for p, label in zip(self.prompts, self.labels, strict=True))
         return sha256_of_parts([*texts, np.ascontiguousarray(self.scores, dtype="<f4").tobytes()])
+
+
+def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[str, Any]:
+    """Return what a card tells of the data of a training.
+
+    Args:
+        recipe: Names the dataset, and where its files lie.
+        examples: What was learned from.
+        held_out: What chose the epoch.
+
+    Returns:
+        `data`, and in words `images` and `dataset_name`.
+    """
+    # Of another dataset its own name says enough.
+    is_richhf = (recipe.dataset, recipe.subset) == ("pqpp", "richhf")
+    published = not is_richhf or is_published(recipe.validation_split, recipe.data_dir)
+    own_name = Path(recipe.dataset).name if Path(recipe.dataset).exists() else recipe.dataset
+    return {
+        "data": {
+            "training": len(examples),
+            "training SHA-256": examples.fingerprint(),
+            "validation": len(held_out),
+            "validation SHA-256": held_out.fingerprint(),
+        },
+        "images": counted(len(held_out), published),
+        "dataset_name": own_name if published else f"{own_name} (not the published files)",
+    }
 
 
 def map_array(image: Any, size: int) -> NDArray[np.float32]:

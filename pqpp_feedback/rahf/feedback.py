@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CARD
-from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.hub import model_folder, push_model
-from pqpp_backbones.pretrained import put_on
+from pqpp_backbones.pretrained import Model, fetch, loading, put_on, usual_device
 from pqpp_feedback.checks import check_count, check_pairs, check_share
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, prompt_words
@@ -22,8 +21,7 @@ from pqpp_files.extras import needing
 from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
-from pqpp_hub import PushReport, is_repository_id
-from pqpp_hub.pull import pull_files
+from pqpp_hub import PushReport
 from pqpp_hub.push import require_repository_id
 
 if TYPE_CHECKING:
@@ -34,13 +32,13 @@ if TYPE_CHECKING:
     from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, RahfOutput
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor
 
+# What a folder holds and what is pushed: no code, no pickle.
 RAHF_FILES = (
     *("config.json", "generation_config.json", "model.safetensors", CARD),
     *("processor_config.json", "preprocessor_config.json", "tokenizer_config.json"),
     *("tokenizer.json", "spiece.model", "special_tokens_map.json", "added_tokens.json"),
     *("model.safetensors.index.json", "model-*.safetensors"),
 )
-"""What a folder holds and what is pushed: no code, no pickle."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +66,6 @@ class Feedback:
         """Whether each word is misaligned."""
         return [probability >= self.threshold for probability in self.probabilities]
 
-    @property
-    def misaligned_words(self) -> list[Word]:
-        """The words that are misaligned."""
-        pairs = zip(self.words, self.misaligned, strict=True)
-        return [word for word, is_misaligned in pairs if is_misaligned]
-
 
 class FeedbackModel:
     """A model with its processor.
@@ -95,7 +87,7 @@ class FeedbackModel:
     ) -> None:
         check_share("threshold", threshold)
         self.model = model.eval() if device is None else put_on(model.eval(), device)
-        self.processor, self.threshold = processor, threshold
+        self.processor, self.threshold, self.source = processor, threshold, Model("in memory")
 
     @classmethod
     @typed
@@ -125,16 +117,10 @@ class FeedbackModel:
         """
         check_share("threshold", threshold)
         with needing("RAHF", "models"):
-            from pqpp_backbones.pretrained import loading, usual_device
             from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
             from pqpp_feedback.rahf.processing_rahf import RahfProcessor
-        name, folder = str(name_or_path), expanded(name_or_path)
-        if not folder.is_dir():
-            if not is_repository_id(name):
-                raise CheckpointError(
-                    f"there is no folder {name}, and it is no OWNER/REPOSITORY; check the name"
-                )
-            folder = pull_files(name, RAHF_FILES, revision, cache_dir, token, CheckpointError)
+        name, access = str(name_or_path), {"cache_dir": cache_dir, "token": token}
+        folder, source = fetch(name, "RAHF model", revision, **access)
         remedy = "give a folder or OWNER/REPOSITORY written by pqpp train rahf"
         with loading(f"{name} holds no usable RAHF model", remedy, str(folder)):
             options = {"local_files_only": True, "trust_remote_code": False}
@@ -142,7 +128,9 @@ class FeedbackModel:
             processor = RahfProcessor.from_pretrained(folder, **options)
             # What their settings say may be nothing that can be done.
             cls(model, processor).judge([np.zeros((8, 8, 3), np.uint8)], ["a cat"])
-        return cls(model, processor, device or usual_device(), threshold)
+        feedback = cls(model, processor, device or usual_device(), threshold)
+        feedback.source = source
+        return feedback
 
     @typed
     def save_pretrained(self, folder: str | os.PathLike[str], card: str | None = None) -> Path:

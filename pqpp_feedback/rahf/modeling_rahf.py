@@ -3,11 +3,9 @@
 Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, sections 4.1 and 9.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import torch
 from torch import nn
@@ -15,7 +13,7 @@ from torch.nn import functional
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel
 from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutput
-from transformers.utils import ModelOutput
+from transformers.utils import ModelOutput, can_return_tuple
 
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_feedback.errors import FeedbackError
@@ -106,7 +104,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             init.normal_(module.weight, std=module.in_features**-0.5)
 
     @classmethod
-    def joined(cls, tower: nn.Module, t5: nn.Module, **fields: Any) -> RahfForRichFeedback:
+    def joined(cls, tower: nn.Module, t5: nn.Module, **fields: Any) -> Self:
         """Join what `load_towers` returned; projection and heads are new.
 
         Args:
@@ -127,10 +125,8 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         """
         size = self.config.image_size
         if pixel_values.ndim != 4 or tuple(pixel_values.shape[-2:]) != (size, size):
-            raise FeedbackError(
-                f"`pixel_values` has shape {tuple(pixel_values.shape)}; give (batch, 3, {size}, "
-                f"{size}), as the processor does"
-            )
+            shape, wanted = tuple(pixel_values.shape), f"(batch, 3, {size}, {size})"
+            raise FeedbackError(f"`pixel_values` has shape {shape}; give {wanted}")
         tokens = self.vision_model(pixel_values=pixel_values).last_hidden_state
         return self.projection(tokens)
 
@@ -162,6 +158,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         patches = states[:, n_image_tokens - grid * grid : n_image_tokens]
         return patches.transpose(1, 2).unflatten(2, (grid, grid))
 
+    @can_return_tuple
     def forward(
         self,
         pixel_values: torch.Tensor,
@@ -171,8 +168,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         heatmap_labels: torch.Tensor | None = None,
         score_labels: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
-        return_dict: bool | None = None,
-    ) -> RahfOutput | tuple[torch.Tensor, ...]:
+    ) -> RahfOutput:
         """Predict all that was asked for, and the loss where labels are given.
 
         Args:
@@ -185,7 +181,8 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             heatmap_labels: `(batch, 2, height, width)` in 0 .. 1, NaN where there is none.
             score_labels: `(batch, 4)` in 0 .. 1, NaN where there is none.
             labels: `(batch, length)`, the rewritten prompt's tokens, -100 where nothing counts.
-            return_dict: False for a tuple of what there is; as the configuration says if left out.
+
+        A tuple of what there is, where `return_dict=False` comes or the configuration says so.
 
         Raises:
             FeedbackError: The images' size, or the form of `input_ids` or `task_ids`, does not fit
@@ -200,19 +197,12 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             shifted = self.text_model.prepare_decoder_input_ids_from_labels(labels=labels)
             output.logits = self.text_model(**output.for_decoder, decoder_input_ids=shifted).logits
         self._add_losses(output, heatmap_labels, score_labels, labels)
-        as_dict = self.config.return_dict if return_dict is None else return_dict
-        if as_dict:
-            return output
-        # In the declared order, the loss first: `to_tuple` has what was set last at the end.
-        values = (getattr(output, field.name) for field in fields(output))
-        return tuple(value for value in values if value is not None)
+        return RahfOutput(**output)  # in the declared order, the loss first
 
     def _with_seven_heads(self, image_tokens, input_ids, attention_mask) -> RahfOutput:
         if input_ids.ndim != 2:
-            raise FeedbackError(
-                f"`input_ids` has shape {tuple(input_ids.shape)}; the multi-head variant takes "
-                "(batch, length), as a processor of its variant gives"
-            )
+            wanted = "the multi-head variant takes (batch, length)"
+            raise FeedbackError(f"`input_ids` has shape {tuple(input_ids.shape)}; {wanted}")
         states, mask = self.encode(image_tokens, input_ids, attention_mask)
         features = self.feature_map(states, image_tokens.shape[1])
         return RahfOutput(
@@ -307,10 +297,9 @@ def _checked_tasks(task_ids, batch: int, tasks: int, device) -> torch.Tensor:
     if task_ids is None and tasks == len(TASK_STRINGS):
         return torch.arange(tasks, device=device).expand(batch, tasks)
     if task_ids is None or task_ids.numel() != batch * tasks:
-        raise FeedbackError(
-            f"`input_ids` holds {tasks} task(s) an image and `task_ids` does not name them; give "
-            f"all {len(TASK_STRINGS)}, or `task_ids` of shape ({batch}, {tasks})"
-        )
+        lacking = f"`input_ids` holds {tasks} task(s) an image and `task_ids` does not name them"
+        wanted = f"all {len(TASK_STRINGS)}, or `task_ids` of shape ({batch}, {tasks})"
+        raise FeedbackError(f"{lacking}; give {wanted}")
     return task_ids.reshape(batch, tasks)
 
 
@@ -367,16 +356,10 @@ def load_towers(vision: str, text: str) -> tuple[nn.Module, nn.Module]:
     """
     config = AutoConfig.from_pretrained(vision, trust_remote_code=False)
     config = getattr(config, "vision_config", config)
-    tower = AutoModel.from_pretrained(
-        vision,
-        config=config,
-        use_safetensors=True,
-        trust_remote_code=False,
-        **_without_pooling(config),
-    )
-    t5 = AutoModelForSeq2SeqLM.from_pretrained(
-        text, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
-    )
+    safely = {"use_safetensors": True, "trust_remote_code": False}
+    pooling = _without_pooling(config)
+    tower = AutoModel.from_pretrained(vision, config=config, **safely, **pooling)
+    t5 = AutoModelForSeq2SeqLM.from_pretrained(text, dtype=torch.float32, **safely)
     for loaded in (tower, t5):
         loaded.config.name_or_path = ""  # a published configuration tells no local path
     return tower, t5

@@ -36,36 +36,25 @@ class RichHumanFeedbackPipeline(Pipeline):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not isinstance(self.model, RahfForRichFeedback) or self.processor is None:
-            raise FeedbackError(
-                f"{type(self.model).__name__} is no RAHF model with its processor; give a folder "
-                "or repository written by pqpp train rahf"
-            )
+            kind, remedy = type(self.model).__name__, "give one written by pqpp train rahf"
+            raise FeedbackError(f"{kind} is no RAHF model with its processor; {remedy}")
         if self._batch_size is not None:
             check_count("batch_size", self._batch_size)
         self.feedback = FeedbackModel(self.model, self.processor)
 
-    def __call__(
-        self,
-        inputs: Any,
-        batch_size: int | None = None,
-        threshold: float | None = None,
-        overlays: bool | None = None,
-        **kwargs: Any,
-    ) -> Any:
+    def __call__(self, inputs: Any, batch_size: int | None = None, **options: Any) -> Any:
         """Judge one image or many.
 
         Args:
             inputs: A mapping with `image` and `prompt`, or a list of them.
             batch_size: Images that the model sees at once; 16 if named nowhere.
-            threshold: From which probability on a word counts as misaligned; .5 if named nowhere.
-            overlays: Also return the tinted images.
-            **kwargs: Not used; refused, so that a misspelled option is noticed.
+            options: `threshold`, from which probability on a word counts as misaligned (.5 if
+                named nowhere), and `overlays`, whether tinted images are returned too.
 
         Raises:
             FeedbackError: An input is no such mapping, or an option is unknown or out of range.
         """
-        kwargs |= {"threshold": threshold, "overlays": overlays}
-        options = {**self._forward_params, **self._sanitize_parameters(**kwargs)[1]}
+        options = {**self._forward_params, **self._sanitize_parameters(**options)[1]}
         sizes = (batch_size, self._batch_size, 16)
         size = next(known for known in sizes if known is not None)
         single = isinstance(inputs, Mapping)
@@ -114,9 +103,7 @@ def _checked(inputs: Any) -> list[Mapping[str, Any]]:
     for index, row in enumerate(rows):
         known = isinstance(row, Mapping) and {"image", "prompt"} <= set(row)
         if not known or not isinstance(row["prompt"], str):
-            raise FeedbackError(
-                f"the input at index {index} is not a mapping with `image` and `prompt`"
-            )
+            raise FeedbackError(f"input at index {index} is not a mapping of `image` and `prompt`")
     return rows
 
 

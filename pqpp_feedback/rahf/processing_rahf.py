@@ -59,10 +59,8 @@ class RahfProcessor(ProcessorMixin):
         plain, marked = self._encoded("a"), self._encoded("a" + SUFFIX)
         suffix = marked[len(plain) :] if marked[: len(plain)] == plain else self._encoded(SUFFIX)
         if not suffix or self.tokenizer.unk_token_id in suffix:
-            raise FeedbackError(
-                f"the tokenizer has no token for the suffix {SUFFIX!r}; give one that knows the "
-                "underscore and the digit 0"
-            )
+            remedy = "give one that knows the underscore and the digit 0"
+            raise FeedbackError(f"the tokenizer has no token for the suffix {SUFFIX!r}; {remedy}")
         return suffix
 
     def _encoded(self, text: str) -> list[int]:
@@ -100,9 +98,8 @@ class RahfProcessor(ProcessorMixin):
         """
         words = self.word_ids(prompt)
         if len(labels) != len(words):
-            raise FeedbackError(
-                f"{len(labels)} labels for the {len(words)} words of {prompt!r:.80}; give one each"
-            )
+            of_words = f"the {len(words)} words of {prompt!r:.80}"
+            raise FeedbackError(f"{len(labels)} labels for {of_words}; give one each")
         tokens: list[int] = []
         for word, label in zip(words, labels, strict=True):
             tokens += word if label else [*word, *self.suffix_ids]
@@ -150,9 +147,8 @@ class RahfProcessor(ProcessorMixin):
         if text is not None:
             prompts = _texts(text)
             check_pairs(prompts if images is None else images, prompts)
-            features |= self._tokens(
-                prompts, tasks, kwargs.get("max_length"), kwargs.get("padding")
-            )
+            options = kwargs.get("max_length"), kwargs.get("padding")
+            features |= self._tokens(prompts, tasks, *options)
         if kwargs.get("return_tensors") == "np":
             features = {name: tensor.numpy() for name, tensor in features.items()}
         return BatchFeature(features)
@@ -164,11 +160,9 @@ class RahfProcessor(ProcessorMixin):
             if value not in (allowed := _OPTIONS.get(name, (value,))):
                 raise FeedbackError(f"`{name}` is {value!r}; choose among {allowed}")
         length, least = given.get("max_length"), self._beside + 1
-        is_whole = isinstance(length, numbers.Integral)
-        if length is not None and not (is_whole and length >= least):
-            raise FeedbackError(
-                f"`max_length` is {length!r}; the task, a word and the end need {least} or more"
-            )
+        if length is not None and (not isinstance(length, numbers.Integral) or length < least):
+            needed = f"the task, a word and the end need {least} or more"
+            raise FeedbackError(f"`max_length` is {length!r}; {needed}")
 
     def pixels(self, images: Sequence[Any]) -> Any:
         """Return images, whatever `open_image` takes, as `pixel_values`."""
@@ -236,9 +230,8 @@ def _check_tasks(tasks: Any, prompts: int) -> None:
         return is_list and all(task in known for task in some)
 
     if not isinstance(tasks, Sequence) or len(tasks) != prompts or not all(map(is_whole, tasks)):
-        raise FeedbackError(
-            f"`tasks` is {tasks!r:.60}; give as many for each prompt, each from 0 to {known[-1]}"
-        )
+        wanted = f"as many for each prompt, each from 0 to {known[-1]}"
+        raise FeedbackError(f"`tasks` is {tasks!r:.60}; give {wanted}")
 
 
 def new_tokenizer(prompts: Iterable[str], vocab_size: int = 512) -> Any:

@@ -25,13 +25,7 @@ from pqpp_backbones.training.loop import Task, make_accelerator, train
 from pqpp_backbones.training.options import DataOptions, HubOptions, OptimisationOptions
 from pqpp_backbones.training.publish import describe_run, push_if_wanted, refuse_finished
 from pqpp_backbones.training.state import Progress
-from pqpp_feedback.rahf.bench.evaluation import (
-    feedback_figures,
-    join_parts,
-    predict_rows,
-    summary,
-    truth_of,
-)
+from pqpp_feedback.rahf.bench import evaluation
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.examples import BLINDS, Examples, describe_data, load_split
 from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel, push_feedback_model
@@ -50,31 +44,19 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     """What RAHF is trained by."""
 
     subset: str | None = option("richhf", "its configuration")
-    pickapic_dir: str | None = option(
-        None, "folder of a copy of Pick-a-Pic v1", decides=False, path="folder"
-    )
-    model: str = option(
-        "towers", "towers (vision_model and text_model), small, tiny, or a RAHF to go on from"
-    )
-    vision_model: str = option(
-        "google/vit-base-patch16-224-in21k", "pretrained image tower", path="name"
-    )
+    pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1", decides=False, path="folder")
+    model: str = option("towers", "pretrained towers, small, tiny, or a RAHF to go on from")
+    vision_model: str = option("google/vit-base-patch16-224-in21k", "image tower", path="name")
     text_model: str = option("google/t5-v1_1-base", "pretrained T5", path="name")
     output_dir: str = option("runs/rahf")
     variant: str = option("multi_head", "seven heads, or three with task strings", VARIANTS)
     heatmap_weight: float = option(5.0, "weight of the heatmaps' squared error", least=0)
     score_weight: float = option(1.0, "weight of the scores' squared error", least=0)
     keyword_weight: float = option(1.0, "weight of the rewritten prompt's cross-entropy", least=0)
-    joint_weight: float = option(
-        1.0, "how much misalignment and alignment weigh among heatmaps and scores", above=0
-    )
-    joint_first: int = option(
-        0, "first epochs in which only misalignment, alignment and rewriting are learned", least=0
-    )
+    joint_weight: float = option(1.0, "what misalignment and alignment weigh among these", above=0)
+    joint_first: int = option(0, "epochs of misalignment, alignment, rewriting alone", least=0)
     augmentation: bool = option(True, "the paper's augmentations")
-    prompt_dropout: float = option(
-        0.0, "share of examples whose prompt is to be written from sight", least=0, below=1
-    )
+    prompt_dropout: float = option(0.0, "share of prompts written from sight", least=0, below=1)
     blind: str = option("none", "ablation: what the model is not shown", BLINDS)
     in_memory: bool = option(False, "keep decoded images in memory; for small sets", decides=False)
     max_validation_rows: int | None = option(None, "use only the first rows of validation", above=0)
@@ -86,10 +68,8 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
         """Refuse what would leave outputs unlearned, too."""
         super().__post_init__()
         if self.joint_first >= self.epochs:
-            raise RecipeError(
-                f"`joint_first` is {self.joint_first} of {self.epochs} epochs; leave one or more "
-                "for the other outputs"
-            )
+            first = f"`joint_first` is {self.joint_first} of {self.epochs} epochs"
+            raise RecipeError(f"{first}; leave one or more for the other outputs")
 
 
 def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
@@ -107,11 +87,10 @@ def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedba
     if recipe.model == "towers":
         return join_towers(recipe, fields)
     loaded = FeedbackModel.from_pretrained(recipe.model, device="cpu")
-    if loaded.model.config.variant != recipe.variant:
-        raise RecipeError(
-            f"`variant` is {recipe.variant!r}, but {recipe.model} is of the variant "
-            f"{loaded.model.config.variant!r}; name that one"
-        )
+    variant = loaded.model.config.variant
+    if variant != recipe.variant:
+        of_model = f"{recipe.model} is of the variant {variant!r}"
+        raise RecipeError(f"`variant` is {recipe.variant!r}, but {of_model}; name that one")
     for name, value in fields.items():
         setattr(loaded.model.config, name, value)
     return loaded.model.train(), loaded.processor
@@ -132,22 +111,17 @@ def join_towers(
     return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
 
 
-def read_judged(recipe: RahfRecipe, split: str, limit: int | None) -> Dataset:
-    """Load a split, or its first rows."""
-    where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
-    return load_split(split, *where, limit)
-
-
 def evaluation_on(examples: Examples) -> Callable[[Any, Accelerator], dict[str, float]]:
     """Return a function that judges the validation split, each process a part of it."""
-    truth = truth_of(examples)
+    truth = evaluation.truth_of(examples)
 
     def evaluate_model(model, accelerator):
         feedback = FeedbackModel(accelerator.unwrap_model(model), examples.processor)
         rank, world = accelerator.process_index, accelerator.num_processes
         rows = list(range(rank, len(examples), world))
-        parts = gather_object([(rows, predict_rows(feedback, examples, rows))])
-        return summary(feedback_figures(join_parts(parts), truth))
+        parts = gather_object([(rows, evaluation.predict_rows(feedback, examples, rows))])
+        figures = evaluation.feedback_figures(evaluation.join_parts(parts), truth)
+        return evaluation.summary(figures)
 
     return evaluate_model
 
@@ -163,15 +137,8 @@ def train_rahf(recipe: RahfRecipe, training: Dataset, validation: Dataset) -> Pr
         model.gradient_checkpointing_enable()
     size = model.config.heatmap_size
     shown = partial(Examples, blind=recipe.blind, in_memory=recipe.in_memory)
-    examples = shown(
-        training,
-        processor,
-        size,
-        seed=recipe.seed,
-        augmented=recipe.augmentation,
-        prompt_dropout=recipe.prompt_dropout,
-        joint_first=recipe.joint_first,
-    )
+    changed = {name: getattr(recipe, name) for name in ("seed", "prompt_dropout", "joint_first")}
+    examples = shown(training, processor, size, augmented=recipe.augmentation, **changed)
     held_out = shown(validation, processor, size)
     task = Task(
         model=model,
@@ -207,6 +174,7 @@ def train_rahf(recipe: RahfRecipe, training: Dataset, validation: Dataset) -> Pr
 
 def run(recipe: RahfRecipe) -> None:
     """Read the data and train."""
-    training = read_judged(recipe, recipe.train_split, recipe.max_train_rows)
-    validation = read_judged(recipe, recipe.validation_split, recipe.max_validation_rows)
+    where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
+    training = load_split(recipe.train_split, *where, recipe.max_train_rows)
+    validation = load_split(recipe.validation_split, *where, recipe.max_validation_rows)
     train_rahf(recipe, training, validation)

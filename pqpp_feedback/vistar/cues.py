@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
+from scipy import ndimage, stats
 
 from pqpp_feedback.errors import AssessError
 from pqpp_feedback.vistar.choices import choices
@@ -53,9 +53,7 @@ def depth_curvature(depth: Values) -> float:
 
 def _trimmed(values: Values) -> float:
     """Return the mean without the largest values: where objects end."""
-    flat = np.sort(values, axis=None)
-    kept = flat[: max(1, round(len(flat) * (1 - choices("geometry")["trimmed"])))]
-    return float(kept.mean())
+    return float(stats.trim1(values, choices("geometry")["trimmed"], axis=None).mean())
 
 
 def highlight_pieces(image: Values) -> tuple[int, int]:
@@ -71,19 +69,32 @@ def highlight_pieces(image: Values) -> tuple[int, int]:
         >>> highlight_pieces(image)
         (1, 2)
     """
-    chosen, square = choices("geometry"), np.ones((3, 3))
+    chosen = choices("geometry")
     bright, dull = image.max(-1), image.min(-1)
     shine = bright >= chosen["highlight_brightness"]
     shine &= bright - dull <= chosen["highlight_saturation"] * bright
-    labels, number = ndimage.label(shine, square)
-    sizes = np.bincount(labels.ravel(), minlength=number + 1)
-    sizes[0] = 0
-    pieces = sizes >= chosen["least_highlight"]
-    shine = pieces[labels]
+    labels, number = pieces(shine, chosen["least_highlight"])
     side = chosen["highlight_bridge"]
-    padded = np.pad(shine, side)  # or pieces at the picture's rim would be worn off
-    _, spots = ndimage.label(ndimage.binary_closing(padded, np.ones((side, side))), square)
-    return int(spots), int(pieces.sum())
+    padded = np.pad(labels > 0, side)  # or pieces at the picture's rim would be worn off
+    _, spots = pieces(ndimage.binary_closing(padded, np.ones((side, side))))
+    return spots, number
+
+
+def pieces(mask: NDArray[np.bool_], least: float = 1) -> tuple[NDArray[np.int64], int]:
+    """Return the pieces of a mask that have enough pixels, numbered from 1, and how many.
+
+    Args:
+        mask: (height, width); pixels that touch at a corner are of one piece.
+        least: How many pixels are enough.
+
+    Example:
+        >>> pieces(np.array([[1, 1, 0, 1]]), 2)
+        (array([[1, 1, 0, 0]]), 1)
+    """
+    labels, number = ndimage.label(mask, np.ones((3, 3)))
+    kept = np.bincount(labels.ravel(), minlength=number + 1) >= least
+    kept[0] = False
+    return np.where(kept, np.cumsum(kept), 0)[labels], int(kept.sum())
 
 
 def contour_pieces(image: Values) -> tuple[int, int]:
@@ -103,10 +114,8 @@ def contour_pieces(image: Values) -> tuple[int, int]:
     chosen = choices("geometry")
     grey = cv2.GaussianBlur((image.mean(-1) * 255).astype(np.uint8), (0, 0), 1)
     edges = cv2.Canny(grey, *chosen["canny"]) > 0
-    labels, number = ndimage.label(edges, np.ones((3, 3)))
-    sizes = np.bincount(labels.ravel(), minlength=number + 1)[1:]
-    kept = sizes[sizes >= chosen["contour_piece_pixels"]]
-    return len(kept), int(kept.sum())
+    labels, number = pieces(edges, chosen["contour_piece_pixels"])
+    return number, int((labels > 0).sum())
 
 
 def uniform_patterns(image: Values) -> float:
@@ -174,9 +183,8 @@ def fit_padim(references: Sequence[NDArray[np.floating]]) -> Padim:
         True
     """
     if len(references) < LEAST_REFERENCES:
-        raise AssessError(
-            f"{len(references)} reference images; give at least {LEAST_REFERENCES}, better hundreds"
-        )
+        wanted = f"at least {LEAST_REFERENCES}, better hundreds"
+        raise AssessError(f"{len(references)} reference images; give {wanted}")
     values = np.asarray(references, dtype=float)
     left_out = []
     for number in range(len(values)):

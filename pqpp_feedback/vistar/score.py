@@ -9,8 +9,8 @@ from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.sight import Sight
 
+# VISTAR's nine evaluation angles, in the order of its table 3.
 ANGLES = ("TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA")
-"""VISTAR's nine evaluation angles, in the order of its table 3."""
 
 
 class VistarScore(Assessor):

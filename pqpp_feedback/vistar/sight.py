@@ -22,9 +22,9 @@ from pqpp_files.extras import needing
 
 _SIZES = ("original_sizes", "reshaped_input_sizes")  # for what comes after the model
 _KEPT = 32  # what was seen of the last images is kept for the next score
-_LONGEST = 1024
-"""Pixels of the longer side at which masks and depth are made."""
+_LONGEST = 1024  # pixels of the longer side at which masks and depth are made
 
+# Role to the model's usual name and to its class in transformers.
 ROLES: Mapping[str, tuple[str, str]] = {
     "detector": ("IDEA-Research/grounding-dino-tiny", "any detector"),
     "segmenter": ("facebook/sam-vit-base", "AutoModelForMaskGeneration"),
@@ -38,7 +38,6 @@ ROLES: Mapping[str, tuple[str, str]] = {
     "expression": ("trpakov/vit-face-expression", "AutoModelForImageClassification"),
     "anomaly": ("microsoft/resnet-18", "AutoModel"),
 }
-"""Role to the model's usual name and to its class in transformers."""
 
 
 Masks = NDArray[np.bool_]

@@ -1,6 +1,5 @@
 """A model of images and text that is asked whether an image shows its prompt."""
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,8 +10,8 @@ from pqpp_feedback.assess.kept_answers import KeptAnswers, pixel_hash
 from pqpp_feedback.assess.pictures import Picture
 
 ANSWERS = ("yes", "no")
+# VQAScore's (Lin et al., ECCV 2024, arXiv 2404.01291).
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
-"""VQAScore's (Lin et al., ECCV 2024, arXiv 2404.01291)."""
 
 
 class VqaAssessor(Assessor):
@@ -67,15 +66,14 @@ class VqaAssessor(Assessor):
         return Request(text, image=image, most_tokens=8, answers=ANSWERS)
 
     def _asked(self, image: Any, picture: Picture) -> dict[str, Any]:
-        assert self._chat is not None
-        request = self._request(image, picture)
-        key = [pixel_hash(image), request.text, self._chat.name]
-        return self._kept.of(key, functools.partial(self._answer, request))
+        chat, request = self._chat, self._request(image, picture)
+        assert chat is not None
 
-    def _answer(self, request: Request) -> dict[str, Any]:
-        assert self._chat is not None
-        reply = self._chat.ask(request)
-        return {"said": reply.text.strip()[:200], **(reply.chances or {})}
+        def ask() -> dict[str, Any]:
+            reply = chat.ask(request)
+            return {"said": reply.text.strip()[:200], **(reply.chances or {})}
+
+        return self._kept.of([pixel_hash(image), request.text, chat.name], ask)
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return whether "yes" is likelier than "no", and its probability."""

@@ -1,6 +1,6 @@
-"""The paper's baseline that learns nothing (section 4.2.1): CLIP's similarity and its gradient."""
+"""The paper's baselines that learn nothing (section 4.2.1): CLIP's similarity and its gradient."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,50 +8,60 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from pqpp_backbones.images.embedding import pixels_of, pooled, tokens_of
+from pqpp_backbones.images import embedding
+from pqpp_backbones.pretrained import load_processor, usual_device
+from pqpp_feedback.rahf.bench.evaluation import PredictedSplit, feedback_figures, truth_of
+from pqpp_feedback.rahf.examples import Examples
+from pqpp_feedback.rahf.outputs import SCORES
 
 
-@torch.inference_mode()
-def clip_similarity(
-    clip: Any, processor: Any, images: Sequence[Any], prompts: Sequence[str]
-) -> NDArray[np.float64]:
-    """Return the cosine similarity of each image and its prompt: the alignment of an untuned CLIP.
+def clip_baselines(
+    name: str, table: Any, batch_size: int = 16, size: int = 224
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the figures of CLIP's similarity (alignment) and of its gradient (misalignment).
 
-    The images are judged at once, by a CLIP-like model and its processor.
+    Args:
+        name: A CLIP-like model, a folder or a name on the Hub.
+        table: As `load_split` gives it.
+        batch_size: Images that are judged at once.
+        size: Side of the heatmaps.
     """
-    return _similarity(clip, processor, images, prompts)[0].double().cpu().numpy()
+    clip = embedding.load_backbone(name).eval().to(usual_device())
+    processor = load_processor(name)
+    examples, parts = Examples(table, processor, size), []
+    for start in range(0, len(examples), batch_size):
+        prompts = examples.prompts[start : start + batch_size]
+        images = [examples.decoded(start + n)[0] for n in range(len(prompts))]
+        parts.append(similarity_and_gradient(clip, processor, images, prompts, size))
+    similarity, gradient = map(np.concatenate, zip(*parts, strict=True))
+    scores = np.full((len(examples), len(SCORES)), np.nan)
+    scores[:, SCORES.index("alignment")] = similarity
+    predicted = {
+        f"CLIP similarity ({name})": PredictedSplit(scores=scores),
+        f"CLIP gradient ({name})": PredictedSplit(misalignment=gradient),
+    }
+    truth = truth_of(examples)
+    return {line: feedback_figures(split, truth) for line, split in predicted.items()}
 
 
-def clip_gradient_heatmaps(
+def similarity_and_gradient(
     clip: Any, processor: Any, images: Sequence[Any], prompts: Sequence[str], size: int
-) -> NDArray[np.float32]:
-    """Return where the similarity of image and prompt depends on the pixels.
+) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """Return the cosine of each image and its prompt, and where it depends on the pixels.
 
     The size of the gradient of the similarity at each pixel, summed over the channels, averaged to
     the wanted size and scaled to a maximum of 1: the paper's baseline for misalignment.
 
     Returns:
-        `(images, size, size)` in 0 .. 1.
+        `(images,)`, and `(images, size, size)` in 0 .. 1.
     """
-    similarity, pixels = _similarity(clip, processor, images, prompts, needs_gradient=True)
+    pixels = embedding.pixels_of(processor, images).to(clip.device).requires_grad_()
+    words = embedding.placed_tokens(clip, processor, prompts)
+    both = embedding.embed_tokens(clip, **words), embedding.embed_pixels(clip, pixels)
+    text, image = (functional.normalize(features, dim=-1) for features in both)
+    similarity = (text * image).sum(dim=-1)
     (gradient,) = torch.autograd.grad(similarity.sum(), pixels)
     sizes = gradient.abs().sum(dim=1, keepdim=True)
     maps = functional.interpolate(sizes, (size, size), mode="area")[:, 0]
-    highest = maps.amax(dim=(1, 2), keepdim=True).clamp(min=1e-12)
-    return (maps / highest).float().cpu().numpy()
-
-
-def _similarity(
-    clip: Any, processor: Any, images: Any, prompts: Any, needs_gradient: bool = False
-) -> tuple[torch.Tensor, torch.Tensor]:
-    tokens = tokens_of(processor, prompts, clip.config)
-    tokens = {name: value.to(clip.device) for name, value in tokens.items()}
-    pixels = pixels_of(processor, images).to(clip.device).requires_grad_(needs_gradient)
-    text, image = _unit_features(clip, tokens, pixels)
-    return (text * image).sum(dim=-1), pixels
-
-
-def _unit_features(clip: Any, tokens: Mapping[str, Any], pixels: torch.Tensor) -> list:
-    """Return the text and the image features, each of length 1."""
-    both = clip.get_text_features(**tokens), clip.get_image_features(pixel_values=pixels)
-    return [functional.normalize(pooled(features), dim=-1) for features in both]
+    maps = maps / maps.amax(dim=(1, 2), keepdim=True).clamp(min=1e-12)
+    return similarity.detach().double().cpu().numpy(), maps.float().cpu().numpy()

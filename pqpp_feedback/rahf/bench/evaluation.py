@@ -1,7 +1,5 @@
 """RichHF's four kinds of figures: scores, both heatmaps and keywords."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -142,8 +140,7 @@ def truth_of(examples: Examples) -> Truth:
     """Return what people said about the rows of a split, heatmaps at the examples' size."""
     rows, size = range(len(examples)), examples.heatmap_size
     maps = np.array([[map_array(m, size) for m in examples.decoded(row)[1:]] for row in rows])
-    scores = examples.scores.astype(np.float64)
-    return Truth(scores, maps[:, 0], maps[:, 1], examples.labels)
+    return Truth(examples.scores.astype(np.float64), maps[:, 0], maps[:, 1], examples.labels)
 
 
 def summary(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:

@@ -1,23 +1,16 @@
 """RichHF's benchmark: models and the paper's baselines on a split, as the paper's four tables."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from pqpp_backbones.pretrained import load_processor, usual_device
 from pqpp_feedback.checks import check_count
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.bench import evaluation
-from pqpp_feedback.rahf.examples import Examples, counted, is_published, load_split, map_array
+from pqpp_feedback.rahf.examples import Examples, counted, is_published, load_split
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.outputs import SCORES
 from pqpp_files.figures import Figures, figure_text
-from pqpp_files.foreign.images import open_image
 from pqpp_files.foreign.json_values import read_json
 
 
@@ -59,6 +52,8 @@ def bench_richhf(
     images = counted(len(table), is_published(split, data_dir))
     figures = {name: figures_of(name, table, batch_size) for name in models}
     if clip is not None:
+        from pqpp_feedback.rahf.bench.baselines import clip_baselines
+
         figures |= clip_baselines(clip, table, batch_size)
     notes = [f"rows: richhf, {split} split, {images}"]
     notes += [f"published: {published()['source']}"] * with_published
@@ -71,41 +66,6 @@ def figures_of(name: str, table: Any, batch_size: int = 16) -> dict[str, dict[st
     examples = Examples(table, model.processor, model.model.config.heatmap_size)
     predicted = evaluation.predict_split(model, examples, batch_size)
     return evaluation.feedback_figures(predicted, evaluation.truth_of(examples))
-
-
-def clip_baselines(
-    name: str, table: Any, batch_size: int = 16, size: int = 224
-) -> dict[str, dict[str, dict[str, float]]]:
-    """Evaluate CLIP's similarity and gradient on the rows of a split.
-
-    Args:
-        name: A CLIP-like model.
-        table: From `load_split`.
-        batch_size: Images at once.
-        size: Pixels along a side of the heatmaps.
-    """
-    from pqpp_backbones.images.embedding import load_backbone
-    from pqpp_feedback.rahf.bench.baselines import clip_gradient_heatmaps, clip_similarity
-
-    clip = load_backbone(name).eval().to(usual_device())
-    processor = load_processor(name)
-    scores = np.full((len(table), len(SCORES)), np.nan)
-    predicted, true = [], []
-    for start in range(0, len(table), batch_size):
-        rows = table[start : start + batch_size]
-        some = clip, processor, [open_image(image) for image in rows["image"]], rows["prompt"]
-        similarity = clip_similarity(*some)
-        scores[start : start + len(similarity), SCORES.index("alignment")] = similarity
-        predicted.append(clip_gradient_heatmaps(*some, size))
-        true += [map_array(open_image(m).convert("L"), size) for m in rows["misalignment_map"]]
-    people = np.array([table[column][:] for column in SCORES], dtype=np.float64).T
-    # Only the misalignment heatmap is judged: the other map and the words are never looked at.
-    truth = evaluation.Truth(people, np.stack(true), np.stack(true), [None] * len(true))
-    gradient = evaluation.PredictedSplit(misalignment=np.concatenate(predicted))
-    return {
-        f"CLIP similarity ({name})": {"scores": evaluation.score_figures(scores, people)},
-        f"CLIP gradient ({name})": evaluation.feedback_figures(gradient, truth),
-    }
 
 
 def published() -> dict[str, Any]:

@@ -107,12 +107,8 @@ class ScoreGradient:
 
 def moved(samples: torch.Tensor, direction: torch.Tensor, scale: float) -> torch.Tensor:
     """Return samples moved along a direction by a part of their own length."""
-    length, own = (
-        torch.linalg.vector_norm(tensor.float().flatten(1), dim=1).reshape(
-            -1, *[1] * (tensor.ndim - 1)
-        )
-        for tensor in (direction, samples)
-    )
+    norm, inner = torch.linalg.vector_norm, tuple(range(1, samples.ndim))
+    length, own = (norm(part.float(), dim=inner, keepdim=True) for part in (direction, samples))
     return samples + (scale * own / length.clamp(min=1e-12) * direction).to(samples.dtype)
 
 

@@ -15,8 +15,8 @@ from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_files.foreign.images import open_image
 
+# Options for the pipeline that are set here, or that must give images to choose among.
 _ALLOWED = {"generator": (), "mask_image": (), "output_type": ("pil",), "return_dict": (True,)}
-"""Options for the pipeline that are set here, or that must give images to choose among."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,9 @@ def inpaint(
     check_count("candidates", candidates)
     check_choice("heatmap", heatmap, HEATMAPS)
     check_choice("score", score, SCORES)
-    _check_options(options)
+    for name, allowed in _ALLOWED.items():
+        if name in options and options[name] not in allowed:
+            raise FeedbackError(f"`{name}` is set by inpaint itself; leave it out")
     original = open_image(image)
     judged = feedback.judge([original], [prompt])[0]
     mask = heatmap_to_mask(judged.heatmaps[heatmap], original.size, threshold, dilation)
@@ -135,9 +137,3 @@ def paste(original: Any, painted: Any, mask: Any) -> Any:
     """
     painted = painted.convert("RGB").resize(original.size, Image.Resampling.LANCZOS)
     return Image.composite(painted, original, mask)
-
-
-def _check_options(options: dict[str, Any]) -> None:
-    for name, allowed in _ALLOWED.items():
-        if name in options and options[name] not in allowed:
-            raise FeedbackError(f"`{name}` is set by inpaint itself; leave it out")

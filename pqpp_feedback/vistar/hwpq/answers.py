@@ -56,16 +56,10 @@ class Answers:
             order = random_for(pixels, side, seed).permutation(len(questions)).tolist()
             request = request_of(image, [questions[n] for n in order], seed)
             answers = parsed(self.chat.ask(request).text, len(order))
-            return [
-                answer
-                for _, answer in sorted(zip(order, answers, strict=True), key=lambda pair: pair[0])
-            ]
-
-        def is_usable(kept: Any) -> bool:
-            return isinstance(kept, list) and len(kept) == len(questions)
+            return [answers[order.index(number)] for number in range(len(order))]
 
         key = [pixels, side, *questions, self.chat.name, str(seed)]
-        return self._kept.of(key, ask, is_usable)
+        return self._kept.of(key, ask)
 
 
 def request_of(image: Any, questions: Sequence[str], seed: int) -> Request:

@@ -89,9 +89,8 @@ def _kept(path: Path, prompt: str) -> dict[str, Any]:
             raise ValueError("it is another prompt's")
         validate_questionnaire(entry["questionnaire"])
     except (ValueError, KeyError, TypeError) as error:
-        raise AssessError(
-            f"{path}: no usable questionnaire ({str(error)[:120]}); move it away to have a new one"
-        ) from None
+        lacking = f"{path}: no usable questionnaire ({str(error)[:120]})"
+        raise AssessError(f"{lacking}; move it away to have a new one") from None
     return entry["questionnaire"]
 
 

@@ -68,14 +68,11 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
 
 def _of_verdicts(path: str | Path) -> list[dict[str, Any]]:
     classes = [score_class(name) for name in score_names()]
-    angles = {f"after-vistar-{kind.section}": kind.angle for kind in classes if not kind.angles}
+    angles = {f"vistar-{kind.section}": kind.angle for kind in classes if not kind.angles}
     rows = []
     for row in read_verdicts(path):
         known = {name: row[name] for name in ("image", "prompt_id", "generator", "score")}
-        # The routine of penetration ends with its weighting.
-        names = row["routine"], row["routine"].rpartition("-")[0]
-        angle = next((angles[name] for name in names if name in angles), None)
-        angle = angle or parse_json(row["asked"] or "{}").get("angle")
+        angle = angles.get(row["assessor"]) or parse_json(row["asked"] or "{}").get("angle")
         rows.append({**known, "name": row["routine"], "angle": angle})
     return rows
 
@@ -207,10 +204,8 @@ def bench_vistar(
     if people:
         lines = preference_agreement(rows, read_choices(people))
         if not any(line["pairs"] for line in lines):
-            raise AssessError(
-                f"{people}: no pair of images with a preference has scores in {verdicts[0]}; check "
-                "that both call images alike"
-            )
+            lacking = f"no pair of images with a preference has scores in {verdicts[0]}"
+            raise AssessError(f"{people}: {lacking}; check that both call images alike")
         title = "Pairs where the score prefers as people"
         tables.append(Figures("agreement", title, _COLUMNS, lines))
         notes.append(f"published: {figures_of_the_paper()['source']}; its bar is {_BAR:.0%}")
@@ -225,8 +220,6 @@ def bench_vistar(
             used = ", ".join(lines[0]["angles"]) if lines else "none that all generators have"
             notes.append(f"{role}: angles {used}; {separation(lines)}")
     if not tables:
-        raise AssessError(
-            "nothing to compare: give `people` FILE with choices, or scores of several generators "
-            "by angle"
-        )
+        wanted = "`people` FILE with choices, or scores of several generators by angle"
+        raise AssessError(f"nothing to compare: give {wanted}")
     return tables, notes

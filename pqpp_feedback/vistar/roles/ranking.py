@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from pqpp_feedback.assess.agreement import drawn_means
 from pqpp_feedback.assess.pictures import Row
 from pqpp_feedback.errors import AssessError
 from pqpp_feedback.vistar.score import ANGLES
@@ -87,7 +89,10 @@ def role_ranking(
     total = sum(weights[angle] for angle in tables)
     share = {angle: weights[angle] / total for angle in tables}
     value = sum(share[angle] * np.nanmean(table, axis=1) for angle, table in tables.items())
-    drawn = _drawn(tables, share, resamples, seed)
+    drawn = np.zeros((resamples, len(generators)))
+    for angle, table in tables.items():
+        sums, numbers = np.nan_to_num(table).T, ~np.isnan(table).T
+        drawn += share[angle] * drawn_means(sums, numbers, resamples, seed)
     order = sorted(range(len(generators)), key=lambda n: (-value[n], generators[n]))
     tail = (1 - confidence) / 2
     ranking: list[dict[str, Any]] = []
@@ -107,36 +112,15 @@ def _tables(
     rows: Iterable[Row], weights: Weights
 ) -> tuple[list[str], dict[str, NDArray[np.float64]]]:
     """Return generators, and of each angle that all have the scores, (generators, prompts)."""
-    cells: dict[tuple[str, str, str], list[float]] = {}
-    for row in rows:
-        if row["score"] is not None and weights.get(row["angle"], 0) > 0:
-            key = (row["angle"], str(row["generator"]), str(row["prompt_id"]))
-            cells.setdefault(key, []).append(float(row["score"]))
-    generators, prompts = (sorted({key[n] for key in cells}) for n in (1, 2))
-    row_of, column_of = ({key: n for n, key in enumerate(some)} for some in (generators, prompts))
-    tables = {angle: np.full((len(row_of), len(column_of)), np.nan) for angle in ANGLES}
-    for (angle, generator, prompt), scores in cells.items():
-        tables[angle][row_of[generator], column_of[prompt]] = np.mean(scores)
-    has_all = {angle: (~np.isnan(table)).any(axis=1).all() for angle, table in tables.items()}
-    return generators, {a: table for a, table in tables.items() if generators and has_all[a]}
-
-
-def _drawn(
-    tables: Mapping[str, NDArray], share: Weights, times: int, seed: int
-) -> NDArray[np.float64]:
-    """Return the scores (resamples, generators) of prompts drawn with replacement."""
-    random, parts = np.random.default_rng(seed), []
-    generators, prompts = next(iter(tables.values())).shape
-    for start in range(0, times, 500):
-        number = min(500, times - start)
-        counts = random.multinomial(prompts, np.full(prompts, 1 / prompts), number).astype(float)
-        scores = np.zeros((number, generators))
-        for angle, table in tables.items():
-            there = ~np.isnan(table)
-            with np.errstate(invalid="ignore"):  # an angle whose prompts were not drawn
-                scores += share[angle] * (counts @ np.nan_to_num(table).T) / (counts @ there.T)
-        parts.append(scores)
-    return np.concatenate(parts)
+    known = [row for row in rows if row["score"] is not None and weights.get(row["angle"], 0) > 0]
+    cells = [[row[name] for name in ("angle", "generator", "prompt_id", "score")] for row in known]
+    frame = pd.DataFrame(cells, columns=["angle", "generator", "prompt", "score"])
+    frame = frame.astype({"generator": str, "prompt": str, "score": float})
+    means = frame.pivot_table("score", ["generator", "prompt"], "angle")
+    tables = {angle: means[angle].unstack() for angle in ANGLES if angle in means}
+    has_all = {angle: table.notna().any(axis=1).all() for angle, table in tables.items()}
+    generators = means.index.unique("generator").tolist()
+    return generators, {a: table.to_numpy() for a, table in tables.items() if has_all[a]}
 
 
 def separation(rows: Sequence[Row]) -> str:

@@ -40,10 +40,8 @@ class ComposedScene(VistarScore):
 
     def lacking(self, picture: Picture) -> str:
         """Return what the prompt does not tell; empty where it tells all."""
-        for name in ("panels", "subject"):
-            if not listed(asked(picture, name)):
-                return f"the prompt lists no `{name}`"
-        return ""
+        lacking = [name for name in ("panels", "subject") if not listed(asked(picture, name))]
+        return f"the prompt lists no `{lacking[0]}`" if lacking else ""
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the panels, their similarity to each text, and the subject's to itself."""

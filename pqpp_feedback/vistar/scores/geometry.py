@@ -60,8 +60,7 @@ class Geometry(VistarScore):
         pixels = np.asarray(smaller(image)) / 255.0
         seen = raw_cues(pixels, self.sight.depth(image, picture))
         if self._padim:
-            features = self.sight.features(image)
-            seen["anomaly"] = [self._padim.distance(features), self._padim.usual]
+            seen["anomaly"] = [self._padim.distance(self.sight.features(image)), self._padim.usual]
         return seen
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:

@@ -11,6 +11,7 @@ from scipy import ndimage
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices
+from pqpp_feedback.vistar.cues import pieces
 from pqpp_feedback.vistar.parameters import asked
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.sight import smaller
@@ -50,12 +51,9 @@ class Light(VistarScore):
         """Return 1 - angle / 90 degrees between the pairs' median and the wanted direction."""
         light, wanted = inferred_light(evidence), wanted_light(picture)
         if light is None:
-            if not evidence["objects"]:
-                return Verdict(None, None, "no object was found")
-            if not evidence["floor"]:
-                return Verdict(None, None, "no floor was found that a shadow could lie on")
             why = "; ".join(sorted(set(evidence["left_out"]))) or "no cast shadow was found"
-            return Verdict(None, None, why)
+            why = why if evidence["floor"] else "no floor was found that a shadow could lie on"
+            return Verdict(None, None, why if evidence["objects"] else "no object was found")
         assert wanted is not None
         score = float(light_direction([light], [wanted])[0])
         cosine = float(np.clip(light @ wanted / np.linalg.norm(wanted), -1, 1))
@@ -73,8 +71,7 @@ def inferred_light(evidence: Mapping[str, Any]) -> np.ndarray | None:
         [-0.707, 0.707, 0.0]
     """
     pairs = evidence["pairs"]
-    lines = np.array([np.subtract(pair["top"], pair["tip"]) for pair in pairs], dtype=float)
-    lines = lines.reshape(-1, 3)
+    lines = np.array([np.subtract(pair["top"], pair["tip"]) for pair in pairs]).reshape(-1, 3)
     lines = lines[np.linalg.norm(lines, axis=1) > 0]
     if not len(lines):
         return None
@@ -207,12 +204,7 @@ def shadow_regions(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
         return np.zeros(on_floor.shape, int), 0
     light = image.mean(-1)
     dark = on_floor & (light < chosen["shadow_brightness"] * np.median(light[on_floor]))
-    dark = ndimage.binary_opening(dark, iterations=1)
-    labels, number = ndimage.label(dark, np.ones((3, 3)))
-    sizes = np.bincount(labels.ravel(), minlength=number + 1)
-    kept = sizes >= chosen["least_shadow_share"] * dark.size
-    kept[0] = False
-    return np.where(kept, np.cumsum(kept), 0)[labels], int(kept.sum())
+    return pieces(ndimage.binary_opening(dark), chosen["least_shadow_share"] * dark.size)
 
 
 def _pair(shadow: Mask, masks: Mask, ground: NDArray) -> dict[str, Any] | str:

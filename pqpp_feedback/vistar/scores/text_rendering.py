@@ -14,7 +14,7 @@ from pqpp_backbones.pretrained import Model
 from pqpp_backbones.prompt.quoted import wanted_texts
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import AssessError, ImageError
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.parameters import asked
 from pqpp_feedback.vistar.score import VistarScore
@@ -23,16 +23,16 @@ from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
 from pqpp_metrics.functional.vistar import text_rendering
 
+# What rapidocr calls the models of a script, and the letters that they read, as Unicode names them.
 SCRIPTS = {
-    "usual": "",  # Latin and Chinese, by the models in the package
-    "greek": "el",
-    "cyrillic": "cyrillic",
-    "korean": "korean",
-    "arabic": "arabic",
-    "devanagari": "devanagari",
-    "thai": "th",
+    "usual": ("", "latin cjk ideographic hiragana katakana"),  # comes with the package
+    "greek": ("el", "latin greek"),
+    "cyrillic": ("cyrillic", "latin cyrillic"),
+    "korean": ("korean", "latin hangul"),
+    "arabic": ("arabic", "latin arabic"),
+    "devanagari": ("devanagari", "latin devanagari"),
+    "thai": ("th", "latin thai"),
 }
-"""Scripts, and what rapidocr calls the models that read them."""
 
 
 @functools.cache
@@ -45,16 +45,14 @@ def _reader(script: str, read_upside_down: bool) -> Any:
         # The same sums in the same order, whatever the machine; several processes share it.
         "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     }
-    if language := SCRIPTS[script]:
+    if language := SCRIPTS[script][0]:
         params["Rec.lang_type"] = LangRec(language)
         params["Rec.ocr_version"] = OCRVersion.PPOCRV5
     try:
         return RapidOCR(params=params)
     except Exception as error:  # of a download, whatever its client
-        raise AssessError(
-            f"rapidocr's model for {script} texts cannot be had ({in_a_line(error)[:120]}); it is "
-            "fetched once, from modelscope.cn"
-        ) from None
+        lacking = f"rapidocr's model for {script} texts cannot be had ({in_a_line(error)[:120]})"
+        raise AssessError(f"{lacking}; it is fetched once, from modelscope.cn") from None
 
 
 def pieces_at_any_angle(image: Any, script: str = "usual") -> list[dict[str, Any]]:
@@ -182,6 +180,18 @@ def best_part(read: str, wanted: str) -> str:
     return parts[int(text_rendering(parts, [wanted] * len(parts))["text_rendering"].argmax())]
 
 
+def unread_letters(text: str, script: str) -> str:
+    """Return what the first letters are called that the reader of a script does not know.
+
+    Example:
+        >>> unread_letters("Café 東京", "usual"), unread_letters("Кафе", "usual")
+        ('', 'cyrillic')
+    """
+    letters = filter(str.isalpha, unicodedata.normalize("NFKC", text))
+    kinds = (re.split(r"\W", unicodedata.name(letter, "").lower())[0] for letter in letters)
+    return next((kind for kind in kinds if kind not in SCRIPTS[script][1].split()), "")
+
+
 class TextRenderingScore(VistarScore):
     """Similarity of read and wanted text, after VISTAR's section 3.3.1.
 
@@ -191,7 +201,7 @@ class TextRenderingScore(VistarScore):
             the package.
         text_match: `whole`, as the paper: all text of the image counts; or `contained`: the part
             that is most like the wanted text. The routine's name says the latter.
-        text_script: One of `SCRIPTS`.
+        text_script: One of `SCRIPTS`; a wanted text of others is not looked for, its row says so.
         text_turned: Whether the image is read turned, too.
         text_counts: `case` and `punctuation`, where these count.
 
@@ -223,12 +233,9 @@ class TextRenderingScore(VistarScore):
         reader = pieces_at_any_angle if text_turned else pieces_of_text
         self._read = read or functools.partial(reader, script=text_script)
         self._match, self._counts = text_match, sorted(text_counts)
+        self._variant = [*(["contained"] if text_match == "contained" else []), *self._counts]
         self._looked = {"script": text_script, "turned": text_turned}
         self.routine += "".join(f"-{part}" for part in self._variant)
-
-    @property
-    def _variant(self) -> list[str]:
-        return [*(["contained"] if self._match == "contained" else []), *self._counts]
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -237,14 +244,19 @@ class TextRenderingScore(VistarScore):
 
     def lacking(self, picture: Picture) -> str:
         """Return why there is nothing to compare with; empty where a text is asked for."""
-        if wanted_text(picture):
-            return ""
-        return (
-            "the prompt asks for no text: none in quotes or said to be drawn, no parameter `text`"
-        )
+        lacking = "none in quotes or said to be drawn, no parameter `text`"
+        return "" if wanted_text(picture) else f"the prompt asks for no text: {lacking}"
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
-        """Return the pieces of text that the image shows."""
+        """Return the pieces of text that the image shows.
+
+        Raises:
+            ImageError: The wanted text has letters that the reader does not know.
+        """
+        script = str(self._looked["script"])
+        if unread := unread_letters(wanted_text(picture), script):
+            told = f"the wanted text is {unread}, which the {script} reader does not know"
+            raise ImageError(f"{told}; see `text_script`")
         with self.timed("text"):
             return {"pieces": self._read(image)}
 

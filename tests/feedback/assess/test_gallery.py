@@ -12,7 +12,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 from support.made_assessor import Redness, write_images  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
-from pqpp_feedback.assess.gallery import Showing, found_boxes, verdict_gallery  # noqa: E402
+from pqpp_feedback.assess.gallery import found_boxes, verdict_gallery  # noqa: E402
 from pqpp_feedback.assess.people import PeopleSay  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import assess  # noqa: E402
@@ -57,7 +57,7 @@ def test_images_are_linked_lazily_and_boxes_have_a_legend(folder):
     assert "cat (2)" in page and "dog (1)" in page
     assert page.count('stroke="#0072B2"') == 3 and page.count('stroke="#D55E00"') == 2
     assert "data:image" not in page
-    embedded = verdict_gallery([row()], folder, folder / "p.html", shown=Showing(embedded=True))
+    embedded = verdict_gallery([row()], folder, folder / "p.html", embedded=True)
     assert "data:image/jpeg;base64," in embedded and "images/1" not in embedded
 
 
@@ -70,7 +70,7 @@ def test_every_string_is_escaped(folder):
     }
     names = ("prompt", "task", "generator", "assessor", "routine", "reason", "prompt_id")
     told = row("1/m_0.png", evidence, **dict.fromkeys(names, HOSTILE))
-    page = verdict_gallery([told], folder, folder / "p.html", shown=Showing(title=HOSTILE))
+    page = verdict_gallery([told], folder, folder / "p.html", title=HOSTILE)
     assert page.count("<script>") == page.count("</script>") == 1
     assert "<img src=x" not in page and "{{7*7}}" in page
     assert "<mark>&lt;/script&gt;</mark>" in page
@@ -85,7 +85,7 @@ def test_nothing_outside_of_the_folder_is_shown(folder, image):
     for embedded in (False, True):
         page = verdict_gallery(
             [row("1/m_0.png"), row(image)], folder / "images", folder / "p.html", None,
-            Showing(embedded=embedded),
+            embedded=embedded,
         )  # fmt: skip
         assert page.count('class="image"') == 1 and "The image is not there" in page
 
@@ -100,7 +100,7 @@ def test_where_people_differ_comes_first(folder):
     assert "a-one: 3 rows, 2 of 3 verdicts are a match; agreement with people: accuracy" in page
     without = verdict_gallery(rows, folder, folder / "p.html")
     assert "only where people differ" not in without
-    ordered = verdict_gallery(rows, folder, folder / "p.html", None, Showing(order=["1/m_0.png"]))
+    ordered = verdict_gallery(rows, folder, folder / "p.html", order=["1/m_0.png"])
     assert ordered.index('"1/m_0.png"') < ordered.index('"0/m_0.png"')
 
 

@@ -80,9 +80,9 @@ def test_a_class_that_the_detector_cannot_emit_gives_none_never_false():
 @pytest.mark.parametrize(
     ("task", "label", "reason"),
     [
-        ("Counting", "three", "gives no whole number for each of cow"),
-        ("Counting", "3,4", "gives no whole number for each of cow"),
-        ("Counting", None, "gives no whole number"),
+        ("Counting", "three", "has no whole number for each of cow"),
+        ("Counting", "3,4", "has no whole number for each of cow"),
+        ("Counting", None, "has no whole number"),
         ("Negation", None, "names nothing to be absent"),
         ("Chimeras", None, "the task 'Chimeras' has no routine"),
         ("img2img: Relations", None, "has no routine"),

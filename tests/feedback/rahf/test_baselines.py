@@ -8,10 +8,7 @@ transformers = pytest.importorskip("transformers", reason="baselines need transf
 
 from support.tiny_models import save_clip  # noqa: E402
 
-from pqpp_feedback.rahf.bench.baselines import (  # noqa: E402
-    clip_gradient_heatmaps,
-    clip_similarity,
-)
+from pqpp_feedback.rahf.bench.baselines import similarity_and_gradient  # noqa: E402
 
 IMAGES = list(np.random.default_rng(0).integers(0, 256, (3, 16, 16, 3), dtype=np.uint8))
 PROMPTS = ["a red cat", "a dog", "birds"]
@@ -25,7 +22,7 @@ def clip(tmp_path_factory):
 
 
 def test_similarity_is_the_cosine(clip):
-    found = clip_similarity(*clip, IMAGES, PROMPTS)
+    found, _ = similarity_and_gradient(*clip, IMAGES, PROMPTS, 16)
     batch = clip[1](images=IMAGES, text=PROMPTS, return_tensors="pt", padding=True)
     with torch.no_grad():
         logits = clip[0](**batch).logits_per_image.diagonal() / clip[0].logit_scale.exp()
@@ -33,7 +30,7 @@ def test_similarity_is_the_cosine(clip):
 
 
 def test_a_gradient_heatmap_is_the_gradient(clip):
-    found = clip_gradient_heatmaps(*clip, IMAGES[:1], PROMPTS[:1], 16)
+    _, found = similarity_and_gradient(*clip, IMAGES[:1], PROMPTS[:1], 16)
     assert found.shape == (1, 16, 16) and found.min() >= 0 and found.max() == pytest.approx(1)
     # Against finite differences of the similarity at the strongest pixel and a weak one.
     batch = clip[1](images=IMAGES[:1], text=PROMPTS[:1], return_tensors="pt", padding=True)

@@ -96,11 +96,10 @@ def damage(folder, kind):
 
 @pytest.mark.parametrize("kind", ["no image", "cut", "chunk"])
 def test_a_damaged_image_is_a_row_with_the_reason(tmp_path, kind):
-    import json
-
     from support.tiny_rahf import tiny_feedback
 
     from pqpp_cli.main import main
+    from pqpp_feedback.assess.verdicts import read_verdicts
 
     images = tmp_path / "images"
     images.mkdir()
@@ -108,10 +107,10 @@ def test_a_damaged_image_is_a_row_with_the_reason(tmp_path, kind):
     saved = tiny_feedback().save_pretrained(tmp_path / "rahf")
     words = ["assess", "rahf", "--image-dir", str(images), "--model", str(saved)]
     words += ["--batch-size", "2", "--output", str(tmp_path / "verdicts.parquet")]
-    words += ["--json", str(tmp_path / "j.json"), "--overlays", str(tmp_path / "tinted")]
+    words += ["--overlays", str(tmp_path / "tinted")]
     assert main([*words, "--gallery", str(tmp_path / "page.html"), "--embed"]) == 0
-    rows = json.loads((tmp_path / "j.json").read_text())
-    assert [row["scores"] is None for row in rows] == [False, True, False]
+    rows = list(read_verdicts(tmp_path / "verdicts.parquet"))
+    assert [row["score"] is None for row in rows] == [False, True, False]
     assert "it could not be read" in rows[1]["reason"]
     assert "it could not be read" in (tmp_path / "page.html").read_text()
     assert len(list((tmp_path / "tinted").iterdir())) == 4
@@ -121,11 +120,8 @@ def test_a_damaged_image_is_a_row_with_the_reason(tmp_path, kind):
     ("options", "said"),
     [
         (["--gallery", "FOLDER"], "name a file in .html"),
-        (["--json", "FOLDER"], "is a folder; name a file"),
-        (["--json", "FOLDER/a.png/scores.json"], "a.png is a file; name a folder"),
         (["--overlays", "FOLDER/a.png"], "a.png is a file; name a folder"),
         (["--card", "FOLDER/a.png"], "--card is unknown"),
-        (["--json", "FOLDER/a.txt/b"], "a.txt is a file; name a folder"),
         (["--sort-by", "foo"], "--sort-by is 'foo'; choose among plausibility"),
         (["--threshold", "2"], "--threshold is 2.0; it must be from 0 to 1"),
         (["--threshold", "nan"], "--threshold is nan; it must be a finite number"),

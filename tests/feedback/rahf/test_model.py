@@ -286,7 +286,7 @@ def test_odd_prompts_are_judged(variant):
     assert [len(one.probabilities) for one in judged] == [0, 0, 3, 300]
     seen = ~np.isnan(judged[3].probabilities)
     assert 0 < seen.sum() < 300 and seen[: seen.sum()].all()
-    assert len(judged[3].misaligned_words) <= seen.sum()
+    assert sum(judged[3].misaligned) <= seen.sum()
     assert feedback.judge([], []) == []
 
 

@@ -54,7 +54,8 @@ def recipe(tmp_path, cache):
 def run(recipe, fail_at=None):
     """Train in this process; with `fail_at`, fail when that batch is asked for."""
     script = trainer("rahf")
-    splits = [script.read_judged(recipe, split, None) for split in ("train", "validation")]
+    where = recipe.data_dir, recipe.pickapic_dir
+    splits = [script.load_split(split, *where) for split in ("train", "validation")]
     collate, seen = script.Examples.collate, 0
 
     def collate_or_fail(self, examples):

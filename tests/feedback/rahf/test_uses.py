@@ -16,6 +16,7 @@ from support.tiny_rahf import PROMPTS, diffusion, tiny_feedback  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_feedback import registration  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
+from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
 from pqpp_feedback.errors import AssessError, FeedbackError  # noqa: E402
 from pqpp_feedback.rahf.overlays import overlay  # noqa: E402
 from pqpp_feedback.rahf.uses.repair import heatmap_to_mask  # noqa: E402
@@ -169,16 +170,9 @@ def test_the_command_writes_a_gallery(feedback, folder, tmp_path, monkeypatch):
     from pqpp_cli.main import main
 
     saved = feedback.save_pretrained(tmp_path / "saved")
-    page, table = tmp_path / "page.html", tmp_path / "table.json"
-    words = [
-        *words_of(folder, saved, page),
-        "--json",
-        str(table),
-        "--threshold",
-        "0",
-        "--overlays",
-        str(tmp_path / "tinted"),
-    ]
+    page = tmp_path / "page.html"
+    words = [*words_of(folder, saved, page), "--threshold", "0"]
+    words += ["--overlays", str(tmp_path / "tinted")]
     logging.enable_progress_bar()
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
     assert main(words) == 0
@@ -190,18 +184,19 @@ def test_the_command_writes_a_gallery(feedback, folder, tmp_path, monkeypatch):
         f"{n}.{k}.png" for n in ("a.png", "b.jpg") for k in kinds
     ]
     assert Image.open(tinted[0]).size == (40, 24)
-    rows = json.loads(table.read_text())
-    assert [row["file_name"] for row in rows] == ["a.png", "b.jpg"]
+    rows = list(read_verdicts(tmp_path / "page.parquet"))
+    assert [row["image"] for row in rows] == ["a.png", "b.jpg"]
     judged = feedback.judge([folder / "a.png"], [rows[0]["prompt"]])[0]
-    assert rows[0]["scores"] == pytest.approx(judged.scores, abs=1e-6)
-    words = [{"text": w.text, "start": w.start, "end": w.end} for w in judged.words]
-    assert rows[0]["misaligned_words"] == words  # all, from a threshold of 0 on
+    seen = {row["image"]: json.loads(row["evidence"]) for row in rows}
+    assert seen["a.png"]["scores"] == pytest.approx(judged.scores, abs=1e-6)
+    words = [(word["text"], word["start"], word["end"]) for word in seen["a.png"]["words"]]
+    assert words == [(word.text, word.start, word.end) for word in judged.words]
     text = page.read_text()
     assert text.count("data:image/jpeg;base64,") == 2 and text.count("data-heat=") == 4
     assert "<b>blue" not in text and "&amp;</mark>" in text
     assert main([*words_of(folder, saved, page), "--sort-by", "overall"]) == 0
     text = page.read_text()
-    low = min(rows, key=lambda row: row["scores"]["overall"])["file_name"]
+    low = min(seen, key=lambda image: seen[image]["scores"]["overall"])
     assert text.index('data-image="a.png"') < text.index('data-image="b.jpg"') or low == "b.jpg"
     assert text.index(f'data-image="{low}"') == text.index("data-image=")
 

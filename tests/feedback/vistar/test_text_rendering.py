@@ -11,6 +11,7 @@ from support.drawn_texts import draw_text
 
 from pqpp_feedback.assess.assessor import evidence_text
 from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.assess.run import assessed_rows
 from pqpp_feedback.vistar.scores.text_rendering import (
     TextRenderingScore,
     in_reading_order,
@@ -119,3 +120,28 @@ def test_reading_order_of_slanted_rows():
 
     pieces = [piece("d", 60, 20), piece("b", 60, 0), piece("c", 0, 20), piece("a", 0, 0)]
     assert [one["text"] for one in in_reading_order(pieces)] == list("abcd")
+
+
+@pytest.mark.parametrize(
+    ("text", "script", "unread"),
+    [
+        ("ОТКРЫТО", "usual", "cyrillic"),
+        ("Bar ОТКРЫТО", "cyrillic", ""),
+        ("営業中 々 コーヒー さくら", "usual", ""),
+        ("ＯＰＥＮ 24 Café!", "usual", ""),
+        ("שלום", "usual", "hebrew"),
+        ("환영", "usual", "hangul"),
+        ("환영", "korean", ""),
+    ],
+)
+def test_a_text_of_letters_that_the_reader_does_not_know_has_no_score(
+    tmp_path, text, script, unread
+):
+    from PIL import Image
+
+    Image.new("RGB", (32, 32)).save(tmp_path / "a.png")
+    score = TextRenderingScore(read=lambda image: [], text_script=script)
+    picture = Picture(tmp_path / "a.png", f'a sign that says "{text}"')
+    (row,) = assessed_rows([picture], [score], 1)
+    assert row["score"] == (None if unread else 0)
+    assert (f"the wanted text is {unread}, which" in row["reason"]) == bool(unread)
