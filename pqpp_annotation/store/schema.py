@@ -59,11 +59,11 @@ def bring_up_to_date(db: Connection, name: str) -> None:
             f"version has {NEWEST_TABLES!r}); install that version"
         )
 
-    def steps(revision, context):
+    def steps(current, context):
         if revision is not None:
-            return scripts._upgrade_revs(NEWEST_TABLES, revision)
+            return scripts._upgrade_revs(NEWEST_TABLES, current)
         StudyTable.metadata.create_all(db)
-        return scripts._stamp_revs(NEWEST_TABLES, revision)
+        return scripts._stamp_revs(NEWEST_TABLES, current)
 
     with EnvironmentContext(Config(), scripts, fn=steps) as environment:
         # SQLite alters a table by making it anew, which batches do.
