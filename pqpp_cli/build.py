@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqpp_cli.command import Command, Group
@@ -42,12 +42,6 @@ class ReadingOptions(Group):
         "runs.prompt=query; data.text is the text in the objects of data; as often as is needed",
         metavar="ROLE=COLUMN",
     )
-    rank: str | None = option(
-        None,
-        "the column of the ranks, 1 for the best, of judgments that are rankings (default: rank, "
-        "where no column is called label)",
-        metavar="COLUMN",
-    )
     annotator_columns: tuple[str, ...] = option(
         (), "columns with the votes of an annotator each", metavar="COL,COL,..."
     )
@@ -58,27 +52,16 @@ class ReadingOptions(Group):
         None, "of all images, where no column says which made them", metavar="NAME"
     )
     model_pattern: str | None = option(
-        None,
-        "finds the model in an image's name, like '^([^_]+)_': its first group",
-        metavar="REGEX",
+        None, "finds the model in an image's name, like '^([^_]+)_'", metavar="REGEX"
     )
     encoding: str = option(
-        "utf-8",
-        "of your files, like latin-1 or cp1252 (default: utf-8, and utf-16 where its mark stands "
-        "first)",
-        metavar="NAME",
+        "utf-8", "of your files (default: utf-8, and utf-16 where its mark is)", metavar="NAME"
     )
     prompts: str | None = option(
-        None,
-        "texts of prompts, joined by their id: prompt_id, prompt; source, category",
-        metavar="FILE",
-        path="file",
+        None, "texts by prompt_id: prompt; source, category", metavar="FILE", path="file"
     )
     images: str | None = option(
-        None,
-        "what is known of images, joined by their name: image; prompt or prompt_id, model",
-        metavar="FILE",
-        path="file",
+        None, "facts by image: prompt or prompt_id, model", metavar="FILE", path="file"
     )
     same_text: str = option(
         "refuse", "what prompts of one text with ids of their own do", ("refuse", "keep")
@@ -100,7 +83,7 @@ class ReadingOptions(Group):
     blank: str = option("refuse", "what an empty label does", ("refuse", "drop"))
     repeats: str = option(
         "refuse",
-        "which counts of several votes of one person on one image",
+        "which of a person's votes on an image counts",
         ("refuse", "first", "last", "mean"),
     )
     aggregate: str | None = option(
@@ -114,9 +97,7 @@ class RuleOptions(Group):
     """By which rules votes become scores."""
 
     exclude: str | None = option(
-        None,
-        "leave out annotators who agree with the others by less than half of the usual",
-        ("flagged",),
+        None, "leave out who agrees with the others by under half of the usual", ("flagged",)
     )
     reference_model: str = option(
         "reference", "the model of the reference images in the judgments", metavar="NAME"
@@ -129,9 +110,7 @@ class RuleOptions(Group):
     cutoff: int = option(10, "documents that the precision counts", metavar="K")
     min_relevant_votes: int = option(1, "votes that make an image relevant", metavar="N")
     prior_wins: float = option(
-        0.0,
-        "of preferences and rankings: wins given to each model over each other one",
-        metavar="W",
+        0.0, "of preferences, rankings: wins given to each model over each other", metavar="W"
     )
     seed: int = option(0, "seed of the split", metavar="N")
     fractions: dict[str, float] = option(
@@ -147,9 +126,7 @@ class KeepingOptions(Group):
 
     TITLE = "what is kept and told"
     keep_images: str = option(
-        "path",
-        "how the judged images are kept: their names, addresses, the pictures, or not",
-        ("path", "url", "bytes", "none"),
+        "path", "names, addresses or pictures of what was judged", ("path", "url", "bytes", "none")
     )
     image_dir: str | None = option(
         None, "folder of the judged images", metavar="DIR", path="images"
@@ -160,8 +137,7 @@ class KeepingOptions(Group):
     )
     pseudonym_key: str | None = option(
         None,
-        "a file of random bytes by which annotators are numbered, so that the same votes give the "
-        "same files (default: random numbers, others in each build)",
+        "random bytes that number annotators, so that equal votes give equal files (default: none)",
         metavar="FILE",
         path="file",
     )
@@ -169,9 +145,7 @@ class KeepingOptions(Group):
         None, "licence of the data, like cc-by-4.0; needed for a push to the Hub", metavar="KEY"
     )
     language: tuple[str, ...] = option(
-        (),
-        "of the prompts, like en,de (default: those that are found)",
-        metavar="CODE,...",
+        (), "of the prompts, like en,de (default: as found)", metavar="CODE,..."
     )
     citation: str | None = option(None, "BibTeX for the card", metavar="FILE.bib", path="file")
     annotations_creators: str = option(
@@ -219,35 +193,18 @@ weigh more); a prompt's score is the mean over its images.
 The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
 """
     RETIRED: ClassVar[dict[str, str]] = {
-        "out": "output",
-        "column": "columns",
-        "annotators": "annotator_columns",
-        "models": "model_columns",
-        "model": "model_name",
-        "missing": "missing_labels",
+        "out": "output", "column": "columns", "annotators": "annotator_columns",
+        "models": "model_columns", "model": "model_name", "missing": "missing_labels",
         "k": "cutoff",
-    }
+    }  # fmt: skip
     judgments: tuple[str, ...] | None = option(
-        None,
-        "judgments of generated images",
-        metavar="FILE",
-        path="file",
-        word="too",
-        several=True,
+        None, "judgments of generated images", metavar="FILE", path="file", word="too", several=True
     )
     preferences: tuple[str, ...] | None = option(
-        None,
-        "which of two models' images is preferred",
-        metavar="FILE",
-        path="file",
-        several=True,
+        None, "which of two models' images is preferred", metavar="FILE", path="file", several=True
     )
     rankings: tuple[str, ...] | None = option(
-        None,
-        "how people ranked the models' images, 1 for the best",
-        metavar="FILE",
-        path="file",
-        several=True,
+        None, "people's ranks of images, 1 for the best", metavar="FILE", path="file", several=True
     )
     runs: tuple[str, ...] | None = option(
         None,
@@ -258,7 +215,7 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
     )
     relevance: tuple[str, ...] | None = option(
         None,
-        "relevance votes for the results: tables, or qrels of TREC",
+        "votes on results: tables, or qrels of TREC",
         metavar="FILE",
         path="file",
         several=True,
@@ -275,29 +232,22 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
 
     def run(self) -> None:
         """Build, write the folder and say what came of it."""
-        from pqpp_datasets.own_benchmark import build_benchmark, write_benchmark
+        from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
         from pqpp_datasets.own_benchmark.write import Keeping
         from pqpp_files.options.flags import in_flags
         from pqpp_files.visible import visible
         from pqpp_models.text.reading.language import language_codes
 
-        keeping = Keeping(
-            self.keep_images,
-            self.image_dir,
-            self.votes,
-            self.keep_annotators,
-            self.pseudonym_key,
-            self.license,
-            self.language,
-            self.citation,
-            self.annotations_creators,
-        )
-        runs, options = _named_runs(self.runs), self._options()
+        keeping = Keeping(**self._given(Keeping, images="keep_images"))
+        named = {old: new for old, new in self.RETIRED.items() if old not in ("out", "column")}
+        options = BuildOptions(**self._given(BuildOptions, **named), progress=sys.stderr.isatty())
+        runs = _named_runs(self.runs)
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         built = build_benchmark(*kinds)
         if not self.language:
             keeping = replace(keeping, language=language_codes(built.prompts["prompt"].to_pylist()))
         folder = write_benchmark(built, self.output, self.name, keeping)
+        votes = built.generation and built.generation.table
         for line in _lines(built, keeping, self.exclude):
             print(visible(in_flags(line, Build)))
         for warning in built.warnings:
@@ -305,24 +255,16 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
         if self.keep_annotators:
             what = "annotators are named in what was written; do not publish it without their"
             print(f"pqpp: warning: {what} consent", file=sys.stderr)
-        elif self.votes and not self.pseudonym_key and _names_annotators(built):
+        elif self.votes and not self.pseudonym_key and votes and votes.has_annotators:
             what = "annotators got random numbers, others in the next build"
             print(f"pqpp: note: {what}; --pseudonym-key FILE keeps them", file=sys.stderr)
         report = folder / "report.html"
         print(visible(f"written: {folder} (quality report: {report})"))
 
-    def _options(self) -> Any:
-        """Return the options of the library, some of which have other names."""
-        from dataclasses import fields
-
-        from pqpp_datasets.own_benchmark import BuildOptions
-
-        named = {old: new for old, new in self.RETIRED.items() if old not in ("out", "column")}
-        names = {field.name: named.get(field.name, field.name) for field in fields(BuildOptions)}
-        given = {name: getattr(self, own) for name, own in names.items() if hasattr(self, own)}
-        if self.rank is not None:
-            given["columns"] = {**self.columns, "rank": self.rank}
-        return BuildOptions(**given, progress=sys.stderr.isatty())
+    def _given(self, kind: Any, **renamed: str) -> dict[str, Any]:
+        """Return the options of a class of the library, some of which have other names there."""
+        names = {field.name: renamed.get(field.name, field.name) for field in fields(kind)}
+        return {name: getattr(self, own) for name, own in names.items() if hasattr(self, own)}
 
 
 def _named_runs(words: tuple[str, ...] | None) -> tuple[str, ...] | dict[str, str] | None:
@@ -331,11 +273,6 @@ def _named_runs(words: tuple[str, ...] | None) -> tuple[str, ...] | dict[str, st
     if pairs and len(pairs) < len(words or ()):
         raise CommandError(f"`runs` {' '.join(words or ())}: give each file a model of its own")
     return pairs or words
-
-
-def _names_annotators(built: Built) -> bool:
-    """Tell whether the votes say whose they are."""
-    return built.generation is not None and built.generation.table.has_annotators
 
 
 def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]:

@@ -79,10 +79,7 @@ figure: nobody judged the sample. It says which way it went.
 """
     RETIRED: ClassVar[dict[str, str]] = {"output_dir": "output"}
     output: str | None = option(
-        None,
-        "where the report and its figures are written (default: pqpp-demo)",
-        metavar="DIR",
-        path="output",
+        None, "where the report is written (default: pqpp-demo)", metavar="DIR", path="output"
     )
 
     def __post_init__(self) -> None:

@@ -49,11 +49,7 @@ Targets may have any name. What ends in _hbpp must be in -1 .. 2, what ends in _
 0 .. 1, what a dataset tells a range of in that, and predictions stay within; those of other targets
 may leave the observed range by a tenth. Of a dataset with splits, train is taken if none is named.
 """
-    dataset: str = option(
-        NEEDED,
-        "a table (.csv, .tsv, .json, .jsonl, .parquet), pqpp, a folder, or OWNER/REPOSITORY",
-        word="too",
-    )
+    dataset: str = option(NEEDED, "a table, pqpp, a folder, or OWNER/REPOSITORY", word="too")
     targets: tuple[str, ...] | None = option(
         None, "the columns of scores to learn (default: all that the data tells of)"
     )

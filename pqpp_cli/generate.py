@@ -68,11 +68,7 @@ class ImagesEndpoint(Group):
         None, "the most calls that may be made", metavar="N", above=0, goes_with="images_url"
     )
     most_money: float | None = option(
-        None,
-        "how much money, with --price-per-image",
-        metavar="SUM",
-        above=0,
-        goes_with="images_url",
+        None, "how much, with --price-per-image", metavar="SUM", above=0, goes_with="images_url"
     )
     price_per_image: float | None = option(
         None, "what an image costs", metavar="SUM", above=0, goes_with="images_url"
@@ -134,9 +130,7 @@ without it at the end. Limits of calls and money count for each task by itself.
         None, "SDXL, SD1.5, OWNER/REPOSITORY or a folder", metavar="NAME_OR_PATH", path="name"
     )
     command: str | None = option(
-        None,
-        "an outside command with {prompt}, {seed} and {output}, run for each image",
-        metavar="WORDS",
+        None, "a command with {prompt}, {seed} and {output}, run for each image", metavar="WORDS"
     )
     images_url: str | None = option(
         None, "of an endpoint that speaks OpenAI's images, up to /v1", metavar="URL"
@@ -151,7 +145,7 @@ without it at the end. Limits of calls and money count for each task by itself.
     column: str = option("prompt", "its column of prompts")
     output: str = option(
         NEEDED,
-        "the folder to write in, or a place that fsspec knows, like s3://BUCKET/NAME",
+        "a folder, or a place of fsspec, like s3://BUCKET/NAME",
         metavar="DIR",
         path="output",
     )

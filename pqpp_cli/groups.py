@@ -109,14 +109,10 @@ class Dataset(DataDir):
         known=configurations,
     )
     subset: str | None = option(
-        None,
-        "the dataset's configuration (default: the one that its name stands for)",
-        metavar="NAME",
+        None, "the dataset's configuration (default: that of its name)", metavar="NAME"
     )
     split: str | None = option(
-        None,
-        "the dataset's split (default: the only one)",
-        known=lambda: ("train", "validation", "test"),
+        None, "its split (default: the only one)", known=lambda: ("train", "validation", "test")
     )
 
     def refuse_parts(self, *names: str) -> None:
@@ -194,10 +190,7 @@ class ResultOptions(Group):
         None, "how to print the result (default: what the name of --output ends in, else table)"
     )
     output: str | None = option(
-        None,
-        "write the result to a file instead of printing it",
-        metavar="FILE",
-        path="output file",
+        None, "write to a file instead of printing", metavar="FILE", path="output file"
     )
 
     def holds(self, name: str) -> tuple[str, ...]:
@@ -266,9 +259,7 @@ class Shards(Group):
     SHARD_SIZE: ClassVar[int] = 100_000
     shard_size: int | None = option(None, "rows per shard (default: 100000)", metavar="N")
     shard: str | None = option(
-        None,
-        "do only this share of the shards, I from 0 to N - 1: one of N machines or tasks",
-        metavar="I/N",
+        None, "do only this share of the shards: I from 0 to N - 1", metavar="I/N"
     )
     workers: int | None = option(
         None, "processes at once (default: 1; on Ray as many as fit)", metavar="W"
@@ -280,17 +271,13 @@ class Shards(Group):
         choices=("local", "ray"),
     )
     ray_address: str | None = option(
-        None,
-        "the Ray cluster, like auto or ray://HOST:10001 (default: a new one on this machine)",
-        metavar="ADDRESS",
+        None, "a Ray cluster, like auto or ray://HOST:10001 (default: one here)", metavar="ADDRESS"
     )
     num_cpus: float | None = option(
         None, "with --engine ray: CPUs per task (default: 1)", metavar="N", least=0
     )
     num_gpus: float | None = option(
-        None,
-        "with --engine ray: GPUs per worker, which keeps its model loaded; may be 0.5",
-        least=0,
+        None, "with --engine ray: GPUs a worker, which keeps its model; may be 0.5", least=0
     )
 
     def __post_init__(self) -> None:

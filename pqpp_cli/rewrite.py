@@ -29,10 +29,7 @@ class StudyOptions(Group):
         path="output",
     )
     model_name: str | None = option(
-        None,
-        "with --study: what pqpp generate calls the model in files",
-        metavar="NAME",
-        goes_with="study",
+        None, "with --study: what generate calls the model", metavar="NAME", goes_with="study"
     )
     images_per_prompt: int | None = option(
         None, "with --study: pairs (default: 1)", metavar="N", least=1, goes_with="study"

@@ -82,7 +82,8 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
         )
     if source.sha256 is None:
         _refuse_page(source, partial)
-        _write_lock(folder, {**locked, source.path: digest})
+        lock = json.dumps({**locked, source.path: digest}, indent=1, sort_keys=True)
+        write_whole(folder / "lock.json", f"{lock}\n")
     partial.replace(target)
 
 
@@ -108,7 +109,3 @@ def _read_lock(folder: Path) -> dict[str, str]:
         raise DownloadError(
             f"{path}: damaged ({error}); remove the folder {folder} to download everything anew"
         ) from None
-
-
-def _write_lock(folder: Path, hashes: dict[str, str]) -> None:
-    write_whole(folder / "lock.json", json.dumps(hashes, indent=1, sort_keys=True) + "\n")

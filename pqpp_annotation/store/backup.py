@@ -51,7 +51,8 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
         raise StoreError(f"{path} is the database itself; name another file")
     with write_beside(place, is_secret=True) as beside:
         if store.is_sqlite:
-            _copy_file(Path(store.name), beside)
+            with open_sqlite(Path(store.name)) as old, open_sqlite(beside) as new:
+                old.backup(new)
         else:
             _copy_rows(store, beside)
         with open_sqlite(beside) as copy:
@@ -59,11 +60,6 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
             if copy.execute("PRAGMA quick_check").fetchone() != ("ok",):
                 raise StoreError(f"{store.name} is damaged; go back to an older backup")
     return place
-
-
-def _copy_file(source: Path, target: Path) -> None:
-    with open_sqlite(source) as old, open_sqlite(target) as new:
-        old.backup(new)
 
 
 def _copy_rows(store: Store, target: Path) -> None:

@@ -138,7 +138,8 @@ def _rows_of(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
         raise StudyError(f"{table.path}: it holds no prompts; give a row for each image")
     rows = []
     for number in range(len(table)):
-        row = {name: _text(cells[number]) for name, cells in table.columns.items()}
+        row = {name: cells[number] for name, cells in table.columns.items()}
+        row = {name: "" if cell is None else str(cell) for name, cell in row.items()}
         row["image"], row[_ROW] = row[study.image_column], str(number)
         _check_row(row, where)
         if "prompt_id" not in table:
@@ -229,7 +230,3 @@ def _expected(study: Study, rows: Sequence[_Row], where: _Place) -> dict[str, An
 
 def _is_set(row: _Row, name: str) -> bool:
     return bool(FLAGS[row.get(name, "").strip().lower()])
-
-
-def _text(cell: object) -> str:
-    return "" if cell is None else str(cell)

@@ -20,7 +20,7 @@ The `pqpp build` command that fits the study is printed.
     output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
     format: str = option(
         "csv",
-        "of the tables, or the tool whose records are written",
+        "of tables, or a tool's records",
         choices=("csv", "parquet", "label-studio", "argilla"),
     )
 

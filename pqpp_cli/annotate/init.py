@@ -50,9 +50,7 @@ written. All else stands in the study file, with comments; edit it whenever you 
     people_per_item: int = option(3, "how many people judge an item", metavar="N")
     seed: int = option(0, "seed of all random orders", metavar="N")
     set: dict[str, str] | None = option(
-        None,
-        "any other setting of the study file, like control.count=20; as often as is needed",
-        metavar="NAME=VALUE",
+        None, "any other setting of the study, like control.count=20", metavar="NAME=VALUE"
     )
     add: bool = option(False, "add the prompts of the table to a study that is there")
 

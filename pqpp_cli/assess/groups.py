@@ -36,11 +36,7 @@ class Gallery(Group):
         metavar="FILE",
         path="file",
     )
-    embed: bool = option(
-        False,
-        "put small copies of the images into the page, which then needs no other file (default: "
-        "link them)",
-    )
+    embed: bool = option(False, "put small copies of images into the page (default: link them)")
 
     def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
         """Write the gallery of some tables of verdicts.
@@ -64,20 +60,13 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
 
     SHARD_SIZE = 100
     file: str | None = option(
-        None,
-        "a table of prompts: prompt, prompt_id and further columns",
-        metavar="FILE",
-        path="file",
+        None, "prompts: prompt, prompt_id and further columns", metavar="FILE", path="file"
     )
     output: str = option(
         "verdicts.parquet", "the table", metavar="FILE", path="output file", holds=("Parquet",)
     )
     gallery: str | None = option(
-        None,
-        "also show the verdicts as an HTML page; needs --image-dir",
-        metavar="FILE",
-        path="output file",
-        endings=PAGES,
+        None, "also as a page; needs --image-dir", metavar="FILE", path="output file", endings=PAGES
     )
     replace: bool = option(False, "replace a table of other assessors or other models")
     checked: str | None = option(

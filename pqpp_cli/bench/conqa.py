@@ -14,11 +14,7 @@ class BenchConqa(DataDir, FigureTables, Command):
   pqpp bench conqa --runs CLIP=clip.trec mine.trec --report conqa.html
 """
     runs: dict[str, str] = option(
-        NEEDED,
-        "runs of TREC, as pqpp search retrieve writes them",
-        metavar="[NAME=]FILE",
-        path="file",
-        several=True,
+        NEEDED, "runs of TREC, as of pqpp search", metavar="[NAME=]FILE", path="file", several=True
     )
 
     def run(self) -> None:

@@ -154,11 +154,7 @@ where there is one.
         metavar="COLUMN=TARGET",
     )
     report: str | None = option(
-        None,
-        "also write an HTML report with charts",
-        metavar="FILE",
-        path="output file",
-        endings=PAGES,
+        None, "also an HTML report with charts", metavar="FILE", path="output file", endings=PAGES
     )
     bundle: str | None = option(
         None,
@@ -183,11 +179,7 @@ where there is one.
         metavar="OWNER/DATASET",
         goes_with="eval_results",
     )
-    spaces: bool = option(
-        True,
-        "leave out the report's pictures of each predictor's space, by t-SNE, which need "
-        "pqpp[plots]",
-    )
+    spaces: bool = option(True, "leave out pictures of predictors' spaces, by t-SNE (pqpp[plots])")
     explain: bool = option(
         False,
         "with --report: colour the words of the easiest and hardest prompts by what they add to "

@@ -14,24 +14,14 @@ class BenchRichhf(DataDir, FigureTables, Command):
   pqpp bench richhf --models ./rahf --pickapic-dir pickapic --split test
 """
     models: tuple[str, ...] = option(
-        (),
-        "RAHF models, folders or Hub repositories",
-        metavar="NAME_OR_PATH[,...]",
-        path="name",
-        commas=True,
+        (), "RAHF models", metavar="NAME_OR_PATH[,...]", path="name", commas=True
     )
     split: str = option("validation", "its split", ("train", "validation", "test"))
     clip: str | None = option(
-        None,
-        "also a CLIP-like model as it is: its similarity and its gradient",
-        metavar="NAME_OR_PATH",
-        path="name",
+        None, "also a CLIP-like model: similarity, gradient", metavar="NAME_OR_PATH", path="name"
     )
     pickapic_dir: str | None = option(
-        None,
-        "a copy of Pick-a-Pic v1, which has RichHF's prompts and images",
-        metavar="DIR",
-        path="folder",
+        None, "a copy of Pick-a-Pic v1, with the images", metavar="DIR", path="folder"
     )
     limit: int | None = option(None, "only the first N images", metavar="N", least=1)
     batch_size: int = option(16, "images at once", metavar="N", least=1)

@@ -21,10 +21,7 @@ class BenchVistar(FigureTables, Command):
         path="file",
     )
     people: str | None = option(
-        None,
-        "people's choices: image_a, image_b, choice (a, b or tie) and, if told, angle",
-        metavar="FILE",
-        path="file",
+        None, "choices: image_a, image_b, choice (a, b, tie), angle", metavar="FILE", path="file"
     )
     roles: str | None = option(
         None,

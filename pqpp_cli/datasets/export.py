@@ -18,7 +18,7 @@ class DatasetsExport(Command):
     RETIRED: ClassVar = {"out": "output", "option": "load_option"}
     subset: tuple[str, ...] = option(
         NEEDED,
-        "the configurations",
+        "configurations",
         metavar="NAME[,NAME...]",
         word="too",
         commas=True,
@@ -32,9 +32,7 @@ class DatasetsExport(Command):
         path="folder",
     )
     load_option: dict[str, str] | None = option(
-        None,
-        "an option of the load, such as relevance_rule=majority or pickapic_dir=DIR",
-        metavar="NAME=VALUE",
+        None, "an option of the load, like relevance_rule=majority", metavar="NAME=VALUE"
     )
 
     def run(self) -> None:

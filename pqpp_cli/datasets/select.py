@@ -34,10 +34,7 @@ file with a column `prompt`, or from a dataset.
     seed: int = option(0, "seed of the start", metavar="N")
     format: str = option("text", "how to print the result", ("text", "json"))
     output: str | None = option(
-        None,
-        "write the result to a file instead of printing it",
-        metavar="FILE",
-        path="output file",
+        None, "write to a file instead of printing", metavar="FILE", path="output file"
     )
 
     def __post_init__(self) -> None:

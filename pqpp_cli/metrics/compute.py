@@ -53,10 +53,7 @@ like.
         None, "the file of references", metavar="FILE[:COLUMNS]", path="file"
     )
     input: dict[str, str] | None = option(
-        None,
-        "the file of another input; may be repeated",
-        metavar="NAME=FILE[:COLUMNS]",
-        path="file",
+        None, "the file of another input; repeatable", metavar="NAME=FILE[:COLUMNS]", path="file"
     )
     missing: str = option(
         "error",
@@ -72,7 +69,7 @@ like.
     )
     id: tuple[str, ...] = option(
         (),
-        "what names a row in every file, by which rows are joined (default: see above)",
+        "what names a row in every file, to join by (default: see above)",
         metavar="COLUMN[,COLUMN]",
     )
     no_header: bool = option(
@@ -97,9 +94,7 @@ like.
     )
     format: str | None = option(None, choices=("table", "json"))
     option: dict[str, str] | None = option(
-        None,
-        "an option of the metric, its value as JSON or text; may be repeated",
-        metavar="NAME=VALUE",
+        None, "an option of the metric, as JSON or text; may be repeated", metavar="NAME=VALUE"
     )
 
     def __post_init__(self) -> None:

@@ -24,10 +24,7 @@ class MetricsPush(Push, Command):
         known=_metrics,
     )
     repository: str = option(
-        NEEDED,
-        "the owner of the Spaces; each is named after its metric",
-        metavar="OWNER[/NAME]",
-        word=True,
+        NEEDED, "owner of the Spaces, named after metrics", metavar="OWNER[/NAME]", word=True
     )
 
     def run(self) -> None:

@@ -25,9 +25,7 @@ class ModelsExport(Command):
         NEEDED, "a folder or a Hub repository", metavar="NAME_OR_PATH", path="name", word=True
     )
     float32: bool = option(
-        False,
-        "keep weights of 32 bits: exact, slower (default: 8 bits, about a third of torch's CPU "
-        "seconds)",
+        False, "keep 32 bits: exact, slower (default: 8 bits, a third of torch's CPU seconds)"
     )
     output: str = option(NEEDED, "where to save it", metavar="DIR", path="output")
 

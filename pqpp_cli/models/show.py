@@ -10,11 +10,7 @@ class ModelsShow(Command):
     """Print what a predictor needs and gives, and its card."""
 
     predictor: str = option(
-        NEEDED,
-        "a name, a folder or a Hub repository",
-        metavar="NAME_OR_PATH",
-        path="name",
-        word=True,
+        NEEDED, "a name, folder or Hub repository", metavar="NAME_OR_PATH", path="name", word=True
     )
 
     def run(self) -> None:

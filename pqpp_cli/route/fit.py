@@ -38,9 +38,7 @@ pqpp route predict --file, and Router.route, keep to the budget or share itself.
     share: float | None = option(None, "of two routes, the share of the dearer one", metavar="P")
     floor: float | None = option(None, "least quality, by the lower bound", metavar="Q")
     confidence: float | None = option(
-        None,
-        "of the lower bounds, one-sided (default: 0.9 with --floor, else 0.5, the prediction)",
-        metavar="P",
+        None, "of the lower bounds, one-sided (default: 0.9 with --floor, else 0.5)", metavar="P"
     )
     calibration: str = option(NEEDED, "your prompts, 30 or more", metavar="FILE", path="file")
     revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")

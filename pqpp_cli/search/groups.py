@@ -19,11 +19,7 @@ class EncoderOptions(Group):
     """What embeds images and texts."""
 
     model: str | None = option(
-        None,
-        "BLIP-2, CLIP, SigLIP, OWNER/NAME or a folder",
-        metavar="NAME_OR_PATH",
-        path="name",
-        known=_models,
+        None, "BLIP-2, CLIP, SigLIP or a folder", metavar="NAME_OR_PATH", path="name", known=_models
     )
     revision: str | None = option(None, "branch, tag or commit of the model")
 

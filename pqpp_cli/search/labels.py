@@ -19,11 +19,7 @@ class SearchLabels(ColumnOptions, ResultOptions, Command):
 
     RETIRED: ClassVar = {"threshold": "least_likeness"}
     captions: str = option(
-        NEEDED,
-        "a table of image and caption; several an image may be",
-        metavar="CAPTIONS",
-        path="file",
-        word=True,
+        NEEDED, "a table of image and caption", metavar="CAPTIONS", path="file", word=True
     )
     file: str = option(NEEDED, "prompts: a table or a text", metavar="FILE", path="file")
     column: str = option("prompt", "its column of prompts")
@@ -34,9 +30,7 @@ class SearchLabels(ColumnOptions, ResultOptions, Command):
     )
     words: bool = option(False, "count shared words, without a model")
     least_likeness: float | None = option(
-        None,
-        "cosine to be over, or share of a prompt's words to reach (default: .7, .5)",
-        metavar="X",
+        None, "cosine, or share of a prompt's words, to reach (default: .7, .5)", metavar="X"
     )
     most: int = option(2000, "images of a prompt", metavar="N")
     refined_from: int = option(

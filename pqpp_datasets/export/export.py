@@ -131,16 +131,12 @@ def card_of(
         annotators=list(benchmark.annotators),
         releases=dict(releases),
         options=dict(options),
-        options_given=_options_named(options),
+        # The name of a folder on somebody's machine is nobody else's business.
+        options_given=[
+            name if name.endswith("_dir") else f"{name}={value}"
+            for name, value in sorted(options.items())
+        ],
     )
-
-
-def _options_named(options: Mapping[str, str]) -> list[str]:
-    # The name of a folder on somebody's machine is nobody else's business.
-    return [
-        name if name.endswith("_dir") else f"{name}={value}"
-        for name, value in sorted(options.items())
-    ]
 
 
 def _about(releases: Mapping[str, str]) -> dict[str, str]:

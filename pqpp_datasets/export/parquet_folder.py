@@ -229,7 +229,7 @@ def _field(record_set: str, column: pa.Field, file: str) -> dict:
 
 def _node(name: str, kind: pa.DataType, source: dict, path: list[str]) -> dict:
     node: dict[str, Any] = {"@type": "cr:Field", "@id": name, "name": name}
-    if _is_list(kind):
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         node["repeated"] = True
         kind = kind.value_type
     if pa.types.is_struct(kind) and not _is_image(kind):
@@ -240,10 +240,6 @@ def _node(name: str, kind: pa.DataType, source: dict, path: list[str]) -> dict:
     if path:
         source = source | {"transform": {"jsonPath": ".".join(path)}}
     return node | {"dataType": _data_type(kind), "source": source}
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind)
 
 
 def _is_image(kind: pa.DataType) -> bool:

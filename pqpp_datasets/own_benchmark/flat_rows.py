@@ -64,9 +64,8 @@ def roles_in(names: Iterable[str]) -> dict[str, str]:
         {'prompt': 'caption', 'model_a': 'model_0', 'model_b': 'model_1'}
     """
     there = set(names)
-    roles = {
-        role: name for role, known in _NAMES.items() if (name := _first(known, there)) is not None
-    }
+    usual = {role: [name for name in known if name in there] for role, known in _NAMES.items()}
+    roles = {role: found[0] for role, found in usual.items() if found}
     for what in ("model", "image"):
         for sides in _SIDES:
             pair = [f"{what}{side}" for side in sides]
@@ -74,10 +73,6 @@ def roles_in(names: Iterable[str]) -> dict[str, str]:
                 roles |= {f"{what}_a": pair[0], f"{what}_b": pair[1]}
                 break
     return roles
-
-
-def _first(known: Sequence[str], there: set[str]) -> str | None:
-    return next((name for name in known if name in there), None)
 
 
 def answered(

@@ -162,8 +162,7 @@ def _refuse_ranks(path: File, options: BuildOptions) -> None:
     if column.lower() in _RANKS:
         raise OptionError(
             f"{path}: whether 1 is the best or the worst of {column} is not plain; name the column "
-            f"by `rank` {column}, or the file by `rankings` FILE, where it is the best, or give it "
-            "another name, like rating, where it is the worst"
+            f"by `columns` rank={column} where it is the best, or call it rating if the worst"
         )
 
 

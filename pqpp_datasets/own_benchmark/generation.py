@@ -102,7 +102,7 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
         of_images, said = _robust(votes, counted)
         notes.append(said)
     else:
-        of_images = image_scores(rule, matrix, scale, options.vote_ties)
+        of_images = image_scores(rule, matrix, scale)
     measure = AGGREGATES[scale.aggregate if votes.is_ready else rule]
     if rule == "robust" and scale.level == "nominal":
         measure = "rate"
@@ -219,14 +219,13 @@ def vote_matrix(votes: Votes, rows: np.ndarray, values: np.ndarray) -> np.ndarra
     return matrix
 
 
-def image_scores(rule: str, matrix: np.ndarray, scale: Scale, ties: str) -> np.ndarray:
+def image_scores(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
     """Return the score of each image by a rule.
 
     Args:
         rule: Its name; for `mos` the matrix holds z-scores.
         matrix: float64 (images, votes), NaN where there is none.
         scale: Of the votes.
-        ties: As for `image_relevance`.
 
     Returns:
         float64 (images,), NaN where there is no vote.
@@ -234,7 +233,7 @@ def image_scores(rule: str, matrix: np.ndarray, scale: Scale, ties: str) -> np.n
     from pqpp_metrics.functional import image_relevance
 
     if rule == "majority":
-        return image_relevance(matrix, ties)
+        return image_relevance(matrix)
     if rule == "positive":
         matrix = np.where(np.isnan(matrix), np.nan, scale.is_positive(matrix))
     some = ~np.isnan(matrix).all(axis=1)
@@ -259,7 +258,7 @@ def prompt_scores(
         of_images: What `image_scores` gave.
         votes: All votes.
         prompts: How many prompts there are.
-        options: With `reference_model` and `vote_ties`.
+        options: With `reference_model`.
 
     Returns:
         Model to float64 (prompts,), NaN where no vote counts.
@@ -273,7 +272,7 @@ def prompt_scores(
         if model == options.reference_model or not len(items):
             continue
         if rule == "majority":
-            judged, means = hbpp(matrix[items], prompt[items], ties=options.vote_ties)
+            judged, means = hbpp(matrix[items], prompt[items])
             scores[model] = np.full(prompts, np.nan)
             scores[model][judged] = means
         else:
@@ -321,7 +320,7 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
         run: Of results, the prompts numbered.
         vote: Of relevance votes, likewise.
         prompts: How many prompts there are.
-        options: With `k`, `min_relevant_votes` and `rank_ties`.
+        options: With `k` and `min_relevant_votes`.
     """
     require_once(run, run.rows[[NUMBER, "model", "image"]], "this result")
     voters = ["annotator"] if "annotator" in vote.rows else []
@@ -368,8 +367,7 @@ def _performance(
     relevance_table = np.zeros(shape, np.int8)
     score_table[row, column] = scores[order]
     relevance_table[row, column] = relevant[order]
-    ties = options.rank_ties
     return (
-        precision_at_k(score_table, relevance_table, k=options.k, ties=ties),
-        reciprocal_rank(score_table, relevance_table, ties=ties),
+        precision_at_k(score_table, relevance_table, k=options.k),
+        reciprocal_rank(score_table, relevance_table),
     )

@@ -92,10 +92,8 @@ class BuildOptions:
         min_kappa: The least Cohen's kappa of an annotator with each of the control group.
         min_reference_share: The share of reference images to be called highly relevant, exceeded.
         best: How many annotators of a prompt count.
-        vote_ties: What an even vote does, as in `pqpp_metrics.functional.hbpp`.
         k: The cut-off of the precision.
         min_relevant_votes: How many votes make an image relevant.
-        rank_ties: How equal scores are ordered, as in `pqpp_metrics.functional.precision_at_k`.
         exclude: "flagged": leave out the votes of annotators who are flagged, see
             `pqpp_datasets.own_benchmark.trust.annotators`; None: only say who they are.
         fractions: Split to its share of each source's prompts.
@@ -135,10 +133,8 @@ class BuildOptions:
     min_kappa: float = MIN_KAPPA
     min_reference_share: float = MIN_REFERENCE_SHARE
     best: int = BEST
-    vote_ties: str = "mean"
     k: int = 10
     min_relevant_votes: int = 1
-    rank_ties: str = "expected"
     exclude: str | None = None
     fractions: Mapping[str, float] = field(default_factory=lambda: dict(FRACTIONS))
     seed: int = 0

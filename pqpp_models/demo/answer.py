@@ -255,7 +255,7 @@ class Answerer:
 def _unsaid(ignored: str, verdict: PromptVerdict | None) -> str:
     """Return what was not read, without that which the verdict says already."""
     is_told = verdict is not None and verdict.level == "unknown"
-    return UNREAD.sub("", ignored).removesuffix("; ") if is_told else ignored
+    return UNREAD.sub("", ignored).strip("; ") if is_told else ignored
 
 
 def _groups(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, Any]]:

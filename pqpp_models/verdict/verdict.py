@@ -50,8 +50,10 @@ WORD = "word"
 """What is left out where no skill costs enough: any word that names something."""
 _MOST_NAMED = 2
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-UNREAD = re.compile(r"language: (?P<language>.*) \(.*|garbled: (?P<words>.*)|unknown: (?P<word>.*)")
-"""What `ignored` ends in where a prompt is not read at all."""
+UNREAD = re.compile(
+    r"language: (?P<language>[^;(]*) \([^;]*|garbled: (?P<words>[^;]*)|unknown: (?P<word>[^;]*)"
+)
+"""What stands in `ignored` where a prompt is not read at all."""
 _REASONS = {
     "language": "it is in {}; write the prompt in English",
     "words": "the words are garbled ({})",

@@ -333,7 +333,7 @@ def test_dotted_paths_of_plain_tables(tmp_path):
 
 def test_ranks_are_said_by_their_column(tmp_path, capsys):
     rows = [f"p{n},{model},x,{rank}" for n in range(9) for rank, model in enumerate("mno", 1)]
-    for column, flag in (("rank", []), ("place", ["--rank", "place"])):
+    for column, flag in (("rank", []), ("place", ["--columns", "rank=place"])):
         path = write(tmp_path / "r.csv", *rows, header=f"prompt,model,annotator,{column}")
         words = ["build", str(path), *flag, "--prior-wins", "0.5"]
         assert main([*words, "--output", str(tmp_path / column)]) == 0

@@ -119,7 +119,10 @@ def agreements(
     code = np.searchsorted(values, value).astype(np.int32)
     label, share = _commonest(annotator, code, len(values), annotators)
     votes = np.bincount(annotator, minlength=annotators)
-    times = None if seconds is None else _medians(annotator, seconds, annotators)
+    times = None
+    if seconds is not None:
+        medians = pd.Series(seconds).groupby(annotator).median()
+        times = medians.reindex(range(annotators)).to_numpy()
     overlap, kept = Shared.of(annotator, item, prompt, annotators)
     code = code[kept]
     if level == "interval" or len(values) > _MANY_LABELS:
@@ -230,10 +233,6 @@ def _commonest(annotator, code, labels: int, annotators: int):
     most[cells[order] // labels] = counts[order]
     total = np.bincount(annotator, minlength=annotators)
     return best, most / np.maximum(total, 1)
-
-
-def _medians(annotator: np.ndarray, seconds: np.ndarray, annotators: int) -> np.ndarray:
-    return pd.Series(seconds).groupby(annotator).median().reindex(range(annotators)).to_numpy()
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ fit calibration: <many>|<many>|<captions>;  fit encoder: static|<encoder>;  fit 
 fitted_on_train: <ensemble>;  fitted_to: a|drawbench;  flawless_dir: <pictures>;
 folder: <exported>;  format: table|csv|json|jsonl|parquet|latex;
 fractions: train=.5|test=.5|train=1|a=2;
-from_format: label-studio|argilla|imagereward|pickapic|hpd|mturk|x;  rank: label|rank|x;
+from_format: label-studio|argilla|imagereward|pickapic|hpd|mturk|x;
 gallery file: <rahf_verdicts>|<gimbrr_verdicts>|<vistar_verdicts>;
 grid_learning_rates: .001,.01|.001;  grid_weight_decays: 0,.1|0;  host: 127.0.0.1|localhost;
 hub_model_id: owner/name;  id: prompt|prompt_id|x;  ids: <ids>;  image_column: image|prompt;
