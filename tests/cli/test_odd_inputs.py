@@ -94,7 +94,8 @@ RECIPES = ("seed: .inf", "seed: " + "9" * 5000, "seed: " + "[" * 20_000, f"seed:
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_odd_recipes_end_each_trainer_in_one_line(here, trainer, capsys):
     pytest.importorskip("accelerate", reason="training needs the extra models")
-    for number, recipe in enumerate(RECIPES):
+    recipes = RECIPES if trainer == next(iter(TRAINERS)) else RECIPES[:1]  # all have one reader
+    for number, recipe in enumerate(recipes):
         (here / f"{number}.yaml").write_text(recipe)
         refused(capsys, "train", trainer, "--config", f"{number}.yaml")
 

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import sys
 
 import pytest
@@ -43,16 +44,12 @@ def calls_without(tree, own):
 
 
 def test_every_call_of_a_loader_refuses_foreign_code():
-    trees = {path: ast.parse(path.read_text("utf-8")) for path in SOURCES}
-    own = {
-        node.name
-        for tree in trees.values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-    }
+    texts = {path: path.read_text("utf-8") for path in SOURCES}
+    own = {name for text in texts.values() for name in re.findall(r"^ *class (\w+)", text, re.M)}
     found = {
-        str(path.relative_to(REPOSITORY)): list(calls_without(tree, own))
-        for path, tree in trees.items()
+        str(path.relative_to(REPOSITORY)): list(calls_without(ast.parse(text), own))
+        for path, text in texts.items()
+        if re.search("from_pretrained|from_config|pipeline", text)
     }
     assert {path: calls for path, calls in found.items() if calls} == {}
 

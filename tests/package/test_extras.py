@@ -37,7 +37,9 @@ USERS = sorted(set(EXTRAS) - {"test", "docs", "bench"})
 
 def imports_of(path):
     """The packages that a file imports, whether at its top or in a function."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    blocks = [ast.parse(path.read_text("utf-8"))]
+    for node in blocks:  # which get longer: an import is no part of an expression
+        blocks += [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.expr)]
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

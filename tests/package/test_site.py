@@ -123,6 +123,7 @@ def streams_shown(page):
     return [html.unescape(re.sub("<[^>]*>", "", box)).strip("\n") for box in boxes]
 
 
+@pytest.mark.daily
 def test_an_output_in_many_pieces_is_shown_as_the_process_printed_it(tmp_path):
     pytest.importorskip("myst_nb", reason="needs the extra `docs`")
     head = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n\n# Page\n\n"

@@ -16,8 +16,8 @@ from pathlib import Path
 
 _SECONDS = 900
 _BY_COMMANDS = (
-    *("datasets.load", "pyarrow.csv", "pyarrow.dataset", "pyarrow.parquet", "scipy.stats"),
-    *("tabulate", "pqpp_cli.answers", "pqpp_cli.bench", "pqpp_models.bench.report"),
+    *("datasets.load", "nltk.tokenize", "pyarrow.csv", "pyarrow.dataset", "pyarrow.parquet"),
+    *("scipy.stats", "tabulate", "pqpp_cli.answers", "pqpp_cli.bench", "pqpp_models.bench.report"),
     *("pqpp_models.predict", "pqpp_models.text.static.predictor", "pqpp_models.verdict.verdict"),
 )
 
@@ -114,8 +114,10 @@ def _tell_libraries(environment: dict[str, str]) -> None:
     if "datasets" not in sys.modules:
         return
     import datasets
+    import nltk
     from huggingface_hub import constants
 
+    nltk.data.path[:] = environment.get("NLTK_DATA", "").split(os.pathsep)
     home = environment.get("HF_HOME", constants.HF_HOME)
     constants.HF_HUB_CACHE, datasets.config.HF_DATASETS_CACHE = f"{home}/hub", f"{home}/datasets"
     datasets.config.DOWNLOADED_DATASETS_PATH = f"{home}/datasets/downloads"
