@@ -11,7 +11,7 @@ from pqpp_annotation.errors import StudyError
 from pqpp_annotation.study.images import CheckedImage, checked_images, unique
 from pqpp_annotation.study.sources import fetch_images, is_address
 from pqpp_annotation.study.study import Study
-from pqpp_datasets.own_benchmark.forms import FLAGS
+from pqpp_datasets.own_benchmark.options import FLAGS
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded, inside_of
 from pqpp_files.read_table import Table, read_table

@@ -12,7 +12,7 @@ from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
 from pqpp_datasets.own_benchmark.flat_rows import roles_in
 from pqpp_datasets.own_benchmark.foreign import ForeignFile
 from pqpp_datasets.own_benchmark.long_table import COLUMN, LongTable, one_text, texts_of
-from pqpp_datasets.own_benchmark.options import FILE_KINDS, ROLES, BuildOptions
+from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import key_of
 from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input, names_input
@@ -20,7 +20,6 @@ from pqpp_files.read_table import read_codes
 from pqpp_files.table_formats import source_of
 from pqpp_files.table_formats.table_format import KEY, PLACE, ROW
 
-FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
 _NUMBERS = ("seconds", "deviation", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json")

@@ -36,6 +36,8 @@ class FileKind:
     filled: tuple[str, ...] = ()
 
 
+FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
+"""What cells of yes and no say."""
 FILE_KINDS = {
     "judgments": FileKind(
         ("prompt", "label"),

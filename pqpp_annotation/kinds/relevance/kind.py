@@ -69,7 +69,7 @@ class BinaryRelevance(Relevance):
 
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Cut the images of a query into pages; of controls, as an item is one or is none."""
-        from pqpp_datasets.own_benchmark.forms import FLAGS
+        from pqpp_datasets.own_benchmark.options import FLAGS
 
         flags = [FLAGS.get(row.get("control", "").strip().lower(), 0) for row in rows]
         kinds = [
