@@ -125,7 +125,8 @@ prediction, not causes of what the images will look like. An HTML page shows not
         source = self._source(predictor)
         explainer = self._explainer(predictor) if self.explain else None
         if source.blank:
-            text = f"{source.blank} of {source.count} prompts are blank and get no prediction"
+            are = "is blank and gets" if source.blank == 1 else "are blank and get"
+            text = f"{source.blank} of {source.count} prompts {are} no prediction"
             print(f"pqpp: note: {text}", file=sys.stderr)
         if self.style in ("table", "markdown"):
             self._print(source, predictor, explainer)
