@@ -59,9 +59,14 @@ def test_the_network_is_the_module():
     np.testing.assert_allclose(places, expected, atol=2e-2)
 
 
-def test_distilling_learns_and_repeats():
-    encoded, goals, points = made_up()
-    first, second = (distil(encoded, goals, points, first_pieces(), SMALL, 3) for _ in range(2))
+@pytest.fixture(scope="module")
+def first():
+    """A network that was distilled."""
+    return distil(*made_up(), first_pieces(), SMALL, 3)
+
+
+def test_distilling_learns_and_repeats(first):
+    second = distil(*made_up(), first_pieces(), SMALL, 3)
     for one, other in zip(first.parameters(), second.parameters(), strict=True):
         assert torch.equal(one, other)
     new, true, _ = made_up(seed=9)
@@ -91,18 +96,18 @@ def test_goals_that_are_not_known_count_for_nothing():
     assert scores[:, 0].mean() == pytest.approx(goals[:, 0].mean(), abs=0.25 * goals[:, 0].mean())
 
 
-def test_training_further_begins_where_the_first_ended():
+def test_training_further_begins_where_the_first_ended(first):
     encoded, goals, points = made_up()
-    first = distil(encoded, goals, points, first_pieces(), SMALL, 3)
+    short = replace(SMALL, epochs=1)
     kept = {name: value.clone() for name, value in first.state_dict().items()}
     still = distil(
-        encoded, goals, points, first_pieces(), replace(SMALL, learning_rate=1e-12), 3, first
+        encoded, goals, points, first_pieces(), replace(short, learning_rate=1e-12), 3, first
     )
     for name, value in still.state_dict().items():
         assert torch.allclose(value, kept[name], atol=1e-6)
         assert torch.equal(first.state_dict()[name], kept[name])
     unknown = np.column_stack([np.full(len(goals), np.nan), goals[:, 1]])
-    further = distil(encoded, unknown, points, first_pieces(), SMALL, 3, first)
+    further = distil(encoded, unknown, points, first_pieces(), short, 3, first)
     assert not torch.equal(further.state_dict()["scores.weight"], kept["scores.weight"])
 
 
