@@ -356,10 +356,16 @@ def load_towers(vision: str, text: str) -> tuple[nn.Module, nn.Module]:
     """
     config = AutoConfig.from_pretrained(vision, trust_remote_code=False)
     config = getattr(config, "vision_config", config)
-    safely = {"use_safetensors": True, "trust_remote_code": False}
-    pooling = _without_pooling(config)
-    tower = AutoModel.from_pretrained(vision, config=config, **safely, **pooling)
-    t5 = AutoModelForSeq2SeqLM.from_pretrained(text, dtype=torch.float32, **safely)
+    tower = AutoModel.from_pretrained(
+        vision,
+        config=config,
+        use_safetensors=True,
+        trust_remote_code=False,
+        **_without_pooling(config),
+    )
+    t5 = AutoModelForSeq2SeqLM.from_pretrained(
+        text, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
+    )
     for loaded in (tower, t5):
         loaded.config.name_or_path = ""  # a published configuration tells no local path
     return tower, t5
