@@ -173,7 +173,7 @@ def test_long_prompts_and_other_scripts_stay_as_they_are(folder):
     store.close()
 
 
-def test_images_come_from_addresses(folder, capsys):
+def test_images_come_from_addresses(folder, capsys, monkeypatch):
     with serve() as server:
         address = server.url.rstrip("/")
         server.files = {f"/{one.name}": one.read_bytes() for one in folder.glob("images/*")}
@@ -192,6 +192,7 @@ def test_images_come_from_addresses(folder, capsys):
     assert next(current_votes(store)).image.startswith(address)
     store.close()
     rewrite(folder / "prompts.csv", lambda rows: [rows[0] | {"image": f"{address}/new.png"}])
+    monkeypatch.setattr("pqpp_hub.pull.time.sleep", lambda _: None)  # between its tries
     assert main(["annotate", "init", "other.yaml", "--file", "prompts.csv"]) == 2
     assert f"image {address}/new.png: " in capsys.readouterr().err
 
