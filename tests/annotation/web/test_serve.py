@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 from support.free_port import free_port
-from support.processes import run_pqpp, run_python
+from support.processes import run_python
 from support.served_process import environment, running
 from support.studies import rows, small_store, small_study
 
@@ -24,6 +24,7 @@ from pqpp_annotation.store.tables import Attempt
 from pqpp_annotation.study import add_prompts
 from pqpp_annotation.web.serve import serve
 from pqpp_annotation.web.sessions import Sessions, read_secret
+from pqpp_cli.main import main
 
 ROOT = Path(__file__).parents[3]
 
@@ -40,39 +41,42 @@ def test_it_is_back_after_a_kill_and_stops_cleanly(tmp_path, port):
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     secret = (tmp_path / next(tmp_path.glob(".*.secret"))).read_text()
-    with running(tmp_path, port) as process:
+    url = "https://lab.example.org:8443/colours"
+    with running(tmp_path, port, "--url", url, answers="/colours/health") as process:
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(60) == 0
         said = process.stderr.read()
-    assert f"http://127.0.0.1:{port}/ - stop it with Ctrl-C" in said
+    assert f"{url}/ - stop it with Ctrl-C" in said
     assert "Traceback" not in said and "TLS" not in said
     assert (tmp_path / next(tmp_path.glob(".*.secret"))).read_text() == secret
     assert not list(tmp_path.glob("*.db-wal"))  # the database was closed
 
 
-def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port):
+def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port, monkeypatch, capsys):
     small_study(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)
+    monkeypatch.setattr("pqpp_annotation.web.serve._log", lambda: None)
 
     def link():
-        return run_pqpp(*["annotate", "invite", "study.yaml"], cwd=tmp_path).stdout.partition(
-            "/join/"
-        )[0]
+        assert main(["annotate", "invite", "study.yaml"]) == 0
+        return capsys.readouterr().out.partition("/join/")[0]
+
+    def served(*options):
+        assert main(["annotate", "serve", "study.yaml", "--port", str(port), *options]) == 0
+        return capsys.readouterr().err
 
     assert link() == "http://127.0.0.1:8000"
-    with running(tmp_path, port, "--host", "0.0.0.0", "--allow-http"):
-        assert link() == f"http://{socket.gethostname()}:{port}"
-    with running(tmp_path, port):  # neither was told as the place where people reach it
-        assert link() == f"http://127.0.0.1:{port}"
+    served("--host", "0.0.0.0", "--allow-http")
+    assert link() == f"http://{socket.gethostname()}:{port}"
+    assert f"http://127.0.0.1:{port}/ - stop it with Ctrl-C" in served()
+    assert link() == f"http://127.0.0.1:{port}"  # neither was told as the place to reach it
     url = "https://lab.example.org:8443/colours"
-    with running(tmp_path, port, "--url", url, answers="/colours/health") as process:
-        assert link() == url
-        process.terminate()
-        process.wait(60)
-        said = process.stderr.read()
-        assert f"{url}/ - stop it" in said
-        assert f"In links made before, write {url} in place of http://127.0.0.1:{port}\n" in said
-    with running(tmp_path, port):  # to look at it at home moves no link
-        assert link() == url
+    said = served("--url", url)
+    assert f"In links made before, write {url} in place of http://127.0.0.1:{port}\n" in said
+    assert link() == url
+    served()  # to look at it at home moves no link
+    assert link() == url
 
 
 @pytest.mark.parametrize(
