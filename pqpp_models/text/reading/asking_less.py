@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pqpp_backbones.prompt.quoted import quotations_in, quoted_texts
-from pqpp_models.text.reading.fewer_things import with_fewer_things
+from pqpp_models.text.reading.fewer_things import MOST_THINGS, counts_in, with_fewer_things
 
 PLACES = (
     re.compile(
@@ -122,11 +122,15 @@ _WAYS: tuple[Callable[[str], list[str]], ...] = (
 )
 
 
-def log_length_to_draw(text: str) -> float:
-    """Return the log of the letters that a text wants to be drawn, over four; 0 up to there.
+def log_asked(text: str) -> float:
+    """Return the log of how much a text asks for: letters to draw, over four, and things.
 
-    >>> [round(log_length_to_draw(text), 2) for text in ("'Hi'", "'STOP'", "'four times 4 is 16'")]
-    [0.0, 0.0, 1.5]
+    Up to four letters are as good as none; of several numbers of things the largest counts, and
+    those above twelve are twelve.
+
+    >>> [round(log_asked(text), 2) for text in ("'STOP'", "'four times 4 is 16'", "two cats")]
+    [0.0, 1.5, 0.69]
     """
     letters = sum(map(len, quoted_texts(text)))
-    return float(np.log(max(letters, _SHORT_TEXT) / _SHORT_TEXT))
+    things = max((min(count.number, MOST_THINGS) for count in counts_in(text)), default=1)
+    return float(np.log(max(letters / _SHORT_TEXT, 1) * things))

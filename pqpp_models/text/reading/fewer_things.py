@@ -17,7 +17,7 @@ from pqpp_backbones.prompt.quoted import quotations_in
 
 _NAMED_TO_TWELVE = "one two three four five six seven eight nine ten eleven twelve"
 _NAMES = _NAMED_TO_TWELVE.split()
-_MOST = len(_NAMES)
+MOST_THINGS = len(_NAMES)
 _MOST_COUNTED = 2
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[.;:!?()]")
 _MOST_BETWEEN = 4
@@ -146,8 +146,8 @@ def with_fewer_things(text: str) -> list[str]:
     counts = counts_in(text)
     if not counts:
         return [text]
-    lowest = [1] * _MOST_COUNTED + [_MOST] * len(counts)
-    numbers = [min(count.number, _MOST) for count in counts]
+    lowest = [1] * _MOST_COUNTED + [MOST_THINGS] * len(counts)
+    numbers = [min(count.number, MOST_THINGS) for count in counts]
     ranges = [range(min(low, n), n + 1) for low, n in zip(lowest, numbers, strict=False)]
     return [_with_numbers(text, counts, chosen) for chosen in product(*ranges)]
 

@@ -28,7 +28,7 @@ from pqpp_models.text.calibration import (
     read_calibrated,
     read_targets,
 )
-from pqpp_models.text.reading.asking_less import asking_less, log_length_to_draw
+from pqpp_models.text.reading.asking_less import asking_less, log_asked
 from pqpp_models.text.reading.words import WordTables
 from pqpp_models.text.static.network import DEEPER, UNKNOWN_PIECE, StaticNetwork, WordPieces
 
@@ -52,7 +52,7 @@ class StaticPredictor(CalibratedPredictor):
         targets: the targets, in the order of the network's first scores.
         no_easier_with_more: targets that asking for more never raises: their scores are the lowest
             of those of the same prompt that asks for less (`asking_less`).
-        length_costs: by target, what its score loses with `log_length_to_draw`.
+        length_costs: by target, what its score loses with `log_asked`.
 
     >>> predictor = StaticPredictor.from_shipped("static")
     >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
@@ -111,16 +111,16 @@ class StaticPredictor(CalibratedPredictor):
         owners: list[int] = []
         for at, prompt in enumerate(prompts if columns else ()):
             texts = asking_less(prompt)
-            length = log_length_to_draw(prompt)
-            if texts == [prompt] and not length:
+            asked = log_asked(prompt)
+            if texts == [prompt] and not asked:
                 continue
             is_itself = texts[-1] == prompt
-            scores[at, columns] = scores[at, columns] - length * costs if is_itself else np.inf
+            scores[at, columns] = scores[at, columns] - asked * costs if is_itself else np.inf
             others += texts[: len(texts) - is_itself]
             owners += [at] * (len(texts) - is_itself)
         if others:
-            lengths = np.array([log_length_to_draw(text) for text in others])
-            lowered = self.network(self._encode(others))[0][:, columns] - np.outer(lengths, costs)
+            logs = np.array([log_asked(text) for text in others])
+            lowered = self.network(self._encode(others))[0][:, columns] - np.outer(logs, costs)
             np.minimum.at(scores, np.ix_(owners, columns), lowered)
         return scores
 

@@ -37,6 +37,7 @@ from pqpp_models.text.training.collection_model import Fitted, fit_collection_mo
 from pqpp_models.text.training.data import TextData, made_up_prompts, read_lexicon, read_parti
 from pqpp_models.text.training.distillation import (
     StaticModule,
+    add_to_first,
     deepen,
     distil,
     first_points,
@@ -116,6 +117,10 @@ def _tuned_scale(data: EnsembleData, fitted: Fitted, tuned: Any, columns: list[i
     return {"tuned_mean": mean.astype(np.float32), "tuned_scale": scale.astype(np.float32)}
 
 
+NEWEST = "sdxl_hbpp"
+"""The target of the newest generator, which people's words on other generators are nearest to."""
+
+_ASKING_COST = 0.27
 _MOST_PIECES = 96
 _MOST_REFERENCES = 6000
 
@@ -226,7 +231,11 @@ class StaticBuilds:
             sources = read_sources(recipe.sources_dir, without)
             held = set(judged_in({name: self.data.sources[name] for name in without}))
             student = self.student_of_alignment(self.alignment(sources), held)
-            predictor = self.assemble(self.deeper(student.to_static(slice(end)), held), sources)
+            network = self.deeper(student.to_static(slice(end)), held)
+            if NEWEST in recipe.targets:
+                score = recipe.targets.index(NEWEST) - len(recipe.targets)
+                network = add_to_first(network, score, recipe.student.sdxl_share)
+            predictor = self.assemble(network, sources)
             groups = ["teacher", "tuned_on_targets", "tuned_on_sources", "student"]
         else:
             network = self.student.to_static(slice(1, end))
@@ -317,6 +326,7 @@ class StaticBuilds:
             calibration=calibration,
             known_words=known,
             no_easier_with_more=tuple(filter(is_of_images, names)),
+            length_costs={"alignment": _ASKING_COST} if sources else {},
         )
         self.recipe.record(predictor, data.train)
         for study in sources.values():

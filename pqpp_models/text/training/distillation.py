@@ -36,6 +36,7 @@ class DistilSettings:
         weight_decay: of AdamW, on matrices only.
         alignment_epochs: of training further, on `alignment` and all else.
         alignment_learning_rate: the highest of that.
+        sdxl_share: how much of the score of `sdxl_hbpp` is added to that of `alignment`.
         mixed_precision: of `pqpp_backbones.training.number_format.FORMATS`.
     """
 
@@ -55,6 +56,7 @@ class DistilSettings:
     weight_decay: float = 0.01
     alignment_epochs: int = 8
     alignment_learning_rate: float = 2e-3
+    sdxl_share: float = 1.0
     mixed_precision: str = "no"
 
     def __post_init__(self) -> None:
@@ -221,4 +223,20 @@ def deepen(
     for name, layer in zip(DEEPER, (deeper, added), strict=True):
         weights[f"{name}.weight"] = layer.weight.detach().numpy().astype(np.float16)
         weights[f"{name}.bias"] = layer.bias.detach().numpy().astype(np.float16)
+    return StaticNetwork(network.pieces, network.scales, weights)
+
+
+def add_to_first(network: StaticNetwork, score: int, share: float) -> StaticNetwork:
+    """Return a network with a deeper layer whose first score also has a share of a later one.
+
+    Args:
+        network: with a deeper layer for all scores but the first.
+        score: the later one's number, counted from the last, which is -1.
+        share: what it is multiplied by.
+    """
+    weights = dict(network.weights)
+    for part in ("weight", "bias"):
+        scores, added = (weights[f"{layer}.{part}"] for layer in ("scores", DEEPER[1]))
+        weights[f"scores.{part}"] = np.concatenate([scores[:1] + share * scores[[score]], scores[1:]])
+        weights[f"{DEEPER[1]}.{part}"] = np.concatenate([share * added[[score]], added])
     return StaticNetwork(network.pieces, network.scales, weights)

@@ -134,12 +134,6 @@ class StaticRecipe(TextRecipe):
         decides=False,
         path="output",
     )
-    beside: str | None = option(
-        None,
-        "another predictor to score in that table: a name or a folder",
-        decides=False,
-        path="name",
-    )
     card_table: str | None = option(
         None, "the file that --leave_one_out wrote, for the card", decides=False, path="file"
     )

@@ -78,19 +78,18 @@ def read_studies(path: str) -> dict[str, Any]:
 def leave_each_study_out(recipe: StaticRecipe, output: str) -> None:
     """Print and write what builds score on the study that each has not read."""
     check_output(output)
-    beside = None if recipe.beside is None else Predictor.from_pretrained(recipe.beside)
     data, rows = StaticData(recipe, predictor_class("bert").model_class().from_backbone), {}
     print(data, flush=True)
     builds = StaticBuilds(recipe, data, recipe.seed)
     for name in recipe.without or data.sources:
-        rows[name] = without_study(builds, name, beside)
+        rows[name] = without_study(builds, name)
         print(json.dumps({name: rows[name]}), flush=True)
     print(format_studies(rows))
     facts = {"seed": recipe.seed, "encoder": recipe.encoder_name, "studies": rows}
     write_whole(output, json.dumps(facts, indent=1) + "\n")
 
 
-def without_study(builds: StaticBuilds, name: str, beside: Predictor | None) -> dict[str, Any]:
+def without_study(builds: StaticBuilds, name: str) -> dict[str, Any]:
     """Train a build that has not read a study, and return what it scores there."""
     recipe, data = builds.recipe, builds.data
     study, predictor = data.sources[name], builds.build([name])
@@ -100,9 +99,6 @@ def without_study(builds: StaticBuilds, name: str, beside: Predictor | None) -> 
         "teacher": tuned_logits(builds.taught, data.tokenizer, judged_in(left_out))[:, 0],
         "ceiling": inside(states, study.scores, recipe.seed),
     }
-    if recipe.beside is not None and beside is not None:
-        target = "alignment" if "alignment" in beside.targets else "mean_hbpp"
-        others[Path(recipe.beside).name] = beside.predict(list(study.prompts), target)[:, 0]
     if recipe.builds_dir is not None:
         predictor.details["evaluation"] = data.evaluate(predictor, left_out)
         predictor.save_pretrained(Path(recipe.builds_dir) / f"without_{name}")

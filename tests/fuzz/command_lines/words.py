@@ -108,7 +108,7 @@ leaderboard models: owner/name;  models submit predictor: owner/name|x;
 attach predictor: <ensemble>;  baseline: n_words|static;
 init kind: relevance|match|order|preference|rating|rich|ranking|x;
 serve url: https://a.example/study|http://127.0.0.1:8000|x;  serve root_path: /study|x;
-beside: <ensemble>;  branch: main|x;  build images: <table>;  build labels: <labels>;
+branch: main|x;  build images: <table>;  build labels: <labels>;
 build model: <encoder>|<clip>;  build name: My benchmark|x/y|é;  build prompts: <table>;
 pseudonym_key: <captions>;  scheduler: DDIMScheduler|x;  lora: <clip>|x;  entailment: <encoder>|x;
 dropped: text_encoder_2|x;  negative_prompt: blurry|é;  ray_address: x;  pipeline: <captions>;
