@@ -73,7 +73,7 @@ class PromptVerdict:
         level: `very hard`, `hard`, `average`, `easy` or `very easy`, by the rank among people's
             prompts; `unknown` where the predictor cannot read the prompt.
         sentence: The verdict in a sentence: the level, and what costs at least 5 ranks or, of a
-            hard prompt where nothing does, two skills that cost so much together.
+            hard prompt where nothing does, two skills that cost so much, or its own rank, together.
         easier_than_people: Than how many of 100 prompts that people wrote; NaN if unknown.
         easier_than_captions: Than how many of 100 real captions.
         costs: What was tried, the dearest first: a skill, what the prompt does, and by how many
@@ -334,10 +334,12 @@ def _in_words(judged: PromptVerdict) -> PromptVerdict:
     )
     skills = [(skill.says, cost) for skill, cost in judged.costs if skill.name != WORD]
     named = [says for says, cost in skills if cost >= COSTS]
-    # What costs a little each is named where it is enough together, of a hard prompt.
+    # What costs a little each is named where it is enough together, of a hard prompt; of one
+    # that is among the last five ranks nothing can cost five.
     if judged.skill is None and judged.easier_than_people < HARDNESS[1][0]:
         little = [(says, cost) for says, cost in skills[:_MOST_NAMED] if cost > 0]
-        named = [says for says, _ in little] if sum(cost for _, cost in little) >= COSTS else []
+        enough = min(COSTS, judged.easier_than_people)
+        named = [says for says, _ in little] if sum(cost for _, cost in little) >= enough else []
     said = " and ".join(named[:_MOST_NAMED])
     if said:
         sentence = f"{level}, though it {said}" if _is_easy(judged) else f"{level}: {said}"

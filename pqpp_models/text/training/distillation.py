@@ -237,6 +237,8 @@ def add_to_first(network: StaticNetwork, score: int, share: float) -> StaticNetw
     weights = dict(network.weights)
     for part in ("weight", "bias"):
         scores, added = (weights[f"{layer}.{part}"] for layer in ("scores", DEEPER[1]))
-        weights[f"scores.{part}"] = np.concatenate([scores[:1] + share * scores[[score]], scores[1:]])
+        weights[f"scores.{part}"] = np.concatenate(
+            [scores[:1] + share * scores[[score]], scores[1:]]
+        )
         weights[f"{DEEPER[1]}.{part}"] = np.concatenate([share * added[[score]], added])
     return StaticNetwork(network.pieces, network.scales, weights)
