@@ -7,10 +7,9 @@ asks for less cannot.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
-
-import numpy as np
 
 from pqpp_backbones.prompt.quoted import quotations_in, quoted_texts
 from pqpp_models.text.reading.fewer_things import MOST_THINGS, counts_in, with_fewer_things
@@ -133,4 +132,4 @@ def log_asked(text: str) -> float:
     """
     letters = sum(map(len, quoted_texts(text)))
     things = max((min(count.number, MOST_THINGS) for count in counts_in(text)), default=1)
-    return float(np.log(max(letters / _SHORT_TEXT, 1) * things))
+    return math.log(max(letters / _SHORT_TEXT, 1) * things)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -55,6 +56,7 @@ class Count(NamedTuple):
     thing: tuple[int, int]
 
 
+@lru_cache(1 << 12)
 def counts_in(text: str) -> tuple[Count, ...]:
     """Return the counts of things in a text of small letters, without those in quotation marks.
 
