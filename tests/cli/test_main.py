@@ -96,7 +96,7 @@ def test_an_empty_value_is_named(option, capsys):
 @pytest.mark.parametrize(
     "words",
     [
-        "predict a --predictor n_words",
+        "predict a --predictor mean_word_length",
         "--version",
         *(pytest.param(words, marks=pytest.mark.daily) for words in ("--help", "models list")),
     ],
