@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -152,7 +152,6 @@ IDS = st.text('ab,"\n é7', min_size=1, max_size=3).filter(lambda one: one.strip
     st.sampled_from(["csv", "jsonl", "column", "index", "unnamed"]),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=60, deadline=None)
 def test_no_order_of_rows_changes_what_belongs_together(tmp_path_factory, known, more, kind, rng):
     """Each side is shuffled, and has rows that the other lacks: they are dropped, or refused."""
     folder = tmp_path_factory.mktemp("rows")

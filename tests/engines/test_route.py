@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_cli.main import main
@@ -42,7 +42,6 @@ def test_equals_go_to_the_cheaper_route_wherever_it_stands():
     assert choose(worth, costs, np.array([False]), Rule(budget=2), 0.0).tolist() == [1]
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 4), st.integers(1, 40), st.floats(0, 1))
 def test_the_budget_is_kept_and_a_lower_price_would_break_it(seed, routes, prompts, at):
     rng = np.random.default_rng(seed)
@@ -64,7 +63,6 @@ def test_the_budget_is_kept_and_a_lower_price_would_break_it(seed, routes, promp
             assert worth[rows, other].sum() <= worth[rows, chosen].sum() + 1e-9
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(30, 200), st.floats(0, 1))
 def test_a_share_is_filled_even_where_the_dearer_route_is_worse(seed, prompts, share):
     rng = np.random.default_rng(seed)

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
@@ -99,7 +99,6 @@ def test_a_pipe_of_any_format(tmp_path):
     st.sampled_from(["csv", "jsonl", "json"]),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=60, deadline=None)
 def test_any_order_of_rows_gives_the_same_rows(tmp_path_factory, rows, style, rng):
     path = tmp_path_factory.mktemp("rows") / f"t.{style}"
     found = []

@@ -10,7 +10,7 @@ import tempfile
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.shard_jobs import doubled, refuses
 
@@ -26,7 +26,6 @@ def joined(source, size=None):
     return pa.concat_tables(one.read() for one in find_shards(str(source), size)).to_pydict()
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(cells, min_size=n, max_size=n))),
     st.sampled_from(["\n", "\r\n"]),

@@ -10,7 +10,7 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.shard_jobs import doubled, ends_hard
 
@@ -28,7 +28,6 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 25), st.integers(1, 70), st.integers(1, 5))
 def test_shards_hold_each_row_once_and_in_order(rows, group, size, parts):
     import pathlib

@@ -12,7 +12,7 @@ import threading
 
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
@@ -71,7 +71,6 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53
     st.booleans(),
     st.integers(0, 8),
 )
-@settings(max_examples=300, deadline=None)
 def test_whatever_is_written_is_read_back(tmp_path_factory, rows, style, packed, cut):
     """Any texts and numbers, in two parts, packed or not; a CSV file has no other word for None."""
     folder = tmp_path_factory.mktemp("written")

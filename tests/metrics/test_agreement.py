@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -25,7 +25,6 @@ def labels(max_raters=11, categories=4):
 
 
 @given(labels())
-@settings(max_examples=60)
 def test_fleiss_is_statsmodels(ratings):
     inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
 
@@ -41,7 +40,6 @@ def test_fleiss_is_statsmodels(ratings):
 
 @pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
 @given(labels(max_raters=2))
-@settings(max_examples=40)
 def test_cohen_is_sklearn(weights, ratings):
     from sklearn.metrics import cohen_kappa_score
 
@@ -56,7 +54,6 @@ def test_cohen_is_sklearn(weights, ratings):
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
 @given(labels(max_raters=5), st.data())
-@settings(max_examples=40)
 def test_krippendorff_is_the_package(level, ratings, data):
     krippendorff = pytest.importorskip("krippendorff")
     missing = data.draw(hnp.arrays(bool, ratings.shape))

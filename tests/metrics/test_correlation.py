@@ -4,7 +4,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_metrics.errors import MetricInputError
@@ -44,7 +44,6 @@ def test_scipy(n, ties):
 
 
 @given(st.integers(2, 45), st.integers(1, 60), st.integers(0, 3), st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
 def test_kendall_s_test_is_scipy_s(n, values, swaps, rng):
     """With and without ties, around the 33 up to which orders are counted, and near perfect."""
     x, y = (np.array([rng.randrange(values) for _ in range(n)]) for _ in range(2))

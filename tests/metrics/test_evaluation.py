@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_metrics import functional, runs
@@ -65,7 +65,6 @@ def rankings(draw):
 
 
 @given(rankings(), st.sampled_from(["expected", "optimistic", "pessimistic", "order"]))
-@settings(max_examples=40)
 def test_together_as_alone(ranking, ties):
     scores, relevance = ranking
     found = evaluate_rankings(scores, relevance, list(NAMES), ties=ties)
@@ -149,7 +148,6 @@ def collections(draw):
 
 
 @given(collections(), st.sampled_from([1, 2]), st.booleans())
-@settings(max_examples=80)
 def test_runs_as_trec_eval_evaluates_them(tmp_path_factory, collection, level, judged_only):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     run, qrels = collection

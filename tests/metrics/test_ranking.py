@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from metrics import oracles
 
@@ -97,7 +97,6 @@ OVER_ORDERS = {
 
 @pytest.mark.parametrize("name", OVER_ORDERS)
 @given(rankings(), st.sampled_from(RULES), st.data())
-@settings(max_examples=60)
 def test_over_every_order_of_ties(name, ranking, ties, data):
     metric, oracle, cut_offs = OVER_ORDERS[name]
     scores, relevance = ranking
@@ -110,7 +109,6 @@ def test_over_every_order_of_ties(name, ranking, ties, data):
 
 
 @given(rankings(), st.sampled_from(RULES))
-@settings(max_examples=60)
 def test_the_others_over_every_order_of_ties(ranking, ties):
     scores, relevance = ranking
     expected = oracles.over_orders(oracles.r_precision, scores, relevance, ties)
@@ -124,7 +122,6 @@ def test_the_others_over_every_order_of_ties(ranking, ties):
 
 @pytest.mark.parametrize("metric", WITH_UNRETRIEVED)
 @given(rankings(max_documents=5), st.lists(st.integers(0, 2), min_size=3, max_size=3))
-@settings(max_examples=40)
 def test_documents_that_were_not_retrieved_rank_nowhere(metric, ranking, missing):
     """They act as documents at the very end, which a cut-off keeps out of what was found."""
     scores, relevance = ranking

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from metrics import oracles
 
@@ -54,7 +54,6 @@ def rankings(draw, grades, max_documents=6):
 
 @pytest.mark.parametrize("name", SIX)
 @given(st.data(), st.sampled_from(RULES))
-@settings(max_examples=80)
 def test_over_every_order_of_ties(name, data, ties):
     function, oracle, options = SIX[name]
     if name == "infap" and ties in ("optimistic", "pessimistic"):
@@ -69,7 +68,6 @@ def test_over_every_order_of_ties(name, data, ties):
 
 
 @given(rankings(GRADES + UNJUDGED))
-@settings(max_examples=60)
 def test_relevant_documents_first_or_last_among_equals(ranking):
     scores, relevance = ranking
     for ties, sign in (("optimistic", 1), ("pessimistic", -1)):
@@ -91,7 +89,6 @@ def judged_queries(draw):
 
 
 @given(st.lists(judged_queries(), min_size=1, max_size=3), st.sampled_from([1, 2]))
-@settings(max_examples=80)
 def test_trec_eval(some, level):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     run, qrels = {}, {}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_metrics.errors import MetricInputError
@@ -68,7 +68,6 @@ def ours(name, some, grades, **options):
 
 
 @given(queries(), st.sampled_from([1, 2, 3]))
-@settings(max_examples=60)
 def test_document_numbers_and_levels_as_in_trec_eval(some, level):
     expected = by_trec_eval(some, level)
     grades = [np.nan_to_num(row).tolist() for _, _, row in some]
@@ -78,7 +77,6 @@ def test_document_numbers_and_levels_as_in_trec_eval(some, level):
 
 
 @given(queries(), st.sampled_from([1, 2]))
-@settings(max_examples=60)
 def test_judged_documents_only_as_in_trec_eval(some, level):
     expected = by_trec_eval(some, level, judged_only=True)
     grades = [row for _, _, row in some]

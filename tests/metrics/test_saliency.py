@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from metrics.pysaliency_values import TABLE, density_of
@@ -179,7 +179,6 @@ MAPS = hnp.arrays(np.float64, (5, 6), elements=st.integers(0, 5).map(float))
 
 
 @given(MAPS, MAPS, st.sampled_from(CONVENTIONS))
-@settings(max_examples=80)
 def test_bounds_and_undefined(p, q, convention):
     values = {metric.__name__: float(metric(p, q, convention=convention)) for metric in METRICS}
     if not q.any():
@@ -192,7 +191,6 @@ def test_bounds_and_undefined(p, q, convention):
 
 
 @given(MAPS, MAPS, st.randoms(use_true_random=False))
-@settings(max_examples=40)
 def test_pixels_have_no_order_and_scale_no_effect(p, q, random):
     order = list(range(30))
     random.shuffle(order)
@@ -204,7 +202,6 @@ def test_pixels_have_no_order_and_scale_no_effect(p, q, random):
 
 
 @given(MAPS, MAPS)
-@settings(max_examples=40)
 def test_auc_only_sees_the_order_of_predictions(p, q):
     np.testing.assert_allclose(F.auc_judd(np.exp(p) - 3, q), F.auc_judd(p, q), atol=1e-14)
 

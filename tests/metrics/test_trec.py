@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.processes import run_python
 
@@ -194,7 +194,6 @@ def collections(draw):
 
 
 @given(collections())
-@settings(max_examples=60)
 def test_pytrec_eval(tmp_path_factory, collection):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     run_lines, qrel_lines = collection
@@ -234,7 +233,6 @@ WORDS = st.text("abcé7#", min_size=1, max_size=3).filter(lambda one: one[0] != 
     st.dictionaries(st.tuples(WORDS, WORDS), st.integers(-9, 9), min_size=1, max_size=6),
     st.data(),
 )
-@settings(max_examples=60)
 def test_what_trec_eval_passes_over(tmp_path_factory, known, data):
     """Blanks of any kind and number, comments, blank lines and words behind a run's tag."""
     folder = tmp_path_factory.mktemp("noise")
@@ -255,7 +253,6 @@ def test_what_trec_eval_passes_over(tmp_path_factory, known, data):
 
 
 @given(collections(), st.randoms(use_true_random=False))
-@settings(max_examples=30)
 def test_the_order_of_lines_changes_nothing(tmp_path_factory, collection, rng):
     folder, found = tmp_path_factory.mktemp("order"), []
     for turn in range(2):

@@ -6,7 +6,7 @@ import struct
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
@@ -93,7 +93,6 @@ class TestNetwork:
         )
         assert list(graph.nodes) == ["alone"] and not graph.edges
 
-    @settings(max_examples=40, deadline=None)
     @given(st.integers(0, 2**32 - 1), st.floats(0.3, 1.0), st.integers(0, 2))
     def test_what_holds_for_any_embedding(self, seed, beta, alpha):
         rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from datasets import Dataset
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -253,7 +253,6 @@ class TestEmbeddings:
     def test_constant_scores_have_no_autocorrelation(self):
         assert autocorrelation([[1.0, 1.0, 1.0]], np.ones((1, 3, 2))).tolist() == [0.0]
 
-    @settings(max_examples=50)
     @given(st.data())
     def test_rotation_scale_order_and_padding_change_nothing(self, data):
         scores = data.draw(st.lists(positive, min_size=4, max_size=8, unique=True))
@@ -270,7 +269,6 @@ class TestEmbeddings:
             if not np.isnan(expected).any() and abs(expected[0]) < 1e6:
                 np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
-    @settings(max_examples=50)
     @given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 8.0]), st.sampled_from([-4.0, 16.0]))
     def test_autocorrelation_ignores_scale_shift_and_rotation(self, seed, factor, shift):
         rng = np.random.default_rng(seed)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_backbones.checkpoint import read_tensors
@@ -188,7 +188,6 @@ def test_hashed_words_by_hand():
     assert not hashed_words([""]).any()
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.text(st.characters(codec="utf-8"), max_size=8), min_size=1, max_size=6),
     st.sampled_from(["", ".", " .", "!", "?!", "...", " "]),
