@@ -248,9 +248,8 @@ class StaticBuilds:
             facts |= {"alignment_sources": list(sources)}
             facts["training"]["judged_prompts"] = judged
         else:
-            student = facts["training"]["student"]
-            kept = {name: student[name] for name in student if not name.startswith("alignment_")}
-            facts["training"]["student"] = kept
+            for name in ("alignment_epochs", "alignment_learning_rate", "sdxl_share"):
+                del facts["training"]["student"][name]
         predictor.details = facts
         return predictor
 

@@ -134,9 +134,6 @@ class StaticRecipe(TextRecipe):
         decides=False,
         path="output",
     )
-    card_table: str | None = option(
-        None, "the file that --leave_one_out wrote, for the card", decides=False, path="file"
-    )
     spread_seeds: list[int] = option(
         [], "further seeds, trained and scored to tell the spread, not saved", decides=False
     )
@@ -156,10 +153,10 @@ class StaticRecipe(TextRecipe):
             settings = getattr(self, name)
             if settings.mixed_precision == FORMATS[0]:
                 setattr(self, name, replace(settings, mixed_precision=self.mixed_precision))
-        if not self.alignment and (self.without or self.leave_one_out or self.card_table):
+        if not self.alignment and (self.without or self.leave_one_out):
             raise RecipeError(
-                "`alignment` is not learned, so no study can be left out; take `without`, "
-                "`leave_one_out` and `card_table` away"
+                "`alignment` is not learned, so no study can be left out; take `without` and "
+                "`leave_one_out` away"
             )
 
 

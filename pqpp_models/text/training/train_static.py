@@ -26,9 +26,7 @@ from typing import Any
 
 import torch
 
-from pqpp_files.foreign.json_values import read_json
-from pqpp_files.options.option import RecipeError
-from pqpp_files.paths import check_output, expanded
+from pqpp_files.paths import check_output
 from pqpp_files.write_beside import write_whole
 from pqpp_models import Predictor
 from pqpp_models.registry import predictor_class
@@ -43,7 +41,6 @@ from pqpp_models.text.training.teacher import inside, tuned_states
 def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     """Train the predictor of a recipe, save it, and return its scores."""
     recipe.check_output(StaticPredictor.name)
-    table = None if recipe.card_table is None else read_studies(recipe.card_table)
     data = StaticData(recipe, predictor_class("bert").model_class().from_backbone)
     print(data, flush=True)
     scored = data.sources if not recipe.alignment else recipe.without
@@ -57,22 +54,9 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     for seed in recipe.spread_seeds:
         other = StaticBuilds(recipe, data, seed).build(recipe.without)
         scores.setdefault("seeds", {})[str(seed)] = data.evaluate(other, left_out, target)
-    if table is not None:
-        scores["studies"] = table
     predictor.details["evaluation"] = scores
     predictor.save_pretrained(recipe.output_dir)
     return scores
-
-
-def read_studies(path: str) -> dict[str, Any]:
-    """Return the table that --leave_one_out wrote."""
-    try:
-        return dict(read_json(expanded(path))["studies"])
-    except (OSError, ValueError, LookupError, TypeError):
-        raise RecipeError(
-            f"`card_table` is {path!r:.80}, which holds no table of studies; name a file that "
-            "--leave_one_out wrote"
-        ) from None
 
 
 def leave_each_study_out(recipe: StaticRecipe, output: str) -> None:
@@ -82,27 +66,18 @@ def leave_each_study_out(recipe: StaticRecipe, output: str) -> None:
     print(data, flush=True)
     builds = StaticBuilds(recipe, data, recipe.seed)
     for name in recipe.without or data.sources:
-        rows[name] = without_study(builds, name)
+        study, predictor = data.sources[name], builds.build([name])
+        states = tuned_states(builds.tuned, data.tokenizer, study.prompts)
+        logits = tuned_logits(builds.taught, data.tokenizer, judged_in({name: study}))
+        others = {"teacher": logits[:, 0], "ceiling": inside(states, study.scores, recipe.seed)}
+        if recipe.builds_dir is not None:
+            predictor.details["evaluation"] = data.evaluate(predictor, {name: study})
+            predictor.save_pretrained(Path(recipe.builds_dir) / f"without_{name}")
+        rows[name] = study_row(study, predictor, others)
         print(json.dumps({name: rows[name]}), flush=True)
     print(format_studies(rows))
     facts = {"seed": recipe.seed, "encoder": recipe.encoder_name, "studies": rows}
     write_whole(output, json.dumps(facts, indent=1) + "\n")
-
-
-def without_study(builds: StaticBuilds, name: str) -> dict[str, Any]:
-    """Train a build that has not read a study, and return what it scores there."""
-    recipe, data = builds.recipe, builds.data
-    study, predictor = data.sources[name], builds.build([name])
-    left_out = {name: study}
-    states = tuned_states(builds.tuned, data.tokenizer, study.prompts)
-    others = {
-        "teacher": tuned_logits(builds.taught, data.tokenizer, judged_in(left_out))[:, 0],
-        "ceiling": inside(states, study.scores, recipe.seed),
-    }
-    if recipe.builds_dir is not None:
-        predictor.details["evaluation"] = data.evaluate(predictor, left_out)
-        predictor.save_pretrained(Path(recipe.builds_dir) / f"without_{name}")
-    return study_row(study, predictor, others)
 
 
 def run(recipe: StaticRecipe) -> None:

@@ -113,7 +113,7 @@ build model: <encoder>|<clip>;  build name: My benchmark|x/y|é;  build prompts:
 pseudonym_key: <captions>;  scheduler: DDIMScheduler|x;  lora: <clip>|x;  entailment: <encoder>|x;
 dropped: text_encoder_2|x;  negative_prompt: blurry|é;  ray_address: x;  pipeline: <captions>;
 build relevance: <relevance>;  build runs: <runs>|one=<runs>;  candidates: <candidates>;
-caption_column: caption|prompt;  captions: <captions>;  card_table: <table>;
+caption_column: caption|prompt;  captions: <captions>;
 certificate: <password>;  chat_model: tiny|<chat_model>;  chat_url: <chat>;  citation: <bib>;
 clip: <clip>;  collection: <collection>;  column: prompt|prompt|caption|prompt_id|nowhere;
 columns: prompt=caption|label=x|source=source|x=y;

@@ -114,7 +114,7 @@ def test_without_alignment_studies_are_scored_by_another_target_and_change_nothi
     assert "`mean_hbpp`" in card and "learned none of" in card
 
 
-@pytest.mark.parametrize("word", ["--without", "--leave_one_out", "--card_table"])
+@pytest.mark.parametrize("word", ["--without", "--leave_one_out"])
 def test_without_alignment_no_study_can_be_left_out(files, word):
     with pytest.raises(RecipeError, match="`alignment` is not learned, so no study can be left"):
         (files / "t2v").write_text("{}")
@@ -156,14 +156,6 @@ def test_the_same_seed_gives_the_same_bytes_in_either_number_format(files):
     for group in ("tuned_on_targets", "tuned_on_sources", "student"):
         assert told[group]["mixed_precision"] == "bf16"
     np.testing.assert_allclose(*predicted, atol=0.05)
-
-
-def test_a_table_for_the_card_is_read_at_the_beginning(files, monkeypatch):
-    monkeypatch.setattr(data, "load_encoder", None)  # whatever takes long
-    for content in ("no JSON", "[]", "{}", '{"studies": 1}'):
-        (files / "table.json").write_text(content)
-        with pytest.raises(RecipeError, match="holds no table of studies; name a file"):
-            train("static", *flags(files, STATIC), "--card_table", "table.json")
 
 
 @pytest.mark.daily
