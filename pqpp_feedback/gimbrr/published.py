@@ -72,7 +72,6 @@ class Published:
 def _counted(seen: Seen, condition: Condition) -> tuple[bool, float, str]:
     count = condition.count
     number = sum(score > THRESHOLD for score in seen.scores_of(condition.name))
-    larger = max(number, count)
-    share = min(number, count) / larger if larger else 1.0
+    share = min(number, count) / max(number, count) if number or count else 1.0
     reason = f"{count} {condition.name} asked, {number} found above {THRESHOLD}"
     return number == count, share, reason

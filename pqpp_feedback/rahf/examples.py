@@ -64,8 +64,7 @@ def load_split(
     missing = [name for name in needed if name not in table.column_names]
     if missing:
         remedy = "RichHF's records lack prompts and images: give Pick-a-Pic v1 as pickapic_dir"
-        lacking = ", ".join(missing)
-        raise FeedbackError(f"{dataset} ({split}) has no column {lacking}; {remedy}")
+        raise FeedbackError(f"{dataset} ({split}) has no column {', '.join(missing)}; {remedy}")
     for name in ("image", *_MAPS):
         table = table.cast_column(name, datasets.Image(decode=False))
     pairs = zip(table["prompt"][:], table["image"][:], strict=True)

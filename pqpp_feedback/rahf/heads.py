@@ -75,8 +75,8 @@ class HeatmapHead(nn.Module):
             # The released weights normalise behind the ReLU here, and before it elsewhere.
             features = conv(features)
             features = norm(torch.relu(features)) if self.released else torch.relu(norm(features))
-        for layers in zip(self.deconvs, self.deconv_norms, self.readouts, strict=True):
-            deconv, norm, readout = layers
+        stages = zip(self.deconvs, self.deconv_norms, self.readouts, strict=True)
+        for deconv, norm, readout in stages:
             features = readout(torch.relu(norm(deconv(features))))
         features = torch.relu(self.last_norm(self.last_conv(features)))
         return torch.sigmoid(self.output(features).float()).squeeze(1)

@@ -356,12 +356,9 @@ def load_towers(vision: str, text: str) -> tuple[nn.Module, nn.Module]:
     """
     config = AutoConfig.from_pretrained(vision, trust_remote_code=False)
     config = getattr(config, "vision_config", config)
+    pooling = _without_pooling(config)
     tower = AutoModel.from_pretrained(
-        vision,
-        config=config,
-        use_safetensors=True,
-        trust_remote_code=False,
-        **_without_pooling(config),
+        vision, config=config, use_safetensors=True, trust_remote_code=False, **pooling
     )
     t5 = AutoModelForSeq2SeqLM.from_pretrained(
         text, dtype=torch.float32, use_safetensors=True, trust_remote_code=False

@@ -32,8 +32,7 @@ def overlay(image: Any, heatmap: NDArray[np.floating]) -> Any:
         heatmap: `(height, width)` in 0 .. 1, of any size.
     """
     image = image.convert("RGB")
-    share = np.asarray(heatmap_image(heatmap, image.size))[..., None] / 255
-    weight = _STRENGTH * share
+    weight = _STRENGTH * np.asarray(heatmap_image(heatmap, image.size))[..., None] / 255
     mixed = (1 - weight) * np.asarray(image) + weight * np.array(_TINT)
     return Image.fromarray(mixed.round().astype(np.uint8))
 

@@ -55,8 +55,7 @@ class RichHumanFeedbackPipeline(Pipeline):
             FeedbackError: An input is no such mapping, or an option is unknown or out of range.
         """
         options = {**self._forward_params, **self._sanitize_parameters(**options)[1]}
-        sizes = (batch_size, self._batch_size, 16)
-        size = next(known for known in sizes if known is not None)
+        size = next(n for n in (batch_size, self._batch_size, 16) if n is not None)
         single = isinstance(inputs, Mapping)
         rows = [self.preprocess(row) for row in _checked([inputs] if single else inputs)]
         judged = self._judged(rows, size, **options)
