@@ -39,8 +39,8 @@ def test_pairs_of_ten_kinds(static):
     ]
     right = (values[0] > values[1])[:, 0].reshape(10, 30).mean(axis=1)
     assert [pair["kind"] for pair in pairs[::30]] == kinds
-    assert right[:5].mean() >= 0.95, dict(zip(kinds, right, strict=True))  # 1.00
-    assert right[5:].mean() >= 0.85, dict(zip(kinds, right, strict=True))  # .887
+    assert right[:5].mean() >= 0.95, dict(zip(kinds, right, strict=True))  # .987
+    assert right[5:].mean() >= 0.85, dict(zip(kinds, right, strict=True))  # .913
 
 
 def test_texts_that_are_no_prompts_are_far(static):
