@@ -465,7 +465,7 @@ def test_the_report_of_a_crowd_shows_a_thousand_and_says_how_many_there_are(tmp_
     rows = [(f"Prompt {n // 3}.", "1", "sdxl", f"person{n}", n % 3) for n in range(3000)]
     built = build_benchmark(write(tmp_path / "votes.csv", rows, HEADER[:5]))
     page = (write_benchmark(built, tmp_path / "out", "Crowd") / "report.html").read_text()
-    assert page.count("<td>annotator ") == 1000 and "person" not in page
+    assert page.count('<td class="name">annotator ') == 1000 and "person" not in page
     assert "The first 1000 of 3000 annotators are" in page and "3000 of 3000 annotators" in page
 
 
