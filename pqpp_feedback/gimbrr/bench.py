@@ -23,12 +23,12 @@ def joined_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> lis
         automated: Rows of `gimbrr-automated`.
 
     Returns:
-        Rows with `task`, `model`, `prompt_id`, `people` and `verdict`.
+        The rows of `annotations` that have a verdict, with `people` and `verdict` beside.
 
     Example:
-        >>> about = {"task": "Counting", "model": "dalle2", "prompt_id": 7}
-        >>> joined_verdicts([{**about, "matched": True}], [{**about, "verdict": False}])
-        [{'task': 'Counting', 'model': 'dalle2', 'prompt_id': 7, 'people': True, 'verdict': False}]
+        >>> image = {"model": "dalle2", "prompt_id": 7}
+        >>> joined_verdicts([{**image, "matched": True}], [{**image, "verdict": False}])
+        [{'model': 'dalle2', 'prompt_id': 7, 'matched': True, 'people': True, 'verdict': False}]
     """
     verdicts = {(row["model"], row["prompt_id"]): row["verdict"] for row in automated}
     return [

@@ -51,9 +51,13 @@ class Light(VistarScore):
         """Return 1 - angle / 90 degrees between the pairs' median and the wanted direction."""
         light, wanted = inferred_light(evidence), wanted_light(picture)
         if light is None:
-            why = "; ".join(sorted(set(evidence["left_out"]))) or "no cast shadow was found"
-            why = why if evidence["floor"] else "no floor was found that a shadow could lie on"
-            return Verdict(None, None, why if evidence["objects"] else "no object was found")
+            if not evidence["objects"]:
+                why = "no object was found"
+            elif not evidence["floor"]:
+                why = "no floor was found that a shadow could lie on"
+            else:
+                why = "; ".join(sorted(set(evidence["left_out"]))) or "no cast shadow was found"
+            return Verdict(None, None, why)
         assert wanted is not None
         score = float(light_direction([light], [wanted])[0])
         cosine = float(np.clip(light @ wanted / np.linalg.norm(wanted), -1, 1))
