@@ -216,7 +216,7 @@ def _modules_with(table: str, *patterns: str) -> list[str]:
 
 def _register_all() -> None:
     """Register what the families of predictors list, each in its own folder's `__init__`."""
-    for module in _modules_with("PREDICTORS", "*/__init__.py"):
+    for module in _modules_with("PREDICTORS", "*.py", "*/__init__.py"):
         for entry in importlib.import_module(module).PREDICTORS:
             register_predictor(*entry)
     tables = [
