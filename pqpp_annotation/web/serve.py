@@ -178,11 +178,15 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
 @contextlib.contextmanager
 def _ending_quietly() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM be the normal way to stop, after which all that is open is closed."""
-    if threading.current_thread() is threading.main_thread():
-        # The server finishes what it has begun, then hands the signal on to what stood here.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with contextlib.suppress(KeyboardInterrupt):
-        yield
+    in_main = threading.current_thread() is threading.main_thread()
+    # The server finishes what it has begun, then hands the signal on to what stood here.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if in_main else None
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        if in_main:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _log() -> None:

@@ -89,8 +89,10 @@ def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port, m
 )
 def test_what_cannot_be_served_is_told(tmp_path, port, options, said):
     small_study(tmp_path)
+    before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(StudyError, match=said):
         serve(tmp_path / "study.yaml", port=port, **options)
+    assert signal.getsignal(signal.SIGTERM) is before
     assert not (tmp_path / ".study.secret").exists()
 
 
