@@ -243,9 +243,9 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
             ignored=predictor.ignored_of(text),
         )
         if answer.far[row]:
-            found, why = UNREAD.search(ranked.ignored), predictor.far_means
-            if found and found.lastgroup:
-                why = _REASONS[found.lastgroup].format(visible(found[found.lastgroup]))
+            unread, why = UNREAD.search(ranked.ignored), predictor.far_means
+            if unread and unread.lastgroup:
+                why = _REASONS[unread.lastgroup].format(visible(unread[unread.lastgroup]))
             ranked = replace(ranked, level="unknown", sentence=f"no verdict: {why}")
         elif not math.isnan(value):
             ranked = replace(
