@@ -12,8 +12,8 @@ class Reason(str):
         facts: What is filled in; a `Reason` among them is translated, too.
 
     Example:
-        >>> reason = Reason("shares no image with %(name)s", name="ada")
-        >>> reason, reason.translated({"shares no image with %(name)s": "ohne Bild mit %(name)s"}.get)
+        >>> why = Reason("shares no image with %(name)s", name="ada")
+        >>> why, why.translated({"shares no image with %(name)s": "ohne Bild mit %(name)s"}.get)
         ('shares no image with ada', 'ohne Bild mit ada')
     """
 
