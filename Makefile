@@ -41,11 +41,12 @@ bench: $(VENV)/bench-installed  ## speed against the peers, side by side in one 
 docs: $(VENV)/docs-installed  ## the documentation site, tutorials executed: docs/_build/html/index.html
 	$(BIN)/sphinx-build -j auto -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html/$(VERSION)
 
-lint: $(VENV)/test-installed  ## style, import contracts and types
+lint: $(VENV)/test-installed  ## style, import contracts, types and the limits of code lines
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+	$(BIN)/python benchmarks/lines.py --check
 
 format: $(VENV)/test-installed  ## put the style right
 	$(BIN)/ruff check --fix $(CHECKED)

@@ -28,7 +28,6 @@ from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
 from pqpp_annotation.tool_files import TOOLS, tool_records
 from pqpp_files.names import did_you_mean, how_many
-from pqpp_files.options.arguments import typed
 
 COUNTED_FOLDER = "counted"
 REPORT = "export.json"
@@ -36,7 +35,6 @@ _CHUNK = 10_000
 _RULES = ("min_kappa", "min_reference_share", "exclude")
 
 
-@typed
 def export_study(
     store: Store,
     output: str | Path,

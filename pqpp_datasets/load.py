@@ -10,7 +10,6 @@ from pqpp_datasets.errors import NoSuchDatasetError
 from pqpp_datasets.own_benchmark.images import add_kept_images, read_own
 from pqpp_datasets.registration import register
 from pqpp_files.names import did_you_mean
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_hub import is_repository_id
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     import datasets
 
 
-@typed
 def load_benchmark(
     name: str = "pqpp", subset: str | None = None, split: str | None = None, **options: Any
 ) -> datasets.DatasetDict | datasets.Dataset:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import PqppError
-from pqpp_files.options.arguments import typed
 
 _FRONT_MATTER = re.compile(r"---\n.*?\n---\n", re.DOTALL)
 _PLACE = re.compile("\0(\\d+)\0")
@@ -21,7 +20,6 @@ class CardError(PqppError):
     """A card has no template, or a fact that its template tells is missing."""
 
 
-@typed
 def render_card(name: str, /, **facts: Any) -> str:
     """Fill the card template `hub_cards/<name>.md` with facts.
 

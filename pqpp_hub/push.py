@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from pqpp_files.errors import PqppError
 from pqpp_files.hashes import content_id
 from pqpp_files.names import did_you_mean, is_repository_id
-from pqpp_files.options.arguments import typed
 from pqpp_hub.reasons import reason_of
 
 if TYPE_CHECKING:
@@ -100,7 +99,6 @@ class PushReport:
         return [*new, *files, *(f"unchanged {file}" for file in self.unchanged), end]
 
 
-@typed
 def push_files(
     files: Mapping[str, Path],
     repo_id: str,

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pqpp_datasets.target_columns import ALIGNMENT, is_mean, measure_of
-from pqpp_files.options.arguments import typed
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import read_prompts
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@typed
 def predict(
     prompts: Any,
     targets: str | Iterable[str] | None = None,

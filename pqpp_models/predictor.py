@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.errors import CheckpointError
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError, UnknownPredictorError
 from pqpp_models.explain.explanation import Explanation, explain_prompts
@@ -112,7 +111,6 @@ class Predictor(Saved):
         sizes = [array.nbytes for array in self._state()[1].values()]
         return f"{sum(sizes) / 1e6:.1f} MB of weights" if sizes else "no weights"
 
-    @typed
     def require_columns(self, columns: Iterable[str], where: str) -> None:
         """Check that a dataset has the columns that this predictor needs.
 
@@ -136,7 +134,6 @@ class Predictor(Saved):
                     f"have; {remedy}"
                 )
 
-    @typed
     def columns_for(self, targets: str | Iterable[str] | None) -> tuple[str, ...]:
         """Return the names of the columns that ``predict`` answers with, one a target.
 
@@ -148,7 +145,6 @@ class Predictor(Saved):
             return resolve_targets(names, self.targets)
         return (SCORE,) if names in (None, SCORE, (SCORE,)) else resolve_targets(names)
 
-    @typed
     def predict(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
     ) -> NDArray[np.float64]:
@@ -172,7 +168,6 @@ class Predictor(Saved):
         """
         return self.answer(self.read_rows(rows), targets, progress).values
 
-    @typed
     def predict_with_uncertainty(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
     ) -> Uncertain:
@@ -286,7 +281,6 @@ class Predictor(Saved):
         """Whether ``predict_with_uncertainty`` answers."""
         return type(self)._measure is not Predictor._measure
 
-    @typed
     def ignored_of(self, prompt: str) -> str:
         """Return what was not read of a prompt, by kind: syntax and tails; empty if all was.
 
@@ -304,7 +298,6 @@ class Predictor(Saved):
         """
         return FAR
 
-    @typed
     def explain(
         self, prompts: Any, target: str | None = None, permutations: int = 0, seed: int = 0
     ) -> list[Explanation]:
@@ -373,7 +366,6 @@ class Predictor(Saved):
         )
 
     @classmethod
-    @typed
     def from_pretrained(
         cls,
         name_or_path: str | os.PathLike[str],

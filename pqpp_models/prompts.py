@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pqpp_datasets.prompt_text import normalise as normalise
-from pqpp_files.options.arguments import typed
 from pqpp_models.errors import PredictorError
 
 COLUMN, ID = "prompt", "prompt_id"
@@ -51,7 +50,6 @@ def read_prompts(rows: Any) -> list[str]:
     return [_prompt(value, index) for index, value in enumerate(values)]
 
 
-@typed
 def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:
     """Return rows that hold more than a prompt as a list of mappings.
 

@@ -11,7 +11,6 @@ from pqpp_backbones.errors import CheckpointError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
 from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.names import close_names, comma_separated, did_you_mean, is_repository_id
-from pqpp_files.options.arguments import typed
 from pqpp_models.errors import PredictorError, UnknownPredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
 from pqpp_models.registration import NUMPY
@@ -107,7 +106,6 @@ def list_predictors() -> list[str]:
     return sorted(shipped, key=lambda name: (name.split("-")[0] != default, name != default))
 
 
-@typed
 def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     """Replace names of groups by their members; drop repetitions, keep the order.
 

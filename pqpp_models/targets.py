@@ -33,7 +33,6 @@ from pqpp_datasets.target_columns import (
     measure_of,
 )
 from pqpp_files.names import comma_separated, did_you_mean
-from pqpp_files.options.arguments import typed
 from pqpp_models.errors import UnknownTargetError
 
 TARGETS: tuple[str, ...] = PQPP_TARGETS
@@ -43,7 +42,6 @@ Z90 = 1.6449
 """So many deviations to each side of a prediction hold nine in ten true values."""
 
 
-@typed
 def target_range(target: str) -> tuple[float, float]:
     """Return the lowest and the highest value that a target can take.
 
@@ -193,7 +191,6 @@ def _finite_limits(
     return low, high
 
 
-@typed
 def resolve_targets(
     names: str | Iterable[str] | None, available: Sequence[str] | None = None
 ) -> tuple[str, ...]:

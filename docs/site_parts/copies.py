@@ -1,7 +1,5 @@
 """Pages of the repository that stand outside of `docs/`."""
 
-import runpy
-
 from site_parts.links import to_site
 from site_parts.sources import ROOT
 
@@ -16,8 +14,6 @@ def pages() -> dict[str, str]:
         made[f"project/{title.lower()}.md"] = f"# {title}\n\n```text\n{text.rstrip()}\n```\n"
     for path in sorted((ROOT / "benchmarks").glob("*.md")):
         made[f"benchmarks/{path.name}"] = _read(f"benchmarks/{path.name}", "benchmarks")
-    house = runpy.run_path(str(ROOT / "benchmarks" / "house.py"))
-    made["project/house.md"] = house["house_map"]()
     return made
 
 

@@ -5,12 +5,10 @@ import importlib
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds.kind import TASK_KINDS, ShownImage, ShownItem, TaskKind, Vote
 from pqpp_files.names import did_you_mean
-from pqpp_files.options.arguments import typed
 
 __all__ = ["TASK_KINDS", "ShownImage", "ShownItem", "TaskKind", "Vote", "task_kind"]
 
 
-@typed
 def task_kind(name: str) -> TaskKind:
     """Return a kind of task by its name.
 

@@ -10,7 +10,6 @@ from pqpp_annotation.kinds import task_kind
 from pqpp_annotation.study.images import seen_from
 from pqpp_annotation.study.items import draw_controls, read_items
 from pqpp_annotation.study.study import Study, read_study, study_of
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import folder_to_itself, write_whole
 
@@ -34,7 +33,6 @@ _COMMENTS = {
 }
 
 
-@typed
 def make_study(
     path: str | os.PathLike[str],
     file: str | os.PathLike[str],
@@ -108,7 +106,6 @@ def make_study(
     return read_study(place)
 
 
-@typed
 def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
     r"""Add the prompts of a table to a study, also while people work.
 

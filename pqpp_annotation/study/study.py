@@ -13,7 +13,6 @@ from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds import TaskKind, task_kind
 from pqpp_datasets.own_benchmark.options import BEST, MIN_KAPPA, MIN_REFERENCE_SHARE
 from pqpp_files.foreign.yaml_values import read_yaml
-from pqpp_files.options.arguments import typed
 from pqpp_files.options.option import NEEDED, Options, RecipeError, option
 from pqpp_files.options.recipe import build_recipe
 from pqpp_files.paths import expanded
@@ -195,7 +194,6 @@ class Study(Options):
         return {"kind" if key == "kind_name" else key: value for key, value in settings.items()}
 
 
-@typed
 def read_study(path: str | os.PathLike[str]) -> Study:
     r"""Read a study file.
 

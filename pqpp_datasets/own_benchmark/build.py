@@ -19,7 +19,6 @@ from pqpp_datasets.own_benchmark.votes.scales import label_values, scale_of_vote
 from pqpp_datasets.own_benchmark.votes.votes import votes_of
 from pqpp_datasets.target_columns import Target, exact_mean, targets_for, with_targets
 from pqpp_files.names import how_many
-from pqpp_files.options.arguments import typed
 
 Files = list[tuple[str | None, Path]]
 
@@ -56,7 +55,6 @@ class Built:
     notes: tuple[str, ...] = ()
 
 
-@typed
 def build_benchmark(
     judgments: str | Path | Sequence[str | Path] | None = None,
     runs: str | Path | Sequence[str | Path] | Mapping[str, str | Path] | None = None,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pqpp_datasets.errors import OptionError
 from pqpp_datasets.own_benchmark.formats import format_names
 from pqpp_files.names import did_you_mean
-from pqpp_files.options.arguments import typed
 
 # `--column ROLE=COLUMN` says what a file calls it.
 ROLES = (
@@ -84,7 +83,6 @@ _CHOICES = {
 }
 
 
-@typed
 @dataclass(frozen=True)
 class BuildOptions:
     """How judgments become a benchmark.

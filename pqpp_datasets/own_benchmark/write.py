@@ -30,7 +30,6 @@ from pqpp_datasets.own_benchmark.votes.preferences import Preferences
 from pqpp_datasets.target_columns import Target
 from pqpp_files.errors import in_a_line
 from pqpp_files.hashes import sha256_of, sha256_of_parts
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_files.render_page import render_page
 from pqpp_hub.card import render_card
@@ -128,7 +127,6 @@ class Keeping:
             raise DataFileError(f"{self.citation}: not readable ({error}); name a file") from None
 
 
-@typed
 def write_benchmark(
     built: Built,
     folder: str | Path,

@@ -11,7 +11,6 @@ from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import image_header, open_image
-from pqpp_files.options.arguments import typed
 from pqpp_files.visible import visible
 
 KEY = "PQPP_IMAGES_KEY"
@@ -48,7 +47,6 @@ class EndpointGenerator(Generator):
         pqpp_engines.errors.GenerateError: 'localhost:8000' is not the address ...
     """
 
-    @typed
     def __init__(
         self,
         url: str,

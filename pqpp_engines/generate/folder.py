@@ -11,7 +11,6 @@ from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import ENDINGS, image_header, open_image
 from pqpp_files.hashes import sha256_of
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded, inside_of
 
 MARK = "{prompt_id}"
@@ -41,7 +40,6 @@ class FolderGenerator(Generator):
         pqpp_engines.errors.GenerateError: /no/such/folder: there is no such folder; ...
     """
 
-    @typed
     def __init__(
         self,
         folder: str | Path,

@@ -17,7 +17,6 @@ from pqpp_engines.errors import GenerateError, ImageRefusedError
 from pqpp_engines.generate.outside import run_outside
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import open_image
-from pqpp_files.options.arguments import typed
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -75,7 +74,6 @@ class Generator(ABC):
         """Return the images; that of one seed is the same whatever else is made."""
 
 
-@typed
 @dataclass
 class CommandGenerator(Generator):
     """An outside command, for models that diffusers does not have, such as GLIDE.

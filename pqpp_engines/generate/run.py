@@ -15,7 +15,6 @@ from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.names import is_folder_name
-from pqpp_files.options.arguments import typed
 from pqpp_files.shards import ShardStore
 
 IMAGES, METADATA = "images", "images/metadata.jsonl"
@@ -44,7 +43,6 @@ class Generated:
     last_refusal: str = ""
 
 
-@typed
 def seed_of(prompt_id: str, model: str, index: int) -> int:
     """Return the seed of an image: the first 63 bits of a hash of what it is.
 
@@ -58,7 +56,6 @@ def seed_of(prompt_id: str, model: str, index: int) -> int:
     return int(sha256_of_parts([text])[:16], 16) >> 1
 
 
-@typed
 def generate(
     generator: Generator,
     prompts: Sequence[Mapping[str, str]],

@@ -28,7 +28,6 @@ from pqpp_engines.index.vectors import (
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.full_disk import require_room
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
 
@@ -36,7 +35,6 @@ _SAMPLE = 200
 _RECALL = 0.99
 
 
-@typed
 def build_index(
     embeddings: Any,
     ids: Sequence[str],

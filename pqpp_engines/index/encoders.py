@@ -12,7 +12,6 @@ import numpy as np
 from pqpp_backbones.pretrained import load_model
 from pqpp_engines.errors import IndexingError
 from pqpp_files.foreign.images import open_image
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 
 if TYPE_CHECKING:
@@ -53,7 +52,6 @@ class ImageTextEncoder:
         CheckpointError: There is no such model, or it is not whole.
     """
 
-    @typed
     def __init__(self, model: str, revision: str | None = None, device: str | None = None) -> None:
         full = {name.lower(): full for name, full in MODELS.items()}.get(model.lower(), model)
         what = "model of texts and images"

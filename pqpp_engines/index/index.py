@@ -25,7 +25,6 @@ from pqpp_engines.index.vectors import (
 )
 from pqpp_files.foreign.arrays import load_faiss
 from pqpp_files.full_disk import require_room
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded, resolved
 from pqpp_files.write_beside import whole_folder
 
@@ -52,7 +51,6 @@ class Index:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @typed
     def search(self, queries: Any, k: int = 10, exact: bool = False) -> tuple[NDArray, Floats]:
         """Return the best of the collection for each query.
 
@@ -96,7 +94,6 @@ class Index:
             places[row], cosines[row] = some[best], scores[best]
         return places, cosines
 
-    @typed
     def add(
         self, embeddings: Any, ids: Sequence[str], output: str | os.PathLike[str] | None = None
     ) -> Self:
@@ -116,7 +113,6 @@ class Index:
             )
         return self._grown(lambda: unit_parts(embeddings), ItemIds.of(ids, shape[0]), output)
 
-    @typed
     def merge(self, other: Index, output: str | os.PathLike[str]) -> Self:
         """Write an index with the vectors of two, which must come from one model and revision."""
         for name in ("model", "revision", "size", "vectors_per_id"):

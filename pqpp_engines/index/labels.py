@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.vectors import Floats
-from pqpp_files.options.arguments import typed
 from pqpp_models.text.reading.words import content_words, words_of
 
 _AT_ONCE = 64
@@ -39,7 +38,6 @@ class Candidates:
     score: Floats
 
 
-@typed
 def preliminary_relevance(
     queries: Sequence[str],
     images: Sequence[str],

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.vectors import AT_ONCE
-from pqpp_files.options.arguments import typed
 from pqpp_files.options.option import shown
 
 _MOST = 10**15
@@ -62,7 +61,6 @@ class Plan:
         )
 
 
-@typed
 def plan_for(vectors: int, size: int, factory: str | None = None) -> Plan:
     """Choose an index by the size of a collection.
 

@@ -5,13 +5,11 @@ from itertools import zip_longest
 
 from pqpp_engines.errors import RewriteError
 from pqpp_engines.rewrite.meaning import words_to_keep
-from pqpp_files.options.arguments import typed
 from pqpp_models.measures.nltk_resources import wordnet
 
 _MOST_SENSES = 2
 
 
-@typed
 class Synonyms:
     """Expands and rewords a query by WordNet.
 

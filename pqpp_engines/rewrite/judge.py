@@ -23,7 +23,6 @@ from pqpp_engines.errors import RewriteError
 from pqpp_engines.rewrite.entailment import Entailment
 from pqpp_engines.rewrite.meaning import meaning_lost, missing, only_shorter, words_to_keep
 from pqpp_files.foreign.json_values import read_json
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.measures.nltk_resources import stopwords, wordnet
@@ -93,7 +92,6 @@ class Judge:
         (False, 'a word is lost: dog')
     """
 
-    @typed
     def __init__(
         self,
         target: str = "alignment",
@@ -125,7 +123,6 @@ class Judge:
         stopwords()  # a lack of words is told before a writer is paid
         wordnet()
 
-    @typed
     def __call__(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
         """Judge the candidates for one prompt, in their order."""
         from scipy.special import ndtr
@@ -158,7 +155,6 @@ class Judge:
             verdicts.append(RewriteVerdict(text, not reason, reason, *figures, *words))
         return verdicts
 
-    @typed
     def rank(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
         """Judge the candidates, and put them in order: by their probability of being better.
 
@@ -176,7 +172,6 @@ class Judge:
 
         return sorted(self(original, candidates), key=place)
 
-    @typed
     def check_writer(self, name: str) -> None:
         """Refuse the judge itself as the writer: it would praise its own words.
 
@@ -240,7 +235,6 @@ class Judge:
         return points @ points[0] / (lengths * lengths[0])
 
 
-@typed
 def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
     """Return the correlation of the errors of two predictions, by how alike the prompts are.
 

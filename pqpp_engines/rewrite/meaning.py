@@ -11,7 +11,6 @@ from collections import Counter
 from functools import cache, lru_cache
 
 from pqpp_engines.rewrite.roles import turned_round
-from pqpp_files.options.arguments import typed
 from pqpp_models.measures.nltk_resources import stopwords, wordnet
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
@@ -62,7 +61,6 @@ _ENDINGS = ("y", "en", "ly", "ish", "ing", "ed", "s", "es")
 _STEPS_UP = 3
 
 
-@typed
 def meaning_lost(original: str, rewrite: str) -> str:
     """Say what of the original a rewrite has lost; empty where nothing was found missing.
 
@@ -95,7 +93,6 @@ def meaning_lost(original: str, rewrite: str) -> str:
     return f"turned round: {' '.join(turned)}" if turned else ""
 
 
-@typed
 def missing(original: str, rewrite: str) -> list[str]:
     """Return the content words of a text for which another has none that means the same.
 
@@ -107,7 +104,6 @@ def missing(original: str, rewrite: str) -> list[str]:
     return [word for word in wanted if not any(_stands_for(other, word) for other in words)]
 
 
-@typed
 def without_request(text: str) -> str:
     """Return a prompt without the words that ask for an image, as "please give me a picture of".
 
@@ -130,7 +126,6 @@ def without_request(text: str) -> str:
     return text[end:].lstrip(" ,:;-") if is_request else text
 
 
-@typed
 def only_shorter(original: str, rewrite: str) -> bool:
     """Tell whether a rewrite is its original with words left out, requests and light ones apart.
 

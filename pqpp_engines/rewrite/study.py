@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_engines.errors import RewriteError
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import write_whole
 from pqpp_files.write_table import table_text
@@ -15,7 +14,6 @@ PROMPTS, PAIRS = "prompts.csv", "pairs.csv"
 ORIGINAL, REWRITTEN = "original", "rewritten"
 
 
-@typed
 def write_study(
     folder: str | os.PathLike[str],
     prompt_ids: Sequence[str],

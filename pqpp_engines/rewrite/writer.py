@@ -7,7 +7,6 @@ import jsonschema
 from pqpp_backbones.chat.chat import Chat, Request, json_of
 from pqpp_datasets.target_columns import measure_of
 from pqpp_engines.errors import RewriteError
-from pqpp_files.options.arguments import typed
 
 _HERE = Path(__file__).parent
 _TRIES = 3
@@ -33,7 +32,6 @@ class Writer:
         RewriteError: The count is below 1.
     """
 
-    @typed
     def __init__(
         self,
         chat: Chat,

@@ -24,7 +24,6 @@ from pqpp_engines.route.routes import (
     price_for,
     read_router,
 )
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
 from pqpp_hub import is_repository_id
@@ -58,7 +57,6 @@ class Router:
         account: What `route` has spent so far where it keeps no log.
     """
 
-    @typed
     def __init__(
         self,
         routes: Sequence[Route],
@@ -133,7 +131,6 @@ class Router:
         router.prompts = len(texts)
         return router
 
-    @typed
     def decide(self, prompts: Any, account: Account | None = None) -> list[Decision]:
         """Choose a route for each prompt; a blank one goes to the dearest, as `far` ones do.
 
@@ -176,7 +173,6 @@ class Router:
             for at, row, is_far in zip(chosen, worth, far, strict=True)
         ]
 
-    @typed
     def route(
         self,
         prompts: Any,
@@ -244,7 +240,6 @@ class Router:
         return place
 
     @classmethod
-    @typed
     def from_pretrained(
         cls, name_or_path: str | os.PathLike[str], revision: str | None = None
     ) -> Self:

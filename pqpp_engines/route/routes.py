@@ -19,7 +19,6 @@ from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import RouteError
 from pqpp_files.errors import in_a_line
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.options.arguments import typed
 
 Floats = NDArray[np.float64]
 KIND = "pqpp_router"
@@ -80,7 +79,6 @@ class Route:
     utility: float = 1.0
 
 
-@typed
 @dataclass(frozen=True)
 class Rule:
     """By what is chosen; one of the three is given.
@@ -122,7 +120,6 @@ class Rule:
         return values - float(ndtri(self.confidence)) * deviations
 
 
-@typed
 def check_routes(routes: Sequence[Route], rule: Rule) -> None:
     """Refuse routes among which the rule cannot choose.
 

@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from pqpp_feedback.errors import AssessError
 from pqpp_files.names import did_you_mean
-from pqpp_files.options.arguments import typed
 
 Kind = TypeVar("Kind")
 
@@ -22,7 +21,6 @@ def module_names(package: str) -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(places))
 
 
-@typed
 def class_of(package: str, name: str, kind: type[Kind]) -> type[Kind]:
     """Return the subclass of a kind that the module of a name defines.
 

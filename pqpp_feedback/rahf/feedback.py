@@ -18,7 +18,6 @@ from pqpp_feedback.checks import check_count, check_pairs, check_share
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, prompt_words
 from pqpp_files.extras import needing
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
 from pqpp_hub import PushReport
@@ -77,7 +76,6 @@ class FeedbackModel:
         threshold: From which probability on a word counts as misaligned.
     """
 
-    @typed
     def __init__(
         self,
         model: RahfForRichFeedback,
@@ -90,7 +88,6 @@ class FeedbackModel:
         self.processor, self.threshold, self.source = processor, threshold, Model("in memory")
 
     @classmethod
-    @typed
     def from_pretrained(
         cls,
         name_or_path: str | os.PathLike[str],
@@ -132,7 +129,6 @@ class FeedbackModel:
         feedback.source = source
         return feedback
 
-    @typed
     def save_pretrained(self, folder: str | os.PathLike[str], card: str | None = None) -> Path:
         """Write model, processor and card to a folder, which is replaced whole or not at all.
 
@@ -153,7 +149,6 @@ class FeedbackModel:
                 shutil.copyfile(folder / CARD, beside / CARD)
         return folder
 
-    @typed
     def judge(
         self, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 16
     ) -> list[Feedback]:
@@ -175,7 +170,6 @@ class FeedbackModel:
                 judged.append(Feedback(prompt, *parts, self.threshold))
         return judged
 
-    @typed
     def rewrite(
         self, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 16
     ) -> list[str]:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError
 from pqpp_files.names import is_folder_name
-from pqpp_files.options.arguments import typed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@typed
 def cell_texts(
     table: pa.Table, column: str, called: str = "", remedy: str = "name it so"
 ) -> tuple[list[str], list[str | None]]:
@@ -46,7 +44,6 @@ def cell_texts(
     return texts, [_fault(cell, called or column) for cell in cells]
 
 
-@typed
 def ids_of(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
     """Return a column of ids that can name folders, and what is wrong with each cell.
 
@@ -80,7 +77,6 @@ def ids_of(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
     return ids, errors
 
 
-@typed
 def all_utf_8(table: pa.Table) -> pa.Table:
     """Return a table whose texts are UTF-8: what is none is replaced by the sign for it.
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from pqpp_files.errors import FileError
-from pqpp_files.options.arguments import typed
 from pqpp_files.shards.files import FileShape, files_of, look_at, rows_of
 
 if TYPE_CHECKING:
@@ -100,7 +99,6 @@ class HeldShard:
         return {"name": self.name, "rows": self.rows}
 
 
-@typed
 def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = ()) -> list[Shard]:
     """Cut an input into shards; the same input gives the same shards wherever it is asked.
 
@@ -144,7 +142,6 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
     return [Shard(name, *cut) for name, cut in zip(names_of_parts(len(cuts)), cuts, strict=True)]
 
 
-@typed
 def hold_shards(table: pa.Table, size: int) -> list[HeldShard]:
     """Cut rows that are in memory into shards.
 
@@ -177,7 +174,6 @@ def names_of_parts(count: int) -> list[str]:
 AnyShard = TypeVar("AnyShard", Shard, HeldShard)
 
 
-@typed
 def share_of(shards: Sequence[AnyShard], share: str | None) -> list[AnyShard]:
     """Return the shards of one worker of several.
 
@@ -197,7 +193,6 @@ def share_of(shards: Sequence[AnyShard], share: str | None) -> list[AnyShard]:
     return list(shards[first::step])
 
 
-@typed
 def parts_of_share(share: str | None) -> tuple[int, int]:
     """Return I and N of a share `I/N`; of no share 0 and 1, which is all.
 
@@ -216,7 +211,6 @@ def parts_of_share(share: str | None) -> tuple[int, int]:
     return int(parts[1]), int(parts[2])
 
 
-@typed
 def launched_share(environment: Mapping[str, str]) -> str | None:
     """Return the share of this process where `accelerate launch` has started several.
 

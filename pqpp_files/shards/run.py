@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError
-from pqpp_files.options.arguments import typed
 from pqpp_files.shards.cut import AnyShard, Shard, share_of
 from pqpp_files.shards.pool import done_here
 from pqpp_files.shards.store import ShardStore
@@ -46,7 +45,6 @@ class ShardsDone:
     errors: int = 0
 
 
-@typed
 def run_shards(
     job: Job,
     shards: Sequence[AnyShard],

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError, in_a_line
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import write_whole
 
 
-@typed
 class ShardStore:
     """A place for outputs, which have names; other processes may write there too.
 
@@ -172,7 +170,6 @@ class ShardStore:
             raise FileError(f"{self.url}: {reason}; check its name and your rights") from None
 
 
-@typed
 def is_local(url: str) -> bool:
     """Tell whether a text names a file or folder on this machine.
 

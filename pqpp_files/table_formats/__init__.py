@@ -10,7 +10,6 @@ from pathlib import Path
 
 from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
-from pqpp_files.options.arguments import typed
 from pqpp_files.table_formats.json_records import Json, JsonLines
 from pqpp_files.table_formats.parquet import Parquet
 from pqpp_files.table_formats.separated import Separated
@@ -58,7 +57,6 @@ FORMATS: dict[str, type[Format]] = {
 _SIGNS = {b"PAR1": ".parquet", b"[": ".json", b"{": ".jsonl"}
 
 
-@typed
 def source_of(
     source: str | Path | Input,
     wanted: Sequence[str] | None,

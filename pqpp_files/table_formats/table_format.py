@@ -9,7 +9,6 @@ from typing import Any
 
 from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
-from pqpp_files.options.arguments import typed
 
 Block = tuple[int, dict[str, Sequence[Any]]]
 ROWS = 256  # few enough to stay in the cache of the processor
@@ -46,7 +45,6 @@ class Format(ABC):
     with_index = keyed = False
     index: Sequence[str] | range = ()
 
-    @typed
     def __init__(self, source: Input, wanted: Sequence[str] | None, plain: str | None) -> None:
         self.source, self.wanted, self.plain = source, wanted, plain
         self.path = source.name

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from pqpp_files.options.arguments import typed
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.forms import RANKINGS, columns_of
 from pqpp_metrics.functional import _pairs, _votes
@@ -57,7 +56,6 @@ class MetricState:
         (0.8, True)
     """
 
-    @typed
     def __init__(self, metric: str, **options: Any) -> None:
         self.metric = load_metric(metric.removeprefix("pqpp/"))
         self.metric.check_options(options)

@@ -13,7 +13,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_files.options.arguments import typed
 from pqpp_files.write_beside import write_whole
 from pqpp_hub.eval_results import (
     BenchmarkTask,
@@ -121,7 +120,6 @@ def result_of(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Resul
     )
 
 
-@typed
 def write_results(
     run: BenchRun, folder: str | Path, dataset: str, from_hub: bool = True
 ) -> tuple[list[Path], list[str]]:
@@ -169,7 +167,6 @@ def _folder_of(name: str) -> str:
     return re.sub(r"[^\w. -]", "_", Path(name).absolute().name)
 
 
-@typed
 def evaluated(model: str, dataset: str, progress: bool = False) -> tuple[str, list[str]]:
     """Measure a predictor on all tasks of a benchmark.
 

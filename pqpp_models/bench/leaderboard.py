@@ -10,7 +10,6 @@ from typing import Any
 import pqpp_hub
 from pqpp_backbones.checkpoint import CONFIG
 from pqpp_files.errors import PqppError
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_hub import PushReport
 from pqpp_hub.card import render_card
@@ -76,7 +75,6 @@ class Board:
             )
 
 
-@typed
 def leaderboard(
     source: str | Path,
     benchmark: str | None = None,

@@ -21,7 +21,6 @@ from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, content, normali
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.prompt.reader import read_prompt
 from pqpp_datasets.target_columns import is_of_images
-from pqpp_files.options.arguments import typed
 from pqpp_models.errors import UnknownTargetError
 from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.targets import resolve_targets, target_limits
@@ -195,7 +194,6 @@ class CalibratedPredictor(Predictor):
         """Return what this predictor reads of prompts as they were typed."""
         return [NORMALISERS[self.normaliser](prompt) for prompt in prompts]
 
-    @typed
     def ignored_of(self, prompt: str) -> str:
         """Return what was not read of a prompt, as its reader tells it."""
         if NORMALISERS[self.normaliser] is not content:

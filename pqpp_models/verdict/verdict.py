@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_backbones.prompt.reader import read_prompt
 from pqpp_datasets.target_columns import readable_words
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import names_a_table
 from pqpp_files.visible import visible
 from pqpp_models.errors import PredictorError
@@ -192,7 +191,6 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         )
 
 
-@typed
 def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
     """Say how hard prompts are for image generators, in a sentence, and what makes them so.
 

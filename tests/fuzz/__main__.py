@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 
 PARTS = {
-    "calls": 100_000,
     "command_lines": 10_000,
     "kills": 300,
     "pairs": 100,

@@ -13,7 +13,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from metrics.module_cases import CASES
 
-from pqpp_files.options.arguments import ArgumentError
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import cohen_kappa, mae_qpp, ndcg, nss, pearson_qpp, rmse_qpp
 from pqpp_metrics.load import load_metric
@@ -146,11 +145,6 @@ def test_labels_of_two_kinds_are_refused():
     raters.update([["a", "b", "a"]])
     with pytest.raises(MetricInputError, match="2 and 3 raters"):
         raters.compute()
-
-
-def test_a_name_is_a_text():
-    with pytest.raises(ArgumentError, match="`metric` is 5"):
-        MetricState(5)
 
 
 PROCESS = """

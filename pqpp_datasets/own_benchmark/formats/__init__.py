@@ -6,7 +6,6 @@ from typing import Any
 
 from pqpp_datasets.errors import OptionError
 from pqpp_files.names import did_you_mean
-from pqpp_files.options.arguments import typed
 
 
 def format_names() -> list[str]:
@@ -19,7 +18,6 @@ def format_names() -> list[str]:
     return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
 
 
-@typed
 def converter(name: str) -> tuple[Any, tuple[str, ...] | None]:
     """Return the function of a format, called like its module, and the columns that it reads.
 

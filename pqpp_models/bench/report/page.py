@@ -7,7 +7,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pqpp_files.options.arguments import typed
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
 from pqpp_models.bench.differences import HEADINGS, differences
@@ -35,7 +34,6 @@ from pqpp_models.explain.explanation import NOTE
 from pqpp_models.explain.page import STYLE
 
 
-@typed
 def render_report(
     run: BenchRun,
     published: Sequence[PublishedResult] = (),

@@ -23,7 +23,6 @@ from pqpp_backbones.checkpoint import (
     write_checkpoint,
 )
 from pqpp_backbones.errors import CheckpointError, ModelError
-from pqpp_files.options.arguments import typed
 from pqpp_files.options.option import shown
 from pqpp_files.paths import expanded
 from pqpp_models.errors import MissingResourceError, PredictorError
@@ -80,7 +79,6 @@ class CaptionStatistics:
     [2]
     """
 
-    @typed
     def __init__(
         self,
         terms: Sequence[str],
@@ -100,7 +98,6 @@ class CaptionStatistics:
         self.n_tokens = int(collection_frequency.sum())
 
     @classmethod
-    @typed
     def from_texts(
         cls, texts: Iterable[str], stopwords: Iterable[str] = (), postings: bool = False
     ) -> Self:
@@ -133,13 +130,11 @@ class CaptionStatistics:
     def _index(self) -> dict[str, int]:
         return {term: index for index, term in enumerate(self.terms)}
 
-    @typed
     def find(self, terms: Iterable[str]) -> NDArray[np.int64]:
         """Return the places of the known ones of some terms, in the order given."""
         known = (self._index[term] for term in terms if term in self._index)
         return np.fromiter(known, dtype=np.int64)
 
-    @typed
     def documents(self, place: int) -> NDArray[np.int64]:
         """Return the numbers of the captions that hold the term at a place, ascending.
 

@@ -19,7 +19,6 @@ from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.foreign import field_of
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.names import how_many
-from pqpp_files.options.arguments import typed
 from pqpp_files.paths import expanded
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
@@ -46,7 +45,6 @@ _MARGIN = 0.1  # by what share of the observed range predictions may leave it
 _CHUNK = 1024
 
 
-@typed
 def fit(
     prompts: Sequence[str],
     scores: ArrayLike,
