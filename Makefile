@@ -71,6 +71,8 @@ $(VENV)/test-installed: $(BIN)/python $(SOURCES)
 	@echo "installing pqpp and its test tools into $(VENV) ..."
 	@rm -rf build
 	$(PIP) '.[test,docs,models,onnx,apps,demo,annotate,postgresql,assess]'
+	@$(BIN)/python -m nltk.downloader -q -d $(VENV)/nltk_data punkt_tab wordnet stopwords \
+	  averaged_perceptron_tagger_eng >/dev/null 2>&1 || true  # tests that need it skip where it is missing
 	@rm -rf build; touch $@
 
 $(VENV)/bench-installed: $(BIN)/python $(SOURCES)

@@ -1,13 +1,13 @@
 """What every test may ask for: the real data, and caches of its own."""
 
 import os
+from functools import cache
 from pathlib import Path
 from random import Random
+from typing import NoReturn
 
 import pytest
 from hypothesis import settings
-
-HOW_TO_GET_IT = "see 'Real data' in CONTRIBUTING.md"
 
 # Tests go to folders of their own, from where a relative path would lead nowhere. NLTK reads its
 # variable when it is first imported, hence here and not in a fixture.
@@ -46,9 +46,35 @@ def pytest_report_header(config):
 
 
 def pytest_itemcollected(item):
-    """Let a test that is marked `daily` be `slow` as well."""
+    """Mark what is `daily` as `slow`, and what needs data from outside the repository as `data`."""
     if item.get_closest_marker("daily"):
         item.add_marker("slow")
+    if "real_data" in item.fixturenames or item.get_closest_marker("nltk"):
+        item.add_marker("data")
+
+
+def pytest_runtest_setup(item):
+    """Skip a test marked `nltk` where NLTK's data is missing."""
+    if item.get_closest_marker("nltk") and not _has_nltk_data():
+        _leave_out("needs NLTK's data: see 'Real data' in CONTRIBUTING.md")
+
+
+@cache
+def _has_nltk_data() -> bool:
+    import nltk
+
+    names = ("tokenizers/punkt_tab", "corpora/stopwords", "corpora/wordnet")
+    try:
+        return all(nltk.data.find(name) for name in names)
+    except LookupError:
+        return False
+
+
+def _leave_out(reason: str) -> NoReturn:
+    """Skip the running test, or fail it where data is required."""
+    if os.environ.get("PQPP_TEST_DATA_REQUIRED"):
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 @pytest.hookimpl(trylast=True)
@@ -65,10 +91,7 @@ def real_data() -> Path:
     named = os.environ.get("PQPP_TEST_DATA")
     if named and Path(named).is_dir():
         return Path(named).resolve()
-    reason = f"needs real data, PQPP_TEST_DATA is {named!r}, no folder: {HOW_TO_GET_IT}"
-    if os.environ.get("PQPP_TEST_DATA_REQUIRED"):
-        pytest.fail(reason)
-    pytest.skip(reason)
+    _leave_out("needs real data, named by PQPP_TEST_DATA: see 'Real data' in CONTRIBUTING.md")
 
 
 @pytest.fixture(autouse=True)
