@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _ORDER = (
     *("predict", "bench", "fit", "train", "build", "annotate", "assess", "generate", "search"),
-    *("route", "rewrite", "run", "datasets", "metrics", "models", "demo"),
+    *("route", "rewrite", "datasets", "metrics", "models", "demo"),
 )
 """How `pqpp --help` names them; others follow by name."""
 _SUMMARY = re.compile(r'"""`pqpp (?P<words>[\w -]+)`: (?P<summary>.+?)\.?(""")?$')

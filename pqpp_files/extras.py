@@ -25,7 +25,6 @@ _EXTRAS = {
     "ray": "ray",
     "faiss": "select",
     **dict.fromkeys(("tensorboard", "trackio", "wandb"), "trackers"),
-    "torchmetrics": "torchmetrics",
 }
 """Which extra brings a package, by the name that is imported."""
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.render_page import PARTS, BarCell, bar_table, render_page
 from pqpp_files.visible import visible
 from pqpp_files.write_table import table_text
@@ -120,28 +119,6 @@ def _shown(value: Any, limits: tuple[float, float] | None, digits: int) -> str |
         return visible(figure_text(value, digits))
     _, low, high = map(figure_text, value)
     return BarCell.of(value[0], limits, f"{figure_text(value[0])} [{low}, {high}]")
-
-
-def figures_of_json(text: str, name: str = "scores") -> Figures:
-    """Return a table out of what `figures_text` wrote as JSON.
-
-    Raises:
-        ValueError: It is none.
-
-    Example:
-        >>> text = figures_text("json", [Figures("r", "Rates", ["task"], [{"task": "a"}])])
-        >>> figures_of_json(text, "r").rows
-        [{'task': 'a'}]
-    """
-    try:
-        table = parse_json(text)["tables"][name]
-        rows = [
-            {column: tuple(v) if isinstance(v, list) else v for column, v in row.items()}
-            for row in table["rows"]
-        ]
-        return Figures(name, table["title"], list(rows[0]) if rows else [], rows)
-    except (LookupError, TypeError, AttributeError) as error:
-        raise ValueError(f"no table {name!r} of figures ({type(error).__name__})") from None
 
 
 def figure_text(value: Any, digits: int = 3) -> str:

@@ -30,10 +30,8 @@ They need be on some of the images only; for the interval these must be a random
         """Print the tables."""
         from pqpp_feedback.assess.agree import agree
         from pqpp_feedback.assess.people import read_people
-        from pqpp_feedback.assess.verdicts import checks_of, read_verdicts
-        from pqpp_files.figures import figures_of_json
+        from pqpp_feedback.assess.verdicts import read_verdicts
 
         rows = itertools.chain.from_iterable(map(read_verdicts, self.file))
         tables, notes = agree(rows, read_people(self.people))
-        tables += [figures_of_json(text) for text in map(checks_of, self.file) if text]
         self.show("Verdicts and people", tables, notes)

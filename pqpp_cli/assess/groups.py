@@ -69,13 +69,6 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         None, "also as a page; needs --image-dir", metavar="FILE", path="output file", endings=PAGES
     )
     replace: bool = option(False, "replace a table of other assessors or other models")
-    checked: str | None = option(
-        None,
-        "what pqpp assess check --format json has said of these models; kept with the table",
-        metavar="FILE",
-        path="file",
-        goes_with="image_dir",
-    )
     batch_size: int = option(16, "images at once", metavar="N", least=1)
     shard_size: int | None = option(None, "rows of a shard (default: 100)")
 
@@ -97,7 +90,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             raise CommandError(f"`output` {self.output}: shards are written into a folder")
         if not self.in_shards and not is_file:
             raise CommandError(f"`output` {self.output}: name a file in .parquet")
-        self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace", "checked")
+        self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         if self.people:
             from pqpp_feedback.assess.people import read_people
 
@@ -188,39 +181,12 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             self.batch_size,
             progress=sys.stderr.isatty(),
             replace=self.replace,
-            checked=self._checks(assessors),
         )
         for line in ran.lines():
             note(line)
         if ran.rows:
             note(f"{ran.rows} rows: {self.output}")
         return bool(ran.rows)
-
-    def _checks(self, assessors: Sequence[Assessor]) -> str:
-        """Return what known answers have shown, which must be of the models of this run."""
-        if not self.checked:
-            return ""
-        from pqpp_files.figures import figures_of_json
-        from pqpp_files.open_input import Input
-
-        try:
-            text = Input(self.checked).read().decode()
-            models, scores = (figures_of_json(text, name).rows for name in ("models", "scores"))
-            there = {(row["role"], row["model"], row["revision"]) for row in models}
-            said = {(row["score"], row["said"]) for row in scores}
-        except (LookupError, ValueError):
-            raise CommandError(
-                f"`checked` {self.checked}: no table of pqpp assess check --format json"
-            ) from None
-        for role, model in (pair for assessor in assessors for pair in assessor.models.items()):
-            if (role, model.name, model.revision) not in there:
-                raise CommandError(
-                    f"`checked` {self.checked} says nothing of {model.name} at "
-                    f"{model.revision:.12}; check this model"
-                )
-        for score in sorted({score for score, word in said if word == "wrong"}):
-            note(f"{score}: wrong on some scenes of known truth, see {self.checked}")
-        return text
 
     def _prompts(self) -> Iterator[dict] | None:
         """Give the rows of prompts that `file` or `dataset` names; None where neither does."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pqpp_cli.command import Command
 from pqpp_cli.errors import CommandError
 from pqpp_cli.groups import Dataset, ImageDir, Predictors, Tables, Targets
-from pqpp_cli.outputs import PAGES, is_output
+from pqpp_cli.outputs import PAGES
 from pqpp_files.names import is_repository_id
-from pqpp_files.options.option import fields_of, option
+from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
     from pqpp_models.bench.run import BenchRun
@@ -84,7 +84,6 @@ class BenchPredictors(Compared):
   pqpp bench --predictors runs/clip/model --image-dir pqpp_images
   pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
   pqpp bench --predictors static,my_predictions.csv:score --baseline static
-  pqpp bench --predictors static,mine.skops --bundle for_reviewers.zip
   pqpp bench --table generalisation --dataset theirs --split test
   pqpp bench --dataset OWNER/NAME --split test --predictors ./my_predictor --eval-results .
   pqpp bench --dataset labels --split test --predictors theirs.csv:score --eval-results results \\
@@ -156,15 +155,6 @@ where there is one.
     report: str | None = option(
         None, "also an HTML report with charts", metavar="FILE", path="output file", endings=PAGES
     )
-    bundle: str | None = option(
-        None,
-        "also write what a reviewer needs to compute the figures again: predictions, true values, "
-        "versions, hashes and the command",
-        metavar="FILE.zip",
-        path="output file",
-        endings=(".zip",),
-        holds=("ZIP",),
-    )
     eval_results: str | None = option(
         None,
         "also write each predictor's results for the Hub's leaderboards, "
@@ -207,7 +197,7 @@ where there is one.
             raise CommandError(
                 "`eval_results`: say which benchmark on the Hub it is, by `listed_as` OWNER/DATASET"
             )
-        for name in ("report", "bundle", "baseline", "image_dir"):
+        for name in ("report", "baseline", "image_dir"):
             if self.table == "generalisation" and getattr(self, name):
                 raise CommandError(
                     f"`{name}`: `table` generalisation has none; leave it out, or take another "
@@ -218,7 +208,6 @@ where there is one.
         """Run the protocol, print the table, write the report."""
         from pqpp_cli.output import emit, note
         from pqpp_models.bench.automatic_metrics import NOTE
-        from pqpp_models.bench.bundle import bundle_of
         from pqpp_models.bench.report import render_report
         from pqpp_models.bench.tables import format_results
 
@@ -232,8 +221,6 @@ where there is one.
         if self.table == "automatic-metrics" and self.style in ("table", "markdown"):
             text += f"\n\n{NOTE}"
         emit(text, self.output)
-        if self.bundle:
-            emit(bundle_of(run, self._recipe()), self.bundle)
         if self.eval_results:
             self._write_results(run)
         if self.report:
@@ -252,15 +239,6 @@ where there is one.
         note(*lines)
         for file in files:
             print(f"written: {file}", file=sys.stderr)
-
-    def _recipe(self) -> dict[str, Any]:
-        """Return the options that differ from the defaults, but for what is written."""
-        usual = {field.name: field for field in fields_of(self)}
-        return {
-            name: value
-            for name, value in self.to_dict().items()
-            if value not in (usual[name].default, {}, ()) and not is_output(self.role_of(name))
-        }
 
     def _run(self) -> BenchRun:
         """Return what the table is made of."""

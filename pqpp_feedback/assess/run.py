@@ -78,7 +78,6 @@ def assess(
     progress: bool = False,
     share: str | None = None,
     replace: bool = False,
-    checked: str = "",
 ) -> Ran:
     """Assess images, and write a table with a row for each image and assessor.
 
@@ -93,7 +92,6 @@ def assess(
         progress: Whether a bar on standard error shows images a second.
         share: `I/N`, the share of this process; that of `accelerate launch` if None.
         replace: Whether other assessors' verdicts in the table may be replaced.
-        checked: What known answers have shown of the models; kept with the table.
 
     Raises:
         AssessError: There is no picture or no assessor, an image's id stands twice,
@@ -137,7 +135,7 @@ def assess(
     files = [folder / shard.name for shard in shards]
     ran.missing = sum(not file.is_file() for file in files)
     if not ran.missing:
-        ran.rows = _joined(files, place, checked)
+        ran.rows = _joined(files, place)
     return ran
 
 
@@ -156,12 +154,12 @@ def _refuse_others_verdicts(place: Path, assessors: Sequence[Assessor], replace:
         raise AssessError(f"{place} holds verdicts of {maker}; name another or add `replace`")
 
 
-def _joined(files: Sequence[Path], place: Path, checked: str) -> int:
+def _joined(files: Sequence[Path], place: Path) -> int:
     """Write all parts as the table, remove them, and return the number of rows."""
     rows = (row for file in files for row in pa.parquet.read_table(file).to_pylist())
     folder = files[0].parent
     try:
-        count = write_verdicts(place, rows, checked)
+        count = write_verdicts(place, rows)
         remove_behind(folder, place)
         if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
             folder.parent.rmdir()

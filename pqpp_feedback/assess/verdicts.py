@@ -30,7 +30,6 @@ _TYPES = {
     "score": ("null", "double", "float", "halffloat", "int", "uint"),
 }
 _AT_ONCE = 4096
-_CHECKED = "pqpp_checked"
 
 
 def verdict_row(
@@ -117,13 +116,12 @@ def verdict_table(rows: Sequence[Row]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def write_verdicts(path: str | Path, rows: Iterable[Row], checked: str = "") -> int:
+def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
     """Write rows as Parquet, beside and renamed, and return how many; their bytes alone tell.
 
     Args:
         path: The file.
         rows: With `COLUMNS`, or some of them.
-        checked: What `pqpp assess check` has said of the models; `checks_of` gives it back.
 
     Example:
         >>> import tempfile
@@ -139,22 +137,7 @@ def write_verdicts(path: str | Path, rows: Iterable[Row], checked: str = "") -> 
         while some := list(itertools.islice(left, _AT_ONCE)):
             writer.write_table(verdict_table(some))
             count += len(some)
-        writer.add_key_value_metadata({_CHECKED: checked} if checked else {})
     return count
-
-
-def checks_of(path: str | Path) -> str:
-    """Return what known answers have shown of a table's models, as JSON; empty where nothing.
-
-    Example:
-        >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "verdicts.parquet"
-        >>> _ = write_verdicts(path, [{"image": "a.png"}], '{"tables": {}}')
-        >>> checks_of(path)
-        '{"tables": {}}'
-    """
-    metadata = pa.parquet.read_metadata(path).metadata or {}
-    return metadata.get(_CHECKED.encode(), b"").decode("utf-8", "replace")
 
 
 def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:

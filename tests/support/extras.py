@@ -95,10 +95,6 @@ CODE = {
         "shards = hold_shards(pa.table({'prompt': ['a cat']}), 1);"
         "print(run_shards(lambda table: table, shards, 'copied', {}, engine='ray'))"
     ),
-    "torchmetrics": (
-        "from pqpp_metrics.states import TorchMetric; metric = TorchMetric('rmse_qpp');"
-        "metric.update([1.0, 2.0], [1.0, 3.0]); print(metric.compute())"
-    ),
     "foreign": "import skops.io, sentence_transformers",
     "trackers": "import tensorboard, trackio, wandb",
     "postgresql": "import psycopg",

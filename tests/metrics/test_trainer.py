@@ -1,0 +1,78 @@
+"""What `Trainer(compute_metrics=...)` calls, against scipy and a Trainer."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.trainer import TrainerMetrics, compute_metrics
+
+
+class TestTrainer:
+    logits, labels = np.random.default_rng(3).standard_normal((2, 30))
+
+    def test_logits_in_a_column(self):
+        from scipy import stats
+
+        pair = self.logits, self.labels
+        found = compute_metrics((self.logits[:, None], self.labels))
+        assert found == pytest.approx(
+            {
+                "pearson": stats.pearsonr(*pair).statistic,
+                "kendall": stats.kendalltau(*pair).statistic,
+                "spearman": stats.spearmanr(*pair).statistic,
+                "rmse": math.sqrt(np.mean((pair[0] - pair[1]) ** 2)),
+            }
+        )
+        assert found == compute_metrics(((self.logits[:, None], "hidden"), self.labels[:, None]))
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("by_batches", [False, True])
+    def test_a_trainer(self, by_batches, tmp_path):
+        import torch
+        from transformers import Trainer, TrainingArguments
+
+        class Line(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = torch.nn.Linear(1, 1)
+
+            def forward(self, x, labels):
+                logits = self.line(x)
+                return {"loss": ((logits[:, 0] - labels) ** 2).mean(), "logits": logits}
+
+        pairs = zip(self.logits, self.labels, strict=True)
+        rows = [{"x": torch.tensor([x]).float(), "labels": torch.tensor(y)} for x, y in pairs]
+        arguments = TrainingArguments(
+            tmp_path,
+            use_cpu=True,
+            report_to="none",
+            per_device_eval_batch_size=7,
+            batch_eval_metrics=by_batches,
+        )
+        metrics = TrainerMetrics() if by_batches else compute_metrics
+        model = Line()
+        trainer = Trainer(model, arguments, eval_dataset=rows, compute_metrics=metrics)
+        found = trainer.evaluate()
+        with torch.no_grad():
+            logits = model.line(torch.tensor(self.logits[:, None]).float())
+        for name, value in compute_metrics((logits, self.labels)).items():
+            assert found[f"eval_{name}"] == pytest.approx(value, abs=1e-6)
+
+    def test_batches(self):
+        metrics = TrainerMetrics()
+        for start in (0, 12):
+            part = slice(start, start + 12)
+            assert metrics((self.logits[part, None], self.labels[part]), False) == {}
+        last = self.logits[24:, None], self.labels[24:]
+        whole = compute_metrics((self.logits, self.labels))
+        assert metrics(last, compute_result=True) == pytest.approx(whole)
+        assert metrics((self.logits, self.labels)) == pytest.approx(whole)  # it starts anew
+
+    def test_a_label_that_is_lacking_and_several_targets(self):
+        labels = np.stack([self.labels, np.full(30, math.nan)], axis=1)
+        logits = np.stack([self.logits, self.logits], axis=1)
+        assert compute_metrics((logits, labels)) == compute_metrics((self.logits, self.labels))
+        with pytest.raises(MetricInputError, match="a logit for each label"):
+            compute_metrics((logits, self.labels))
