@@ -35,8 +35,6 @@ from numpy.typing import NDArray
 
 from pqpp_metrics.functional import (
     _influence,
-    dependent_correlations,
-    paired_bootstrap,
     qpp_report,
 )
 from pqpp_metrics.functional._pairs import PairOrder
@@ -54,6 +52,7 @@ from pqpp_metrics.functional.qpp_report import QPP_MEASURES
 from pqpp_metrics.functional.seeds import _of_draws, _of_seeds, _together
 
 RUNS, LEVEL = 4_000, 0.05
+RESAMPLES = 39
 KINDS = ("normal", "lognormal", "tied", "heteroscedastic", "t3", "PQPP")
 UNLIKE = (
     "lognormal noise",
@@ -67,12 +66,7 @@ COVERAGE, LIKE_ERRORS, UNLIKE_ERRORS = (0.92, 0.98), (0.035, 0.065), (0.0, 0.08)
 FREE = ("rmse",)
 """Measures without a limit for unlike pairs: where one has long tails, no test told them well."""
 
-CLASSIC = tuple(
-    (name, test) for name in ("pearson", "spearman") for test in ("williams", "steiger")
-)
 SIZES, TEST_SIZES, MEAN_SIZES = (50, 200, 2_000), (20, 50, 200), (15, 30, 60, 200)
-RESAMPLES = 39
-"""Swaps or resamples of a test: 2 of 40, the data among them, are the most extreme 5 %."""
 
 _AT_ONCE = 40_000
 """Numbers of an array: what stays in the cache."""
@@ -118,7 +112,7 @@ def main() -> None:
     parser.add_argument("--data-dir", required=True, help="folder with PQPP v1.0")
     parser.add_argument("--runs", type=int, default=RUNS)
     parts = {"intervals": print_intervals, "means": print_means, "tests": print_tests}
-    parts |= {"power": print_power, "others": print_others, "seeds": print_seeds}
+    parts |= {"power": print_power, "seeds": print_seeds}
     parser.add_argument("--parts", nargs="+", choices=parts, default=list(parts))
     parser.add_argument("--kinds", nargs="+", default=[*KINDS, *UNLIKE], help="of data: all")
     options = parser.parse_args()
@@ -444,34 +438,6 @@ def print_power(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> 
             label = f"{kind} {first:g} / {amount:g}"
             print(f"| {label} | {n} | " + " | ".join(cells) + " |", flush=True)
     print()
-
-
-def print_others(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> None:
-    """Print how often the other tests tell equally good predictors apart."""
-    runs = max(1, runs // 4)
-    print(f"## False positives of the other tests, in %, {runs:,} runs\n")
-    print("`paired_bootstrap` by 39 resamples, `dependent_correlations` by correlation and test:\n")
-    labels = [f"bootstrap {name}" for name in QPP_MEASURES] + [" ".join(one) for one in CLASSIC]
-    _print_head("data", "n", *labels)
-    for kind in (one for one in (*KINDS, "lognormal noise", "growing noise") if one in kinds):
-        amounts = {name: equal_amount(kind, name, rows) for name in QPP_MEASURES}
-        for n in TEST_SIZES[1:]:
-            cells = []
-            for name, test in [*((name, "") for name in QPP_MEASURES), *CLASSIC]:
-                random = np.random.default_rng(n)
-                three = two_predictors(kind, (runs, n), random, rows, amounts[name])
-                hits = [
-                    _other_p_value(run, name, test) <= LEVEL for run in zip(*three, strict=True)
-                ]
-                cells.append(f"{100 * np.mean(hits):.1f}")
-            print(f"| {kind} | {n} | " + " | ".join(cells) + " |", flush=True)
-    print()
-
-
-def _other_p_value(three, name, test):
-    if test:
-        return dependent_correlations(*three, test=test, correlation=name)["p_value"]
-    return paired_bootstrap(*three, name, RESAMPLES)["p_value"]
 
 
 SEEDS = {

@@ -13,7 +13,6 @@ import metrics_command
 import metrics_evaluate
 import metrics_hbpp
 import metrics_ranking
-import metrics_resampling
 import metrics_runs
 import metrics_saliency
 from metrics_timing import print_table
@@ -24,7 +23,6 @@ PARTS = {
     "runs": metrics_runs,
     "saliency": metrics_saliency,
     "agreement": metrics_agreement,
-    "resampling": metrics_resampling,
     "evaluate": metrics_evaluate,
     "command": metrics_command,
 }

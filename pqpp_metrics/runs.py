@@ -125,8 +125,8 @@ def compare_runs(
 def _values(run, qrels, measures, missing, rules):
     """The queries, and the values of each measure."""
     all_options = [measure.rules | measure.options for measure in measures]
-    keeps = [option["unjudged"] == "keep" or option.get("judged_only") for option in all_options]
-    given = brought_together(run, qrels, missing, rules.judged_only or any(keeps))
+    keeps = rules.judged_only or any(option.get("judged_only") for option in all_options)
+    given = brought_together(run, qrels, missing, keeps)
     needs_ids = "docno" in (rules.ties, *(option.get("ties") for option in all_options))
     ids = given.document_numbers if needs_ids else None
     rules = replace(rules, document_ids=ids, unretrieved=given.unretrieved, sizes=given.sizes)

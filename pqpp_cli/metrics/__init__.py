@@ -10,7 +10,7 @@ EPILOG = """examples:
   pqpp metrics compute kendall_qpp --predictions t.csv:predicted --references t.csv:true
   pqpp metrics compute precision_at_k --predictions run.trec --references qrels.trec --option k=5
   pqpp metrics compute ndcg@10,p@10,rr --run run.trec --qrels qrels.trec --option ties=docno
-  pqpp metrics compute ap,bpref --run a.run --run b.run --qrels q.qrels --by-query queries.csv
+  pqpp metrics compute ap,rprec --run a.run --run b.run --qrels q.qrels --by-query queries.csv
   pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
   pqpp metrics push ndcg OWNER --dry-run        # to the Space OWNER/ndcg
   pqpp metrics push hbpp ndcg OWNER --private

@@ -139,13 +139,12 @@ def _rankings(
 ) -> Inputs:
     from pqpp_metrics import trec
     from pqpp_metrics.files.rankings import read_side
-    from pqpp_metrics.functional._measures import tells_unjudged
 
     run, qrels = sources["predictions"], sources["references"]
     is_one = run.path == qrels.path
     documents, left = read_side("run", run, how, is_one)
     judgments, more = read_side("qrels", qrels, how, is_one)
-    keep_unjudged = tells_unjudged(metric.function) or bool(options.get("judged_only"))
+    keep_unjudged = bool(options.get("judged_only"))
     judged = trec.rankings(documents, judgments, how.missing, keep_unjudged)
     of_run: dict[str, Any] = {"unretrieved": judged.unretrieved}
     if options.get("ties") == "docno":

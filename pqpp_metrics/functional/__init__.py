@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # type checkers and editors do not run what finds the files b
     from pqpp_metrics.functional.consolidation import *
     from pqpp_metrics.functional.correlation import *
     from pqpp_metrics.functional.evaluation import *
-    from pqpp_metrics.functional.incomplete_judgments import *
     from pqpp_metrics.functional.information_gain import *
     from pqpp_metrics.functional.keywords import *
     from pqpp_metrics.functional.match_rate import *
@@ -35,7 +34,6 @@ if TYPE_CHECKING:  # type checkers and editors do not run what finds the files b
     from pqpp_metrics.functional.routing import *
     from pqpp_metrics.functional.saliency import *
     from pqpp_metrics.functional.seeds import *
-    from pqpp_metrics.functional.set_measures import *
     from pqpp_metrics.functional.significance import *
     from pqpp_metrics.functional.vistar import *
 

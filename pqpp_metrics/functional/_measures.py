@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional import incomplete_judgments, ranking, ranking_graded, set_measures
+from pqpp_metrics.functional import ranking, ranking_graded
 from pqpp_metrics.functional._containers import Array, Floats, Values
 from pqpp_metrics.functional._inputs import as_list, brief, to_numpy
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
@@ -24,15 +24,6 @@ _NAMES = {
     ranking.r_precision: ("rprec",),
     ranking_graded.ndcg: ("ndcg", "ndcg_cut"),
     ranking_graded.average_precision: ("ap", "map", "map_cut"),
-    incomplete_judgments.bpref: ("bpref",),
-    ranking_graded.expected_reciprocal_rank: ("err",),
-    ranking_graded.rank_biased_precision: ("rbp",),
-    incomplete_judgments.inferred_average_precision: ("infap",),
-    ranking.interpolated_precision: ("iprec", "iprec_at_recall"),
-    incomplete_judgments.judged_at_k: ("judged",),
-    set_measures.set_precision: ("setp", "set_p"),
-    set_measures.set_recall: ("setr",),
-    set_measures.set_f: ("setf",),
 }
 FUNCTIONS = {
     name: function
@@ -44,7 +35,7 @@ _RULES = ("ties", "tie_tolerance", "relevance_level", "judged_only")
 _INPUTS = ("scores", "relevance", "unretrieved", "document_ids")
 _AS_OURS = {"rel": "relevance_level", "cutoff": "k"}
 _GAINS = {"log2": "linear", "exp-log2": "exponential"}
-# ndcg@10, P_10, iprec_at_recall.0.1, RBP(p=0.8)@20, P(rel=2)@5
+# ndcg@10, P_10, P(rel=2)@5
 _WRITTEN = re.compile(
     r"(?P<name>[a-z][a-z_]*?)(?:\((?P<options>.*)\))?(?:[@_.](?P<at>\d+(?:\.\d+)?))?", re.IGNORECASE
 )
@@ -62,12 +53,7 @@ class RankingMeasure:
     def rules(self) -> dict[str, Any]:
         """The `Rules` that are its own."""
         own = {name: self.options[name] for name in _RULES if name in self.options}
-        return own | {"unjudged": "keep" if tells_unjudged(self.function) else "zero"}
-
-
-def tells_unjudged(function: Callable[..., Array]) -> bool:
-    """Whether a metric takes documents without a judgment apart from irrelevant ones."""
-    return function.__module__ in (incomplete_judgments.__name__, set_measures.__name__)
+        return own | {"unjudged": "zero"}
 
 
 def parsed_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
@@ -103,8 +89,6 @@ def _parsed(text):
         options |= _cut(label, function, written["at"])
     elif function in _NEED_A_CUT and "k" not in options:
         raise MetricInputError(f"the measure {label!r} needs a cut-off; write {label}@10")
-    elif function is ranking.interpolated_precision and "recall" not in options:
-        raise MetricInputError(f"the measure {label!r} needs a recall; write {label}@0.1")
     return RankingMeasure(label, function, options)
 
 
@@ -112,14 +96,13 @@ def _meant(label):
     from pqpp_files.names import did_you_mean
 
     name = re.split(r"[@(.\d]", label.lower())[0].rstrip("_")
-    shown = "choose among " + ", ".join(names[0] for names in _NAMES.values())
+    ours = ", ".join(names[0] for names in _NAMES.values())
+    shown = f"choose among {ours}, or compute it with the package ir_measures"
     return did_you_mean(name, FUNCTIONS, shown)
 
 
 def _cut(label, function, at):
     """The cut-off behind a name as an option."""
-    if function is ranking.interpolated_precision:
-        return {"recall": float(at)}
     if "k" not in inspect.signature(function).parameters:
         raise MetricInputError(f"the measure {label!r} has no cut-off; leave it out")
     if "." in at or len(at) > 18 or int(at) < 1:
@@ -140,7 +123,7 @@ def _options(label, function, text):
             raise ValueError
     except (SyntaxError, ValueError, AttributeError, RecursionError, MemoryError):
         came = f"the measure {label[:60]!r} has brackets that are no NAME=VALUE"
-        raise MetricInputError(f"{came}; write like rbp(p=0.8)") from None
+        raise MetricInputError(f"{came}; write like p(rel=2)@5") from None
     options = {_AS_OURS.get(name, name): value for name, value in pairs.items()}
     if options.get("dcg") in _GAINS:
         options = {"gains": _GAINS[options.pop("dcg")]} | options
@@ -163,7 +146,7 @@ def measured(
         own, are_shared = members[0].rules, len(members) > 1
         given = ranking_inputs(scores, relevance, replace(rules, **own))
         parts = []
-        for block in given.blocks(are_shared and own["unjudged"] == "zero", are_shared):
+        for block in given.blocks(are_shared, are_shared):
             parts.append(
                 [to_numpy(member.function(block, None, **member.options)) for member in members]
             )

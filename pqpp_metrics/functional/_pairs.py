@@ -38,13 +38,11 @@ def is_constant(values: NDArray[Any]) -> bool:
 
 def summed(
     sums: Callable[[Floats, Floats], Sums],
-    predictions: Values | Sums,
+    predictions: Values,
     references: Values,
     least: int = 2,
 ) -> tuple[list[Floats], Sums]:
-    """The checked pairs, and their sums; of what is summed already no pairs."""
-    if isinstance(predictions, Sums):
-        return [], predictions
+    """The checked pairs, and their sums."""
     pairs = paired_values(predictions, references, least)
     return pairs, sums(*pairs)
 
@@ -123,11 +121,6 @@ def merge_ties(values: Floats | Integers, tie_tolerance: float) -> Floats | Inte
     merged = np.empty_like(values)
     merged[np.argsort(values)] = ordered[starts][np.cumsum(starts) - 1]
     return merged
-
-
-def average_ranks(values: Floats | Integers, tie_tolerance: float = 0.0) -> Floats:
-    """Ranks from 1, ties (see `merge_ties`) sharing the mean of theirs, as float64 (n,)."""
-    return PairOrder(merge_ties(values, tie_tolerance)).ranks
 
 
 class PairOrder:

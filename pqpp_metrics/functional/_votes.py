@@ -16,16 +16,6 @@ from pqpp_metrics.functional._categories import category_codes, label_codes
 from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._sums import Sums
 
-
-def label_pairs(predictions: Values, references: Values) -> Sums:
-    """The table of two raters' labels: how often each pair of labels occurs."""
-    (left, right), categories = label_codes(1, predictions=predictions, references=references)
-    cells, counts = np.unique(left * len(categories) + right, return_counts=True)
-    labels = categories.tolist() if isinstance(categories, np.ndarray) else categories
-    pairs = ((labels[cell // len(labels)], labels[cell % len(labels)]) for cell in cells.tolist())
-    return Sums(dict(zip(pairs, counts.tolist(), strict=True)))
-
-
 # With few raters comparing every two is faster than counting labels.
 _FEW_RATERS = 8
 # A table with so many cells a label is filled faster than labels are sorted.
@@ -64,22 +54,19 @@ def kappa_of(
     right: NDArray[Any],
     weights: str | None = None,
     single_class: str = "one",
-    times: NDArray[Any] | None = None,
 ) -> float:
-    """As `cohen_kappa`, of checked labels, each pair of them once or so many times.
+    """As `cohen_kappa`, of checked labels.
 
     What chance gives needs only how often each side uses each category, no table of all pairs.
     """
     (left, right), categories = category_codes(left, right)
-    counts = [np.bincount(side, times, minlength=len(categories)) for side in (left, right)]
+    counts = [np.bincount(side, minlength=len(categories)) for side in (left, right)]
     occurs = (counts[0] + counts[1]) > 0
     if occurs.sum() == 1:
         return 1.0 if single_class == "one" else math.nan
-    n = len(left) if times is None else times.sum()
-    shares = [side[occurs] / n for side in counts]
+    shares = [side[occurs] / len(left) for side in counts]
     if weights is None:
-        differ = left != right
-        apart = (np.count_nonzero(differ) if times is None else differ @ times) / n
+        apart = np.count_nonzero(left != right) / len(left)
         return float(1 - apart / (1 - shares[0] @ shares[1]))
     place = np.cumsum(occurs) - 1
     distance = np.abs(place[left] - place[right]).astype(np.float64)
@@ -91,7 +78,7 @@ def kappa_of(
         distance **= 2
         (mean, variance), (other_mean, other) = (_moments(side) for side in shares)
         by_chance = variance + other + (mean - other_mean) ** 2
-    return float(1 - np.average(distance, weights=times) / by_chance)
+    return float(1 - np.average(distance) / by_chance)
 
 
 def _moments(shares):

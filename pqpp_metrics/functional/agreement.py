@@ -14,11 +14,10 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import as_labels, label_codes
+from pqpp_metrics.functional._categories import label_codes
 from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
-from pqpp_metrics.functional._sums import Sums
 from pqpp_metrics.functional._votes import alpha_of, kappa_of, rating_sums
 
 _SINGLE_CLASS = ("one", "nan")
@@ -45,19 +44,14 @@ def fleiss_kappa(ratings: Values, single_class: str = "one") -> float:
         0.55
     """
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
-    sums = ratings if isinstance(ratings, Sums) else rating_sums(ratings)
-    raters = {key[1] for key in sums if key[0] == "raters"}
-    if len(raters) > 1:
-        came = f"`ratings` has {' and '.join(map(str, sorted(raters)))} raters"
-        raise MetricInputError(f"{came}; give as many for each item")
-    labels = [key[1] for key in sums if key[0] == "label"]
-    as_labels("ratings", labels)  # those of one batch are of one kind, those of several may not
-    counts = np.array([sums["label", label] for label in labels])
+    sums = rating_sums(ratings)
+    raters = next(key[1] for key in sums if key[0] == "raters")
+    counts = np.array([count for key, count in sums.items() if key[0] == "label"])
     share = counts / counts.sum()
     by_chance = float((share * share).sum())
     if share.max() == 1:
         return 1.0 if single_class == "one" else math.nan
-    agreeing = sums["agreeing",] / (int(counts.sum()) * (raters.pop() - 1) // 2)
+    agreeing = sums["agreeing",] / (int(counts.sum()) * (raters - 1) // 2)
     return (agreeing - by_chance) / (1 - by_chance)
 
 
@@ -86,12 +80,8 @@ def cohen_kappa(
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     if weights is not None:
         _inputs.require_choice("weights", weights, ("linear", "quadratic"))
-    times = None
-    if isinstance(predictions, Sums):
-        times = np.array(list(predictions.values()), float)
-        predictions, references = zip(*predictions, strict=True)
     (left, right), _ = label_codes(1, predictions=predictions, references=references)
-    return kappa_of(left, right, weights, single_class, times)
+    return kappa_of(left, right, weights, single_class)
 
 
 def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: str = "one") -> float:

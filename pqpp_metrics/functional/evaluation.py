@@ -35,16 +35,16 @@ def evaluate_rankings(
     """Several measures of the same rankings: the documents of a query are sorted once for all.
 
     A measure is called as in ir_measures or trec_eval, in any case: `ndcg@10` `ndcg_cut_10`,
-    `p@10` `P_10`, `map` `ap`, `rr` `recip_rank`, `recall@100`, `success@5`, `rprec`, `bpref`,
-    `err@20`, `rbp(p=0.8)`, `infap`, `iprec@0.1`, `judged@10`; or as its function here. Brackets
-    hold options and rules of its own: `P(rel=2)@5`, `ndcg(gains={1: 1, 2: 5})@10`.
+    `p@10` `P_10`, `map` `ap`, `rr` `recip_rank`, `recall@100`, `success@5`, `rprec`; or as
+    its function here. Brackets hold options and rules of its own: `P(rel=2)@5`,
+    `ndcg(gains={1: 1, 2: 5})@10`.
 
     Inputs and the rules that all ranking metrics share are as `ranking` says.
 
     Args:
         scores: Shape (queries, documents), higher is ranked first; or rows of any lengths.
-        relevance: Same shape, grades; NaN or -1 where there is no judgment, as
-            `incomplete_judgments` says. To all other measures these are not relevant.
+        relevance: Same shape, grades; NaN or -1 where there is no judgment, which
+            counts as not relevant.
         measures: Names, a list or one text with commas.
         unretrieved: Relevance of documents that were not retrieved, NaN filling up rows.
 

@@ -27,8 +27,7 @@ number), 0 where there are fewer; they count as relevant ones that were not foun
 
 `relevance_level` is the least grade of a relevant document, as trec_eval's -l; None, the default,
 takes any above 0. With `judged_only` documents whose relevance is NaN or -1, for they were never
-judged, are taken out before ranks are counted, as by trec_eval's -J; without it only the metrics
-of `incomplete_judgments` take NaN.
+judged, are taken out before ranks are counted, as by trec_eval's -J; without it NaN is refused.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ import array_api_compat
 import numpy as np
 
 from pqpp_metrics.functional._containers import Array, Values
-from pqpp_metrics.functional._inputs import not_allowed, require_int
+from pqpp_metrics.functional._inputs import require_int
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
 from pqpp_metrics.functional._rankings.order import count, share
-from pqpp_metrics.functional._rankings.ranked import chance_of_any, of_ranks, relevant_in_top
+from pqpp_metrics.functional._rankings.ranked import chance_of_any, relevant_in_top
 
 
 def reciprocal_rank(
@@ -256,132 +255,4 @@ def r_precision(
     return ranking_inputs(scores, relevance, rules).by_blocks(of_block)
 
 
-def interpolated_precision(
-    scores: Values,
-    relevance: Values,
-    recall: float = 0.1,
-    ties: str = "expected",
-    unretrieved: Values | None = None,
-    tie_tolerance: float = 0.0,
-    relevance_level: float | None = None,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
-) -> Array:
-    """Interpolated precision at recall: the best precision at any rank with at least that recall.
-
-    Buckley and Voorhees, "Retrieval System Evaluation", 2005; "iprec_at_recall" of trec_eval 9 and
-    pytrec_eval, by which a recall r is reached with floor(r * R + 0.9) of the R relevant documents
-    (trec_eval 10 rounds). Documents without a judgment are not relevant.
-
-    Inputs and the rules that all ranking metrics share are as `ranking` says.
-
-    Args:
-        recall: The level, from 0 to 1.
-        ties: How equal scores are ordered, see `ranking`. The expected value is exact for
-            ties of up to about 140 documents; of larger ones it is the mean over 256 to 4,096
-            orders that are drawn, always the same.
-
-    Returns:
-        float64 array (queries,), each in [0, 1]; 0 where the recall is not reached, or there is no
-        relevant document.
-
-    Example:
-        >>> interpolated_precision([[4, 3, 2, 1]], [[0, 1, 1, 0]], recall=0.1).round(4).tolist()
-        [0.6667]
-    """
-    if isinstance(recall, bool) or not isinstance(recall, (int, float)) or not 0 <= recall <= 1:
-        raise not_allowed("recall", recall, "it must be a number from 0 to 1")
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
-    given = ranking_inputs(scores, relevance, rules)
-
-    def of_ranked(ranked, number):
-        relevant = given.relevant(ranked)
-        relevant_so_far = np.cumsum(relevant, axis=1)
-        reached = relevant & (relevant_so_far >= _needed(recall, number)[:, None])
-        return np.where(reached, relevant_so_far / np.arange(1, ranked.shape[1] + 1), 0.0).max(
-            axis=1
-        )
-
-    def of_groups(groups, number):
-        counts = [(len(grades), int(given.relevant(grades).sum())) for grades in groups]
-        return _expected_best(counts, _needed(recall, number))
-
-    return of_ranks(given, of_ranked, of_groups)
-
-
-def _needed(recall, number):
-    """How many relevant documents reach the recall, as trec_eval 9 counts them."""
-    return np.floor(recall * number + 0.9)
-
-
-def _expected_best(counts, needed):
-    """The expected best precision over all orders of equals, of one query.
-
-    The groups are ordered independently, so that the chance of no precision above a bound is a
-    product; the precisions that can occur are the bounds.
-
-    Args:
-        counts: Documents, and relevant ones among them, of each group of equals by rank.
-        needed: The first relevant document that counts.
-    """
-    some, ahead, relevant_before = [], 0, 0
-    for size, relevant in counts:
-        if relevant_before + relevant >= needed and relevant:
-            some.append((size, relevant, ahead, relevant_before))
-        ahead, relevant_before = ahead + size, relevant_before + relevant
-    if not some:
-        return 0.0
-    if sum(size * relevant for size, relevant, *_ in some) > _MOST_STATES:
-        return _drawn_best(counts, needed)
-    bounds = np.unique(np.concatenate([_precisions(*group, needed) for group in some]))
-    chance = np.ones_like(bounds)
-    for group in some:
-        chance *= _chance_of_none_above(bounds, *group, needed)
-    return float(bounds @ np.diff(chance, prepend=0.0))
-
-
-# Beyond so many states of all groups, the exact chance takes seconds, and soon hours.
-_MOST_STATES = 10_000
 _DRAWN, _LEAST_DRAWN, _MOST_DRAWN = 20_000_000, 256, 4_096
-
-
-def _drawn_best(counts, needed):
-    """The mean best precision over drawn orders of equals; arguments as of `_expected_best`."""
-    generator, documents = np.random.default_rng(0), sum(size for size, _ in counts)
-    draws = int(np.clip(_DRAWN // documents, _LEAST_DRAWN, _MOST_DRAWN))
-    place, best = np.arange(1, documents + 1), np.zeros(draws)
-    for draw in range(draws):
-        groups = [generator.permutation(size) < relevant for size, relevant in counts]
-        relevant = np.concatenate(groups)
-        relevant_so_far = np.cumsum(relevant)
-        best[draw] = (relevant_so_far / place)[relevant & (relevant_so_far >= needed)].max(
-            initial=0.0
-        )
-    return float(best.mean())
-
-
-def _precisions(size, relevant, ahead, relevant_before, needed):
-    """The precisions that can occur at the relevant documents of a group."""
-    number = np.arange(1, relevant + 1)[:, None]
-    place = np.arange(1, size + 1)[None, :]
-    possible = (
-        (place >= number)
-        & (size - place >= relevant - number)
-        & (relevant_before + number >= needed)
-    )
-    return ((relevant_before + number) / (ahead + place))[possible]
-
-
-def _chance_of_none_above(bounds, size, relevant, ahead, relevant_before, needed):
-    """For each bound, the chance that no precision at the group's relevant documents is above."""
-    number = np.arange(relevant + 1)
-    chance = np.tile(number == 0, (len(bounds), 1)).astype(np.float64)
-    for place in range(1, size + 1):
-        # With so many relevant documents placed, the chance that the next place gets one.
-        here = np.clip((relevant - number) / (size - place + 1), 0.0, 1.0)
-        next_ = relevant_before + number + 1
-        allowed = (next_ < needed) | (next_ / (ahead + place) <= bounds[:, None])
-        with_one = chance * here * allowed
-        chance = chance * (1.0 - here)
-        chance[:, 1:] += with_one[:, :-1]
-    return chance[:, relevant]

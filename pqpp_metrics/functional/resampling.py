@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_metrics.functional import _inputs, _resampled
+from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Values
 from pqpp_metrics.functional._influence import LEAST_PAIRS
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE, merge_ties, paired_values
@@ -25,78 +25,10 @@ from pqpp_metrics.functional._swapped import (
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 
-# Of fewer queries the bootstrap tells equally good predictors apart too often, as
-# benchmarks/calibration.md counts.
-LEAST_OF_BOOTSTRAP = 30
-
 # Queries of the resamples that are measured together, which bounds the memory to a few hundred
 # megabytes. Kendall takes more: small products of matrices make threads wait for each other.
 _AT_ONCE = 2_000_000
 _AT_ONCE_OF_KENDALL = 20_000_000
-
-
-def paired_bootstrap(
-    predictions: Values,
-    other_predictions: Values,
-    references: Values,
-    statistic: str = "kendall",
-    resamples: int = 10_000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    tie_tolerance: float = TIE_TOLERANCE,
-) -> dict[str, float]:
-    """Bootstrap of the difference of two predictors: queries drawn with replacement.
-
-    Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 13 and 15. Both
-    predictors are measured on the same resamples. It takes the resamples' spread for that of the
-    difference, which holds for many queries: at least 30 are needed. For the p-value alone
-    `paired_permutation` is the better test.
-
-    Args:
-        statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
-        resamples: How many to draw.
-        confidence: Level of the percentile interval, between 0 and 1.
-        seed: An integer of at least 0.
-        tie_tolerance: As for `kendall_qpp`, over all queries; not used by "pearson" and "rmse".
-
-    Returns:
-        dict: "paired_bootstrap", the difference of the statistic (first minus second);
-        "ci_low", "ci_high"; "p_value", two-sided: twice the share of resamples on the lesser
-        side of 0, counting one more of both (never 0); "value", "other_value", "n",
-        "resamples" (those that count: where a side of a resample is constant there is no
-        correlation). NaN where a correlation of the whole is undefined.
-
-    Raises:
-        MetricInputError: as `paired_permutation`, or fewer than 30 queries.
-
-    Example:
-        >>> truth = list(range(30))
-        >>> close, far = [i + i % 2 for i in truth], [i + 9 * (i % 3) for i in truth]
-        >>> result = paired_bootstrap(close, far, truth)
-        >>> round(result["paired_bootstrap"], 3), result["ci_low"] > 0
-        (0.384, True)
-    """
-    x, other, y = _three(predictions, other_predictions, references, statistic, tie_tolerance)[:3]
-    resamples, seed = _inputs.require_draws(seed, resamples=resamples)
-    confidence = _inputs.require_between("confidence", confidence, 0, 1)
-    if len(y) < LEAST_OF_BOOTSTRAP:
-        wanted = f"a bootstrap needs at least {LEAST_OF_BOOTSTRAP}: use paired_permutation"
-        raise _inputs.wrong_shape("references", y, wanted)
-    values = {"value": _value(statistic, x, y), "other_value": _value(statistic, other, y)}
-    difference, measure = (
-        values["value"] - values["other_value"],
-        _resampled.OF_RESAMPLES[statistic],
-    )
-    draws = _resampled.draws_of_queries(len(y), resamples, seed, _at_once(statistic))
-    drawn = [measure(weights, x, y) - measure(weights, other, y) for weights in draws]
-    differences = np.concatenate(drawn)
-    differences = differences[~np.isnan(differences)]
-    low = high = p = math.nan
-    if differences.size and not math.isnan(difference):
-        low, high = _resampled.percentile_interval(differences, confidence)
-        p = _resampled.bootstrap_p_value(differences)
-    tested = {"paired_bootstrap": difference, "ci_low": low, "ci_high": high, "p_value": p}
-    return tested | values | {"n": len(y), "resamples": len(differences)}
 
 
 def paired_permutation(

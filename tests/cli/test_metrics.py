@@ -270,7 +270,7 @@ def test_ids_that_one_of_three_files_lacks(tmp_path, pqpp):
     (tmp_path / "o.csv").write_text("o\n1\n3\n2\n")
     (tmp_path / "r.csv").write_text("id,r\nc,1\nb,2\na,3\n")
     files = ("--predictions", "p.csv:p", "--references", "r.csv:r")
-    done = pqpp("compute", "dependent_correlations", *files, "--input", "other_predictions=o.csv")
+    done = pqpp("compute", "paired_permutation", *files, "--input", "other_predictions=o.csv")
     assert done.value == 2 and "differ in 'id', which o.csv does not have" in done.stderr
 
 
@@ -372,7 +372,7 @@ def test_a_wrong_seed_is_one_line(tmp_path, pqpp):
     files = ("--predictions", "a.csv:p", "--references", "a.csv:r")
     other = ("--input", "other_predictions=a.csv:o")
     for seed in ("-1", "1.5", "x", "true", "null"):
-        done = pqpp("compute", "paired_bootstrap", *files, *other, "--option", f"seed={seed}")
+        done = pqpp("compute", "paired_permutation", *files, *other, "--option", f"seed={seed}")
         assert done.value == 2 and "an integer of at least 0" in done.stderr
         assert done.stderr.count("\n") == 1
 
@@ -387,7 +387,7 @@ from pqpp_cli.main import main
 files, other = sys.argv[1:], ["--input", "other_predictions=p.csv:o"]
 calls = [[name, *files] for name in ("pearson_qpp", "spearman_qpp", "kendall_qpp", "qpp_report")]
 calls += [[name, *files] for name in ("rmse_qpp", "smare", "cohen_kappa")]
-calls += [[name, *files, *other] for name in ("dependent_correlations", "paired_permutation")]
+calls += [[name, *files, *other] for name in ("paired_permutation",)]
 for words in (["list"], *(["compute", *call] for call in calls)):
     assert main(["metrics", *words]) == 0
     heavy = {"evaluate", "datasets", "pandas", "pyarrow", "torch", "scipy.stats"} & {*sys.modules}

@@ -74,53 +74,6 @@ def average_precision(ranked, k=None):
     return sum(precisions) / len(hits) if hits else 0.0
 
 
-def expected_reciprocal_rank(ranked, k=None, max_grade=4):
-    value, reached = 0.0, 1.0
-    for rank, grade in enumerate(ranked[:k], start=1):
-        chance = (2**grade - 1) / 2**max_grade
-        value, reached = value + reached * chance / rank, reached * (1 - chance)
-    return value
-
-
-def rank_biased_precision(ranked, p=0.8, k=None):
-    return (1 - p) * sum(p**place for place, grade in enumerate(ranked[:k]) if grade > 0)
-
-
-def bpref(ranked):
-    """Pairs that are in order, by the words of trec_eval; NaN and -1 are not judged."""
-    relevant = sum(grade > 0 for grade in ranked)
-    others = sum(grade == 0 for grade in ranked)
-    value = 0.0
-    for place, grade in enumerate(ranked):
-        if grade > 0:
-            above = min(sum(one == 0 for one in ranked[:place]), relevant)
-            value += 1 - above / min(relevant, others) if above else 1
-    return value / relevant if relevant else 0.0
-
-
-def inferred_average_precision(ranked):
-    relevant, value = sum(grade > 0 for grade in ranked), 0.0
-    for place, grade in enumerate(ranked):
-        if grade > 0:
-            above = ranked[:place]
-            found, judged = sum(one > 0 for one in above), sum(one >= 0 for one in above)
-            inferred = (found + 1e-5) / (judged + 2e-5)
-            pool = sum(one >= -1 for one in above)
-            value += 1 / (place + 1) + pool / (place + 1) * inferred
-    return value / relevant if relevant else 0.0
-
-
-def interpolated_precision(ranked, recall):
-    relevant = sum(grade > 0 for grade in ranked)
-    needed = int(recall * relevant + 0.9)
-    found = [sum(grade > 0 for grade in ranked[: place + 1]) for place in range(len(ranked))]
-    return max((one / (place + 1) for place, one in enumerate(found) if one >= needed), default=0.0)
-
-
-def judged(ranked, k=None):
-    return float(np.mean([grade >= 0 for grade in ranked[:k]]))
-
-
 def image_relevance(votes, ties):
     """One image's relevance, straight from the paper's words."""
     votes = [vote for vote in votes if not np.isnan(vote)]

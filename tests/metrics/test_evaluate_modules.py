@@ -296,7 +296,7 @@ def test_one_flat_grouping_is_a_column(groups):
     ]
 
 
-@pytest.mark.parametrize("name", ["paired_bootstrap", "paired_permutation"])
+@pytest.mark.parametrize("name", ["paired_permutation"])
 def test_rows_dealt_out_in_turn_give_the_same(name):
     """As where each of three processes takes every third row."""
     case = CASES[name]

@@ -116,8 +116,6 @@ def test_an_unknown_name_is_one_clear_error():
         ("Cohen's kappa", "'pqpp/cohen_kappa'?"),
         ("Rprec", "'pqpp/r_precision'?"),
         ("success@5", "'pqpp/hit_rate_at_k' with k=5?"),
-        ("ERR@20", "'pqpp/expected_reciprocal_rank' with k=20?"),
-        ("infAP", "'pqpp/inferred_average_precision'?"),
         ("kendal_qpp", "'pqpp/kendall_qpp'?"),
         ("AUC-Judd", "'pqpp/auc_judd'?"),
         ("KendallQPP", "'pqpp/kendall_qpp'?"),

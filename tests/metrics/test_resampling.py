@@ -1,6 +1,5 @@
 import itertools
 import math
-import re
 
 import numpy as np
 import pytest
@@ -8,9 +7,8 @@ import scipy.integrate
 import scipy.stats
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional import _influence, _resampled, paired_bootstrap, paired_permutation
+from pqpp_metrics.functional import _influence, paired_permutation
 from pqpp_metrics.functional._pairs import PairOrder
-from pqpp_metrics.functional._resampled import draws_of_queries
 from pqpp_metrics.functional._swapped import (
     ComparedPredictors,
     draws_of_swaps,
@@ -25,7 +23,7 @@ MEASURES = {
     "smare": lambda x, y: np.abs(scipy.stats.rankdata(x) - scipy.stats.rankdata(y)).mean() / len(x),
     "rmse": lambda x, y: np.sqrt(((x - y) ** 2).mean()),
 }
-TESTS = [paired_bootstrap, paired_permutation]
+TESTS = [paired_permutation]
 OFTEN = [
     pytest.param(name, marks=[] if name in ("kendall", "rmse") else pytest.mark.daily)
     for name in MEASURES
@@ -37,18 +35,6 @@ def three(n=40, ties=False, seed=0):
     x, other = rng.standard_normal((2, n))
     y = x + 0.5 * other + rng.standard_normal(n)
     return (x.round(), other.round(), y.round()) if ties else (x, other, y)
-
-
-@pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("name", MEASURES)
-def test_every_resample_has_the_measure_of_its_queries(name, ties):
-    x, _, y = three(ties=ties)
-    (weights,) = draws_of_queries(len(y), 60, 3)
-    assert (weights.sum(axis=1) == len(y)).all()
-    rows = [np.repeat(np.arange(len(y)), weight.astype(int)) for weight in weights]
-    expected = [MEASURES[name](x[row], y[row]) for row in rows]
-    found = _resampled.OF_RESAMPLES[name](weights, x, y)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def on_scale(name, value):
@@ -101,22 +87,6 @@ def test_several_samples_at_once_are_each_by_itself():
             np.testing.assert_allclose(alone.tails(), tails, rtol=1e-9)
 
 
-def test_bootstrap_by_hand():
-    """The same draws, each query repeated as often as drawn, measured by scipy one by one."""
-    x, other, y = three(n=30, ties=True)
-    order = sorted(range(30), key=lambda row: (y[row], x[row], other[row]))
-    x, other, y = x[order], other[order], y[order]
-    drawn = np.concatenate(list(draws_of_queries(30, 200, 5))).astype(int)
-    rows = [np.repeat(np.arange(30), counts) for counts in drawn]
-    measure = MEASURES["pearson"]
-    differences = np.array([measure(x[row], y[row]) - measure(other[row], y[row]) for row in rows])
-    expected = 2 * (min((differences <= 0).sum(), (differences >= 0).sum()) + 1) / 201
-    shuffled = np.random.default_rng(1).permutation(30)
-    found = paired_bootstrap(*(v[shuffled] for v in (x, other, y)), "pearson", 200, 0.9, seed=5)
-    assert found["p_value"] == pytest.approx(min(1, expected), abs=1e-12)
-    assert found["ci_low"] == pytest.approx(np.quantile(differences, 0.05), abs=1e-12)
-
-
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("ties", [False, True])
@@ -126,16 +96,6 @@ def test_the_order_of_the_queries_does_not_matter(test, name, ties):
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(35)
         assert test(*(one[order] for one in values), name, 150) == expected
-
-
-def test_more_queries_than_a_block():
-    x, _, y = three(n=1300, ties=True)
-    (weights,) = draws_of_queries(len(y), 3, 1)
-    rows = [np.repeat(np.arange(len(y)), weight.astype(int)) for weight in weights]
-    expected = [scipy.stats.kendalltau(x[row], y[row]).statistic for row in rows]
-    np.testing.assert_allclose(
-        _resampled.OF_RESAMPLES["kendall"](weights, x, y), expected, atol=1e-12
-    )
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -161,15 +121,6 @@ def test_the_interval_holds_the_difference_and_the_same_predictor_differs_by_not
         same = test(x, x, y, "pearson", 200)
         assert same[test.__name__] == 0
         assert same["p_value"] == 1
-
-
-def test_the_bootstrap_says_and_holds_the_least_number_of_queries():
-    """Of two equally good predictors it told 48 to 72 % apart at n = 2, with p = .0004."""
-    for n in (2, 29):
-        words = rf"shape \({n},\); a bootstrap needs at least 30: use paired_permutation"
-        with pytest.raises(MetricInputError, match=words):
-            paired_bootstrap(*three(n))
-    assert paired_bootstrap(*three(30), resamples=20)["n"] == 30
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -302,19 +253,12 @@ def test_level_under_the_null_and_power():
     assert wrong <= 9
     x, other, y = y + 0.1 * x, other * 0 + rng.standard_normal(50), y
     assert paired_permutation(x, other, y, "kendall", 300)["p_value"] < 0.01
-    assert paired_bootstrap(x, other, y, "kendall", 300)["p_value"] < 0.01
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_a_constant_has_no_correlation(test):
     result = test([1] * 30, list(range(30)), [i * i for i in range(30)], "kendall", 20)
     assert math.isnan(result[test.__name__]) and math.isnan(result["p_value"])
-
-
-def test_resamples_that_are_constant_do_not_count():
-    one_differs = [1] * 29 + [2]
-    result = paired_bootstrap(one_differs, list(range(30)), list(range(30)), resamples=200)
-    assert 0 < result["resamples"] < 200
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -331,13 +275,3 @@ def test_resamples_that_are_constant_do_not_count():
 def test_bad_input_is_one_typed_error(test, arguments, words):
     with pytest.raises(MetricInputError, match=words):
         test(*arguments)
-
-
-@pytest.mark.parametrize("test", TESTS)
-@pytest.mark.parametrize("seed", [-1, 1.5, "x", True, None, np.bool_(True)])
-def test_a_seed_is_an_integer_from_0_on(test, seed):
-    words = re.escape(f"`seed` is {seed!r}; it must be an integer of at least 0")
-    with pytest.raises(MetricInputError, match=words):
-        test(*three(), "kendall", 20, seed=seed)
-    numpys = test(*three(), "kendall", 20, seed=np.int64(7))
-    assert numpys == test(*three(), "kendall", 20, seed=7)

@@ -77,11 +77,6 @@ def test_noise_is_a_tie_for_every_measure_of_ranks(measure):
 @pytest.mark.parametrize("statistic", ["kendall", "spearman", "smare"])
 def test_resampling(statistic):
     other = [1.0, 4.0, 2.0, 3.0, 5.0]
-    options = {"statistic": statistic, "resamples": 300}
-    noisy, exact = (F.paired_bootstrap(6 * x, 6 * other, 6 * Y, **options) for x in (X, X_EXACT))
-    assert noisy == exact
-    stored = F.paired_bootstrap(6 * X, 6 * other, 6 * Y, **options, tie_tolerance=0)
-    assert stored["value"] != pytest.approx(exact["value"], abs=1e-6)
     options = {"statistic": statistic, "permutations": 300}
     assert F.paired_permutation(X, other, Y, **options) == F.paired_permutation(
         X_EXACT, other, Y, **options
@@ -92,7 +87,7 @@ def test_the_measures_of_values_take_no_notice():
     three = [6 * values for values in (X, [1.0, 4.0, 2.0, 3.0, 5.0], Y)]
     for statistic in ("pearson", "rmse"):
         wide, none = (
-            F.paired_bootstrap(*three, statistic, resamples=50, tie_tolerance=tolerance)
+            F.paired_permutation(*three, statistic, permutations=50, tie_tolerance=tolerance)
             for tolerance in (0.5, 0)
         )
         assert wide == none
@@ -104,13 +99,6 @@ def test_reports_pass_it_on():
         for measure in RANK_MEASURES:
             single = measure(X, Y, tie_tolerance=tolerance)[measure.__name__]
             assert report[measure.__name__][measure.__name__] == single
-
-
-def test_dependent_correlations_of_ranks():
-    other, options = [1.0, 4.0, 2.0, 3.0, 5.0], {"correlation": "spearman"}
-    noisy, exact = (F.dependent_correlations(x, other, Y, **options) for x in (X, X_EXACT))
-    assert noisy == exact
-    assert F.dependent_correlations(X, other, Y, **options, tie_tolerance=0) != exact
 
 
 def test_mann_whitney_over_both_groups():
@@ -160,12 +148,11 @@ def test_a_wrong_tolerance_is_refused(tolerance):
     named = [getattr(F, name) for name in F.__all__]
     taking = [f for f in named if "tie_tolerance" in inspect.signature(f).parameters]
     assert {*RANK_MEASURES, *RANKINGS, F.pairwise_accuracy, F.mann_whitney} <= set(taking)
-    three = (F.paired_bootstrap, F.paired_permutation, F.dependent_correlations)
     for function in taking:
         pair = [[1.0, 2.0], [2.0, 1.0]], [[1, 0], [0, 1]]
         if function in (*RANK_MEASURES, F.qpp_report, F.mann_whitney):
             pair = [1.0, 2.0], [2.0, 1.0]
-        elif function in three:
+        elif function is F.paired_permutation:
             pair = ([1.0, 2.0, 3.0],) * 3
         elif function is F.paired_seeds:
             pair = ([[1.0, 2.0, 3.0]] * 2,) * 2 + ([1.0, 2.0, 3.0],)

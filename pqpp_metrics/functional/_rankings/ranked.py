@@ -7,8 +7,7 @@ from typing import NamedTuple
 import array_api_compat
 import numpy as np
 
-from pqpp_metrics.functional._containers import Array, Floats
-from pqpp_metrics.functional._inputs import to_numpy
+from pqpp_metrics.functional._containers import Array
 from pqpp_metrics.functional._rankings.inputs import RankingInputs
 from pqpp_metrics.functional._rankings.order import count, document_order
 
@@ -156,42 +155,3 @@ def mean_gains(given: RankingInputs, gain: Callable[[Array], Array]) -> Array:
     if tied is not None:
         ranked[tied.rows, :] = tied.gain / given.xp.astype(tied.size, given.xp.float64)
     return ranked
-
-
-def of_ranks(
-    given: RankingInputs,
-    of_ranked: Callable[..., Floats],
-    of_groups: Callable[..., float],
-    *totals: Array,
-    priority: Array | None = None,
-) -> Array:
-    """Values of queries from their grades by rank, with ties resolved.
-
-    Args:
-        given: Of any library.
-        of_ranked: From grades by rank, (queries, documents), and totals to values (queries,).
-        of_groups: From one query's grades, a list of arrays of equals by rank, and its totals to
-            the expected value over all orders of equals.
-        totals: Arrays (queries,), behind the first one, the number of relevant documents.
-        priority: What comes first among equals under "optimistic", (queries, documents); None: the
-            relevant documents.
-
-    Returns:
-        float64 array (queries,) in the library of `given`.
-    """
-    priority = given.relevant(given.relevance) if priority is None else priority
-    scores, priority = (to_numpy(part).astype(np.float64) for part in (given.scores, priority))
-    sums = [np.asarray(to_numpy(total)) for total in (given.number_relevant, *totals)]
-    xp = array_api_compat.array_namespace(scores)
-    order = document_order(xp, scores, priority, given.ties, stable=True)
-    ranked = np.take_along_axis(to_numpy(given.relevance), order, axis=1)
-    values = of_ranked(ranked, *sums).astype(np.float64)
-    if given.ties == "expected":
-        ordered = np.take_along_axis(scores, order, axis=1)
-        begins = ordered[:, 1:] != ordered[:, :-1]
-        codes = np.nan_to_num(ranked, nan=-2)
-        # Equals that are alike have one order as far as a metric sees.
-        for row in np.flatnonzero((~begins & (codes[:, 1:] != codes[:, :-1])).any(axis=1)):
-            groups = np.split(ranked[row], np.flatnonzero(begins[row]) + 1)
-            values[row] = of_groups(groups, *(total[row] for total in sums))
-    return given.xp.asarray(values, device=array_api_compat.device(given.scores))
