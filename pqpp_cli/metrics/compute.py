@@ -41,8 +41,8 @@ id twice is refused, unless all files have the same ids in the same order. Ids i
 With --run and --qrels a file whose name says no table is TREC, whatever it is called, and so is
 standard input (-). NAME is a list of ranking measures as ir_measures and trec_eval call them:
 ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Means come with intervals;
-several runs are compared by a paired permutation test with Holm's correction. --option takes ties, relevance_level, judged_only and the
-like.
+several runs are compared by a paired permutation test with Holm's correction. --option takes ties,
+relevance_level, judged_only and the like.
 
 {EPILOG}"""
     predictions: str | None = option(
