@@ -11,8 +11,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "ir_measures.md"
 NAMES = [
     *("nDCG", "nDCG@5", "nDCG(judged_only=True)@5", "AP", "AP(rel=2)", "AP@3", "RR"),
     *("RR(judged_only=True)", "P@5", "P(rel=2)@3", "R@5", "R(rel=2)@5", "Rprec", "Success@1"),
-    *(),
-    *(),
 ]
 
 
