@@ -16,7 +16,7 @@ from pqpp_engines.rewrite.judge import TOO_UNSURE, shared_error
 from pqpp_files.read_table import read_table
 from pqpp_models import TARGETS, Predictor
 
-pytestmark = pytest.mark.realdata  # WordNet is part of it
+pytestmark = pytest.mark.nltk
 
 
 @pytest.fixture(scope="module")

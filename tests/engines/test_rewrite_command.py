@@ -11,7 +11,7 @@ from support.chat_server import serve_chat
 
 from pqpp_cli.main import main
 
-pytestmark = pytest.mark.realdata  # WordNet is part of it
+pytestmark = pytest.mark.nltk
 REWRITES = ["on a red couch, a dog", "a couch", "three dogs on a couch", "a couch"]
 
 

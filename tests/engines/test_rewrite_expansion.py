@@ -14,7 +14,7 @@ from pqpp_cli.main import main
 from pqpp_engines.rewrite import Judge, Synonyms, write_study
 from pqpp_engines.rewrite.writer import Writer
 
-pytestmark = pytest.mark.realdata  # WordNet is part of it
+pytestmark = pytest.mark.nltk
 
 
 def test_synonyms_beside_a_word_and_in_its_place():
