@@ -1,4 +1,4 @@
-"""The eight-bit ONNX predictor beside the torch one, each in a process of its own.
+"""The ONNX predictor beside the torch one, each in a process of its own.
 
 Both predict the same prompts in turns, with the threads that they take by themselves: first alone,
 then beside as many busy processes as there are cores. A ratio is of two turns next to each other.
@@ -168,13 +168,13 @@ def rows_of(where: str, found: dict[str, np.ndarray], n: int) -> list[Row]:
     peer = f"{with_version('torch')}; ours {with_version('onnxruntime')}"
     middles = zip(*(np.median(found[way], axis=0).tolist() for way in WAYS), strict=True)
     return [
-        Row(f"eight-bit ONNX, {n:,} prompts, {where}, {name} time", peer, torch, onnx)
+        Row(f"ONNX, {n:,} prompts, {where}, {name} time", peer, torch, onnx)
         for name, (torch, onnx) in zip(("wall", "CPU"), middles, strict=True)
     ]
 
 
 def print_shift(predictor: str, moved: np.ndarray) -> None:
-    """Print by how much the eight bits move predictions, in each target's units."""
+    """Print by how much the conversion moves predictions, in each target's units."""
     from pqpp_models import Predictor
 
     for target, column in zip(Predictor.from_pretrained(predictor).targets, moved.T, strict=True):

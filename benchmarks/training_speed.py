@@ -196,8 +196,7 @@ def prediction_table(encoder: str, prompts: list[str]):
     if importlib.util.find_spec("onnxruntime") and importlib.util.find_spec("onnxscript"):
         from pqpp_models.bert.onnx_predictor import OnnxBertPredictor
 
-        for name, int8 in (("pqpp, ONNX", False), ("pqpp, ONNX int8", True)):
-            predictors[name] = OnnxBertPredictor.from_torch(predictors["pqpp"], int8, threads=1)
+        predictors["pqpp, ONNX"] = OnnxBertPredictor.from_torch(predictors["pqpp"], threads=1)
 
     def plain_speed(size):
         options = {"batch_size": size, "top_k": None, "function_to_apply": "none"}

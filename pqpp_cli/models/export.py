@@ -24,9 +24,6 @@ class ModelsExport(Command):
     predictor: str = option(
         NEEDED, "a folder or a Hub repository", metavar="NAME_OR_PATH", path="name", word=True
     )
-    float32: bool = option(
-        False, "keep 32 bits: exact, slower (default: 8 bits, a third of torch's CPU seconds)"
-    )
     output: str = option(NEEDED, "where to save it", metavar="DIR", path="output")
 
     def run(self) -> None:
@@ -44,7 +41,7 @@ class ModelsExport(Command):
                 "(pqpp train bert) can be converted"
             )
         with _without_advice():
-            converted = OnnxBertPredictor.from_torch(predictor, int8=not self.float32)
+            converted = OnnxBertPredictor.from_torch(predictor)
         folder = converted.save_pretrained(self.output)
         print(f"{len(converted.graph) / 1e6:.1f} MB, saved in {folder}")
 

@@ -1,17 +1,9 @@
-"""The text predictor on onnxruntime, with weights of eight bits: for serving on CPUs.
-
-Weights of the matrix products are rounded to eight bits, one scale a column; activations as they
-come, one scale a token, so that a prediction does not depend on the other prompts of its batch. One
-scale a matrix, the usual default, loses much more. MiniLM takes about a third of the CPU seconds
-and of the time that torch takes (1,000 captions, two cores); predictions of HBPP have moved by .01
-on average and by up to .10. `benchmarks/onnx_speed.py` measures both.
-"""
+"""The text predictor on onnxruntime: for serving on CPUs, without torch."""
 
 import importlib
 import logging
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -36,7 +28,6 @@ GRAPH = "model.onnx"
 _INPUTS = ("input_ids", "attention_mask")
 _LEAST_BOUND, _MORE_A_THREAD, _TIMES_GRAPH = 300_000_000, 100_000_000, 16
 _TOKENS_A_BATCH = 2048
-_FLOAT = 1  # onnx.TensorProto.FLOAT
 
 
 class OnnxBertPredictor(Predictor):
@@ -75,21 +66,18 @@ class OnnxBertPredictor(Predictor):
         self.session = _session(graph, self.threads)
 
     @classmethod
-    def from_torch(cls, predictor: BertPredictor, int8: bool = True, threads: int = 0) -> Self:
+    def from_torch(cls, predictor: BertPredictor, threads: int = 0) -> Self:
         """Convert a text predictor.
 
         Args:
             predictor: it stays as it is.
-            int8: round the weights to eight bits; if not, they stay float32.
             threads: as for the class.
 
         Raises:
             MissingExtraError: a package of `pqpp[onnx]` is not installed.
         """
         graph = export_graph(predictor)
-        if int8:
-            graph = quantize_graph(graph)
-        config = {"max_length": predictor.model.config.max_length, "int8": int8}
+        config: dict[str, Any] = {"max_length": predictor.model.config.max_length}
         config |= {"targets": list(predictor.targets), "training": predictor.details}
         config[KEY] = predictor.model.config.normaliser
         made = cls(graph, predictor.processor, config, threads)
@@ -170,7 +158,7 @@ class OnnxBertPredictor(Predictor):
                 f"{folder / GRAPH} is damaged or belongs to another {CONFIG} (its sha256 differs); "
                 "save or download the predictor again"
             )
-        kept = ("targets", "max_length", "int8", "training")
+        kept = ("targets", "max_length", "training")
         own = {k: config[k] for k in kept if k in config}
         own[KEY] = read_normaliser(folder, config)
         length = own.get("max_length")
@@ -283,31 +271,6 @@ def export_graph(predictor: BertPredictor) -> bytes:
     del graph.graph.value_info[:]
     onnx.checker.check_model(graph)
     return graph.SerializeToString()
-
-
-def quantize_graph(graph: bytes) -> bytes:
-    """Return a graph whose matrix products have eight bits, one scale a column and a token."""
-    from pqpp_models.bert.row_scales import scale_by_row
-
-    quantization = _import("onnxruntime.quantization")
-    onnx = _import("onnx")
-    with tempfile.TemporaryDirectory() as beside:
-        result = Path(beside) / "int8.onnx"
-        quantization.quantize_dynamic(
-            onnx.load_from_string(graph),
-            result,
-            per_channel=True,
-            # Seven bits of a weight: sums of products of eight overflow on CPUs without VNNI.
-            reduce_range=True,
-            weight_type=quantization.QuantType.QInt8,
-            op_types_to_quantize=["MatMul"],
-            # Products of two activations, as in attention, stay exact.
-            extra_options={"MatMulConstBOnly": True, "DefaultTensorType": _FLOAT},
-        )
-        model = onnx.load(result)
-    scale_by_row(model)
-    onnx.checker.check_model(model)
-    return model.SerializeToString()
 
 
 def _import(name: str) -> Any:
