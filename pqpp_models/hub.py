@@ -70,7 +70,7 @@ def push_to_hub(
 @contextmanager
 def _checkpoint_folder(predictor: Any, anyway: bool) -> Iterator[tuple[Predictor, Path]]:
     """Give what has been loaded from a folder, to be sure that it can be, and the folder."""
-    if isinstance(predictor, str) and predictor in {**registry.PREDICTORS, **registry.RETIRED}:
+    if isinstance(predictor, str) and predictor in registry.PREDICTORS:
         predictor = Predictor.from_pretrained(predictor)
     with tempfile.TemporaryDirectory() as beside:
         if isinstance(predictor, Predictor):

@@ -27,11 +27,6 @@ PREDICTORS: dict[str, str] = {}
 UNSHIPPED: set[str] = set()
 """Those of them that come without weights: types of checkpoints, not names to predict with."""
 
-RETIRED = {
-    "lexical": "'lexical' is retired; use static, or fit your own: pqpp fit DATASET --targets NAME "
-    "--output DIR",
-}
-"""Names that were registered once, and what to use in their place."""
 
 GROUPS: dict[str, tuple[str, ...]] = {}
 """Name of a group to the predictors that it stands for."""
@@ -130,8 +125,6 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
 
 def unknown_predictor(name: str) -> UnknownPredictorError:
     """Build the error for a name that is nothing, with the closest known names."""
-    if name in RETIRED:
-        return UnknownPredictorError(RETIRED[name])
     otherwise = "`pqpp models list` names all"
     if targets := close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
         otherwise = f"{targets[0]} is a target; a predictor is called like {DEFAULT_PREDICTOR}"
@@ -175,8 +168,6 @@ def loaded_from(folder: Path) -> Any:
     """
     config = read_config(folder)
     kind = config["predictor_type"]
-    if kind in RETIRED:
-        raise CheckpointError(f"{folder / CONFIG}: {RETIRED[kind]}")
     if kind not in PREDICTORS:
         raise CheckpointError(
             f"{folder / CONFIG} is of type {kind!r:.60}, which is not registered; register it or "

@@ -1,10 +1,6 @@
 """Calibrated predictions: in the targets' units, with standard deviations and distances.
 
-`pqpp_models.text.conformal` fits the calibration. Checkpoints of older releases have another one,
-and a model of instructions. People's scores of prompts that give instructions are about other
-things than those of captions: whether an image follows the instruction to the letter. Two linear
-maps of the features of difficulty handle them: a gate tells instructions from captions by how they
-are written, and a regression says how well they do. The gate stays closed on nearly every caption.
+`pqpp_models.text.conformal` fits the calibration.
 """
 
 from abc import abstractmethod
@@ -27,111 +23,9 @@ from pqpp_models.targets import resolve_targets, target_limits
 from pqpp_models.text.arrays import Arrays, Floats, Singles, prefixed
 from pqpp_models.text.reading.known_words import KnownWords, repeats
 from pqpp_models.text.reading.words import (
-    DIFFICULTY_FEATURES,
     WordTables,
-    difficulty_features,
     kinds_of_prompts,
 )
-
-OLDER_CALIBRATION = ("far", "slope", "offset", "spread")
-"""The arrays of a calibration without a prior; above the distance ``far`` a prompt is far."""
-
-_STYLE = [DIFFICULTY_FEATURES.index(name) for name in ("full_stop", "log_words", "capitals")]
-_HARD = """
-number log_number numbers negation places lettering comparisons content_words unseen_pairs
-unseen_share unknown_words max_rarity mean_rarity commas colours log_words long and of ing single
-"""
-_DIFFICULTY = [DIFFICULTY_FEATURES.index(name) for name in _HARD.split()]
-INSTRUCTION_TENSORS = {
-    "gate.weight": (len(_STYLE) + 1,),
-    "gate.bias": (3,),
-    "strict.weight": (len(_DIFFICULTY),),
-    "strict.bias": (1,),
-}
-"""The names and shapes of the float32 arrays that a checkpoint holds of an `InstructionModel`."""
-
-_MIDDLE, _HALF = 0.5, 1.5
-
-
-class InstructionModel:
-    """The gate and the regression.
-
-    ``gate.bias`` has three numbers: the gate's bias; the log of the words, plus one, below which a
-    prompt is no shorter for the gate; and how open the gate is at least, where a prompt doesn't end
-    like a sentence.
-
-    Raises:
-        KeyError: an array of `INSTRUCTION_TENSORS` is missing.
-        ValueError: one has another shape, or is not finite.
-    """
-
-    def __init__(self, arrays: Mapping[str, Singles]) -> None:
-        self.arrays = {name: arrays[name] for name in INSTRUCTION_TENSORS}
-        for name, array in self.arrays.items():
-            if array.shape != INSTRUCTION_TENSORS[name] or not np.isfinite(array).all():
-                raise ValueError("the instruction model's arrays do not fit its features")
-
-    def tensors(self) -> dict[str, Singles]:
-        """Return the arrays that this was made of."""
-        return self.arrays
-
-    def corrections(
-        self, prompts: Sequence[str], values: Floats, targets: Sequence[str], tables: WordTables
-    ) -> tuple[Singles, Floats]:
-        """Return how open the gate is, 0 to 1, and what that adds to predictions of the targets.
-
-        Values are in units of the targets, of shape ``(prompts, targets)``; only HBPP changes.
-        """
-        gate_weight, gate_bias, weight, bias = self.arrays.values()
-        features = difficulty_features(prompts, tables)
-        style = features[:, _STYLE]
-        style[:, 1] = np.maximum(style[:, 1], gate_bias[1])
-        lower = [prompt.lstrip()[:1].islower() for prompt in prompts]
-        rows = np.column_stack([style, np.array(lower, dtype=bool)])
-        gate = np.clip(rows @ gate_weight + gate_bias[0], 0, 1)
-        gate = np.maximum(gate, gate_bias[2] * (1 - style[:, 0]))
-        generation = np.array([target.endswith("hbpp") for target in targets], dtype=bool)
-        if not generation.any():
-            return np.zeros_like(gate), np.zeros_like(values)
-        # Bends towards the limits of HBPP, so that no two prompts become the same.
-        linear = features[:, _DIFFICULTY] @ weight + bias[0]
-        hbpp = _MIDDLE + _HALF * np.tanh((linear - _MIDDLE) / _HALF)
-        step = gate * (hbpp - values[:, generation].mean(axis=1))
-        return gate, np.where(generation, step[:, None], 0.0)
-
-
-def older_deviations(scores: Floats, distance: Floats, gate: Singles, spread: Floats) -> Floats:
-    """Return deviations by one, the distance, the score, its square, and the gate.
-
-    Args:
-        scores: shape ``(rows, targets)``; they are capped at 2 from the middle.
-        distance: one a row.
-        gate: one a row.
-        spread: shape ``(targets, 5)``.
-
-    >>> spread = np.array([[0.0, 0.0, 0.0, 0.0, 0.0], [-3.0, 2.0, 0.5, 0.25, 7.0]])
-    >>> older_deviations(np.array([[1.0, 3.0]]), np.array([0.5]), np.zeros(1), spread).tolist()
-    [[1.0, 1.0]]
-    """
-    ones, capped = np.ones_like(scores), np.clip(scores, -2, 2)
-    columns = [ones, ones * distance[:, None], capped, capped**2, ones * gate[:, None]]
-    return np.exp(np.clip(np.einsum("rtk,tk->rt", np.stack(columns, axis=2), spread), -6, 1.5))
-
-
-def renamed_details(details: dict[str, Any]) -> dict[str, Any]:
-    """Return what a configuration tells of its training, with today's names in an older one.
-
-    >>> renamed_details({"training": {"seed": 0, "outside": {"ajar": 0.1}}})
-    {'training': {'seed': 0, 'instruction_model': {'floor': 0.1}}}
-    """
-    training = details.get("training")
-    if not isinstance(training, dict) or "outside" not in training:
-        return details
-    names = {"ajar": "floor", "strict": "hbpp"}
-    facts = {names.get(name, name): fact for name, fact in (training["outside"] or {}).items()}
-    rest = {name: fact for name, fact in training.items() if name != "outside"}
-    return {**details, "training": {**rest, "instruction_model": facts or None}}
-
 
 NEAREST = 5
 """The distance of a prompt is one minus its mean cosine to so many reference prompts."""
@@ -160,17 +54,15 @@ class CalibratedPredictor(Predictor):
     A subclass gives ``raw_scores`` and these attributes.
 
     Attributes:
-        calibration: the arrays of `CALIBRATION`, or of `OLDER_CALIBRATION`.
+        calibration: the arrays of `CALIBRATION`.
         known_words: tells what is plain English; None takes all for that.
-        instruction_model: what a checkpoint from before did with prompts unlike captions.
-        tables: counts of the words of the collection, which `instruction_model` reads.
+        tables: counts of the words of the collection.
         normaliser: the name of what brings prompts into what it reads, in training as here.
         details: what the configuration tells beside: how it was trained and what it scores.
     """
 
     calibration: Mapping[str, Singles]
     known_words: KnownWords | None = None
-    instruction_model: InstructionModel | None = None
     tables: WordTables = field(init=False)
     normaliser: str = "as_typed"
     details: dict[str, Any] = field(default_factory=dict)
@@ -205,13 +97,6 @@ class CalibratedPredictor(Predictor):
         """Return what is not understood of what is read of a prompt, in words."""
         return self.known_words.told(text) if self.known_words is not None else ""
 
-    @property
-    def far_means(self) -> str:
-        """What `Uncertain.far` means here, in words."""
-        if "far" in self.calibration:
-            return "farther from the training prompts than 99 in 100 of them are from each other"
-        return super().far_means
-
     def _card(self) -> str:
         facts = {name: self.details[name] for name in _FACTS if self.details.get(name)}
         if self.record.fitted_on_train is not None:
@@ -238,7 +123,7 @@ class CalibratedPredictor(Predictor):
         return target_limits(targets)
 
     def _prior(self, targets: tuple[str, ...]) -> Floats:
-        priors = self.calibration["offset" if "far" in self.calibration else "prior"]
+        priors = self.calibration["prior"]
         columns = [self.targets.index(target) for target in targets]
         return np.clip(priors[columns].astype(float), *self._limits(targets))
 
@@ -247,28 +132,24 @@ class CalibratedPredictor(Predictor):
         columns = [self.targets.index(target) for target in targets]
         texts = self.texts_of(prompts)
         scores, points = self.raw_scores(texts)
-        is_older = "far" in self.calibration
         distance = np.zeros(len(texts))
-        if doubts or is_older:
+        if doubts:
             distance = distance_to_nearest(points, self.reference_points)
-        if is_older:
-            uncertain = self._measure_as_before(prompts, scores, distance, columns)
-        else:
-            fitted = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
-            values = scores[:, columns] * fitted["slope"] + fitted["offset"]
-            deviations = np.zeros_like(values)
-            if doubts:
-                deviations = deviations_of(values, texts, distance, fitted)
-            known = np.ones(len(texts))
-            if self.known_words is not None:
-                known = self.known_words.weights(texts)
-                garbled = self._garbled(prompts, texts)
-                known = np.minimum(known, 1 - garbled)
-                # What stands for a garbled text is worse than the average of all prompts.
-                lower = fitted["prior_deviation"] * np.array([*map(is_of_images, targets)], float)
-                fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
-            mixed = mixed_with_prior(values, deviations, known, fitted)
-            uncertain = Uncertain(*mixed, distance, known == 0)
+        fitted = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
+        values = scores[:, columns] * fitted["slope"] + fitted["offset"]
+        deviations = np.zeros_like(values)
+        if doubts:
+            deviations = deviations_of(values, texts, distance, fitted)
+        known = np.ones(len(texts))
+        if self.known_words is not None:
+            known = self.known_words.weights(texts)
+            garbled = self._garbled(prompts, texts)
+            known = np.minimum(known, 1 - garbled)
+            # What stands for a garbled text is worse than the average of all prompts.
+            lower = fitted["prior_deviation"] * np.array([*map(is_of_images, targets)], float)
+            fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
+        mixed = mixed_with_prior(values, deviations, known, fitted)
+        uncertain = Uncertain(*mixed, distance, known == 0)
         return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
 
     def _garbled(self, prompts: list[str], texts: list[str]) -> Floats:
@@ -280,22 +161,6 @@ class CalibratedPredictor(Predictor):
                 if len(text) < len(prompt) / 2 and repeats(normalise(prompt).split()):
                     garbled[at] = 1.0
         return garbled
-
-    def _measure_as_before(
-        self, prompts: list[str], scores: Floats, distance: Floats, columns: list[int]
-    ) -> Uncertain:
-        """Predict by a calibration that has ``far``, as such a checkpoint always did."""
-        values = scores * self.calibration["slope"] + self.calibration["offset"]
-        gate = np.zeros(len(prompts), np.float32)
-        if self.instruction_model is not None:
-            gate, added = self.instruction_model.corrections(
-                prompts, values, self.targets, self.tables
-            )
-            values = values + added
-        spread = self.calibration["spread"][columns].astype(np.float64)
-        deviations = older_deviations(scores[:, columns], distance, gate, spread)
-        far = distance > self.calibration["far"][0]
-        return Uncertain(values[:, columns], deviations, distance, far)
 
     def _calibration_tensors(self) -> Arrays:
         """Return what a checkpoint keeps of calibration and known words, by name."""
@@ -309,9 +174,7 @@ def calibration_tensors(
     """Return types and shapes by name, as `check_tensors` takes them, of a checkpoint's arrays."""
     shapes: dict[str, tuple[int, ...]] = {k: (targets, *end) for k, end in CALIBRATION.items()}
     spread = tensors.get("calibration.spread")
-    if "calibration.prior" not in tensors:
-        shapes = {"slope": (targets,), "offset": (targets,), "spread": (targets, 5), "far": (1,)}
-    elif spread is not None and spread.ndim > 1:
+    if spread is not None and spread.ndim > 1:
         shapes["spread"] = (targets, int(np.clip(spread.shape[1], _FEWEST_SPREAD, len(SPREAD))))
     return {f"calibration.{name}": ("float32", shape) for name, shape in shapes.items()}
 
@@ -322,8 +185,7 @@ def read_calibration(tensors: Mapping[str, NDArray], *others: str) -> Calibratio
     Raises:
         KeyError: one is missing.
     """
-    names = OLDER_CALIBRATION if "calibration.far" in tensors else tuple(CALIBRATION)
-    return {name: tensors[f"calibration.{name}"] for name in (*names, *others)}
+    return {name: tensors[f"calibration.{name}"] for name in (*CALIBRATION, *others)}
 
 
 def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -353,7 +215,7 @@ def read_calibrated(
     known = {"predictor_type", "format_version", "targets", "weights_sha256", KEY, *own}
     return {
         "calibration": read_calibration(tensors, *also),
-        "details": renamed_details({k: fact for k, fact in config.items() if k not in known}),
+        "details": {k: fact for k, fact in config.items() if k not in known},
         "known_words": KnownWords.from_tensors(tensors),
     }
 

@@ -22,7 +22,7 @@ from fuzz.hostile_folders import make_hostile
 SECONDS, MEMORY = 5, 500_000_000
 TOKEN = "hf_fuzzedTokenThatNobodyMaySee"
 PROMPTS = ["a red cat", "two dogs and a bird " * 20]
-_OLDER = Path(__file__).parents[1] / "models" / "older_checkpoints"
+_OLDER = Path(__file__).parents[1] / "models" / "checkpoints"
 _PIXELS = np.arange(16 * 16 * 3).reshape(16, 16, 3)
 _IMAGES = [(_PIXELS * factor % 251).astype(np.uint8) for factor in (1, 3, 7)]
 _PAIRS = [{"prompt": "a wave", "images": _IMAGES}]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-_OLDER = Path(__file__).parents[1] / "models" / "older_checkpoints"
+_OLDER = Path(__file__).parents[1] / "models" / "checkpoints"
 _COLOURS = ("red", "blue", "green", "black", "white")
 _THINGS = ("cat", "dog", "bus", "bird", "clock", "wave", "tree", "boat")
 

@@ -164,7 +164,7 @@ def test_threads_run_batches_of_their_own_and_none_spins(monkeypatch):
     from fuzz.hostile_graphs import sound_graph
     from transformers import AutoTokenizer
 
-    folder = Path(__file__).parent / "older_checkpoints" / "bert"
+    folder = Path(__file__).parent / "checkpoints" / "bert"
     tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
     config = {"targets": ["mean_rr"], "max_length": 48}
     # Of one length: that graph's mean counts the padding.

@@ -4,7 +4,6 @@ import pytest
 
 from pqpp_models import (
     DEFAULT_PREDICTOR,
-    CheckpointError,
     MissingResourceError,
     Predictor,
     PredictorError,
@@ -90,7 +89,6 @@ def test_a_predictor_of_ones_own(monkeypatch):
     ("name", "said"),
     [
         ("statik", "did you mean 'static'"),
-        ("lexical", "'lexical' is retired; use static, or fit your own: pqpp fit"),
         ("linguistic", "it is a group of 8; name one of them, like n_synsets or n_words or mean"),
         ("qqq", "called 'qqq'; `pqpp models list` names all"),
         ("", "`pqpp models list` names all"),
@@ -108,18 +106,3 @@ def test_an_unknown_name_gets_three_suggestions_at_most(name):
         Predictor.from_pretrained(name)
     named = [known for known in list_predictors() if repr(known) in str(caught.value)]
     assert len(named) <= 3 and (named or "models list" in str(caught.value))
-
-
-def test_a_saved_predictor_of_a_retired_type_is_told_so(tmp_path):
-    config = '{"predictor_type": "lexical", "format_version": 1, "weights_sha256": "x"}'
-    (tmp_path / "config.json").write_text(config)
-    with pytest.raises(CheckpointError, match="'lexical' is retired; use static, or") as caught:
-        Predictor.from_pretrained(tmp_path)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_retired_name_is_not_pushed():
-    from pqpp_models.hub import push_to_hub
-
-    with pytest.raises(UnknownPredictorError, match="'lexical' is retired; use static, or"):
-        push_to_hub("lexical", "owner/name", dry_run=True)

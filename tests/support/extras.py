@@ -39,7 +39,6 @@ TRIED = {
          "--report", "report.html"],
     ],
     "models": [
-        ["predict", "a cat", "--predictor", "./older/text_ensemble"],
         ["predict", "a cat", "--predictor", "./bert"],
         ["bench", "--dataset", "sample", "--split", "validation", "--predictors", "./bert"],
     ],
@@ -160,7 +159,7 @@ def prepare(folder: Path) -> None:
     tiny_feedback().save_pretrained(folder / "rahf")
     diffusion().save_pretrained(folder / "pipe")
     diffusion_xl().save_pretrained(folder / "pipe_xl")
-    shutil.copytree(ROOT / "tests" / "models" / "older_checkpoints", folder / "older")
+    shutil.copytree(ROOT / "tests" / "models" / "checkpoints", folder / "older")
     _save_bert(folder)
 
 

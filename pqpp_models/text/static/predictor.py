@@ -23,7 +23,6 @@ from pqpp_models.targets import TARGETS
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unprefixed
 from pqpp_models.text.calibration import (
     CalibratedPredictor,
-    InstructionModel,
     calibration_tensors,
     read_calibrated,
     read_targets,
@@ -148,7 +147,6 @@ class StaticPredictor(CalibratedPredictor):
             "word_counts": self.tables.counts,
             "word_pairs": self.tables.pairs,
             **prefixed("network.", weights),
-            **(self.instruction_model.tensors() if self.instruction_model else {}),
             **self._calibration_tensors(),
         }
         numbers = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
@@ -181,7 +179,6 @@ class StaticPredictor(CalibratedPredictor):
             no_easier_with_more=_read_rule(folder, config, targets),
             length_costs=_read_costs(folder, config, targets),
             tables=WordTables(tensors["word_counts"], tensors["word_pairs"], captions),
-            instruction_model=InstructionModel(tensors) if "gate.weight" in tensors else None,
             **read_calibrated(config, tensors, "max_pieces", "captions", _FEWER, _COSTS),
         )
 

@@ -21,7 +21,6 @@ from pqpp_models.targets import TARGETS
 from pqpp_models.text.arrays import Floats, Singles, prefixed, unprefixed
 from pqpp_models.text.calibration import (
     CalibratedPredictor,
-    InstructionModel,
     read_calibrated,
     read_targets,
 )
@@ -101,12 +100,10 @@ class TextEnsemblePredictor(CalibratedPredictor):
             "tuned": parse_json(self.tuned.config.to_json_string()),
             KEY: self.normaliser,
         }
-        instructions = self.instruction_model.tensors() if self.instruction_model else {}
         return {**config, **self.details}, {
             **prefixed("collection.", collection),
             **prefixed("encoder.", encoder_weights(self.encoder)),
             **prefixed("tuned.", encoder_weights(self.tuned)),
-            **prefixed("outside.", instructions),
             **self._calibration_tensors(),
         }
 
@@ -134,7 +131,6 @@ class TextEnsemblePredictor(CalibratedPredictor):
                 rebuilt_encoder(config[name], unprefixed(f"{name}.", tensors), name == "tuned")
                 for name in ("encoder", "tuned")
             )
-        instructions = unprefixed("outside.", tensors)  # as older releases called them
         return cls(
             AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False),
             encoder,
@@ -142,7 +138,6 @@ class TextEnsemblePredictor(CalibratedPredictor):
             CollectionModel.from_tensors(config["collection"], unprefixed("collection.", tensors)),
             read_targets(folder, config),
             normaliser=read_normaliser(folder, config),
-            instruction_model=InstructionModel(instructions) if instructions else None,
             **read_calibrated(config, tensors, *_OWN, also=_OF_TUNED),
         )
 

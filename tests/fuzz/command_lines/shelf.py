@@ -12,7 +12,7 @@ from support.tiny_models import REPOSITORY, save_clip, save_text_encoder
 
 from pqpp_models.errors import MissingResourceError
 
-_CHECKPOINTS = REPOSITORY / "tests" / "models" / "older_checkpoints"
+_CHECKPOINTS = REPOSITORY / "tests" / "models" / "checkpoints"
 _MADE = """
 search build images --model search/clip --output search/index
 search build e.npy --output search/vectors

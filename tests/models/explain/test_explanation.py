@@ -15,7 +15,6 @@ from pqpp_models import Predictor, PredictorError, UnknownTargetError
 from pqpp_models.explain.explanation import SINGLE_WORDS
 from pqpp_models.explain.words import MOST_WORDS, word_spans
 from pqpp_models.measures.predictor import MeasurePredictor
-from pqpp_models.targets import target_limits
 
 HOSTILE = [
     "<script>alert('x')</script> & \"a cat\"",
@@ -181,14 +180,6 @@ def test_base_of_a_fitted_predictor_is_the_mean_that_it_was_fitted_to(fitted):
         assert base == pytest.approx(fitted.calibration["prior"][fitted.targets.index(target)])
 
 
-def test_base_of_a_checkpoint_from_before_is_the_offset_of_its_calibration():
-    older = Predictor.from_pretrained("static")
-    older.calibration = {"offset": np.linspace(-2, 2, len(older.targets)), "far": np.ones(1)}
-    low, high = target_limits(older.targets)
-    expected = np.clip(older.calibration["offset"], low, high)
-    assert older._prior(older.targets).tolist() == expected.tolist()
-
-
 def test_base_of_others_is_their_mean_over_single_words():
     predictor = MeasurePredictor("mean_word_length")
     expected = np.mean([len(word) for word in SINGLE_WORDS])
@@ -245,9 +236,6 @@ def test_long_prompts_become_phrases():
     ("options", "said"),
     [
         ({"seed": -1}, "seed is -1; give a whole number"),
-        ({"seed": 1.5}, "`seed` is 1.5; give int"),
-        ({"permutations": "5"}, "`permutations` is '5'; give int"),
-        ({"permutations": float("nan")}, "`permutations` is nan; give int"),
     ],
 )
 def test_numbers_that_are_none_are_told(options, said):

@@ -268,25 +268,9 @@ def test_what_is_no_english_gets_the_prior():
     assert "not read as plain English" in predictor.far_means
 
 
-def test_a_calibration_from_before_predicts_as_it_did():
-    old = {
-        "slope": np.array([0.1, 0.2]),
-        "offset": np.array([0.3, 0.1]),
-        "spread": np.array([[-2.0, 0.5, 0.1, 0.2, 0], [-3.0, 0, 0, 0, 0]]),
-        "far": np.array([0.4]),
-    }
-    predictor = Lengths(old)
-    found = predictor.predict_with_uncertainty(["xqw zzt"])
-    assert found.values[0] == pytest.approx([0.37, 0.24])
-    assert found.deviations[0] == pytest.approx([np.exp(-2 + 0.25 + 0.07 + 0.098), np.exp(-3)])
-    assert found.far.tolist() == [True] and "farther" in predictor.far_means
-
-
 def test_tensors_of_both_kinds_are_known():
     new = {f"calibration.{name}": one for name, one in CALIBRATED.items()}
     assert read_calibration(new).keys() == CALIBRATED.keys()
     assert calibration_tensors(new, 2)["calibration.spread"] == ("float32", (2, len(SPREAD)))
     less = {**new, "calibration.spread": CALIBRATED["spread"][:, :7]}
     assert calibration_tensors(less, 2)["calibration.spread"] == ("float32", (2, 7))
-    old = {"calibration.far": np.zeros(1)}
-    assert calibration_tensors(old, 2)["calibration.spread"] == ("float32", (2, 5))

@@ -1,7 +1,6 @@
 """The text ensemble: its predictions, its folders, and how it takes instructions."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,24 +47,10 @@ def test_how_a_prompt_is_typed_changes_nothing(ensemble, tmp_path):
         found = one.predict_with_uncertainty(typed)
         for values in (found.values, found.deviations, found.distance, one.embed(typed)):
             assert (np.ptp(values, axis=0) == 0).all()
-    assert Predictor.from_pretrained(OLDER).normaliser == "as_typed"
     config = tmp_path / "saved" / "config.json"
     config.write_text(config.read_text("utf-8").replace(f'"{CURRENT}"', '"another"'), "utf-8")
     with pytest.raises(CheckpointError, match="'normaliser' is 'another', not one of"):
         Predictor.from_pretrained(tmp_path / "saved")
-
-
-@pytest.mark.parametrize("name", ["gate.weight", "gate.bias", "strict.weight", "strict.bias"])
-def test_an_instruction_model_of_another_shape_is_refused(tmp_path, name):
-    strict = Predictor.from_pretrained(OLDER)
-    arrays = strict.instruction_model.tensors()
-    strict.instruction_model.tensors = lambda: {
-        **arrays,
-        name: np.append(arrays[name], np.float32(1)),
-    }
-    folder = strict.save_pretrained(tmp_path / "forged")
-    with pytest.raises(CheckpointError, match="instruction model's arrays do not fit"):
-        Predictor.from_pretrained(folder)
 
 
 def test_a_folder_that_does_not_fit_is_refused(ensemble, tmp_path):
@@ -83,24 +68,3 @@ def test_a_folder_that_does_not_fit_is_refused(ensemble, tmp_path):
 def test_no_ensemble_is_shipped():
     with pytest.raises(UnknownPredictorError, match="pqpp train text_ensemble"):
         Predictor.from_pretrained("text_ensemble")
-
-
-OLDER = Path(__file__).parents[2] / "older_checkpoints" / "text_ensemble"
-PREDICTED = [
-    [1.055631, 1.073263, 1.070247, 0.345563, 0.350224, 0.365342, 0.359721, 0.348582, 0.322073],
-    [0.026508, 0.078734, 0.019432, 0.342226, 0.348659, 0.354213, 0.339130, 0.353827, 0.358369],
-]
-"""What version 0.1.0, which saved that checkpoint, predicts for two prompts."""
-
-
-def test_an_older_checkpoint_predicts_what_it_did(ensemble, tmp_path):
-    predictor = Predictor.from_pretrained(OLDER)
-    prompts = ["a red cat", "two dogs and a bird"]
-    found = predictor.predict(prompts)
-    np.testing.assert_allclose(found, PREDICTED, atol=2e-6)
-    told = predictor.details["training"]["instruction_model"]
-    assert told["floor"] == 0.1 and "outside" not in predictor.details["training"]
-    saved = predictor.save_pretrained(tmp_path / "saved")
-    assert Predictor.from_pretrained(saved).predict(prompts).tolist() == found.tolist()
-    card = (saved / "README.md").read_text("utf-8")
-    assert "a gate adds a linear model" in card and "floor 0.1" in card
