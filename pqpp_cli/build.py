@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import Command, Group
 from pqpp_cli.errors import CommandError
@@ -43,13 +43,19 @@ class ReadingOptions(Group):
         metavar="ROLE=COLUMN",
     )
     annotator_columns: tuple[str, ...] = option(
-        (), "columns with the votes of an annotator each", metavar="COL,COL,..."
+        (),
+        "columns with the votes of an annotator each",
+        metavar="COL,COL,...",
+        library="annotators",
     )
     model_columns: tuple[str, ...] = option(
-        (), "columns with the votes on a model's image each", metavar="COL,COL,..."
+        (),
+        "columns with the votes on a model's image each",
+        metavar="COL,COL,...",
+        library="models",
     )
     model_name: str | None = option(
-        None, "of all images, where no column says which made them", metavar="NAME"
+        None, "of all images, where no column says which made them", metavar="NAME", library="model"
     )
     model_pattern: str | None = option(
         None, "finds the model in an image's name, like '^([^_]+)_'", metavar="REGEX"
@@ -78,7 +84,7 @@ class ReadingOptions(Group):
         path="file",
     )
     missing_labels: tuple[str, ...] = option(
-        (), "labels that stand for no vote, like -1", metavar="MARK,..."
+        (), "labels that stand for no vote, like -1", metavar="MARK,...", library="missing"
     )
     blank: str = option("refuse", "what an empty label does", ("refuse", "drop"))
     repeats: str = option(
@@ -107,7 +113,7 @@ class RuleOptions(Group):
         0.5, "reference images found highly relevant, over this share", metavar="X"
     )
     best: int = option(3, "annotators kept for each prompt", metavar="N")
-    cutoff: int = option(10, "documents that the precision counts", metavar="K")
+    cutoff: int = option(10, "documents that the precision counts", metavar="K", library="k")
     min_relevant_votes: int = option(1, "votes that make an image relevant", metavar="N")
     prior_wins: float = option(
         0.0, "of preferences, rankings: wins given to each model over each other", metavar="W"
@@ -192,11 +198,6 @@ positive (the share of positive votes), robust (a mean in which those whom the o
 weigh more); a prompt's score is the mean over its images.
 The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
 """
-    RETIRED: ClassVar[dict[str, str]] = {
-        "out": "output", "column": "columns", "annotators": "annotator_columns",
-        "models": "model_columns", "model": "model_name", "missing": "missing_labels",
-        "k": "cutoff",
-    }  # fmt: skip
     judgments: tuple[str, ...] | None = option(
         None, "judgments of generated images", metavar="FILE", path="file", word="too", several=True
     )
@@ -239,8 +240,7 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
         from pqpp_models.text.reading.language import language_codes
 
         keeping = Keeping(**self._given(Keeping, images="keep_images"))
-        named = {old: new for old, new in self.RETIRED.items() if old not in ("out", "column")}
-        options = BuildOptions(**self._given(BuildOptions, **named), progress=sys.stderr.isatty())
+        options = BuildOptions(**self._given(BuildOptions), progress=sys.stderr.isatty())
         runs = _named_runs(self.runs)
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         built = build_benchmark(*kinds)
@@ -263,8 +263,9 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
 
     def _given(self, kind: Any, **renamed: str) -> dict[str, Any]:
         """Return the options of a class of the library, some of which have other names there."""
-        names = {field.name: renamed.get(field.name, field.name) for field in fields(kind)}
-        return {name: getattr(self, own) for name, own in names.items() if hasattr(self, own)}
+        own = {field.metadata.get("library", field.name): field.name for field in fields(self)}
+        own |= renamed
+        return {f.name: getattr(self, own[f.name]) for f in fields(kind) if f.name in own}
 
 
 def _named_runs(words: tuple[str, ...] | None) -> tuple[str, ...] | dict[str, str] | None:

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from pqpp_cli.command import Command
 from pqpp_cli.errors import CommandError
@@ -77,7 +77,6 @@ below PQPP_DATA_DIR, and puts the build of the shipped predictor that is fitted 
 beside the published figures. With neither it does so on a generated sample, beside no published
 figure: nobody judged the sample. It says which way it went.
 """
-    RETIRED: ClassVar[dict[str, str]] = {"output_dir": "output"}
     output: str | None = option(
         None, "where the report is written (default: pqpp-demo)", metavar="DIR", path="output"
     )

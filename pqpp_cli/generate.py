@@ -7,7 +7,7 @@ import sys
 from collections.abc import Set
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import Command, Group
 from pqpp_cli.errors import CommandError
@@ -26,9 +26,10 @@ class Pipeline(Group):
     """A pipeline of diffusers."""
 
     TITLE = "the pipeline; what is left out is its own choice"
-    RETIRED: ClassVar = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
-    num_inference_steps: int | None = option(None, "denoising steps", metavar="N")
-    guidance_scale: float | None = option(None, "scale of classifier-free guidance", metavar="X")
+    num_inference_steps: int | None = option(None, "denoising steps", metavar="N", library="steps")
+    guidance_scale: float | None = option(
+        None, "scale of classifier-free guidance", metavar="X", library="guidance"
+    )
     negative_prompt: str | None = option(None, "what the images shall not show", metavar="TEXT")
     height: int | None = option(None, "of the images", metavar="PIXELS")
     width: int | None = option(None, "of the images", metavar="PIXELS")
@@ -124,7 +125,6 @@ and what could not be. accelerate launch works so, with or without options of sh
 takes its share. images/metadata.jsonl is written by a run without --shard: write the line once more
 without it at the end. Limits of calls and money count for each task by itself.
 """
-    RETIRED: ClassVar = {"out": "output", "name": "model_name"}
     SHARD_SIZE = 8  # so that no process of a few has nothing to do
     model: str | None = option(
         None, "SDXL, SD1.5, OWNER/REPOSITORY or a folder", metavar="NAME_OR_PATH", path="name"
@@ -139,7 +139,10 @@ without it at the end. Limits of calls and money count for each task by itself.
         None, "a folder of images already made", metavar="DIR", path="images"
     )
     model_name: str | None = option(
-        None, "what the model is called in files (default: from --model)", metavar="NAME"
+        None,
+        "what the model is called in files (default: from --model)",
+        metavar="NAME",
+        library="name",
     )
     file: str = option(NEEDED, "prompts: a table or a text file", metavar="FILE", path="file")
     column: str = option("prompt", "its column of prompts")

@@ -6,7 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from pqpp_backbones.chat.options import ChatOptions
 from pqpp_cli.command import Command, Group
@@ -67,7 +67,6 @@ folder or OWNER/REPOSITORY, that runs in this process.
       --output made
   pqpp annotate init ab.yaml --file ab/pairs.csv --image-dir made/images --kind preference
 """
-    RETIRED: ClassVar = {"name": "model_name"}
     target: str = option("alignment", "the target that shall become better", metavar="NAME")
     candidates: str | None = option(
         None, "a table of prompt and candidate", metavar="FILE", path="file"

@@ -171,19 +171,6 @@ def test_help_of_select_names_its_formats(capsys):
     assert "{text,json} how to print the result (default: text)" in shown and "{table" not in shown
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["datasets", "export", "sample", "--out", "out"],
-        ["build", "votes.csv", "--out=out"],
-    ],
-)
-def test_retired_spelling_names_the_new_one(capsys, words):
-    assert main(words) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "--out is now --output" in line
-
-
 def test_data_are_named_either_way(tmp_path, capsys):
     assert main(["datasets", "show", "--dataset", "sample"]) == 0
     first = capsys.readouterr().out

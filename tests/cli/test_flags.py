@@ -12,11 +12,10 @@ from pqpp_cli.fit import Fit
 from pqpp_cli.main import main
 from pqpp_cli.train import TRAINERS, trainer_of
 from pqpp_files.options.flags import _item_type
-from pqpp_files.options.option import NEEDED, RecipeError, fields_of, retired_names
+from pqpp_files.options.option import NEEDED, RecipeError, fields_of
 from pqpp_files.options.recipe import read_recipe
 
 ROOT = Path(__file__).resolve().parents[2]
-RETIRED = {"out", "recipe", "dataset_config"}
 OUTPUTS = {"output", "output file"}
 
 
@@ -35,16 +34,6 @@ def test_a_flag_means_the_same_everywhere():
         if field.metadata.get("word") is not True:
             meanings[field.name].add((plain, "an output" if role in OUTPUTS else role))
     assert {name: found for name, found in meanings.items() if len(found) > 1} == {}
-
-
-def test_retired_flags_are_not_offered_and_name_what_there_is():
-    for kind in commands():
-        fields = {field.name: field for field in fields_of(kind)}
-        others = [name for field in fields.values() for name in field.metadata.get("also", ())]
-        assert not RETIRED & {*fields, *others}
-        assert len({*fields, *others}) == len(fields) + len(others)
-        for old, new in retired_names(kind).items():
-            assert old not in {*fields, *others} and (new in fields or " " in new), (kind, old)
 
 
 def test_every_flag_says_what_it_is():
@@ -120,7 +109,6 @@ def test_recipes_and_commands_have_the_same_words():
     words = defaultdict(set)
     for name, kind in recipes().items():
         fields = {field.name for field in dataclasses.fields(kind)}
-        assert not fields & RETIRED
         for field in dataclasses.fields(kind):
             kind_of = getattr(field.type, "__name__", str(field.type))
             words[field.name].add(kind_of.partition("[")[0].removesuffix(" | None"))

@@ -12,9 +12,7 @@ from pqpp_files.options.recipe import read_recipe
 
 # A command's own text, and that of the group that it is of.
 TEXTS = {build_parser([]).epilog, *(kind.EPILOG for kind in commands())}
-TEXTS |= {
-    getattr(sys.modules[kind.__module__.rpartition(".")[0]], "EPILOG", "") for kind in commands()
-}
+TEXTS |= {getattr(sys.modules[kind.__module__], "EPILOG", "") for kind in commands()}
 LINES = sorted(
     {
         line

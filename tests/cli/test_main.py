@@ -14,7 +14,6 @@ from pqpp_cli.main import main
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["verdict", "a cat"], "write pqpp predict --verdict in place of pqpp verdict; see"),
         (["predit", "a cat"], "COMMAND 'predit' is unknown; did you mean 'predict' or"),
         (["metrics", "compue"], "ACTION 'compue' is unknown; did you mean 'compute'?"),
         (["bench", "--splt=test"], "--splt is unknown; did you mean '--split'"),
@@ -77,7 +76,7 @@ def test_what_nobody_foresaw_gets_one_line(monkeypatch, capsys):
     def broken(command):
         raise KeyError("no\nsuch")
 
-    monkeypatch.setattr("pqpp_cli.models.list.ModelsList.run", broken)
+    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", broken)
     assert main(["models", "list"]) == 1
     shown = capsys.readouterr().err
     assert "this should not happen (KeyError: " in shown and shown.count("\n") == 1

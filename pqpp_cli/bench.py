@@ -1,23 +1,68 @@
-"""`pqpp bench predictors`: predictors beside the published table, by the paper's protocol."""
+"""`pqpp bench`: compare predictors on a benchmark, beside the published figures."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from pqpp_cli.command import Command
 from pqpp_cli.errors import CommandError
-from pqpp_cli.groups import Dataset, ImageDir, Predictors, Tables, Targets
-from pqpp_cli.outputs import PAGES
+from pqpp_cli.groups import DataDir, Dataset, FigureTables, ImageDir, Predictors, Tables, Targets
+from pqpp_cli.outputs import PAGES, PICTURES
 from pqpp_files.names import is_repository_id
-from pqpp_files.options.option import option
+from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_models.bench.run import BenchRun
     from pqpp_models.bench.split import Split
     from pqpp_models.predictor import Predictor
+
+USUAL = "predictors"
+"""What `pqpp bench` does without a further word."""
+
+
+class BenchConqa(DataDir, FigureTables, Command):
+    """Compare runs on conceptual and descriptive queries.
+
+    Score runs on ConQA's queries, beside the published figures.
+    """
+
+    EPILOG = """examples:
+  pqpp bench conqa --runs CLIP=clip.trec mine.trec --report conqa.html
+"""
+    runs: dict[str, str] = option(
+        NEEDED, "runs of TREC, as of pqpp search", metavar="[NAME=]FILE", path="file", several=True
+    )
+
+    def run(self) -> None:
+        """Print the tables."""
+        from pqpp_cli.output import note
+        from pqpp_models.bench.conqa import bench_conqa
+
+        tables, (about, *notes) = bench_conqa(self.runs, self.data_dir)
+        note(*notes)
+        self.show("ConQA: conceptual and descriptive queries", tables, [about, *notes])
+
+
+class BenchGimbrr(DataDir, FigureTables, Command):
+    """Compare automated verdicts with people's, by task and model.
+
+    Print rates by task and model, and how well GIMBRR's automated verdicts agree with people.
+    """
+
+    EPILOG = """examples:
+  pqpp bench gimbrr
+  pqpp bench gimbrr --data-dir ../data --format json --report gimbrr.html
+"""
+
+    def run(self) -> None:
+        """Print the tables."""
+        from pqpp_feedback.gimbrr.bench import bench_gimbrr
+
+        self.show("GIMBRR: automated verdicts and people's", *bench_gimbrr(self.data_dir))
+
 
 _OF_TABLE = {
     **{"scores": "generalisation", "fitted_to": "cross-dataset"},
@@ -67,9 +112,10 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
 
 
 class BenchPredictors(Compared):
-    """Correlate predicted and true performance over a split, as in the PQPP paper.
+    """Compare predictors with the published table, by the paper's protocol.
 
-    Pearson's coefficient is tested against chance by Student's t, Kendall's by its own law.
+    Correlate predicted and true performance over a split, as in the PQPP paper. Pearson's
+    coefficient is tested against chance by Student's t, Kendall's by its own law.
     """
 
     EPILOG = """examples:
@@ -106,13 +152,6 @@ is the number that remains. The notes name the split of each published row. A pr
 fitted to some of the rows is marked and not ranked; a build fitted on train alone takes its place
 where there is one.
 """
-    RETIRED: ClassVar[dict[str, str]] = {
-        "benchmark": "dataset",
-        **dict.fromkeys(("models", "clip", "pickapic_dir", "limit"), "an option of bench richhf"),
-        "runs": "an option of bench conqa",
-        **dict.fromkeys(("verdicts", "people", "roles"), "an option of bench vistar"),
-        "plot": "an option of bench routing",
-    }
     table: str = option(
         "main",
         "which table, see below",
@@ -278,3 +317,121 @@ where there is one.
         results, notes = generalise(*place, *asked, sys.stderr.isatty())
         note(*notes)
         emit(format_generalisation(self.style, results), self.output)
+
+
+class BenchRichhf(DataDir, FigureTables, Command):
+    """Compare models of rich feedback, as the paper's four tables.
+
+    Evaluate models of rich human feedback on RichHF-18K, beside the published figures.
+    """
+
+    EPILOG = """examples:
+  pqpp bench richhf --models ./rahf --pickapic-dir pickapic --split test
+"""
+    models: tuple[str, ...] = option(
+        (), "RAHF models", metavar="NAME_OR_PATH[,...]", path="name", commas=True
+    )
+    split: str = option("validation", "its split", ("train", "validation", "test"))
+    clip: str | None = option(
+        None, "also a CLIP-like model: similarity, gradient", metavar="NAME_OR_PATH", path="name"
+    )
+    pickapic_dir: str | None = option(
+        None, "a copy of Pick-a-Pic v1, with the images", metavar="DIR", path="folder"
+    )
+    limit: int | None = option(None, "only the first N images", metavar="N", least=1)
+    batch_size: int = option(16, "images at once", metavar="N", least=1)
+    published: bool = option(True, "leave the published figures out")
+
+    def run(self) -> None:
+        """Evaluate the models and print the four tables beside the published figures."""
+        from pqpp_feedback.rahf.bench import experiments
+        from pqpp_files.extras import needing
+
+        with needing("pqpp bench richhf", "models"):
+            import torch  # noqa: F401
+            import transformers  # noqa: F401
+        tables, notes = experiments.bench_richhf(
+            self.models,
+            self.split,
+            self.data_dir,
+            self.pickapic_dir,
+            self.clip,
+            self.limit,
+            self.batch_size,
+            self.published,
+        )
+        if self.style == "table":
+            tables = [experiments.paired(table) for table in tables]
+        self.show("RichHF-18K: scores, heatmaps and words", tables, notes)
+
+
+class BenchRouting(FigureTables, Compared):
+    """Say what predictors are worth to a router between two models.
+
+    Return the mean quality where prompts go to the weaker or the stronger of two models.
+    """
+
+    EPILOG = """examples:
+  pqpp bench routing --predictors static,n_words --plot routing.png
+  pqpp bench routing --dataset my_benchmark --targets flux_hbpp,sdxl_hbpp --split test
+
+Prompts go to the weaker or the stronger of two models (--targets, PQPP's are GLIDE and SDXL), by
+the predicted gain, or the paper's rule: by how low the weaker one's prediction is.
+"""
+    plot: str | None = option(
+        None,
+        "also draw the curves, as PNG, PDF or SVG",
+        metavar="FILE",
+        path="output file",
+        endings=PICTURES,
+        holds=("text", "PNG", "PDF"),
+    )
+
+    def run(self) -> None:
+        """Print the table and draw the curves."""
+        from pqpp_files.visible import visible
+        from pqpp_files.write_beside import write_beside
+        from pqpp_models.bench.routing import plot_routing, run_routing
+
+        split, predictors = self.opened()
+        predicted = [target for predictor in predictors.values() for target in predictor.targets]
+        targets = split.targets(self.targets, predicted)
+        table = run_routing(split, predictors, targets, sys.stderr.isatty())
+        title = f"Routing between {table.weak} and {table.strong}"
+        self.show(title, [table.figures], [table.in_words, *table.notes])
+        if self.plot:
+            with write_beside(self.plot) as beside:
+                plot_routing(table, beside)
+            print(f"written: {visible(self.plot)}", file=sys.stderr)
+
+
+class BenchVistar(FigureTables, Command):
+    """Compare scores of images with people's choices, and generators by role."""
+
+    EPILOG = """examples:
+  pqpp bench vistar --verdicts verdicts.parquet --people choices.csv
+"""
+    verdicts: tuple[str, ...] = option(
+        NEEDED,
+        "scores of images: what pqpp assess wrote, or a table with image, score and, if told, "
+        "routine, angle, generator and prompt_id; may be repeated",
+        metavar="FILE",
+        path="file",
+    )
+    people: str | None = option(
+        None, "choices: image_a, image_b, choice (a, b, tie), angle", metavar="FILE", path="file"
+    )
+    roles: str | None = option(
+        None,
+        "how much each angle counts for a role, in YAML (default: equal weights for the three "
+        "roles that the paper names)",
+        metavar="FILE",
+        path="file",
+    )
+
+    def run(self) -> None:
+        """Print the tables."""
+        from pqpp_feedback.vistar.roles.bench import bench_vistar
+
+        tables = bench_vistar(self.verdicts, self.people, self.roles)
+        self.show("VISTAR: scores, people's choices and generators", *tables)

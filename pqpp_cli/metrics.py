@@ -1,23 +1,53 @@
-"""`pqpp metrics compute`: compute a metric from files."""
+"""`pqpp metrics`: list, explain, compute and publish the metrics.
+
+The metrics of pqpp, from files and to the Hub.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pqpp_cli.command import Command
+from pqpp_cli.command import Command, Group
 from pqpp_cli.errors import CommandError
-from pqpp_cli.groups import ResultOptions
-from pqpp_cli.metrics import EPILOG
-from pqpp_cli.metrics.show import OneMetric
+from pqpp_cli.groups import Push, ResultOptions
 from pqpp_cli.output import emit, emit_parts, note
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.options.option import option
+from pqpp_files.foreign.yaml_values import parse_yaml
+from pqpp_files.options.option import NEEDED, option
 from pqpp_files.write_table import STYLES
+
+EPILOG = """examples:
+  pqpp metrics list
+  pqpp metrics show kendall_qpp
+  pqpp metrics compute kendall_qpp --predictions predicted.csv --references true.csv
+  pqpp metrics compute kendall_qpp --predictions t.csv:predicted --references t.csv:true
+  pqpp metrics compute precision_at_k --predictions run.trec --references qrels.trec --option k=5
+  pqpp metrics compute ndcg@10,p@10,rr --run run.trec --qrels qrels.trec --option ties=docno
+  pqpp metrics compute ap,rprec --run a.run --run b.run --qrels q.qrels --by-query queries.csv
+  pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
+  pqpp metrics push ndcg OWNER --dry-run        # to the Space OWNER/ndcg
+  pqpp metrics push hbpp ndcg OWNER --private
+  pqpp metrics push all OWNER
+"""
+
+
+def _metrics() -> Sequence[str]:
+    from pqpp_metrics.registration import list_metrics
+
+    return list_metrics()
+
+
+class OneMetric(Group):
+    """A metric."""
+
+    metric: str = option(
+        NEEDED, "the metric, as in `list`", metavar="NAME", word=True, known=_metrics
+    )
 
 
 class MetricsCompute(OneMetric, ResultOptions, Command):
@@ -41,8 +71,8 @@ id twice is refused, unless all files have the same ids in the same order. Ids i
 With --run and --qrels a file whose name says no table is TREC, whatever it is called, and so is
 standard input (-). NAME is a list of ranking measures as ir_measures and trec_eval call them:
 ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Means come with intervals;
-several runs are compared by a paired permutation test with Holm's correction. --option takes ties, relevance_level, judged_only and the
-like.
+several runs are compared by a paired permutation test with Holm's correction.
+--option takes ties, relevance_level, judged_only and the like.
 
 {EPILOG}"""
     predictions: str | None = option(
@@ -206,3 +236,74 @@ def _tables_of_runs(result: Mapping[str, Any]) -> str:
         for row in result.get("comparisons", ())
     ]
     return "\n\n".join(tabulate(r, "keys", floatfmt=".4f") for r in (means, comparisons) if r)
+
+
+class MetricsList(Command):
+    """Name every metric and what it is."""
+
+    def run(self) -> None:
+        """Print them as a table."""
+        from tabulate import tabulate
+
+        from pqpp_metrics.load import load_metric, metric_card
+        from pqpp_metrics.registration import list_metrics
+
+        rows = [
+            (
+                name,
+                ", ".join(load_metric(name).input_names()),
+                parse_yaml(metric_card(name)[0], name)["description"],
+            )
+            for name in list_metrics()
+        ]
+        print(tabulate(rows, ("metric", "needs", "what it is"), maxcolwidths=[None, 34, 60]))
+        print("\npqpp metrics show NAME tells what each input, option and result is")
+
+
+_ALL = "all"
+
+
+class MetricsPush(Push, Command):
+    """Publish metrics on the Hub.
+
+    It is one commit: whole or not at all. The token is the one of `hf auth login` or HF_TOKEN.
+    """
+
+    metrics: tuple[str, ...] = option(
+        NEEDED,
+        f"metrics, as in `list`, or `{_ALL}`",
+        metavar="NAME",
+        word=True,
+        known=_metrics,
+    )
+    repository: str = option(
+        NEEDED, "owner of the Spaces, named after metrics", metavar="OWNER[/NAME]", word=True
+    )
+
+    def run(self) -> None:
+        """Push each, and print what was done."""
+        from pqpp_metrics.hub import push_metric
+        from pqpp_metrics.load import metric_card
+        from pqpp_metrics.registration import list_metrics
+
+        names = list_metrics() if self.metrics == (_ALL,) else list(self.metrics)
+        for name in names:
+            metric_card(name)  # refused before anything is pushed
+        owner, slash, _ = self.repository.partition("/")
+        if slash and len(names) > 1:
+            raise CommandError(
+                f"{self.repository}: {len(names)} metrics cannot go into one Space; write {owner}"
+            )
+        for name in names:
+            plain = name.removeprefix("pqpp/")
+            self.push(push_metric, plain, self.repository if slash else f"{owner}/{plain}")
+
+
+class MetricsShow(OneMetric, Command):
+    """Print the card of a metric."""
+
+    def run(self) -> None:
+        """Print it, without its front matter."""
+        from pqpp_metrics.load import metric_card
+
+        print(metric_card(self.metric)[1].strip())
