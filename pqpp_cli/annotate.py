@@ -1,8 +1,4 @@
-"""`pqpp annotate`: collect people's judgments in the browser.
-
-Make a study of images and prompts, serve it, invite people, and export what they said for
-`pqpp build`.
-"""
+"""`pqpp annotate`: collect people's judgments in the browser."""
 
 from __future__ import annotations
 
@@ -30,15 +26,22 @@ if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
     from pqpp_annotation.study import Study
 
-EPILOG = """examples:
-  pqpp annotate demo
-  pqpp annotate init study.yaml --file prompts.csv --image-dir images
-  pqpp annotate serve study.yaml
-  pqpp annotate invite study.yaml --count 20 --output links.csv
-  pqpp annotate status study.yaml
-  pqpp annotate export study.yaml --output votes
-  pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
-"""
+
+class Annotate(Group):
+    """Collect people's judgments in the browser.
+
+    Make a study of images and prompts, serve it, invite people, and export what they said for
+    `pqpp build`.
+
+    examples:
+      pqpp annotate demo
+      pqpp annotate init study.yaml --file prompts.csv --image-dir images
+      pqpp annotate serve study.yaml
+      pqpp annotate invite study.yaml --count 20 --output links.csv
+      pqpp annotate status study.yaml
+      pqpp annotate export study.yaml --output votes
+      pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
+    """
 
 
 class StudyFile(Group):
@@ -92,14 +95,15 @@ def needing_annotate() -> contextlib.AbstractContextManager[None]:
 
 
 class AnnotateBackup(StudyFile, Command):
-    """Copy the database while people work."""
+    """Copy the database while people work.
 
-    EPILOG = """examples:
-  pqpp annotate backup study.yaml --output monday.db
+    examples:
+      pqpp annotate backup study.yaml --output monday.db
 
-One SQLite file with all but the images, made while people work, from SQLite and from PostgreSQL.
-To go back to it, name it as `database` in the study file.
-"""
+    One SQLite file with all but the images, made while people work, from SQLite and from
+    PostgreSQL. To go back to it, name it as `database` in the study file.
+    """
+
     output: str = option(
         NEEDED, "the file to write", metavar="FILE", path="output file", holds=("SQLite",)
     )
@@ -120,16 +124,16 @@ class AnnotateDemo(Command):
     """Open a complete small study on drawn pictures.
 
     Draw pictures, let people made up judge a part of them, and serve the study.
+
+    examples:
+      pqpp annotate demo
+      pqpp annotate demo --output /tmp/demo --port 8080 --no-browser
+
+    Two people made up are the control group, three have done a part of the work: two as well as
+    they can, one at random. The owner's page opens; the other link that is printed is yours to
+    judge by. The study stays in its folder, and is opened again by the same command.
     """
 
-    EPILOG = """examples:
-  pqpp annotate demo
-  pqpp annotate demo --output /tmp/demo --port 8080 --no-browser
-
-Two people made up are the control group, three have done a part of the work: two as well as they
-can, one at random. The owner's page opens; the other link that is printed is yours to judge by. The
-study stays in its folder, and is opened again by the same command.
-"""
     output: str = option(
         "pqpp-annotation-demo", "the folder of the study", metavar="DIR", path="output"
     )
@@ -145,15 +149,16 @@ study stays in its folder, and is opened again by the same command.
 
 
 class AnnotateExport(StudyFile, Command):
-    """Write all that a study has brought."""
+    """Write all that a study has brought.
 
-    EPILOG = """examples:
-  pqpp annotate export study.yaml --output votes
-  pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
-  pqpp annotate export study.yaml --output votes --format label-studio
+    examples:
+      pqpp annotate export study.yaml --output votes
+      pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
+      pqpp annotate export study.yaml --output votes --format label-studio
 
-The `pqpp build` command that fits the study is printed.
-"""
+    The `pqpp build` command that fits the study is printed.
+    """
+
     output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
     format: str = option(
         "csv",
@@ -173,15 +178,16 @@ The `pqpp build` command that fits the study is printed.
 
 
 class AnnotateImport(StudyFile, Address, Command):
-    """Take in a person's answers from elsewhere, to go on with the rest."""
+    """Take in a person's answers from elsewhere, to go on with the rest.
 
-    EPILOG = """examples:
-  pqpp annotate import study.yaml --file partial.csv --name ann
+    examples:
+      pqpp annotate import study.yaml --file partial.csv --name ann
 
-Answers of one person, given elsewhere, like a GIMBRR file that is half filled in: a row an image,
-with prompt_id, image and label (and model), or GIMBRR's own columns. Blank answers are what is left
-to do. The link that is printed leads the person to the rest.
-"""
+    Answers of one person, given elsewhere, like a GIMBRR file that is half filled in: a row an
+    image, with prompt_id, image and label (and model), or GIMBRR's own columns. Blank answers are
+    what is left to do. The link that is printed leads the person to the rest.
+    """
+
     file: str = option(NEEDED, "the table of the answers", metavar="FILE", path="file")
     name: str = option(NEEDED, "the person's name; a new person is added")
 
@@ -203,20 +209,21 @@ _OWN_OPTIONS = ("kind", "image_dir", "file", "path")
 
 
 class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
-    """Make a study of a table of prompts and a folder of images."""
+    """Make a study of a table of prompts and a folder of images.
 
-    EPILOG = """examples:
-  pqpp annotate init study.yaml --file prompts.csv --image-dir images
-  pqpp annotate init study.yaml --file urls.csv --kind match --title "Does the image match?"
-  pqpp annotate init study.yaml --dataset OWNER/NAME --split train --set control.count=20
-  pqpp annotate init study.yaml --file export.json --from label-studio --image-dir images
-  pqpp annotate init study.yaml --file more.csv --add
+    examples:
+      pqpp annotate init study.yaml --file prompts.csv --image-dir images
+      pqpp annotate init study.yaml --file urls.csv --kind match --title "Does the image match?"
+      pqpp annotate init study.yaml --dataset OWNER/NAME --split train --set control.count=20
+      pqpp annotate init study.yaml --file export.json --from label-studio --image-dir images
+      pqpp annotate init study.yaml --file more.csv --add
 
-The table has a row for each image: prompt, image (a file below --image-dir, or an address), and if
-wanted prompt_id, model (`reference` for a true photo), control and training (yes or no) and
-expected (the right answer of a training item). Each image is opened and hashed before anything is
-written. All else stands in the study file, with comments; edit it whenever you like.
-"""
+    The table has a row for each image: prompt, image (a file below --image-dir, or an address), and
+    if wanted prompt_id, model (`reference` for a true photo), control and training (yes or no) and
+    expected (the right answer of a training item). Each image is opened and hashed before anything
+    is written. All else stands in the study file, with comments; edit it whenever you like.
+    """
+
     dataset: str | None = option(None, "take prompts and images from a dataset instead")
     file: str | None = option(None, "the table of prompts and images", metavar="FILE", path="file")
     from_format: str | None = option(
@@ -337,21 +344,23 @@ def settings_of(given: dict[str, str]) -> dict[str, Any]:
 
 
 class AnnotateInvite(StudyFile, Address, Command):
-    """Make links for people, or end them."""
+    """Make links for people, or end them.
 
-    EPILOG = """examples:
-  pqpp annotate invite study.yaml --count 20 --output links.csv
-  pqpp annotate invite study.yaml --role control --label "Ann"
-  pqpp annotate invite study.yaml --shared --address https://study.example.org
-  pqpp annotate invite study.yaml --name ann --role owner --password-file secret.txt
-  pqpp annotate invite study.yaml --list
-  pqpp annotate invite study.yaml --revoke 7
+    examples:
+      pqpp annotate invite study.yaml --count 20 --output links.csv
+      pqpp annotate invite study.yaml --role control --label "Ann"
+      pqpp annotate invite study.yaml --shared --address https://study.example.org
+      pqpp annotate invite study.yaml --name ann --role owner --password-file secret.txt
+      pqpp annotate invite study.yaml --list
+      pqpp annotate invite study.yaml --revoke 7
 
-A link is for one person, who comes back by it, also on another device. --shared is one link for a
-recruiting site, which adds an id to it: ?PROLIFIC_PID=..., ?workerId=... or ?participant_id=...
-Roles: annotator; control (judges the control items, to compare people with); owner (sees all);
-trial (tries the study; what it says is no data). Revoking a link ends the sessions it began.
-"""
+    A link is for one person, who comes back by it, also on another device. --shared is one link for
+    a recruiting site, which adds an id to it: ?PROLIFIC_PID=..., ?workerId=... or
+    ?participant_id=... Roles: annotator; control (judges the control items, to compare people
+    with); owner (sees all); trial (tries the study; what it says is no data). Revoking a link ends
+    the sessions it began.
+    """
+
     count: int = option(1, "links", metavar="N")
     role: str = option("annotator", "annotator, control, owner or trial")
     label: str | None = option(None, "a note of yours; nobody else sees it")
@@ -446,21 +455,22 @@ def _line_of(invitation: Any, now: int) -> str:
 
 
 class AnnotateServe(StudyFile, Command):
-    """Serve a study until it is stopped."""
+    """Serve a study until it is stopped.
 
-    EPILOG = """examples:
-  pqpp annotate serve study.yaml
-  pqpp annotate serve study.yaml --port 8080
-  pqpp annotate serve study.yaml --url https://study.example.org/colours
-  pqpp annotate serve study.yaml --host 0.0.0.0 --certificate chain.pem --key key.pem
+    examples:
+      pqpp annotate serve study.yaml
+      pqpp annotate serve study.yaml --port 8080
+      pqpp annotate serve study.yaml --url https://study.example.org/colours
+      pqpp annotate serve study.yaml --host 0.0.0.0 --certificate chain.pem --key key.pem
 
-It listens to this machine only unless told otherwise. Behind a reverse proxy, which is where TLS
-belongs, that is what you want; the documentation has the few lines for Caddy and nginx.
+    It listens to this machine only unless told otherwise. Behind a reverse proxy, which is where
+    TLS belongs, that is what you want; the documentation has the few lines for Caddy and nginx.
 
---url is where people reach it, like https://study.example.org/colours: all links that are made from
-then on have it, and what stands behind the host is the path below which a proxy serves the study.
-Several processes (--workers) need a database in PostgreSQL.
-"""
+    --url is where people reach it, like https://study.example.org/colours: all links that are made
+    from then on have it, and what stands behind the host is the path below which a proxy serves the
+    study. Several processes (--workers) need a database in PostgreSQL.
+    """
+
     host: str = option("127.0.0.1", "address to listen at (default: this machine only)")
     port: int = option(8000, "port to listen at", metavar="N")
     url: str | None = option(None, "where people reach it, for all links", metavar="URL")
@@ -499,9 +509,12 @@ _COLUMNS = ("name", "role", "done", "skipped", "left", "active_minutes", "state"
 
 
 class AnnotateStatus(StudyFile, ResultOptions, Command):
-    """Say how far a study and its people are."""
+    """Say how far a study and its people are.
 
-    EPILOG = "examples:\n  pqpp annotate status study.yaml"
+    examples:
+      pqpp annotate status study.yaml
+    """
+
     format: str | None = option(None, choices=("table", "csv", "json"))
 
     def run(self) -> None:

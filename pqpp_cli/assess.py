@@ -81,6 +81,7 @@ class Gallery(Group):
 class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
     """A run of an assessor, whose options stand beside these and open it."""
 
+    FOOTNOTE = EPILOG
     SHARD_SIZE = 100
     file: str | None = option(
         None, "prompts: prompt, prompt_id and further columns", metavar="FILE", path="file"
@@ -252,15 +253,15 @@ class AssessAgree(FigureTables, Command):
     Print how well automated verdicts agree with people by task and model, how well their
     scores are probabilities, and how many judged images they save (prediction-powered
     inference).
+
+    examples:
+      pqpp assess agree verdicts.parquet --people votes.csv
+      pqpp assess agree monday.parquet tuesday.parquet --people votes.csv --format markdown
+
+    People's answers: image (or prompt_id and model), and matched: true or false, yes or no, 1 or 0.
+    They need be on some of the images only; for the interval these must be a random sample of all.
     """
 
-    EPILOG = """examples:
-  pqpp assess agree verdicts.parquet --people votes.csv
-  pqpp assess agree monday.parquet tuesday.parquet --people votes.csv --format markdown
-
-People's answers: image (or prompt_id and model), and matched: true or false, yes or no, 1 or 0.
-They need be on some of the images only; for the interval these must be a random sample of all.
-"""
     file: tuple[str, ...] = option(
         NEEDED, "tables that pqpp assess wrote", metavar="FILE", path="file", word=True
     )
@@ -282,9 +283,11 @@ class AssessGallery(Gallery, Command):
 
     Show images with verdicts, reasons, scores, and boxes or heatmaps drawn over them, filtered
     by task, model and verdict, those on which people differ first.
+
+    examples:
+      pqpp assess gallery verdicts.parquet --image-dir images
     """
 
-    EPILOG = "examples:\n  pqpp assess gallery verdicts.parquet --image-dir images"
     file: tuple[str, ...] = option(
         NEEDED, "tables that pqpp assess wrote", metavar="FILE", path="file", word=True
     )
@@ -300,30 +303,32 @@ class AssessGallery(Gallery, Command):
 
 
 class AssessGimbrr(Assessing, GimbrrOptions, Command):
-    """Whether images show the objects, and how many, that GIMBRR's prompts name."""
+    """Whether images show the objects, and how many, that GIMBRR's prompts name.
 
-    EPILOG = f"""examples:
-  pqpp assess gimbrr --image-dir images --dataset gimbrr --output verdicts.parquet
-  pqpp assess gimbrr --image-dir images --file prompts.csv --detector google/owlv2-base-patch16
-  pqpp assess gimbrr --evidence verdicts.parquet --people answers.csv
+    examples:
+      pqpp assess gimbrr --image-dir images --dataset gimbrr --output verdicts.parquet
+      pqpp assess gimbrr --image-dir images --file prompts.csv --detector google/owlv2-base-patch16
+      pqpp assess gimbrr --evidence verdicts.parquet --people answers.csv
 
-The prompts' table has task, representations (objects) and task_specific_label (counts, or what
-shall be absent), as load_dataset("pqpp", "gimbrr"). A prompt whose task has no routine, or whose
-object the detector has no class for, gets no verdict, and the reason. Models are folders or
-OWNER/REPOSITORY[@REVISION]; detectors DETR, RT-DETR, D-FINE, OWLv2, GroundingDINO and their kin.
-{EPILOG}"""
+    The prompts' table has task, representations (objects) and task_specific_label (counts, or what
+    shall be absent), as load_dataset("pqpp", "gimbrr"). A prompt whose task has no routine, or
+    whose object the detector has no class for, gets no verdict, and the reason. Models are folders
+    or OWNER/REPOSITORY[@REVISION]; detectors DETR, RT-DETR, D-FINE, OWLv2, GroundingDINO and their
+    kin.
+    """
 
 
 class AssessRahf(Assessing, RahfOptions, Command):
-    """Scores, heatmaps and misaligned words by a RAHF model."""
+    r"""Scores, heatmaps and misaligned words by a RAHF model.
 
-    EPILOG = f"""examples:
-  pqpp assess rahf --image-dir generated --model OWNER/REPOSITORY --output verdicts.parquet
-  pqpp assess rahf --image-dir images --file prompts.csv --model runs/rahf/model
-  pqpp assess rahf --image-dir generated --model runs/rahf/model --gallery gallery.html --embed \\
-    --sort-by plausibility
-  pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
-{EPILOG}"""
+    examples:
+      pqpp assess rahf --image-dir generated --model OWNER/REPOSITORY --output verdicts.parquet
+      pqpp assess rahf --image-dir images --file prompts.csv --model runs/rahf/model
+      pqpp assess rahf --image-dir generated --model runs/rahf/model --gallery gallery.html \
+        --embed --sort-by plausibility
+      pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
+    """
+
     overlays: str | None = option(
         None,
         "also write each image tinted by each heatmap, as PNG",
@@ -367,21 +372,22 @@ class AssessRahf(Assessing, RahfOptions, Command):
 
 
 class AssessVistar(Assessing, VistarOptions, Command):
-    """Scores after VISTAR: text, light, scenes, characters, penetration, geometry, and HWPQ."""
+    r"""Scores after VISTAR: text, light, scenes, characters, penetration, geometry, and HWPQ.
 
-    EPILOG = rf"""examples:
-  pqpp assess vistar --image-dir generated --only text_rendering
-  pqpp assess vistar --image-dir images --dataset vistar --data-dir DIR --split core
-  pqpp assess vistar --image-dir images --model depth=OWNER/REPOSITORY
-  pqpp assess vistar --image-dir images --only hwpq --chat-url http://localhost:8000/v1 \
-    --chat-model NAME --questionnaires questionnaires --most-calls 1000
-  pqpp assess vistar --evidence verdicts.parquet --output other.parquet
+    examples:
+      pqpp assess vistar --image-dir generated --only text_rendering
+      pqpp assess vistar --image-dir images --dataset vistar --data-dir DIR --split core
+      pqpp assess vistar --image-dir images --model depth=OWNER/REPOSITORY
+      pqpp assess vistar --image-dir images --only hwpq --chat-url http://localhost:8000/v1 \
+        --chat-model NAME --questionnaires questionnaires --most-calls 1000
+      pqpp assess vistar --evidence verdicts.parquet --output other.parquet
 
-A score looks at a prompt that has what it needs; another row says what is lacking. Columns or
-control parameters of a prompt: text; light; panels, subject, layout; count, postures, expressions;
-objects. Every number that the paper does not print is in
-pqpp_feedback/vistar/vistar_choices.yaml.
-{EPILOG}"""
+    A score looks at a prompt that has what it needs; another row says what is lacking. Columns or
+    control parameters of a prompt: text; light; panels, subject, layout; count, postures,
+    expressions; objects. Every number that the paper does not print is in
+    pqpp_feedback/vistar/vistar_choices.yaml.
+    """
+
     model: dict[str, str] = option({}, metavar="ROLE=NAME_OR_PATH")
     card: str | None = option(
         None,
@@ -401,16 +407,15 @@ pqpp_feedback/vistar/vistar_choices.yaml.
 
 
 class AssessVqa(Assessing, VqaOptions, Command):
-    """Ask a model of images and text whether each image shows its prompt (VQAScore).
+    r"""Ask a model of images and text whether each image shows its prompt (VQAScore).
 
     The score is the probability of "yes".
+
+    examples:
+      pqpp assess vqa --image-dir generated --chat-model Qwen/Qwen2.5-VL-7B-Instruct --device cuda
+      pqpp assess vqa --image-dir generated --chat-url http://localhost:8000/v1 --chat-model NAME \
+        --answers answers --most-calls 1000
+
+    The model runs in this process or behind an endpoint that speaks OpenAI's chat completions; its
+    key comes from PQPP_CHAT_KEY. Where no probabilities are told, there is a verdict and no score.
     """
-
-    EPILOG = f"""examples:
-  pqpp assess vqa --image-dir generated --chat-model Qwen/Qwen2.5-VL-7B-Instruct --device cuda
-  pqpp assess vqa --image-dir generated --chat-url http://localhost:8000/v1 --chat-model NAME \\
-    --answers answers --most-calls 1000
-
-The model runs in this process or behind an endpoint that speaks OpenAI's chat completions; its key
-comes from PQPP_CHAT_KEY. Where no probabilities are told, there is a verdict and no score.
-{EPILOG}"""

@@ -27,11 +27,11 @@ class BenchConqa(DataDir, FigureTables, Command):
     """Compare runs on conceptual and descriptive queries.
 
     Score runs on ConQA's queries, beside the published figures.
+
+    examples:
+      pqpp bench conqa --runs CLIP=clip.trec mine.trec --report conqa.html
     """
 
-    EPILOG = """examples:
-  pqpp bench conqa --runs CLIP=clip.trec mine.trec --report conqa.html
-"""
     runs: dict[str, str] = option(
         NEEDED, "runs of TREC, as of pqpp search", metavar="[NAME=]FILE", path="file", several=True
     )
@@ -50,12 +50,11 @@ class BenchGimbrr(DataDir, FigureTables, Command):
     """Compare automated verdicts with people's, by task and model.
 
     Print rates by task and model, and how well GIMBRR's automated verdicts agree with people.
-    """
 
-    EPILOG = """examples:
-  pqpp bench gimbrr
-  pqpp bench gimbrr --data-dir ../data --format json --report gimbrr.html
-"""
+    examples:
+      pqpp bench gimbrr
+      pqpp bench gimbrr --data-dir ../data --format json --report gimbrr.html
+    """
 
     def run(self) -> None:
         """Print the tables."""
@@ -112,46 +111,46 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
 
 
 class BenchPredictors(Compared):
-    """Compare predictors with the published table, by the paper's protocol.
+    r"""Compare predictors with the published table, by the paper's protocol.
 
     Correlate predicted and true performance over a split, as in the PQPP paper. Pearson's
     coefficient is tested against chance by Student's t, Kendall's by its own law.
+
+    examples:
+      pqpp bench --split validation
+      pqpp bench --split validation --predictors static,n_words --targets mean_hbpp,mean_p10
+      pqpp bench --dataset pqpp --format latex --output table.tex
+      pqpp bench --dataset pqpp --table by-source
+      pqpp bench --table cross-model --predictors static
+      pqpp bench --dataset pqpp --table cross-dataset --split test
+      pqpp bench --table automatic-metrics --metrics hpsv2.csv --metric hpsv2=sdxl_hbpp
+      pqpp bench --predictors static,n_words --baseline n_words
+      pqpp bench --predictors runs/clip/model --image-dir pqpp_images
+      pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
+      pqpp bench --predictors static,my_predictions.csv:score --baseline static
+      pqpp bench --table generalisation --dataset theirs --split test
+      pqpp bench --dataset OWNER/NAME --split test --predictors ./my_predictor --eval-results .
+      pqpp bench --dataset labels --split test --predictors theirs.csv:score \
+        --eval-results results --listed-as OWNER/NAME
+
+    tables of the PQPP paper:
+      main               3 and 5: each target by its own prediction
+      cross-model        4: by the prediction for another model
+      cross-dataset      6 and 7: on prompts of a source that the predictors were not fitted to
+      cross-task         8: by the prediction for the other task
+      by-source          9: each source of prompts by itself
+      automatic-metrics  10: automatic metrics, from your file, instead of human judgments
+    generalisation is a table of ours, for other kinds of prompts that people scored: those of
+    --dataset and of each --scores. A target that a predictor lacks is compared with its prediction
+    of the same measure or, for judged images, with the order of `alignment`; so it is in the main
+    table of your own benchmark. The name pqpp stands for its DrawBench prompts and those of GIMBRR.
+
+    `linguistic` stands for the paper's eight text features. Rows without a true value are left out;
+    n is the number that remains. The notes name the split of each published row. A predictor that
+    was fitted to some of the rows is marked and not ranked; a build fitted on train alone takes its
+    place where there is one.
     """
 
-    EPILOG = """examples:
-  pqpp bench --split validation
-  pqpp bench --split validation --predictors static,n_words --targets mean_hbpp,mean_p10
-  pqpp bench --dataset pqpp --format latex --output table.tex
-  pqpp bench --dataset pqpp --table by-source
-  pqpp bench --table cross-model --predictors static
-  pqpp bench --dataset pqpp --table cross-dataset --split test
-  pqpp bench --table automatic-metrics --metrics hpsv2.csv --metric hpsv2=sdxl_hbpp
-  pqpp bench --predictors static,n_words --baseline n_words
-  pqpp bench --predictors runs/clip/model --image-dir pqpp_images
-  pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
-  pqpp bench --predictors static,my_predictions.csv:score --baseline static
-  pqpp bench --table generalisation --dataset theirs --split test
-  pqpp bench --dataset OWNER/NAME --split test --predictors ./my_predictor --eval-results .
-  pqpp bench --dataset labels --split test --predictors theirs.csv:score --eval-results results \\
-    --listed-as OWNER/NAME
-
-tables of the PQPP paper:
-  main               3 and 5: each target by its own prediction
-  cross-model        4: by the prediction for another model
-  cross-dataset      6 and 7: on prompts of a source that the predictors were not fitted to
-  cross-task         8: by the prediction for the other task
-  by-source          9: each source of prompts by itself
-  automatic-metrics  10: automatic metrics, from your file, instead of human judgments
-generalisation is a table of ours, for other kinds of prompts that people scored: those of --dataset
-and of each --scores. A target that a predictor lacks is compared with its prediction of the same
-measure or, for judged images, with the order of `alignment`; so it is in the main table of your own
-benchmark. The name pqpp stands for its DrawBench prompts and those of GIMBRR.
-
-`linguistic` stands for the paper's eight text features. Rows without a true value are left out; n
-is the number that remains. The notes name the split of each published row. A predictor that was
-fitted to some of the rows is marked and not ranked; a build fitted on train alone takes its place
-where there is one.
-"""
     table: str = option(
         "main",
         "which table, see below",
@@ -323,11 +322,11 @@ class BenchRichhf(DataDir, FigureTables, Command):
     """Compare models of rich feedback, as the paper's four tables.
 
     Evaluate models of rich human feedback on RichHF-18K, beside the published figures.
+
+    examples:
+      pqpp bench richhf --models ./rahf --pickapic-dir pickapic --split test
     """
 
-    EPILOG = """examples:
-  pqpp bench richhf --models ./rahf --pickapic-dir pickapic --split test
-"""
     models: tuple[str, ...] = option(
         (), "RAHF models", metavar="NAME_OR_PATH[,...]", path="name", commas=True
     )
@@ -369,15 +368,15 @@ class BenchRouting(FigureTables, Compared):
     """Say what predictors are worth to a router between two models.
 
     Return the mean quality where prompts go to the weaker or the stronger of two models.
+
+    examples:
+      pqpp bench routing --predictors static,n_words --plot routing.png
+      pqpp bench routing --dataset my_benchmark --targets flux_hbpp,sdxl_hbpp --split test
+
+    Prompts go to the weaker or the stronger of two models (--targets, PQPP's are GLIDE and SDXL),
+    by the predicted gain, or the paper's rule: by how low the weaker one's prediction is.
     """
 
-    EPILOG = """examples:
-  pqpp bench routing --predictors static,n_words --plot routing.png
-  pqpp bench routing --dataset my_benchmark --targets flux_hbpp,sdxl_hbpp --split test
-
-Prompts go to the weaker or the stronger of two models (--targets, PQPP's are GLIDE and SDXL), by
-the predicted gain, or the paper's rule: by how low the weaker one's prediction is.
-"""
     plot: str | None = option(
         None,
         "also draw the curves, as PNG, PDF or SVG",
@@ -406,11 +405,12 @@ the predicted gain, or the paper's rule: by how low the weaker one's prediction 
 
 
 class BenchVistar(FigureTables, Command):
-    """Compare scores of images with people's choices, and generators by role."""
+    """Compare scores of images with people's choices, and generators by role.
 
-    EPILOG = """examples:
-  pqpp bench vistar --verdicts verdicts.parquet --people choices.csv
-"""
+    examples:
+      pqpp bench vistar --verdicts verdicts.parquet --people choices.csv
+    """
+
     verdicts: tuple[str, ...] = option(
         NEEDED,
         "scores of images: what pqpp assess wrote, or a table with image, score and, if told, "

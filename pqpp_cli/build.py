@@ -162,42 +162,42 @@ class KeepingOptions(Group):
 
 
 class Build(RuleOptions, ReadingOptions, KeepingOptions, Command):
-    """Build a benchmark: scores of prompts from people's votes.
+    r"""Build a benchmark: scores of prompts from people's votes.
 
     Admit annotators, pick the best votes, aggregate them to HBPP, P@k and RR, split, and write
     Parquet files with a card and a quality report.
+
+    examples:
+      pqpp build votes.csv --output my-benchmark
+      pqpp build --runs runs.parquet --relevance relevance.jsonl --output my-benchmark
+      pqpp build --judgments votes.csv --runs runs.csv --relevance relevance.csv --output b
+      pqpp build votes.csv --columns prompt=caption --columns annotator=id --scale 1..7 --output b
+      pqpp build wide.csv --annotator-columns rater1,rater2 --model-name sdxl --scale yes-no \
+          --missing-labels -1 --output b
+      pqpp build --from label-studio export.json --columns prompt=caption --output b
+      pqpp build --from pickapic train.parquet --output b
+
+    Files are CSV, TSV, JSON, JSONL or Parquet, named by what they are, with the columns
+      judgments: prompt, image, model, label; annotator (who voted), control (true where a member
+                 of the control group did), seconds (how long it took). A label in JSON may be a
+                 list of votes, or an object of model to votes. `score` (and deviation) in place of
+                 label is a ready score of an image
+      preferences: prompt, model_a, model_b, choice (a, b, tie or the model's name); annotator,
+                 image_a and image_b, seconds. Numbers are told by --scale: share (1, .5, 0, as in
+                 Pick-a-Pic's label_0), index (0, 1), place (1, 2, 0 for a tie), sign (1, -1, 0)
+      rankings:  prompt, model, rank (1 is the best, equals tie); annotator, image, seconds
+      runs:      prompt, model, image, score (higher is better)
+      relevance: prompt, image, label (relevant or irrelevant); annotator
+    and in each, if wanted, source, prompt_id and category. A row without a source takes the only
+    one that its prompt has in any of the files. Rows whose model is `reference` are the reference
+    images. Scales: pqpp (2, 1, 0, -1, or high relevance, low relevance, no relevance, unrealistic),
+    yes-no (also true and false, 1 and 0), likert5 (1 to 5), 0-10, and any range such as 1..7.
+    Rules: majority (PQPP's two levels), mean, median, mos (mean of z-scores for each annotator),
+    positive (the share of positive votes), robust (a mean in which those whom the others bear out
+    weigh more); a prompt's score is the mean over its images. The folder loads by
+    load_dataset("my-benchmark") and can be pushed as it is.
     """
 
-    EPILOG = """examples:
-  pqpp build votes.csv --output my-benchmark
-  pqpp build --runs runs.parquet --relevance relevance.jsonl --output my-benchmark
-  pqpp build --judgments votes.csv --runs runs.csv --relevance relevance.csv --output my-benchmark
-  pqpp build votes.csv --columns prompt=caption --columns annotator=Worker --scale 1..7 --output b
-  pqpp build wide.csv --annotator-columns rater1,rater2 --model-name sdxl --scale yes-no \\
-      --missing-labels -1 --output b
-  pqpp build --from label-studio export.json --columns prompt=caption --output b
-  pqpp build --from pickapic train.parquet --output b
-
-Files are CSV, TSV, JSON, JSONL or Parquet, named by what they are, with the columns
-  judgments: prompt, image, model, label; annotator (who voted), control (true where a member of the
-             control group did), seconds (how long it took). A label in JSON may be a list of votes,
-             or an object of model to votes. `score` (and deviation) in place of label is a ready
-             score of an image
-  preferences: prompt, model_a, model_b, choice (a, b, tie or the model's name); annotator,
-             image_a and image_b, seconds. Numbers are told by --scale: share (1, .5, 0, as in
-             Pick-a-Pic's label_0), index (0, 1), place (1, 2, 0 for a tie), sign (1, -1, 0)
-  rankings:  prompt, model, rank (1 is the best, equals tie); annotator, image, seconds
-  runs:      prompt, model, image, score (higher is better)
-  relevance: prompt, image, label (relevant or irrelevant); annotator
-and in each, if wanted, source, prompt_id and category. A row without a source takes the only one
-that its prompt has in any of the files. Rows whose model is `reference` are the reference images.
-Scales: pqpp (2, 1, 0, -1, or high relevance, low relevance, no relevance, unrealistic), yes-no
-(also true and false, 1 and 0), likert5 (1 to 5), 0-10, and any range such as 1..7.
-Rules: majority (PQPP's two levels), mean, median, mos (mean of z-scores for each annotator),
-positive (the share of positive votes), robust (a mean in which those whom the others bear out
-weigh more); a prompt's score is the mean over its images.
-The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
-"""
     judgments: tuple[str, ...] | None = option(
         None, "judgments of generated images", metavar="FILE", path="file", word="too", several=True
     )

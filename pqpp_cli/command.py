@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, dataclass_transform
@@ -20,9 +21,16 @@ class Group(Options):
     """
 
     TITLE: ClassVar[str]
+    EPILOG: ClassVar[str] = ""
+    FOOTNOTE: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
+        """Take the examples, and what follows them, from the docstring: they stand below."""
         super().__init_subclass__()
+        description, sign, examples = inspect.cleandoc(cls.__doc__ or "").partition("\nexamples:\n")
+        if sign:
+            cls.__doc__ = description
+            cls.EPILOG = f"examples:\n{examples}\n{cls.FOOTNOTE}"
         # What is not needed is not made: each start of the command pays for it.
         dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
 
@@ -51,7 +59,7 @@ class Group(Options):
 
 
 class Command(Group):
-    """A command: its docstring is the description in `--help`, `EPILOG` what stands below.
+    """A command: its docstring is the text of `--help`, where `FOOTNOTE` stands last.
 
     Example:
         >>> from pqpp_cli.predict import Predict
@@ -62,8 +70,6 @@ class Command(Group):
         <BLANKLINE>
         a higher score means a harder prompt
     """
-
-    EPILOG: ClassVar[str] = ""
 
     def check_paths(self) -> None:
         """Spell `~` out, and refuse outputs that could not be written or are an input."""

@@ -1,8 +1,8 @@
 """The commands, and the parser of them.
 
 A module here is a command where its docstring begins with "`pqpp NAME`: SUMMARY.". Its class has
-the command's name; one without it holds subcommands, classes whose names begin with its own. Only
-standard modules are imported until a command is named.
+the command's name; subcommands are classes whose names begin with it. Only standard modules are
+imported until a command is named.
 """
 
 from __future__ import annotations
@@ -142,14 +142,15 @@ def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) ->
 
     module, classes = _imported(path[0]), dict(_classes_in(path[0]))
     usual = getattr(module, "USUAL", None) if len(path) == 1 else None
-    about: Any = classes.get((*path, usual) if usual else path, module)
+    group = classes.get(path[:1], module)
+    about: Any = classes.get((*path, usual) if usual else path, group)
     parser.description = about.__doc__
     if hasattr(about, "run"):
         add_options(parser, about, complete=words is None or "--config" not in words)
         parser.set_defaults(_class=about)
     else:
         parser.description = (about.__doc__ or "").partition("\n\n")[2]
-    epilog = getattr(about, "EPILOG", "") or getattr(module, "EPILOG", "")
+    epilog = getattr(about, "EPILOG", "") or getattr(group, "EPILOG", "")
     parser.epilog = _own_examples(epilog, path)
     if usual or not hasattr(about, "run"):
         _add_commands(parser, path, words, is_optional=usual is not None)

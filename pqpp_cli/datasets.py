@@ -1,7 +1,4 @@
-"""`pqpp datasets`: list, explain, export and publish benchmarks.
-
-The benchmarks as Hugging Face datasets, and distinct prompts for one of your own.
-"""
+"""`pqpp datasets`: list, explain, export and publish benchmarks."""
 
 from __future__ import annotations
 
@@ -10,19 +7,25 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pqpp_cli.command import Command
+from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import ColumnOptions, Dataset, Push, configurations
 from pqpp_files.options.option import NEEDED, option
 
-EPILOG = """examples:
-  pqpp datasets list
-  pqpp datasets show conqa
-  pqpp datasets show my-benchmark
-  pqpp datasets export conqa conqa-candidates --output conqa-parquet
-  pqpp datasets export pqpp-v1.0 --data-dir ../PQPP --output pqpp-parquet
-  pqpp datasets push conqa-parquet OWNER/conqa --dry-run
-  pqpp datasets select captions.txt --count 10000 --encoder sentence-transformers/all-MiniLM-L6-v2
-"""
+
+class Datasets(Group):
+    """List, explain, export and publish benchmarks.
+
+    The benchmarks as Hugging Face datasets, and distinct prompts for one of your own.
+
+    examples:
+      pqpp datasets list
+      pqpp datasets show conqa
+      pqpp datasets show my-benchmark
+      pqpp datasets export conqa conqa-candidates --output conqa-parquet
+      pqpp datasets export pqpp-v1.0 --data-dir ../PQPP --output pqpp-parquet
+      pqpp datasets push conqa-parquet OWNER/conqa --dry-run
+      pqpp datasets select captions.txt --count 10000 --encoder MiniLM
+    """
 
 
 class DatasetsExport(Command):
@@ -107,21 +110,22 @@ class DatasetsPush(Push, Command):
 
 
 class DatasetsSelect(Dataset, ColumnOptions, Command):
-    """Choose distinct prompts from a collection of captions.
+    r"""Choose distinct prompts from a collection of captions.
 
     Cluster the captions' embeddings by k-means with k-means++ initialisation and keep the
     caption nearest to each centre, as the PQPP paper did.
+
+    examples:
+      pqpp datasets select captions.txt --count 10000 \
+        --encoder sentence-transformers/all-MiniLM-L6-v2
+      pqpp datasets select --dataset OWNER/NAME --split train --column caption --count 500 \
+          --encoder NAME
+      pqpp datasets select captions.txt --count 10000 --embeddings captions.npy --output prompts.txt
+
+    Captions come from a text file, one caption on each line, or from a CSV, TSV, JSON, JSONL or
+    Parquet file with a column `prompt`, or from a dataset.
     """
 
-    EPILOG = """examples:
-  pqpp datasets select captions.txt --count 10000 --encoder sentence-transformers/all-MiniLM-L6-v2
-  pqpp datasets select --dataset OWNER/NAME --split train --column caption --count 500 \\
-      --encoder NAME
-  pqpp datasets select captions.txt --count 10000 --embeddings captions.npy --output prompts.txt
-
-Captions come from a text file, one caption on each line, or from a CSV, TSV, JSON, JSONL or Parquet
-file with a column `prompt`, or from a dataset.
-"""
     file: str | None = option(None, "the captions", metavar="FILE", path="file", word="too")
     column: str = option("prompt", "the file's or dataset's column of captions")
     count: int = option(NEEDED, "how many to choose", metavar="N")

@@ -64,19 +64,19 @@ class Demo(Served, Command):
 
     The published figures stand beside, and a report is written. Without a network or a copy the
     comparison is on a generated sample. At a terminal it ends by asking for a prompt of yours.
+
+    examples:
+      pqpp demo
+      pqpp demo --output /tmp/pqpp-demo
+      pqpp demo --serve
+      pqpp demo --serve --port 8080 --predictor ./my_predictor
+
+    With a network it fetches PQPP's validation file (289 kB, by its published digest), or reads it
+    below PQPP_DATA_DIR, and puts the build of the shipped predictor that is fitted on train alone
+    beside the published figures. With neither it does so on a generated sample, beside no published
+    figure: nobody judged the sample. It says which way it went.
     """
 
-    EPILOG = """examples:
-  pqpp demo
-  pqpp demo --output /tmp/pqpp-demo
-  pqpp demo --serve
-  pqpp demo --serve --port 8080 --predictor ./my_predictor
-
-With a network it fetches PQPP's validation file (289 kB, by its published digest), or reads it
-below PQPP_DATA_DIR, and puts the build of the shipped predictor that is fitted on train alone
-beside the published figures. With neither it does so on a generated sample, beside no published
-figure: nobody judged the sample. It says which way it went.
-"""
     output: str | None = option(
         None, "where the report is written (default: pqpp-demo)", metavar="DIR", path="output"
     )

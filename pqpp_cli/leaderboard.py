@@ -16,19 +16,20 @@ class Leaderboard(Tables, Command):
 
     Each predictor's own repository holds its results; `pqpp models push --benchmark` and `pqpp
     models submit` put them there. Published figures of PQPP are listed apart.
+
+    examples:
+      pqpp leaderboard OWNER/DATASET
+      pqpp leaderboard OWNER/DATASET --split validation --verify
+      pqpp leaderboard OWNER/DATASET --models a/bert,b/words --report leaderboard.html
+      pqpp leaderboard OWNER/DATASET --verify --space OWNER/NAME
+      pqpp leaderboard results --dataset my_benchmark --verify
+
+    The Hub keeps a leaderboard for datasets whose evaluation framework it lists; for all others,
+    name the models. Without --verify, figures and intervals are those that the repositories claim.
+    With it they are computed here from new predictions, and each predictor is tested against the
+    first one.
     """
 
-    EPILOG = """examples:
-  pqpp leaderboard OWNER/DATASET
-  pqpp leaderboard OWNER/DATASET --split validation --verify
-  pqpp leaderboard OWNER/DATASET --models a/bert,b/words --report leaderboard.html
-  pqpp leaderboard OWNER/DATASET --verify --space OWNER/NAME
-  pqpp leaderboard results --dataset my_benchmark --verify
-
-The Hub keeps a leaderboard for datasets whose evaluation framework it lists; for all others, name
-the models. Without --verify, figures and intervals are those that the repositories claim. With it
-they are computed here from new predictions, and each predictor is tested against the first one.
-"""
     source: str = option(
         NEEDED,
         "a dataset on the Hub, or a folder with models' folders (clones, or what `pqpp bench "

@@ -1,7 +1,4 @@
-"""`pqpp metrics`: list, explain, compute and publish the metrics.
-
-The metrics of pqpp, from files and to the Hub.
-"""
+"""`pqpp metrics`: list, explain, compute and publish the metrics."""
 
 from __future__ import annotations
 
@@ -21,19 +18,25 @@ from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.write_table import STYLES
 
-EPILOG = """examples:
-  pqpp metrics list
-  pqpp metrics show kendall_qpp
-  pqpp metrics compute kendall_qpp --predictions predicted.csv --references true.csv
-  pqpp metrics compute kendall_qpp --predictions t.csv:predicted --references t.csv:true
-  pqpp metrics compute precision_at_k --predictions run.trec --references qrels.trec --option k=5
-  pqpp metrics compute ndcg@10,p@10,rr --run run.trec --qrels qrels.trec --option ties=docno
-  pqpp metrics compute ap,rprec --run a.run --run b.run --qrels q.qrels --by-query queries.csv
-  pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
-  pqpp metrics push ndcg OWNER --dry-run        # to the Space OWNER/ndcg
-  pqpp metrics push hbpp ndcg OWNER --private
-  pqpp metrics push all OWNER
-"""
+
+class Metrics(Group):
+    """List, explain, compute and publish the metrics.
+
+    The metrics of pqpp, from files and to the Hub.
+
+    examples:
+      pqpp metrics list
+      pqpp metrics show kendall_qpp
+      pqpp metrics compute kendall_qpp --predictions predicted.csv --references true.csv
+      pqpp metrics compute kendall_qpp --predictions t.csv:predicted --references t.csv:true
+      pqpp metrics compute precision_at_k --predictions r.trec --references q.trec --option k=5
+      pqpp metrics compute ndcg@10,p@10,rr --run run.trec --qrels qrels.trec --option ties=docno
+      pqpp metrics compute ap,rprec --run a.run --run b.run --qrels q.qrels --by-query queries.csv
+      pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
+      pqpp metrics push ndcg OWNER --dry-run        # to the Space OWNER/ndcg
+      pqpp metrics push hbpp ndcg OWNER --private
+      pqpp metrics push all OWNER
+    """
 
 
 def _metrics() -> Sequence[str]:
@@ -54,27 +57,35 @@ class MetricsCompute(OneMetric, ResultOptions, Command):
     """Compute a metric from files. A file is CSV, TSV, JSON, JSONL or Parquet, packed (.gz) or not,
     or standard input (-, or -.csv and so on). FILE:COLUMN names the column; without it the column
     called like the input is taken, or the only one beside ids.
+
+    examples:
+      pqpp metrics compute kendall_qpp --predictions predicted.csv --references true.csv
+      pqpp metrics compute kendall_qpp --predictions t.csv:predicted --references t.csv:true
+      pqpp metrics compute precision_at_k --predictions r.trec --references q.trec --option k=5
+      pqpp metrics compute ndcg@10,p@10,rr --run run.trec --qrels qrels.trec --option ties=docno
+      pqpp metrics compute ap,rprec --run a.run --run b.run --qrels q.qrels --by-query queries.csv
+      pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
+
+    A cell may hold a list (JSONL, Parquet); FILE:COLUMN,COLUMN,... is one list a row, and so is a
+    CSV file without a fitting name whose columns beside ids are all numbers or all text. For
+    ranking metrics a TREC run (.run, .trec, .txt) and qrels (.qrels, .trec, .txt) are taken as
+    well, and tables with a row for each document of a query: columns query_id, doc_id and score,
+    or rel. One file may hold both; a document without a score was not retrieved, one without rel
+    not judged. A column of mann_whitney is a group.
+
+    Rows of several files are joined by the first column of id, query_id, prompt_id, prompt that
+    all of them have and that is no input, by the pandas index of Parquet files, or by the columns
+    of --id, in the order of the first file; without ids, by their place. Which it was is said on
+    standard error. An id twice is refused, unless all files have the same ids in the same order.
+    Ids in CSV are text.
+
+    With --run and --qrels a file whose name says no table is TREC, whatever it is called, and so
+    is standard input (-). NAME is a list of ranking measures as ir_measures and trec_eval call
+    them: ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Means come with
+    intervals; several runs are compared by a paired permutation test with Holm's correction.
+    --option takes ties, relevance_level, judged_only and the like.
     """
 
-    EPILOG = f"""A cell may hold a list (JSONL, Parquet); FILE:COLUMN,COLUMN,... is one list a row,
-and so is a CSV file without a fitting name whose columns beside ids are all numbers or all text.
-For ranking metrics a TREC run (.run, .trec, .txt) and qrels (.qrels, .trec, .txt) are taken as
-well, and tables with a row for each document of a query: columns query_id, doc_id and score, or
-rel. One file may hold both; a document without a score was not retrieved, one without rel not
-judged. A column of mann_whitney is a group.
-
-Rows of several files are joined by the first column of id, query_id, prompt_id, prompt that all of
-them have and that is no input, by the pandas index of Parquet files, or by the columns of --id, in
-the order of the first file; without ids, by their place. Which it was is said on standard error. An
-id twice is refused, unless all files have the same ids in the same order. Ids in CSV are text.
-
-With --run and --qrels a file whose name says no table is TREC, whatever it is called, and so is
-standard input (-). NAME is a list of ranking measures as ir_measures and trec_eval call them:
-ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Means come with intervals;
-several runs are compared by a paired permutation test with Holm's correction.
---option takes ties, relevance_level, judged_only and the like.
-
-{EPILOG}"""
     predictions: str | None = option(
         None, "the file of predictions", metavar="FILE[:COLUMNS]", path="file"
     )

@@ -1,7 +1,4 @@
-"""`pqpp models`: list, explain, convert and publish predictors.
-
-The predictors: shipped with the package, saved in folders, on the Hub.
-"""
+"""`pqpp models`: list, explain, convert and publish predictors."""
 
 from __future__ import annotations
 
@@ -20,18 +17,24 @@ from pqpp_cli.errors import CommandError
 from pqpp_cli.groups import Push
 from pqpp_files.options.option import NEEDED, option
 
-EPILOG = """examples:
-  pqpp models list
-  pqpp models show static
-  pqpp models export outputs/bert --output bert_onnx
-  pqpp models push outputs/bert OWNER/REPOSITORY --dry-run
-  pqpp models push outputs/bert OWNER/REPOSITORY --private --branch v2
-  pqpp models push runs/rahf/model OWNER/REPOSITORY
-  pqpp models push --space OWNER/NAME --dry-run
-  pqpp models push outputs/bert OWNER/REPOSITORY --space OWNER/NAME
-  pqpp models push outputs/bert OWNER/REPOSITORY --benchmark OWNER/DATASET
-  pqpp models submit OWNER/REPOSITORY --benchmark OWNER/DATASET --dry-run
-"""
+
+class Models(Group):
+    """List, explain, convert and publish predictors.
+
+    The predictors: shipped with the package, saved in folders, on the Hub.
+
+    examples:
+      pqpp models list
+      pqpp models show static
+      pqpp models export outputs/bert --output bert_onnx
+      pqpp models push outputs/bert OWNER/REPOSITORY --dry-run
+      pqpp models push outputs/bert OWNER/REPOSITORY --private --branch v2
+      pqpp models push runs/rahf/model OWNER/REPOSITORY
+      pqpp models push --space OWNER/NAME --dry-run
+      pqpp models push outputs/bert OWNER/REPOSITORY --space OWNER/NAME
+      pqpp models push outputs/bert OWNER/REPOSITORY --benchmark OWNER/DATASET
+      pqpp models submit OWNER/REPOSITORY --benchmark OWNER/DATASET --dry-run
+    """
 
 
 class ModelsAutoload(Command):
@@ -39,17 +42,18 @@ class ModelsAutoload(Command):
 
     Put the files into this environment that make load_dataset("pqpp") work without an import,
     take them away, or say which is the case.
+
+    examples:
+      pqpp models autoload status
+      pqpp models autoload off   # `register()` of pqpp_datasets.registration, of
+                                 # pqpp_metrics.registration and of pqpp_models.registration
+                                 # then does it by hand
+                                 # stays off when pqpp is installed again
+      pqpp models autoload on    # also for an editable install, which does not get the files
+
+    For one process, PQPP_NO_AUTOLOAD=1 switches it off.
     """
 
-    EPILOG = """examples:
-  pqpp models autoload status
-  pqpp models autoload off   # `register()` of pqpp_datasets.registration, pqpp_metrics.registration
-                             # and pqpp_models.registration then does it by hand
-                             # stays off when pqpp is installed again
-  pqpp models autoload on    # also for an editable install, which does not get the files
-
-For one process, PQPP_NO_AUTOLOAD=1 switches it off.
-"""
     action: str = option(NEEDED, "what to do", ("on", "off", "status"), word=True)
 
     def run(self) -> None:
@@ -70,13 +74,12 @@ class ModelsCollection(Group):
     How well a query is answered depends on the collection that it is run against. A text ensemble
     (pqpp train text_ensemble) measures how densely captions lie around a prompt. With these two
     commands it looks at your captions instead of MS COCO's. It keeps its training prompts.
-    """
 
-    EPILOG = """examples:
-  pqpp models collection build captions.txt --predictor runs/text_ensemble --output my_collection
-  pqpp models collection attach my_collection --predictor runs/text_ensemble --output my_predictor
-  pqpp predict "a red cat" --predictor my_predictor
-"""
+    examples:
+      pqpp models collection build captions.txt --predictor runs/ensemble --output my_collection
+      pqpp models collection attach my_collection --predictor runs/ensemble --output my_predictor
+      pqpp predict "a red cat" --predictor my_predictor
+    """
 
 
 class ModelsCollectionAttach(ModelsCollection, Command):
@@ -187,12 +190,12 @@ class ModelsExport(Command):
 
     Convert a fine-tuned text encoder for onnxruntime, which is faster on CPUs and needs no
     torch to predict. Needs the extras models and onnx.
+
+    examples:
+      pqpp models export outputs/bert --output bert_onnx
+      pqpp predict "a red cat" --predictor ./bert_onnx
     """
 
-    EPILOG = """examples:
-  pqpp models export outputs/bert --output bert_onnx
-  pqpp predict "a red cat" --predictor ./bert_onnx
-"""
     predictor: str = option(
         NEEDED, "a folder or a Hub repository", metavar="NAME_OR_PATH", path="name", word=True
     )

@@ -1,45 +1,48 @@
-"""`pqpp route`: send each prompt to the model that is worth its cost.
-
-Make a router from predictions and costs, and ask it.
-"""
+"""`pqpp route`: send each prompt to the model that is worth its cost."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 
-from pqpp_cli.command import Command
+from pqpp_cli.command import Command, Group
 from pqpp_cli.errors import CommandError
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
 from pqpp_files.options.option import NEEDED, option
 
-EPILOG = """examples:
-  pqpp route fit --targets glide_hbpp,sdxl_hbpp --cost 1,4 --share 0.3 --calibration mine.txt \\
-      --output my_router
-  pqpp route predict my_router "two robots play chess"
-  pqpp route predict my_router --file prompts.csv --output routed.csv
-"""
+
+class Route(Group):
+    r"""Send each prompt to the model that is worth its cost.
+
+    Make a router from predictions and costs, and ask it.
+
+    examples:
+      pqpp route fit --targets glide_hbpp,sdxl_hbpp --cost 1,4 --share 0.3 --calibration mine.txt \
+          --output my_router
+      pqpp route predict my_router "two robots play chess"
+      pqpp route predict my_router --file prompts.csv --output routed.csv
+    """
 
 
 class RouteFit(Targets, ColumnOptions, OnePredictor, Command):
-    """Make a router for your prompts.
+    r"""Make a router for your prompts.
 
     Find the price of cost at which your prompts keep to a budget or a share.
+
+    examples:
+      pqpp route fit --targets glide_hbpp,sdxl_hbpp --cost 1,4 --budget 2 --calibration mine.txt \
+          --output my_router
+      pqpp route fit --targets clip_p10,sdxl_hbpp --names search,generate --cost 0.01,1 \
+          --utility 3,1 --floor 1.2 --calibration mine.csv --output my_router
+
+    Routes are named after their targets' models unless --names says otherwise. The calibration
+    prompts are your own, without answers: they tell at which price the budget or share is kept. To
+    choose between generating (HBPP, -1 to 2) and retrieving (P@10, 0 to 1), say by --utility what a
+    unit of each is worth to you. A prompt that the predictor cannot read goes to the dearest route.
+    On other prompts of the kind the shares are off by chance, twice in three times by no more than
+    is printed; pqpp route predict --file, and Router.route, keep to the budget or share itself.
     """
 
-    EPILOG = """examples:
-  pqpp route fit --targets glide_hbpp,sdxl_hbpp --cost 1,4 --budget 2 --calibration mine.txt \\
-      --output my_router
-  pqpp route fit --targets clip_p10,sdxl_hbpp --names search,generate --cost 0.01,1 \\
-      --utility 3,1 --floor 1.2 --calibration mine.csv --output my_router
-
-Routes are named after their targets' models unless --names says otherwise. The calibration prompts
-are your own, without answers: they tell at which price the budget or share is kept. To choose
-between generating (HBPP, -1 to 2) and retrieving (P@10, 0 to 1), say by --utility what a unit of
-each is worth to you. A prompt that the predictor cannot read goes to the dearest route. On other
-prompts of the kind the shares are off by chance, twice in three times by no more than is printed;
-pqpp route predict --file, and Router.route, keep to the budget or share itself.
-"""
     targets: tuple[str, ...] = option(
         NEEDED, "what predicts the quality of each route", metavar="NAME,NAME[,...]"
     )

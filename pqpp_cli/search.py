@@ -1,7 +1,4 @@
-"""`pqpp search`: index a collection of images, and search it by text.
-
-Embed images by CLIP, BLIP-2 or the like, build an index of faiss, and ask it.
-"""
+"""`pqpp search`: index a collection of images, and search it by text."""
 
 from __future__ import annotations
 
@@ -19,18 +16,24 @@ from pqpp_files.options.option import NEEDED, option
 if TYPE_CHECKING:
     from pqpp_engines.index.embed import EmbedShard
 
-EPILOG = """examples:
-  pqpp search build images --model CLIP --output my_index
-  pqpp search embed --model CLIP --file "list/*.parquet" --column image --image-dir images \\
-      --output embedded --workers 4
-  pqpp search build embedded --output my_index
-  pqpp search build embeddings.npy --ids ids.txt --model OWNER/NAME --output my_index
-  pqpp search add my_index more_images
-  pqpp search merge my_index other_index --output both
-  pqpp search show my_index
-  pqpp search labels captions.csv --file prompts.csv --encoder NAME --output candidates.csv
-  pqpp search retrieve my_index --file queries.txt --output run.trec
-"""
+
+class Search(Group):
+    r"""Index a collection of images, and search it by text.
+
+    Embed images by CLIP, BLIP-2 or the like, build an index of faiss, and ask it.
+
+    examples:
+      pqpp search build images --model CLIP --output my_index
+      pqpp search embed --model CLIP --file "list/*.parquet" --column image --image-dir images \
+          --output embedded --workers 4
+      pqpp search build embedded --output my_index
+      pqpp search build embeddings.npy --ids ids.txt --model OWNER/NAME --output my_index
+      pqpp search add my_index more_images
+      pqpp search merge my_index other_index --output both
+      pqpp search show my_index
+      pqpp search labels captions.csv --file prompts.csv --encoder NAME --output candidates.csv
+      pqpp search retrieve my_index --file queries.txt --output run.trec
+    """
 
 
 def _models() -> Sequence[str]:
@@ -277,21 +280,21 @@ class SearchRetrieve(Indexed, ColumnOptions, Shards, Command):
     """Search a collection by text, and write a run.
 
     What is found for each query is ranked anew.
+
+    examples:
+      pqpp search retrieve my_index --file queries.csv --k 100 --output run.trec
+      pqpp search retrieve my_index --file queries.csv --queries queries.npy --output run.parquet
+      pqpp search retrieve blip2_index --file queries.csv --image-dir images --output run.trec
+      pqpp metrics compute precision_at_k --run run.trec --qrels qrels.txt
+
+    The queries are embedded by the model of the index, or come as embeddings by --queries, one a
+    row of the file. BLIP-2 ranks its first candidates anew by looking at query and image together;
+    the score is then the log-odds of a match, else the cosine. A column query_id or prompt_id names
+    the queries; their rows' numbers do if there is none. A name in .trec writes the format of TREC;
+    .csv, .jsonl and .parquet have the columns query_id, prompt, image, rank, score and model, as
+    pqpp build --runs reads them.
     """
 
-    EPILOG = """examples:
-  pqpp search retrieve my_index --file queries.csv --k 100 --output run.trec
-  pqpp search retrieve my_index --file queries.csv --queries queries.npy --output run.parquet
-  pqpp search retrieve blip2_index --file queries.csv --image-dir images --output run.trec
-  pqpp metrics compute precision_at_k --run run.trec --qrels qrels.txt
-
-The queries are embedded by the model of the index, or come as embeddings by --queries, one a row of
-the file. BLIP-2 ranks its first candidates anew by looking at query and image together; the score
-is then the log-odds of a match, else the cosine. A column query_id or prompt_id names the queries;
-their rows' numbers do if there is none. A name in .trec writes the format of TREC; .csv, .jsonl and
-.parquet have the columns query_id, prompt, image, rank, score and model, as pqpp build --runs reads
-them.
-"""
     SHARD_SIZE = 1000
     file: str = option(NEEDED, "queries: a table or a text", metavar="FILE", path="file")
     column: str = option("prompt", "its column of queries")

@@ -33,16 +33,16 @@ class Train(Command):
     Each has its own options, which a YAML file (--config) may hold as well: pqpp train bert --help.
     Several GPUs or machines: `accelerate launch -m pqpp_cli train` in place of `pqpp train`. Needs
     the extra `models`.
+
+    examples:
+      pqpp train bert --help
+      pqpp train bert --config minilm --output runs/minilm
+      pqpp train bert --dataset my_folder --targets mean_hbpp --epochs 4
+      pqpp train clip --config clip_generation --image-dir pqpp_images
+      accelerate launch --quiet -m pqpp_cli train bert --config bert
+      torchrun --nproc_per_node 2 -m pqpp_cli train bert --config bert --resume
     """
 
-    EPILOG = """examples:
-  pqpp train bert --help
-  pqpp train bert --config minilm --output runs/minilm
-  pqpp train bert --dataset my_folder --targets mean_hbpp --epochs 4
-  pqpp train clip --config clip_generation --image-dir pqpp_images
-  accelerate launch --quiet -m pqpp_cli train bert --config bert
-  torchrun --nproc_per_node 2 -m pqpp_cli train bert --config bert --resume
-"""
     name: str = option(
         NEEDED, f"what: {', '.join(TRAINERS)}", tuple(TRAINERS), word=True, metavar="NAME"
     )

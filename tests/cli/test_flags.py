@@ -1,8 +1,6 @@
 """One vocabulary of flags: every parser and every recipe is walked."""
 
-import dataclasses
 from collections import defaultdict
-from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
@@ -10,12 +8,10 @@ import pytest
 from pqpp_cli.commands import commands, named
 from pqpp_cli.fit import Fit
 from pqpp_cli.main import main
-from pqpp_cli.train import TRAINERS, trainer_of
 from pqpp_files.options.flags import _item_type
-from pqpp_files.options.option import NEEDED, RecipeError, fields_of
+from pqpp_files.options.option import RecipeError, fields_of
 from pqpp_files.options.recipe import read_recipe
 
-ROOT = Path(__file__).resolve().parents[2]
 OUTPUTS = {"output", "output file"}
 
 
@@ -40,19 +36,6 @@ def test_every_flag_says_what_it_is():
     assert [(kind, field.name) for kind, field in options() if not field.metadata["help"]] == []
 
 
-def test_an_option_without_a_value_of_its_own_has_one_declaration():
-    for kind, field in options():
-        default = field.default
-        if default is dataclasses.MISSING:
-            default = field.default_factory()
-        choices = field.metadata.get("choices")
-        values = default if isinstance(default, list | tuple) else [default]
-        known = (None, NEEDED, *(choices or values))
-        assert all(value in known for value in values), (kind, field.name)
-        if field.metadata.get("endings"):
-            assert field.metadata["path"] == "output file"
-
-
 def test_a_list_given_twice_grows_and_anything_else_is_refused(capsys):
     words = ["build", "a.csv", "--judgments", "b.csv", "c.csv", "--language", "en,de"]
     _, flags = named([*words, "--output", "new"])
@@ -68,12 +51,6 @@ def test_a_list_given_twice_grows_and_anything_else_is_refused(capsys):
 def test_a_flag_without_its_value_is_told(flag, capsys):
     assert main(["predict", flag]) == 2
     assert f"{flag.partition('=')[0]}: it is empty; give it a value" in capsys.readouterr().err
-
-
-def test_both_spellings_and_no_prefix(capsys):
-    assert named(["predict", "--image_dir", "x"])[1] == named(["predict", "--image-dir=x"])[1]
-    assert main(["predict", "--imag", "x"]) == 2
-    assert "--imag is unknown; did you mean '--image-dir'" in capsys.readouterr().err
 
 
 def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys):
@@ -97,20 +74,3 @@ def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys
     ):
         assert main(["fit", "--config", "fit.yaml", *words]) == 2
         assert said in capsys.readouterr().err
-
-
-def recipes():
-    """Return the recipe class of each trainer."""
-    return {name: trainer_of(name)[1] for name in TRAINERS}
-
-
-def test_recipes_and_commands_have_the_same_words():
-    pytest.importorskip("torch")
-    words = defaultdict(set)
-    for name, kind in recipes().items():
-        fields = {field.name for field in dataclasses.fields(kind)}
-        for field in dataclasses.fields(kind):
-            kind_of = getattr(field.type, "__name__", str(field.type))
-            words[field.name].add(kind_of.partition("[")[0].removesuffix(" | None"))
-        assert {"output_dir", "seed"} <= fields, name
-    assert {name: kinds for name, kinds in words.items() if len(kinds) > 1} == {}
