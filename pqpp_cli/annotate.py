@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_annotation.kinds.kind import TASK_KINDS
-from pqpp_cli.command import Command, Group
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError, Group
 from pqpp_cli.groups import ColumnOptions, Dataset, ResultOptions
+from pqpp_cli.output import emit
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
@@ -48,7 +48,12 @@ class StudyFile(Group):
     """A study."""
 
     study: str = option(
-        NEEDED, "the study file, like study.yaml", metavar="STUDY", path="file", word=True
+        NEEDED,
+        "the study file, like study.yaml",
+        metavar="STUDY",
+        path="file",
+        word=True,
+        library="path",
     )
 
     @contextlib.contextmanager
@@ -110,8 +115,6 @@ class AnnotateBackup(StudyFile, Command):
 
     def run(self) -> None:
         """Copy the database."""
-        from pqpp_files.visible import visible
-
         with self.opened(self.output) as store:
             from pqpp_annotation.store.backup import backup
 
@@ -168,8 +171,6 @@ class AnnotateExport(StudyFile, Command):
 
     def run(self) -> None:
         """Write it to a folder, and say what is there."""
-        from pqpp_files.visible import visible
-
         with self.opened() as store:
             from pqpp_annotation.export import export_study
 
@@ -193,8 +194,6 @@ class AnnotateImport(StudyFile, Address, Command):
 
     def run(self) -> None:
         """Take them in, and print the link to the rest."""
-        from pqpp_files.visible import visible
-
         with self.opened() as store:
             from pqpp_annotation.continued import import_votes
 
@@ -405,7 +404,6 @@ class AnnotateInvite(StudyFile, Address, Command):
                 self._print_links(store, links)
 
     def _print_links(self, store: Any, created: Any) -> None:
-        from pqpp_cli.output import emit
 
         rows = []
         for token, invitation in created:
@@ -485,6 +483,7 @@ class AnnotateServe(StudyFile, Command):
     allow_http: bool = option(
         False,
         "let people sign in over a network without TLS; what they send can be read on the way",
+        library="allows_http",
     )
 
     def run(self) -> None:
@@ -492,17 +491,7 @@ class AnnotateServe(StudyFile, Command):
         with needing_annotate():
             from pqpp_annotation.web.serve import serve
 
-        serve(
-            self.study,
-            self.host,
-            self.port,
-            url=self.url,
-            root_path=self.root_path,
-            workers=self.workers,
-            allows_http=self.allow_http,
-            certificate=self.certificate,
-            key=self.key,
-        )
+        serve(**self.arguments(serve))
 
 
 _COLUMNS = ("name", "role", "done", "skipped", "left", "active_minutes", "state", "votes", "reason")
@@ -519,8 +508,6 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
 
     def run(self) -> None:
         """Print it."""
-        from pqpp_cli.output import emit
-
         style = self.style
         with self.opened(self.output) as store:
             from pqpp_annotation.owner.overview import Watch

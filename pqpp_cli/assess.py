@@ -13,16 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_cli.command import Command, Group
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError, Group
 from pqpp_cli.groups import ColumnOptions, Dataset, FigureTables, Shards
-from pqpp_cli.output import note
+from pqpp_cli.output import emit, note
 from pqpp_cli.outputs import PAGES
 from pqpp_feedback.assess.options import AssessorOptions
 from pqpp_feedback.assessors.gimbrr import GimbrrOptions
 from pqpp_feedback.assessors.rahf import RahfOptions
 from pqpp_feedback.assessors.vistar import VistarOptions
 from pqpp_feedback.assessors.vqa import VqaOptions
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ class Gallery(Group):
         Args:
             shown: Further arguments of `verdict_gallery`.
         """
-        from pqpp_cli.output import emit
         from pqpp_feedback.assess.gallery import verdict_gallery
         from pqpp_feedback.assess.people import read_people
         from pqpp_feedback.assess.verdicts import read_verdicts
@@ -361,7 +360,6 @@ class AssessRahf(Assessing, RahfOptions, Command):
     def shown(self) -> dict[str, Any]:
         """Return the gallery's threshold, title and order."""
         from pqpp_feedback.assess.verdicts import read_verdicts
-        from pqpp_files.foreign.json_values import parse_json
 
         shown: dict[str, Any] = {"threshold": self.threshold}
         if self.sort_by:
@@ -400,7 +398,6 @@ class AssessVistar(Assessing, VistarOptions, Command):
     def finish(self) -> None:
         """Write the card."""
         if self.card:
-            from pqpp_cli.output import emit
             from pqpp_feedback.vistar.choices import card
 
             emit(card(), self.card)

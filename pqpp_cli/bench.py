@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqpp_cli.command import Command
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError
 from pqpp_cli.groups import DataDir, Dataset, FigureTables, ImageDir, Predictors, Tables, Targets
+from pqpp_cli.output import emit, note
 from pqpp_cli.outputs import PAGES, PICTURES
 from pqpp_files.names import is_repository_id
 from pqpp_files.options.option import NEEDED, option
+from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from pqpp_models.bench.run import BenchRun
@@ -38,7 +39,6 @@ class BenchConqa(DataDir, FigureTables, Command):
 
     def run(self) -> None:
         """Print the tables."""
-        from pqpp_cli.output import note
         from pqpp_models.bench.conqa import bench_conqa
 
         tables, (about, *notes) = bench_conqa(self.runs, self.data_dir)
@@ -93,7 +93,6 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
 
     def opened(self) -> tuple[Split, dict[str, Predictor]]:
         """Return the rows, and the predictors with what they need of images."""
-        from pqpp_cli.output import note
         from pqpp_models.bench.run import load_predictors, open_split
         from pqpp_models.prompt_rows import with_kept_images
 
@@ -244,7 +243,6 @@ class BenchPredictors(Compared):
 
     def run(self) -> None:
         """Run the protocol, print the table, write the report."""
-        from pqpp_cli.output import emit, note
         from pqpp_models.bench.automatic_metrics import NOTE
         from pqpp_models.bench.report import render_report
         from pqpp_models.bench.tables import format_results
@@ -269,7 +267,6 @@ class BenchPredictors(Compared):
 
     def _write_results(self, run: BenchRun) -> None:
         """Write the results for the Hub, and say where."""
-        from pqpp_cli.output import note
         from pqpp_models.bench.eval_results import write_results
 
         named = self.listed_as or self.dataset or ""
@@ -280,7 +277,6 @@ class BenchPredictors(Compared):
 
     def _run(self) -> BenchRun:
         """Return what the table is made of."""
-        from pqpp_cli.output import note
         from pqpp_models.bench.automatic_metrics import run_automatic_metrics
         from pqpp_models.bench.run import run_table, with_some_of
 
@@ -308,7 +304,6 @@ class BenchPredictors(Compared):
         return run.tested(self.baseline, progress) if self.baseline else run
 
     def _generalisation(self) -> None:
-        from pqpp_cli.output import emit, note
         from pqpp_models.bench.generalisation import format_generalisation, generalise
 
         place = (self.dataset or "pqpp", self.subset, self.asked_split, self.data_dir)
@@ -339,7 +334,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
     )
     limit: int | None = option(None, "only the first N images", metavar="N", least=1)
     batch_size: int = option(16, "images at once", metavar="N", least=1)
-    published: bool = option(True, "leave the published figures out")
+    published: bool = option(True, "leave the published figures out", library="with_published")
 
     def run(self) -> None:
         """Evaluate the models and print the four tables beside the published figures."""
@@ -349,16 +344,8 @@ class BenchRichhf(DataDir, FigureTables, Command):
         with needing("pqpp bench richhf", "models"):
             import torch  # noqa: F401
             import transformers  # noqa: F401
-        tables, notes = experiments.bench_richhf(
-            self.models,
-            self.split,
-            self.data_dir,
-            self.pickapic_dir,
-            self.clip,
-            self.limit,
-            self.batch_size,
-            self.published,
-        )
+        bench = experiments.bench_richhf
+        tables, notes = bench(**self.arguments(bench))
         if self.style == "table":
             tables = [experiments.paired(table) for table in tables]
         self.show("RichHF-18K: scores, heatmaps and words", tables, notes)
@@ -388,7 +375,6 @@ class BenchRouting(FigureTables, Compared):
 
     def run(self) -> None:
         """Print the table and draw the curves."""
-        from pqpp_files.visible import visible
         from pqpp_files.write_beside import write_beside
         from pqpp_models.bench.routing import plot_routing, run_routing
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from pqpp_cli.command import Command, Group
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError, Group
+from pqpp_files.names import how_many
 from pqpp_files.options.option import NEEDED, option
+from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from pqpp_datasets.own_benchmark.build import Built
@@ -236,11 +237,10 @@ class Build(RuleOptions, ReadingOptions, KeepingOptions, Command):
         from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
         from pqpp_datasets.own_benchmark.write import Keeping
         from pqpp_files.options.flags import in_flags
-        from pqpp_files.visible import visible
         from pqpp_models.text.reading.language import language_codes
 
-        keeping = Keeping(**self._given(Keeping, images="keep_images"))
-        options = BuildOptions(**self._given(BuildOptions), progress=sys.stderr.isatty())
+        keeping = Keeping(**self.arguments(Keeping) | {"images": self.keep_images})
+        options = BuildOptions(**self.arguments(BuildOptions), progress=sys.stderr.isatty())
         runs = _named_runs(self.runs)
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         built = build_benchmark(*kinds)
@@ -261,12 +261,6 @@ class Build(RuleOptions, ReadingOptions, KeepingOptions, Command):
         report = folder / "report.html"
         print(visible(f"written: {folder} (quality report: {report})"))
 
-    def _given(self, kind: Any, **renamed: str) -> dict[str, Any]:
-        """Return the options of a class of the library, some of which have other names there."""
-        own = {field.metadata.get("library", field.name): field.name for field in fields(self)}
-        own |= renamed
-        return {f.name: getattr(self, own[f.name]) for f in fields(kind) if f.name in own}
-
 
 def _named_runs(words: tuple[str, ...] | None) -> tuple[str, ...] | dict[str, str] | None:
     """Return files of runs by the models that made them, or as they came where none is named."""
@@ -278,8 +272,6 @@ def _named_runs(words: tuple[str, ...] | None) -> tuple[str, ...] | dict[str, st
 
 def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]:
     """Give what came of a build, for people."""
-    from pqpp_files.names import how_many
-
     yield from built.notes
     if built.preferences:
         yield from built.preferences.lines()

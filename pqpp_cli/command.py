@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, dataclass_transform
 
-from pqpp_cli.errors import CommandError
+from pqpp_files.errors import PqppError
 from pqpp_files.options.option import Options, fields_of, option
 
 _KINDS = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".gz": "gzip", ".zip": "ZIP"}
+
+
+class CommandError(PqppError):
+    """The command line was given something that it cannot use."""
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
@@ -52,6 +57,12 @@ class Group(Options):
         kinds = tuple(field.metadata.get("holds", ("text",)))
         of_ending = _KINDS.get(Path(getattr(self, name) or "").suffix.lower())
         return (of_ending,) if of_ending in kinds else kinds[:1]
+
+    def arguments(self, function: Callable) -> dict[str, Any]:
+        """Return the options that a function or class of the library takes, by its names."""
+        own = {f.metadata.get("library", f.name): f.name for f in fields_of(self)}
+        taken = inspect.signature(function).parameters
+        return {name: getattr(self, own[name]) for name in taken if name in own}
 
     def role_of(self, name: str) -> str | None:
         """Return what the path of an option is; see `path` of `option`."""

@@ -9,7 +9,9 @@ from typing import Any
 
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import ColumnOptions, Dataset, Push, configurations
+from pqpp_cli.output import emit
 from pqpp_files.options.option import NEEDED, option
+from pqpp_files.visible import visible
 
 
 class Datasets(Group):
@@ -45,10 +47,7 @@ class DatasetsExport(Command):
     )
     output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
     data_dir: str | None = option(
-        None,
-        "read the published files here instead of downloading",
-        metavar="DIR",
-        path="folder",
+        None, "read the published files here instead of downloading", metavar="DIR", path="folder"
     )
     load_option: dict[str, str] | None = option(
         None,
@@ -60,7 +59,6 @@ class DatasetsExport(Command):
     def run(self) -> None:
         """Export, and say how many rows went where."""
         from pqpp_datasets.export.export import export
-        from pqpp_files.visible import visible
 
         rows = export(list(self.subset), self.output, self.data_dir, self.load_option or {})
         for (config, split), count in rows.items():
@@ -148,7 +146,6 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
 
     def run(self) -> None:
         """Embed, select and print."""
-        from pqpp_cli.output import emit
         from pqpp_datasets.select import (
             embed_captions,
             read_embeddings,
@@ -219,7 +216,6 @@ class DatasetsShow(Command):
 
         from pqpp_datasets.benchmarks import BENCHMARKS, benchmark_of
         from pqpp_datasets.export.describe import describe_benchmark, describe_folder
-        from pqpp_files.visible import visible
 
         if self.dataset not in BENCHMARKS and Path(self.dataset).is_dir():
             described = describe_folder(self.dataset, self.subset)
@@ -246,8 +242,6 @@ class DatasetsShow(Command):
 
 def _cell(value: object) -> str:
     """Show a value in a few characters; an image by its size, a long list by its length."""
-    from pqpp_files.visible import visible
-
     if isinstance(value, dict) and isinstance(value.get("bytes"), bytes):
         return f"image, {len(value['bytes']):,} bytes"
     text = "" if value is None else visible(" ".join(str(value).split()))

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pqpp_cli.command import Command
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError
 from pqpp_cli.groups import DataDir, OnePredictor
+from pqpp_cli.output import emit, width_of
 from pqpp_files.options.option import option
 
 _PROMPTS = (
@@ -166,7 +166,6 @@ def _validation() -> tuple[Any, str]:
 
 def _print_predictions(predictor, targets) -> None:
     from pqpp_cli.answers import format_answers
-    from pqpp_cli.output import width_of
     from pqpp_models.predict import predicted_columns
 
     columns = predicted_columns(predictor, list(_PROMPTS), targets, uncertainty=True)
@@ -175,7 +174,6 @@ def _print_predictions(predictor, targets) -> None:
 
 def _bench(rows: Any, folder: Path) -> None:
     """Compare the build that knows only the train split with measures that need no training."""
-    from pqpp_cli.output import emit
     from pqpp_models import Predictor
     from pqpp_models.bench.given import named_predictors
     from pqpp_models.bench.report import render_report

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_cli.command import Command, Group
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError, Group
 from pqpp_cli.groups import ColumnOptions, Shards
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -26,10 +26,8 @@ class Pipeline(Group):
     """A pipeline of diffusers."""
 
     TITLE = "the pipeline; what is left out is its own choice"
-    num_inference_steps: int | None = option(None, "denoising steps", metavar="N", library="steps")
-    guidance_scale: float | None = option(
-        None, "scale of classifier-free guidance", metavar="X", library="guidance"
-    )
+    num_inference_steps: int | None = option(None, "denoising steps", metavar="N")
+    guidance_scale: float | None = option(None, "scale of classifier-free guidance", metavar="X")
     negative_prompt: str | None = option(None, "what the images shall not show", metavar="TEXT")
     height: int | None = option(None, "of the images", metavar="PIXELS")
     width: int | None = option(None, "of the images", metavar="PIXELS")
@@ -263,33 +261,17 @@ class Generate(ColumnOptions, Shards, Pipeline, ImagesEndpoint, ImagesMade, Comm
             size = (self.height, self.width)
             model = self.images_model or ""
             return generate.EndpointGenerator(self.images_url, model, name, *size, budget)
-        return generate.DiffusersGenerator(
-            self.model or "",
-            name,
-            self.num_inference_steps,
-            self.guidance_scale,
-            self.negative_prompt,
-            self.height,
-            self.width,
-            self.scheduler,
-            self.lora,
-            self.lora_scale,
-            self.dropped,
-            {name: _value(text) for name, text in self.set.items()},
-            self.revision,
-            self.variant,
-            self.dtype,
-            self.device or _device_of_launcher(),
-            self.offload,
-            self.attention_slicing,
-            self.vae_tiling,
-        )
+        given = self.arguments(generate.DiffusersGenerator) | {
+            "model": self.model or "",
+            "name": name,
+        }
+        given["more"] = {name: _value(text) for name, text in self.set.items()}
+        given["device"] = self.device or _device_of_launcher()
+        return generate.DiffusersGenerator(**given)
 
 
 def _value(text: str) -> Any:
     """Return what a text is as JSON, or the text."""
-    from pqpp_files.foreign.json_values import parse_json
-
     try:
         return parse_json(text)
     except ValueError:

@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pqpp_cli.command import Group
+from pqpp_cli.command import CommandError, Group
 from pqpp_cli.commands import words_of
-from pqpp_cli.errors import CommandError
 from pqpp_cli.outputs import PAGES
 from pqpp_files.options.option import option
 from pqpp_files.paths import expanded, names_a_table

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from pqpp_cli.command import Command
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError
 from pqpp_cli.groups import Tables
+from pqpp_cli.output import emit, note
 from pqpp_cli.outputs import PAGES
+from pqpp_files.names import is_repository_id
 from pqpp_files.options.option import NEEDED, option
 
 
@@ -69,14 +70,12 @@ class Leaderboard(Tables, Command):
     def __post_init__(self) -> None:
         """Refuse a Space that cannot be called so before anything is read."""
         super().__post_init__()
-        from pqpp_files.names import is_repository_id
 
         if self.space is not None and not is_repository_id(self.space):
             raise CommandError(f"`space` {self.space}: no name of a Space; write OWNER/NAME")
 
     def run(self) -> None:
         """Read the results, print the table, write and publish the page."""
-        from pqpp_cli.output import emit, note
         from pqpp_models.bench.leaderboard import leaderboard
         from pqpp_models.bench.tables import format_results
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pqpp_cli.command import Command, Group
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError, Group
 from pqpp_cli.groups import Push, ResultOptions
 from pqpp_cli.output import emit, emit_parts, note
 from pqpp_files.foreign.json_values import parse_json
@@ -281,11 +280,7 @@ class MetricsPush(Push, Command):
     """
 
     metrics: tuple[str, ...] = option(
-        NEEDED,
-        f"metrics, as in `list`, or `{_ALL}`",
-        metavar="NAME",
-        word=True,
-        known=_metrics,
+        NEEDED, f"metrics, as in `list`, or `{_ALL}`", metavar="NAME", word=True, known=_metrics
     )
     repository: str = option(
         NEEDED, "owner of the Spaces, named after metrics", metavar="OWNER[/NAME]", word=True

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pqpp_cli.command import Command, Group
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError, Group
 from pqpp_cli.groups import Push
+from pqpp_cli.output import note
 from pqpp_files.options.option import NEEDED, option
 
 
@@ -325,7 +325,6 @@ class ModelsPush(Push, Command):
         """Measure a predictor on the benchmark, and return the file of its results."""
         if self.benchmark is None:
             return {}
-        from pqpp_cli.output import note
         from pqpp_hub.eval_results import results_file
         from pqpp_models.bench.eval_results import evaluated
 
@@ -380,7 +379,6 @@ class ModelsSubmit(Command):
 
     def run(self) -> None:
         """Measure, propose, and print what was done."""
-        from pqpp_cli.output import note
         from pqpp_hub.eval_results import submit
         from pqpp_hub.push import require_repository_id
         from pqpp_models.bench.eval_results import evaluated

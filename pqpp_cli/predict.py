@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pqpp_cli.command import Command
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError
 from pqpp_cli.groups import (
     Dataset,
     ImageDir,
@@ -19,6 +18,7 @@ from pqpp_cli.groups import (
     Shards,
     Targets,
 )
+from pqpp_cli.output import emit, emit_parts, width_of
 from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
@@ -200,7 +200,6 @@ class Predict(
     def _print(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Print tables for people, or write them to a file."""
         from pqpp_cli.answers import format_answers, format_question
-        from pqpp_cli.output import emit, width_of
         from pqpp_models.predict import main_targets
 
         columns: dict[str, list] = {}
@@ -249,14 +248,12 @@ class Predict(
     def _verdicts(self, prompts: list[str], predictor: Predictor) -> str:
         """Return the verdicts on prompts, one below the other."""
         from pqpp_cli.answers import format_verdicts
-        from pqpp_cli.output import width_of
         from pqpp_models.verdict.verdict import verdict
 
         return format_verdicts(self.style, verdict(prompts, predictor), width_of(self.output))
 
     def _write_page(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Write the page of the explanations."""
-        from pqpp_cli.output import emit
         from pqpp_models.explain.page import render_explanations
         from pqpp_models.prompts import read_prompts
 
@@ -268,7 +265,6 @@ class Predict(
 
     def _write(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Read, predict and write part by part, so that no number of prompts fills the memory."""
-        from pqpp_cli.output import emit_parts
         from pqpp_files.full_disk import require_room
         from pqpp_models.predict import ordered_targets
         from pqpp_models.verdict.verdict import verdict_columns

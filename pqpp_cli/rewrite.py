@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pqpp_backbones.chat.options import ChatOptions
-from pqpp_cli.command import Command, Group
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
+from pqpp_cli.output import emit, emit_columns
 from pqpp_files.options.option import option
+from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from pqpp_engines.rewrite import Judge
@@ -108,7 +109,6 @@ class Rewrite(PromptOptions, OnePredictor, ChatOptions, StudyOptions, ResultOpti
 
     def run(self) -> None:
         """Write, judge and print."""
-        from pqpp_cli.output import emit, emit_columns
         from pqpp_engines.rewrite import Judge
         from pqpp_engines.rewrite.rewriting import rewrite_all
         from pqpp_files.write_beside import write_whole
@@ -118,11 +118,7 @@ class Rewrite(PromptOptions, OnePredictor, ChatOptions, StudyOptions, ResultOpti
         if self.study and len(set(ids)) < len(ids):
             raise CommandError("`study`: two prompts have one prompt_id; give each one of its own")
         judge = Judge(
-            self.target,
-            self.predictor,
-            self.margin,
-            self.confidence,
-            entailment=self.entailment,
+            self.target, self.predictor, self.margin, self.confidence, entailment=self.entailment
         )
         write, cost = self._writer(prompts, judge)
         rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())
@@ -191,8 +187,6 @@ def _in_words(changed: list[bool], verdicts: list[dict]) -> str:
 
 def _table(columns: dict[str, list]) -> str:
     from tabulate import tabulate
-
-    from pqpp_files.visible import visible
 
     rows = [
         (

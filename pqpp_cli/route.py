@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import warnings
 
-from pqpp_cli.command import Command, Group
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
+from pqpp_cli.output import emit, emit_columns, width_of
 from pqpp_files.options.option import NEEDED, option
+from pqpp_files.visible import visible
 
 
 class Route(Group):
@@ -104,11 +105,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
     """
 
     router: str = option(
-        NEEDED,
-        "folder or OWNER/REPOSITORY of a router",
-        metavar="ROUTER",
-        path="name",
-        word=True,
+        NEEDED, "folder or OWNER/REPOSITORY of a router", metavar="ROUTER", path="name", word=True
     )
     revision: str | None = option(None, "branch, tag or commit of a router on the Hub")
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
@@ -120,7 +117,6 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
 
     def run(self) -> None:
         """Say where prompts go."""
-        from pqpp_cli.output import emit, emit_columns, width_of
         from pqpp_engines.route import Account, Router
         from pqpp_models.prompt_file import read_prompts_and_ids
 
@@ -145,8 +141,6 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
 
 def _table(columns: dict[str, list], width: int | None) -> str:
     from tabulate import tabulate
-
-    from pqpp_files.visible import visible
 
     shown = {name: columns[name] for name in ("route", "reason", "prompt")}
     cells = [[visible(" ".join(cell.split())) for cell in column] for column in shown.values()]

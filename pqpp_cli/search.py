@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_cli.command import Command, Group
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError, Group
 from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards
+from pqpp_cli.output import emit_columns
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -162,10 +162,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
     file: str = option(NEEDED, "texts or images' paths", metavar="FILE", path="file")
     column: str = option("prompt", "its column of them")
     image_dir: str | None = option(
-        None,
-        "the folder of the images; texts are embedded without",
-        metavar="DIR",
-        path="images",
+        None, "the folder of the images; texts are embedded without", metavar="DIR", path="images"
     )
     batch_size: int = option(64, "texts at once, on a GPU", metavar="N")
     output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
@@ -226,7 +223,6 @@ class SearchLabels(ColumnOptions, ResultOptions, Command):
 
     def run(self) -> None:
         """Compare prompts with captions, and write what people shall judge."""
-        from pqpp_cli.output import emit_columns
         from pqpp_engines.index import preliminary_relevance
         from pqpp_files.read_table import read_table
 
@@ -326,7 +322,6 @@ class SearchRetrieve(Indexed, ColumnOptions, Shards, Command):
 
     def run(self) -> None:
         """Search and write."""
-        from pqpp_cli.output import emit_columns
         from pqpp_engines.index.retrieve import (
             QUERY_IDS,
             TREC_ENDINGS,
@@ -338,16 +333,7 @@ class SearchRetrieve(Indexed, ColumnOptions, Shards, Command):
         from pqpp_files.write_beside import write_whole
         from pqpp_models.prompt_file import read_prompts_and_ids
 
-        retriever = Retriever(
-            self.index,
-            self.model,
-            self.k,
-            self.rerank,
-            self.image_dir,
-            self.exact,
-            self.name,
-            self.column,
-        )
+        retriever = Retriever(**self.arguments(Retriever))
         if self.in_shards:
             self.refuse_with_shards("queries")
             job = (retriever, retriever.settings, self.output)

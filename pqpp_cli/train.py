@@ -6,8 +6,8 @@ import importlib
 from functools import partial
 from types import ModuleType
 
-from pqpp_cli.command import Command
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError
+from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, Options, option
 
 TRAINERS = {
@@ -54,7 +54,6 @@ class Train(Command):
         """Read the recipe, and train."""
         module, kind = trainer_of(self.name)
         from pqpp_backbones.training.script import run_trainer
-        from pqpp_files.errors import PqppError
         from pqpp_files.options.flags import in_flags
         from pqpp_files.options.recipe import parse_recipe
 

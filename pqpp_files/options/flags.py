@@ -12,12 +12,7 @@ import typing
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pqpp_files.options.option import (
-    NEEDED,
-    RecipeError,
-    fields_of,
-    items_of,
-)
+from pqpp_files.options.option import NEEDED, RecipeError, fields_of, items_of
 
 _FLAG = re.compile(r"--\w[\w-]*(?==|$)")
 

@@ -103,7 +103,7 @@ def test_rules_of_build_are_those_of_its_options():
     from pqpp_cli.build import Build
     from pqpp_datasets.own_benchmark import BuildOptions
 
-    given = Build(output="nowhere")._given(BuildOptions)
+    given = Build(output="nowhere").arguments(BuildOptions)
     assert BuildOptions(**given) == BuildOptions()
 
 

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 from safetensors.numpy import save_file
 
+from pqpp_cli.command import CommandError
 from pqpp_cli.commands import commands
-from pqpp_cli.errors import CommandError
 from pqpp_cli.main import main
 from pqpp_cli.outputs import check_outputs
 from pqpp_files.options.option import NEEDED, fields_of
