@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from pqpp_cli.command import Command, Group
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError, Group
+from pqpp_files.names import how_many
 from pqpp_files.options.option import NEEDED, option
+from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from pqpp_datasets.own_benchmark.build import Built
@@ -43,13 +44,19 @@ class ReadingOptions(Group):
         metavar="ROLE=COLUMN",
     )
     annotator_columns: tuple[str, ...] = option(
-        (), "columns with the votes of an annotator each", metavar="COL,COL,..."
+        (),
+        "columns with the votes of an annotator each",
+        metavar="COL,COL,...",
+        library="annotators",
     )
     model_columns: tuple[str, ...] = option(
-        (), "columns with the votes on a model's image each", metavar="COL,COL,..."
+        (),
+        "columns with the votes on a model's image each",
+        metavar="COL,COL,...",
+        library="models",
     )
     model_name: str | None = option(
-        None, "of all images, where no column says which made them", metavar="NAME"
+        None, "of all images, where no column says which made them", metavar="NAME", library="model"
     )
     model_pattern: str | None = option(
         None, "finds the model in an image's name, like '^([^_]+)_'", metavar="REGEX"
@@ -78,7 +85,7 @@ class ReadingOptions(Group):
         path="file",
     )
     missing_labels: tuple[str, ...] = option(
-        (), "labels that stand for no vote, like -1", metavar="MARK,..."
+        (), "labels that stand for no vote, like -1", metavar="MARK,...", library="missing"
     )
     blank: str = option("refuse", "what an empty label does", ("refuse", "drop"))
     repeats: str = option(
@@ -107,7 +114,7 @@ class RuleOptions(Group):
         0.5, "reference images found highly relevant, over this share", metavar="X"
     )
     best: int = option(3, "annotators kept for each prompt", metavar="N")
-    cutoff: int = option(10, "documents that the precision counts", metavar="K")
+    cutoff: int = option(10, "documents that the precision counts", metavar="K", library="k")
     min_relevant_votes: int = option(1, "votes that make an image relevant", metavar="N")
     prior_wins: float = option(
         0.0, "of preferences, rankings: wins given to each model over each other", metavar="W"
@@ -156,47 +163,42 @@ class KeepingOptions(Group):
 
 
 class Build(RuleOptions, ReadingOptions, KeepingOptions, Command):
-    """Build a benchmark: scores of prompts from people's votes.
+    r"""Build a benchmark: scores of prompts from people's votes.
 
     Admit annotators, pick the best votes, aggregate them to HBPP, P@k and RR, split, and write
     Parquet files with a card and a quality report.
+
+    examples:
+      pqpp build votes.csv --output my-benchmark
+      pqpp build --runs runs.parquet --relevance relevance.jsonl --output my-benchmark
+      pqpp build --judgments votes.csv --runs runs.csv --relevance relevance.csv --output b
+      pqpp build votes.csv --columns prompt=caption --columns annotator=id --scale 1..7 --output b
+      pqpp build wide.csv --annotator-columns rater1,rater2 --model-name sdxl --scale yes-no \
+          --missing-labels -1 --output b
+      pqpp build --from label-studio export.json --columns prompt=caption --output b
+      pqpp build --from pickapic train.parquet --output b
+
+    Files are CSV, TSV, JSON, JSONL or Parquet, named by what they are, with the columns
+      judgments: prompt, image, model, label; annotator (who voted), control (true where a member
+                 of the control group did), seconds (how long it took). A label in JSON may be a
+                 list of votes, or an object of model to votes. `score` (and deviation) in place of
+                 label is a ready score of an image
+      preferences: prompt, model_a, model_b, choice (a, b, tie or the model's name); annotator,
+                 image_a and image_b, seconds. Numbers are told by --scale: share (1, .5, 0, as in
+                 Pick-a-Pic's label_0), index (0, 1), place (1, 2, 0 for a tie), sign (1, -1, 0)
+      rankings:  prompt, model, rank (1 is the best, equals tie); annotator, image, seconds
+      runs:      prompt, model, image, score (higher is better)
+      relevance: prompt, image, label (relevant or irrelevant); annotator
+    and in each, if wanted, source, prompt_id and category. A row without a source takes the only
+    one that its prompt has in any of the files. Rows whose model is `reference` are the reference
+    images. Scales: pqpp (2, 1, 0, -1, or high relevance, low relevance, no relevance, unrealistic),
+    yes-no (also true and false, 1 and 0), likert5 (1 to 5), 0-10, and any range such as 1..7.
+    Rules: majority (PQPP's two levels), mean, median, mos (mean of z-scores for each annotator),
+    positive (the share of positive votes), robust (a mean in which those whom the others bear out
+    weigh more); a prompt's score is the mean over its images. The folder loads by
+    load_dataset("my-benchmark") and can be pushed as it is.
     """
 
-    EPILOG = """examples:
-  pqpp build votes.csv --output my-benchmark
-  pqpp build --runs runs.parquet --relevance relevance.jsonl --output my-benchmark
-  pqpp build --judgments votes.csv --runs runs.csv --relevance relevance.csv --output my-benchmark
-  pqpp build votes.csv --columns prompt=caption --columns annotator=Worker --scale 1..7 --output b
-  pqpp build wide.csv --annotator-columns rater1,rater2 --model-name sdxl --scale yes-no \\
-      --missing-labels -1 --output b
-  pqpp build --from label-studio export.json --columns prompt=caption --output b
-  pqpp build --from pickapic train.parquet --output b
-
-Files are CSV, TSV, JSON, JSONL or Parquet, named by what they are, with the columns
-  judgments: prompt, image, model, label; annotator (who voted), control (true where a member of the
-             control group did), seconds (how long it took). A label in JSON may be a list of votes,
-             or an object of model to votes. `score` (and deviation) in place of label is a ready
-             score of an image
-  preferences: prompt, model_a, model_b, choice (a, b, tie or the model's name); annotator,
-             image_a and image_b, seconds. Numbers are told by --scale: share (1, .5, 0, as in
-             Pick-a-Pic's label_0), index (0, 1), place (1, 2, 0 for a tie), sign (1, -1, 0)
-  rankings:  prompt, model, rank (1 is the best, equals tie); annotator, image, seconds
-  runs:      prompt, model, image, score (higher is better)
-  relevance: prompt, image, label (relevant or irrelevant); annotator
-and in each, if wanted, source, prompt_id and category. A row without a source takes the only one
-that its prompt has in any of the files. Rows whose model is `reference` are the reference images.
-Scales: pqpp (2, 1, 0, -1, or high relevance, low relevance, no relevance, unrealistic), yes-no
-(also true and false, 1 and 0), likert5 (1 to 5), 0-10, and any range such as 1..7.
-Rules: majority (PQPP's two levels), mean, median, mos (mean of z-scores for each annotator),
-positive (the share of positive votes), robust (a mean in which those whom the others bear out
-weigh more); a prompt's score is the mean over its images.
-The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
-"""
-    RETIRED: ClassVar[dict[str, str]] = {
-        "out": "output", "column": "columns", "annotators": "annotator_columns",
-        "models": "model_columns", "model": "model_name", "missing": "missing_labels",
-        "k": "cutoff",
-    }  # fmt: skip
     judgments: tuple[str, ...] | None = option(
         None, "judgments of generated images", metavar="FILE", path="file", word="too", several=True
     )
@@ -235,12 +237,10 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
         from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
         from pqpp_datasets.own_benchmark.write import Keeping
         from pqpp_files.options.flags import in_flags
-        from pqpp_files.visible import visible
         from pqpp_models.text.reading.language import language_codes
 
-        keeping = Keeping(**self._given(Keeping, images="keep_images"))
-        named = {old: new for old, new in self.RETIRED.items() if old not in ("out", "column")}
-        options = BuildOptions(**self._given(BuildOptions, **named), progress=sys.stderr.isatty())
+        keeping = Keeping(**self.arguments(Keeping) | {"images": self.keep_images})
+        options = BuildOptions(**self.arguments(BuildOptions), progress=sys.stderr.isatty())
         runs = _named_runs(self.runs)
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         built = build_benchmark(*kinds)
@@ -261,11 +261,6 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
         report = folder / "report.html"
         print(visible(f"written: {folder} (quality report: {report})"))
 
-    def _given(self, kind: Any, **renamed: str) -> dict[str, Any]:
-        """Return the options of a class of the library, some of which have other names there."""
-        names = {field.name: renamed.get(field.name, field.name) for field in fields(kind)}
-        return {name: getattr(self, own) for name, own in names.items() if hasattr(self, own)}
-
 
 def _named_runs(words: tuple[str, ...] | None) -> tuple[str, ...] | dict[str, str] | None:
     """Return files of runs by the models that made them, or as they came where none is named."""
@@ -277,8 +272,6 @@ def _named_runs(words: tuple[str, ...] | None) -> tuple[str, ...] | dict[str, st
 
 def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]:
     """Give what came of a build, for people."""
-    from pqpp_files.names import how_many
-
     yield from built.notes
     if built.preferences:
         yield from built.preferences.lines()

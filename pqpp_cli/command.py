@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, dataclass_transform
 
-from pqpp_cli.errors import CommandError
+from pqpp_files.errors import PqppError
 from pqpp_files.options.option import Options, fields_of, option
 
 _KINDS = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".gz": "gzip", ".zip": "ZIP"}
+
+
+class CommandError(PqppError):
+    """The command line was given something that it cannot use."""
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
@@ -20,9 +26,16 @@ class Group(Options):
     """
 
     TITLE: ClassVar[str]
+    EPILOG: ClassVar[str] = ""
+    FOOTNOTE: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
+        """Take the examples, and what follows them, from the docstring: they stand below."""
         super().__init_subclass__()
+        description, sign, examples = inspect.cleandoc(cls.__doc__ or "").partition("\nexamples:\n")
+        if sign:
+            cls.__doc__ = description
+            cls.EPILOG = f"examples:\n{examples}\n{cls.FOOTNOTE}"
         # What is not needed is not made: each start of the command pays for it.
         dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
 
@@ -45,13 +58,19 @@ class Group(Options):
         of_ending = _KINDS.get(Path(getattr(self, name) or "").suffix.lower())
         return (of_ending,) if of_ending in kinds else kinds[:1]
 
+    def arguments(self, function: Callable) -> dict[str, Any]:
+        """Return the options that a function or class of the library takes, by its names."""
+        own = {f.metadata.get("library", f.name): f.name for f in fields_of(self)}
+        taken = inspect.signature(function).parameters
+        return {name: getattr(self, own[name]) for name in taken if name in own}
+
     def role_of(self, name: str) -> str | None:
         """Return what the path of an option is; see `path` of `option`."""
         return next(f.metadata.get("path") for f in fields_of(self) if f.name == name)
 
 
 class Command(Group):
-    """A command: its docstring is the description in `--help`, `EPILOG` what stands below.
+    """A command: its docstring is the text of `--help`, where `FOOTNOTE` stands last.
 
     Example:
         >>> from pqpp_cli.predict import Predict
@@ -62,8 +81,6 @@ class Command(Group):
         <BLANKLINE>
         a higher score means a harder prompt
     """
-
-    EPILOG: ClassVar[str] = ""
 
     def check_paths(self) -> None:
         """Spell `~` out, and refuse outputs that could not be written or are an input."""

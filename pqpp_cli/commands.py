@@ -1,7 +1,8 @@
-"""The commands, found by the names of their files, and the parser of them.
+"""The commands, and the parser of them.
 
-A file here is a command where its docstring begins with "`pqpp NAME`: SUMMARY."; a folder holds the
-subcommands of one. Only standard modules are imported until a command is named.
+A module here is a command where its docstring begins with "`pqpp NAME`: SUMMARY.". Its class has
+the command's name; subcommands are classes whose names begin with it. Only standard modules are
+imported until a command is named.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _ORDER = (
     *("route", "rewrite", "datasets", "metrics", "models", "demo"),
 )
 """How `pqpp --help` names them; others follow by name."""
-_SUMMARY = re.compile(r'"""`pqpp (?P<words>[\w -]+)`: (?P<summary>.+?)\.?(""")?$')
+_SUMMARY = re.compile(r'"""`pqpp (?P<name>\w+)`: (?P<summary>.+?)\.?(""")?$')
 _EPILOG = """examples:
   pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
   pqpp bench --split validation
@@ -44,32 +45,46 @@ def names_in(path: tuple[str, ...] = ()) -> dict[str, str]:
         >>> list(names_in())[:2], names_in(("bench",))["conqa"]
         (['predict', 'bench'], 'compare runs on conceptual and descriptive queries')
     """
+    if path:
+        classes = [kind for words, kind in _classes_in(path[0]) if words[:-1] == path]
+        return {words_of(kind)[-1]: _summary_of(kind) for kind in classes}
     summaries = {}
-    for place in Path(__file__).parent.joinpath(*path).iterdir():
-        file = place / "__init__.py" if place.suffix == "" else place
-        if file.suffix == ".py" and file.is_file():
-            with file.open(encoding="utf-8") as lines:
-                first = next((line for line in lines if not line.startswith("#")), "")
-            match = _SUMMARY.match(first.rstrip("\n"))
-            if match and match["words"].split() == [*path, place.stem]:
-                summaries[place.stem] = match["summary"]
-    order = {name: number for number, name in enumerate(_ORDER if not path else ())}
+    for file in Path(__file__).parent.glob("*.py"):
+        with file.open(encoding="utf-8") as lines:
+            first = next((line for line in lines if not line.startswith("#")), "")
+        if (match := _SUMMARY.match(first.rstrip("\n"))) and match["name"] == file.stem:
+            summaries[file.stem] = match["summary"]
+    order = {name: number for number, name in enumerate(_ORDER)}
     return dict(sorted(summaries.items(), key=lambda item: (order.get(item[0], 99), item[0])))
 
 
-def commands(path: tuple[str, ...] = ()) -> Iterator[type[Command]]:
+def commands() -> Iterator[type[Command]]:
     """Give the class of every command that does something.
 
     Example:
         >>> next(commands()).__name__
         'Predict'
     """
-    for name in names_in(path):
-        place = _imported((*path, name))
-        if hasattr(place, "__path__"):
-            yield from commands((*path, name))
-        else:
-            yield _class_of((*path, name))
+    for name in names_in():
+        yield from (kind for _, kind in _classes_in(name) if hasattr(kind, "run"))
+
+
+def _classes_in(name: str) -> list[tuple[tuple[str, ...], Any]]:
+    """Return the command or the subcommands of a module, by their words."""
+    kinds = [kind for kind in vars(_imported(name)).values() if isinstance(kind, type)]
+    found = {words_of(kind): kind for kind in kinds if kind.__module__ == f"pqpp_cli.{name}"}
+    return sorted((words, kind) for words, kind in found.items() if words[:1] == (name,))
+
+
+def words_of(kind: type) -> tuple[str, ...]:
+    """Return the words that name a command, `bench conqa` of `BenchConqa`."""
+    return tuple(word.lower() for word in re.findall("[A-Z][a-z0-9]*", kind.__name__))
+
+
+def _summary_of(kind: type) -> str:
+    """Return the first sentence of a class without its capital and stop."""
+    first = " ".join((kind.__doc__ or "").split()).partition(". ")[0].removesuffix(".")
+    return first[:1].lower() + first[1:]
 
 
 def named(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
@@ -125,27 +140,27 @@ def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) ->
     """Give a parser the options of a command, or the names of its subcommands."""
     from pqpp_files.options.flags import add_options
 
-    place = _imported(path)
-    is_folder = hasattr(place, "__path__")
-    usual = getattr(place, "USUAL", None)
-    if is_folder and not usual:
-        about: Any = place
-        parser.description = (place.__doc__ or "").partition("\n\n")[2]
-    else:
-        about = _class_of((*path, usual) if usual else path)
-        parser.description = about.__doc__
+    module, classes = _imported(path[0]), dict(_classes_in(path[0]))
+    usual = getattr(module, "USUAL", None) if len(path) == 1 else None
+    group = classes.get(path[:1], module)
+    about: Any = classes.get((*path, usual) if usual else path, group)
+    parser.description = about.__doc__
+    if hasattr(about, "run"):
         add_options(parser, about, complete=words is None or "--config" not in words)
         parser.set_defaults(_class=about)
-    epilog = getattr(about, "EPILOG", "") or getattr(_imported(path[:-1]), "EPILOG", "")
+    else:
+        parser.description = (about.__doc__ or "").partition("\n\n")[2]
+    epilog = getattr(about, "EPILOG", "") or getattr(group, "EPILOG", "")
     parser.epilog = _own_examples(epilog, path)
-    if is_folder:
+    if usual or not hasattr(about, "run"):
         _add_commands(parser, path, words, is_optional=usual is not None)
 
 
 def _own_examples(epilog: str, path: tuple[str, ...]) -> str:
     """Leave out a group's examples of other subcommands than this one."""
     group = f"  pqpp {' '.join(path[:-1])} "
-    others = tuple(f"{group}{name} " for name in names_in(path[:-1]) if name != path[-1])
+    siblings = names_in(path[:-1]) if path[1:] else ()
+    others = tuple(f"{group}{name} " for name in siblings if name != path[-1])
     kept, is_other = [], False
     for line in epilog.splitlines():
         is_continued = line.startswith("   ")
@@ -155,14 +170,8 @@ def _own_examples(epilog: str, path: tuple[str, ...]) -> str:
     return "\n".join(kept).replace("examples:\n\n", "").removesuffix("examples:")
 
 
-def _imported(path: tuple[str, ...]) -> ModuleType:
-    return importlib.import_module(".".join(("pqpp_cli", *path)))
-
-
-def _class_of(path: tuple[str, ...]) -> type[Command]:
-    """Return the class of a command, `BenchConqa` of `bench/conqa.py`."""
-    name = "".join(part.title() for part in "_".join(path).split("_"))
-    return getattr(_imported(path), name)
+def _imported(name: str) -> ModuleType:
+    return importlib.import_module(f"pqpp_cli.{name}")
 
 
 class Parser(argparse.ArgumentParser):

@@ -6,11 +6,11 @@ import contextlib
 import sys
 import time
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from pqpp_cli.command import Command
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError
 from pqpp_cli.groups import DataDir, OnePredictor
+from pqpp_cli.output import emit, width_of
 from pqpp_files.options.option import option
 
 _PROMPTS = (
@@ -64,20 +64,19 @@ class Demo(Served, Command):
 
     The published figures stand beside, and a report is written. Without a network or a copy the
     comparison is on a generated sample. At a terminal it ends by asking for a prompt of yours.
+
+    examples:
+      pqpp demo
+      pqpp demo --output /tmp/pqpp-demo
+      pqpp demo --serve
+      pqpp demo --serve --port 8080 --predictor ./my_predictor
+
+    With a network it fetches PQPP's validation file (289 kB, by its published digest), or reads it
+    below PQPP_DATA_DIR, and puts the build of the shipped predictor that is fitted on train alone
+    beside the published figures. With neither it does so on a generated sample, beside no published
+    figure: nobody judged the sample. It says which way it went.
     """
 
-    EPILOG = """examples:
-  pqpp demo
-  pqpp demo --output /tmp/pqpp-demo
-  pqpp demo --serve
-  pqpp demo --serve --port 8080 --predictor ./my_predictor
-
-With a network it fetches PQPP's validation file (289 kB, by its published digest), or reads it
-below PQPP_DATA_DIR, and puts the build of the shipped predictor that is fitted on train alone
-beside the published figures. With neither it does so on a generated sample, beside no published
-figure: nobody judged the sample. It says which way it went.
-"""
-    RETIRED: ClassVar[dict[str, str]] = {"output_dir": "output"}
     output: str | None = option(
         None, "where the report is written (default: pqpp-demo)", metavar="DIR", path="output"
     )
@@ -167,7 +166,6 @@ def _validation() -> tuple[Any, str]:
 
 def _print_predictions(predictor, targets) -> None:
     from pqpp_cli.answers import format_answers
-    from pqpp_cli.output import width_of
     from pqpp_models.predict import predicted_columns
 
     columns = predicted_columns(predictor, list(_PROMPTS), targets, uncertainty=True)
@@ -176,7 +174,6 @@ def _print_predictions(predictor, targets) -> None:
 
 def _bench(rows: Any, folder: Path) -> None:
     """Compare the build that knows only the train split with measures that need no training."""
-    from pqpp_cli.output import emit
     from pqpp_models import Predictor
     from pqpp_models.bench.given import named_predictors
     from pqpp_models.bench.report import render_report

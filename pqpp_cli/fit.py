@@ -26,30 +26,32 @@ _FAR = (
 
 
 class Fit(Dataset, ColumnOptions, Targets, Command):
-    """Fit a predictor to prompts with scores: a table, a dataset, a benchmark."""
+    """Fit a predictor to prompts with scores: a table, a dataset, a benchmark.
 
-    EPILOG = """examples:
-  pqpp fit my_benchmark --output my_predictor
-  pqpp fit ratings.csv --targets mean_rating --output my_predictor
-  pqpp fit votes.parquet --column caption --targets match_rate,rating --output my_predictor
-  pqpp fit pqpp-v1.0 --targets mean_hbpp,mean_p10 --output my_predictor
-  pqpp fit ratings.csv --base alignment --output my_predictor
-  pqpp fit ratings.csv --encoder sentence-transformers/all-MiniLM-L6-v2 --output my_predictor
-  pqpp predict "two robots play chess" --predictor ./my_predictor --uncertainty
+    examples:
+      pqpp fit my_benchmark --output my_predictor
+      pqpp fit ratings.csv --targets mean_rating --output my_predictor
+      pqpp fit votes.parquet --column caption --targets match_rate,rating --output my_predictor
+      pqpp fit pqpp-v1.0 --targets mean_hbpp,mean_p10 --output my_predictor
+      pqpp fit ratings.csv --base alignment --output my_predictor
+      pqpp fit ratings.csv --encoder sentence-transformers/all-MiniLM-L6-v2 --output my_predictor
+      pqpp predict "two robots play chess" --predictor ./my_predictor --uncertainty
 
-The predictor is a head on words, pieces of words and the network of `static-train`; it is fitted
-in closed form, on one core, without torch. Tried are TF-IDF with ridge, the network's layers with
-ridge, kernel ridge on their embedding, and all of them as a stack, which is kept unless one alone
-is clearly better. --encoder puts a sentence encoder beside these. With --base each form learns what
-your scores differ by from a prediction of the network's, and so shrinks to it where prompts are
-few. Rows of one prompt become one with their mean score. What is printed is what `pqpp predict`
-gives for prompts that were left out of a whole fit, each in its turn; "in 90 %" is the share of
-true values within the intervals that are to hold 90 %.
+    The predictor is a head on words, pieces of words and the network of `static-train`; it is
+    fitted in closed form, on one core, without torch. Tried are TF-IDF with ridge, the network's
+    layers with ridge, kernel ridge on their embedding, and all of them as a stack, which is kept
+    unless one alone is clearly better. --encoder puts a sentence encoder beside these. With --base
+    each form learns what your scores differ by from a prediction of the network's, and so shrinks
+    to it where prompts are few. Rows of one prompt become one with their mean score. What is
+    printed is what `pqpp predict` gives for prompts that were left out of a whole fit, each in its
+    turn; "in 90 %" is the share of true values within the intervals that are to hold 90 %.
 
-Targets may have any name. What ends in _hbpp must be in -1 .. 2, what ends in _p10, _rr or _rate in
-0 .. 1, what a dataset tells a range of in that, and predictions stay within; those of other targets
-may leave the observed range by a tenth. Of a dataset with splits, train is taken if none is named.
-"""
+    Targets may have any name. What ends in _hbpp must be in -1 .. 2, what ends in _p10, _rr or
+    _rate in 0 .. 1, what a dataset tells a range of in that, and predictions stay within; those of
+    other targets may leave the observed range by a tenth. Of a dataset with splits, train is taken
+    if none is named.
+    """
+
     dataset: str = option(NEEDED, "a table, pqpp, a folder, or OWNER/REPOSITORY", word="too")
     targets: tuple[str, ...] | None = option(
         None, "the columns of scores to learn (default: all that the data tells of)"

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Set
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from pqpp_cli.command import Command, Group
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError, Group
 from pqpp_cli.groups import ColumnOptions, Shards
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ class Pipeline(Group):
     """A pipeline of diffusers."""
 
     TITLE = "the pipeline; what is left out is its own choice"
-    RETIRED: ClassVar = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
     num_inference_steps: int | None = option(None, "denoising steps", metavar="N")
     guidance_scale: float | None = option(None, "scale of classifier-free guidance", metavar="X")
     negative_prompt: str | None = option(None, "what the images shall not show", metavar="TEXT")
@@ -88,43 +87,42 @@ class ImagesMade(Group):
 
 
 class Generate(ColumnOptions, Shards, Pipeline, ImagesEndpoint, ImagesMade, Command):
-    """Make images with a pipeline of diffusers, an endpoint or a command of your own, or take those
-    that are there already.
+    r"""Make images with a pipeline of diffusers, an endpoint or a command of your own, or take
+    those that are there already.
+
+    examples:
+      pqpp generate --model SDXL --file prompts.csv --images-per-prompt 2 --output study
+      pqpp generate --model OWNER/PIPELINE --file prompts.csv --dtype float16 --offload model \
+          --output study
+      pqpp generate --command "python glide.py --prompt {prompt} --seed {seed} --to {output}" \
+          --model-name glide --file prompts.csv --output study
+      pqpp generate --model OWNER/SD3 --dropped text_encoder_3,tokenizer_3 \
+          --negative-prompt blurry --scheduler FlowMatchHeunDiscreteScheduler \
+          --set pipeline.max_sequence_length=128 --file prompts.csv --output study
+      accelerate launch -m pqpp generate --model SDXL --file prompts.csv --output study
+      pqpp generate --images-url https://api.example.com/v1 --images-model NAME --file prompts.csv \
+          --most-money 5 --price-per-image 0.04 --output study
+      pqpp generate --image-dir made --pattern "{prompt_id}/image_[45].png" --model-name sdxl \
+          --file prompts.csv --output study
+
+    Images lie as images/PROMPT_ID/MODEL_I.png, each with a JSON file (seed, num_inference_steps,
+    guidance_scale, scheduler, revision, sha256 ...), and images/metadata.jsonl lists them: pqpp
+    assess, pqpp annotate and pqpp build read them. The seed of an image is a hash of its prompt's
+    id, the model's name and I, so that it depends on no other image. What is there is not made
+    again: run the line again after a kill.
+
+    A file without a column prompt_id gets the numbers of its rows as ids.
+
+    A key for an endpoint stands in the variable PQPP_IMAGES_KEY. What its rules refuse has no image
+    and is asked for again in the next run. Images of --image-dir are copied, as PNG, with their
+    hashes; the first file of a prompt, by the numbers in the names, is its image 0.
+
+    Shard by shard, --file is Parquet or CSV of any size, and made/MODEL holds a table of what was
+    made and what could not be. accelerate launch works so, with or without options of shards: each
+    process takes its share. images/metadata.jsonl is written by a run without --shard: write the
+    line once more without it at the end. Limits of calls and money count for each task by itself.
     """
 
-    EPILOG = """examples:
-  pqpp generate --model SDXL --file prompts.csv --images-per-prompt 2 --output study
-  pqpp generate --model OWNER/PIPELINE --file prompts.csv --dtype float16 --offload model \\
-      --output study
-  pqpp generate --command "python glide.py --prompt {prompt} --seed {seed} --to {output}" \\
-      --model-name glide --file prompts.csv --output study
-  pqpp generate --model OWNER/SD3 --dropped text_encoder_3,tokenizer_3 --negative-prompt blurry \\
-      --scheduler FlowMatchHeunDiscreteScheduler --set pipeline.max_sequence_length=128 \\
-      --file prompts.csv --output study
-  accelerate launch -m pqpp generate --model SDXL --file prompts.csv --output study
-  pqpp generate --images-url https://api.example.com/v1 --images-model NAME --file prompts.csv \\
-      --most-money 5 --price-per-image 0.04 --output study
-  pqpp generate --image-dir made --pattern "{prompt_id}/image_[45].png" --model-name sdxl \\
-      --file prompts.csv --output study
-
-Images lie as images/PROMPT_ID/MODEL_I.png, each with a JSON file (seed, num_inference_steps,
-guidance_scale, scheduler, revision, sha256 ...), and images/metadata.jsonl lists them: pqpp assess,
-pqpp annotate and pqpp build read them.
-The seed of an image is a hash of its prompt's id, the model's name and I, so that it depends on no
-other image. What is there is not made again: run the line again after a kill.
-
-A file without a column prompt_id gets the numbers of its rows as ids.
-
-A key for an endpoint stands in the variable PQPP_IMAGES_KEY. What its rules refuse has no image and
-is asked for again in the next run. Images of --image-dir are copied, as PNG, with their hashes; the
-first file of a prompt, by the numbers in the names, is its image 0.
-
-Shard by shard, --file is Parquet or CSV of any size, and made/MODEL holds a table of what was made
-and what could not be. accelerate launch works so, with or without options of shards: each process
-takes its share. images/metadata.jsonl is written by a run without --shard: write the line once more
-without it at the end. Limits of calls and money count for each task by itself.
-"""
-    RETIRED: ClassVar = {"out": "output", "name": "model_name"}
     SHARD_SIZE = 8  # so that no process of a few has nothing to do
     model: str | None = option(
         None, "SDXL, SD1.5, OWNER/REPOSITORY or a folder", metavar="NAME_OR_PATH", path="name"
@@ -139,7 +137,10 @@ without it at the end. Limits of calls and money count for each task by itself.
         None, "a folder of images already made", metavar="DIR", path="images"
     )
     model_name: str | None = option(
-        None, "what the model is called in files (default: from --model)", metavar="NAME"
+        None,
+        "what the model is called in files (default: from --model)",
+        metavar="NAME",
+        library="name",
     )
     file: str = option(NEEDED, "prompts: a table or a text file", metavar="FILE", path="file")
     column: str = option("prompt", "its column of prompts")
@@ -260,33 +261,17 @@ without it at the end. Limits of calls and money count for each task by itself.
             size = (self.height, self.width)
             model = self.images_model or ""
             return generate.EndpointGenerator(self.images_url, model, name, *size, budget)
-        return generate.DiffusersGenerator(
-            self.model or "",
-            name,
-            self.num_inference_steps,
-            self.guidance_scale,
-            self.negative_prompt,
-            self.height,
-            self.width,
-            self.scheduler,
-            self.lora,
-            self.lora_scale,
-            self.dropped,
-            {name: _value(text) for name, text in self.set.items()},
-            self.revision,
-            self.variant,
-            self.dtype,
-            self.device or _device_of_launcher(),
-            self.offload,
-            self.attention_slicing,
-            self.vae_tiling,
-        )
+        given = self.arguments(generate.DiffusersGenerator) | {
+            "model": self.model or "",
+            "name": name,
+        }
+        given["more"] = {name: _value(text) for name, text in self.set.items()}
+        given["device"] = self.device or _device_of_launcher()
+        return generate.DiffusersGenerator(**given)
 
 
 def _value(text: str) -> Any:
     """Return what a text is as JSON, or the text."""
-    from pqpp_files.foreign.json_values import parse_json
-
     try:
         return parse_json(text)
     except ValueError:

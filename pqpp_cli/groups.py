@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pqpp_cli.command import Group
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import CommandError, Group
+from pqpp_cli.commands import words_of
 from pqpp_cli.outputs import PAGES
 from pqpp_files.options.option import option
 from pqpp_files.paths import expanded, names_a_table
@@ -168,7 +168,7 @@ class PromptOptions(ColumnOptions):
                 )
         little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
         if little and len(self.prompts) > 1:
-            command = " ".join(["pqpp", *type(self).__module__.split(".")[1:]])
+            command = " ".join(["pqpp", *words_of(type(self))])
             raise CommandError(
                 f"{len(self.prompts)} prompts came, one of them “{little[0]}”; put a prompt in "
                 f'quotes: {command} "{" ".join(self.prompts)}"; give single words by `file`'
@@ -382,8 +382,7 @@ class Push(Group):
     """What every push to the Hub has."""
 
     private: bool = option(False, "make a new repository private")
-    RETIRED: ClassVar[dict[str, str]] = {"revision": "branch"}
-    branch: str | None = option(None, "the branch to push to (default: main)")
+    branch: str | None = option(None, "the branch to push to (default: main)", library="revision")
     dry_run: bool = option(False, "only say what would change")
 
     def push(self, push: Callable, what: str, repository: str) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from pqpp_cli.command import Command
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError
 from pqpp_cli.groups import Tables
+from pqpp_cli.output import emit, note
 from pqpp_cli.outputs import PAGES
+from pqpp_files.names import is_repository_id
 from pqpp_files.options.option import NEEDED, option
 
 
@@ -16,19 +17,20 @@ class Leaderboard(Tables, Command):
 
     Each predictor's own repository holds its results; `pqpp models push --benchmark` and `pqpp
     models submit` put them there. Published figures of PQPP are listed apart.
+
+    examples:
+      pqpp leaderboard OWNER/DATASET
+      pqpp leaderboard OWNER/DATASET --split validation --verify
+      pqpp leaderboard OWNER/DATASET --models a/bert,b/words --report leaderboard.html
+      pqpp leaderboard OWNER/DATASET --verify --space OWNER/NAME
+      pqpp leaderboard results --dataset my_benchmark --verify
+
+    The Hub keeps a leaderboard for datasets whose evaluation framework it lists; for all others,
+    name the models. Without --verify, figures and intervals are those that the repositories claim.
+    With it they are computed here from new predictions, and each predictor is tested against the
+    first one.
     """
 
-    EPILOG = """examples:
-  pqpp leaderboard OWNER/DATASET
-  pqpp leaderboard OWNER/DATASET --split validation --verify
-  pqpp leaderboard OWNER/DATASET --models a/bert,b/words --report leaderboard.html
-  pqpp leaderboard OWNER/DATASET --verify --space OWNER/NAME
-  pqpp leaderboard results --dataset my_benchmark --verify
-
-The Hub keeps a leaderboard for datasets whose evaluation framework it lists; for all others, name
-the models. Without --verify, figures and intervals are those that the repositories claim. With it
-they are computed here from new predictions, and each predictor is tested against the first one.
-"""
     source: str = option(
         NEEDED,
         "a dataset on the Hub, or a folder with models' folders (clones, or what `pqpp bench "
@@ -68,14 +70,12 @@ they are computed here from new predictions, and each predictor is tested agains
     def __post_init__(self) -> None:
         """Refuse a Space that cannot be called so before anything is read."""
         super().__post_init__()
-        from pqpp_files.names import is_repository_id
 
         if self.space is not None and not is_repository_id(self.space):
             raise CommandError(f"`space` {self.space}: no name of a Space; write OWNER/NAME")
 
     def run(self) -> None:
         """Read the results, print the table, write and publish the page."""
-        from pqpp_cli.output import emit, note
         from pqpp_models.bench.leaderboard import leaderboard
         from pqpp_models.bench.tables import format_results
 

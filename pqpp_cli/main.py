@@ -9,23 +9,6 @@ from collections.abc import Sequence
 
 from pqpp_cli.interrupts import LINE_OF_INTERRUPT, STATUS_OF_INTERRUPT, AtWork
 
-_MOVED = {
-    "bench --dataset conqa": "bench conqa",
-    "bench --dataset gimbrr": "bench gimbrr",
-    "bench --dataset richhf": "bench richhf",
-    "bench --dataset vistar": "bench vistar",
-    "bench --table routing": "bench routing",
-    "retrieve": "search retrieve",
-    "index": "search",
-    "select": "datasets select",
-    "feedback": "assess rahf --gallery",
-    "collection": "models collection",
-    "autoload": "models autoload",
-    "verdict": "predict --verdict",
-    "explain": "predict --explain",
-}
-"""Command lines of old, or that one may think of, and what does it."""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
@@ -62,7 +45,6 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
         words = list(sys.argv[1:] if arguments is None else arguments)
         if "_ARGCOMPLETE" in os.environ:
             _complete()
-        _refuse_moved(words)
         try:
             kind, flags = named(words)
         except SystemExit as left:  # of the parser, which has said why
@@ -110,19 +92,6 @@ def _complete() -> None:
     from pqpp_cli.commands import build_parser
 
     argcomplete.autocomplete(build_parser(os.environ["COMP_LINE"].split()[1:]))
-
-
-def _refuse_moved(words: Sequence[str]) -> None:
-    """Tell whoever writes a command line of old the new one."""
-    line = " ".join(words).replace("=", " ").replace("--benchmark", "--dataset")
-    for old, new in _MOVED.items():
-        command, _, option = old.partition(" ")
-        if words[:1] == [command] and option in line:
-            from pqpp_cli.errors import CommandError
-
-            raise CommandError(
-                f"write pqpp {new} in place of pqpp {old}; see pqpp {new.split(' -')[0]} --help"
-            )
 
 
 class _Closed(io.TextIOBase):

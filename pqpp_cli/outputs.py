@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import CommandError
 from pqpp_files.paths import expanded
 
 PAGES = (".html", ".htm")

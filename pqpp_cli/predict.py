@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pqpp_cli.command import Command
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError
 from pqpp_cli.groups import (
     Dataset,
     ImageDir,
@@ -19,6 +18,7 @@ from pqpp_cli.groups import (
     Shards,
     Targets,
 )
+from pqpp_cli.output import emit, emit_parts, width_of
 from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
@@ -33,40 +33,41 @@ _MANY = 20_000
 class Predict(
     PromptOptions, Targets, OnePredictor, ResultOptions, Dataset, ImageDir, Shards, Command
 ):
-    """Predict the performance of prompts in image generation and retrieval."""
+    """Predict the performance of prompts in image generation and retrieval.
 
-    EPILOG = """examples:
-  pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
-  pqpp predict "two robots play chess" --target mean_hbpp --uncertainty
-  pqpp predict "two men in suits juggle seven oranges" --target mean_hbpp --explain
-  pqpp predict --file prompts.txt --verdict --output predicted.csv
-  pqpp predict --file prompts.txt --explain --output why.html
-  pqpp predict --file prompts.csv --column caption --output predicted.csv
-  pqpp predict --dataset sample --split test --output predicted.csv
-  pqpp predict --dataset pqpp --split test --image-dir images --predictor runs/clip/model
-  cat prompts.txt | pqpp predict --format json
-  pqpp predict "a red cat" --predictor n_words
-  pqpp predict --file "prompts/*.parquet" --output predicted --workers 8
-  pqpp predict --file prompts.parquet --output predicted --shard $SLURM_ARRAY_TASK_ID/64
+    examples:
+      pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
+      pqpp predict "two robots play chess" --target mean_hbpp --uncertainty
+      pqpp predict "two men in suits juggle seven oranges" --target mean_hbpp --explain
+      pqpp predict --file prompts.txt --verdict --output predicted.csv
+      pqpp predict --file prompts.txt --explain --output why.html
+      pqpp predict --file prompts.csv --column caption --output predicted.csv
+      pqpp predict --dataset sample --split test --output predicted.csv
+      pqpp predict --dataset pqpp --split test --image-dir images --predictor runs/clip/model
+      cat prompts.txt | pqpp predict --format json
+      pqpp predict "a red cat" --predictor n_words
+      pqpp predict --file "prompts/*.parquet" --output predicted --workers 8
+      pqpp predict --file prompts.parquet --output predicted --shard $SLURM_ARRAY_TASK_ID/64
 
-`alignment` comes first where the predictor knows it: the share of people, 0 to 1, who would say
-that an image of a current generator shows what the prompt says. Other targets are in their own
-units: HBPP -1 to 2, P@10 and RR 0 to 1, higher is better. A table shows alignment and the means
-over models; files hold all targets; --target names those wanted.
-A predictor without training, such as n_words, gives a score of its own, in which only the order
-counts; the table says whether higher means easier or harder. A blank prompt keeps its row and gets
-no prediction.
+    `alignment` comes first where the predictor knows it: the share of people, 0 to 1, who would say
+    that an image of a current generator shows what the prompt says. Other targets are in their own
+    units: HBPP -1 to 2, P@10 and RR 0 to 1, higher is better. A table shows alignment and the means
+    over models; files hold all targets; --target names those wanted. A predictor without training,
+    such as n_words, gives a score of its own, in which only the order counts; the table says
+    whether higher means easier or harder. A blank prompt keeps its row and gets no prediction.
 
-A prompt unlike the plain English that the predictor was trained on is marked `far`: it gets the
-average prediction, or a lower one if its words are garbled. Files have the columns `far` and
-`distance` (to the training prompts). Weights, flags, LoRA tags, quotes around a prompt and tails
-like "4k" are not read; --explain, and the column `ignored` in files, show what was left out.
+    A prompt unlike the plain English that the predictor was trained on is marked `far`: it gets the
+    average prediction, or a lower one if its words are garbled. Files have the columns `far` and
+    `distance` (to the training prompts). Weights, flags, LoRA tags, quotes around a prompt and
+    tails like "4k" are not read; --explain, and the column `ignored` in files, show what was left
+    out.
 
---explain says what each word adds to the prediction of the first target: exactly for up to 8 words,
-sampled and with standard errors for more. The baseline without any word is the mean that the
-predictor was fitted to, or its mean prediction for single words. These are contributions to the
-prediction, not causes of what the images will look like. An HTML page shows nothing else.
-"""
+    --explain says what each word adds to the prediction of the first target: exactly for up to 8
+    words, sampled and with standard errors for more. The baseline without any word is the mean that
+    the predictor was fitted to, or its mean prediction for single words. These are contributions to
+    the prediction, not causes of what the images will look like. An HTML page shows nothing else.
+    """
+
     targets: tuple[str, ...] | None = option(
         None,
         "what to predict, like mean_hbpp; pqpp models show NAME tells what a predictor has "
@@ -199,7 +200,6 @@ prediction, not causes of what the images will look like. An HTML page shows not
     def _print(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Print tables for people, or write them to a file."""
         from pqpp_cli.answers import format_answers, format_question
-        from pqpp_cli.output import emit, width_of
         from pqpp_models.predict import main_targets
 
         columns: dict[str, list] = {}
@@ -248,14 +248,12 @@ prediction, not causes of what the images will look like. An HTML page shows not
     def _verdicts(self, prompts: list[str], predictor: Predictor) -> str:
         """Return the verdicts on prompts, one below the other."""
         from pqpp_cli.answers import format_verdicts
-        from pqpp_cli.output import width_of
         from pqpp_models.verdict.verdict import verdict
 
         return format_verdicts(self.style, verdict(prompts, predictor), width_of(self.output))
 
     def _write_page(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Write the page of the explanations."""
-        from pqpp_cli.output import emit
         from pqpp_models.explain.page import render_explanations
         from pqpp_models.prompts import read_prompts
 
@@ -267,7 +265,6 @@ prediction, not causes of what the images will look like. An HTML page shows not
 
     def _write(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Read, predict and write part by part, so that no number of prompts fills the memory."""
-        from pqpp_cli.output import emit_parts
         from pqpp_files.full_disk import require_room
         from pqpp_models.predict import ordered_targets
         from pqpp_models.verdict.verdict import verdict_columns

@@ -6,13 +6,14 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from pqpp_backbones.chat.options import ChatOptions
-from pqpp_cli.command import Command, Group
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
+from pqpp_cli.output import emit, emit_columns
 from pqpp_files.options.option import option
+from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from pqpp_engines.rewrite import Judge
@@ -37,37 +38,36 @@ class StudyOptions(Group):
 
 
 class Rewrite(PromptOptions, OnePredictor, ChatOptions, StudyOptions, ResultOptions, Command):
-    """Rank other ways to say a prompt, from a language model or a file, by how much better they are
-    expected to do, and take the best one that is probably better than the original.
+    r"""Rank other ways to say a prompt, from a language model or a file, by how much better they
+    are expected to do, and take the best one that is probably better than the original.
+
+    examples:
+      pqpp rewrite "gel wrist rest" --target mean_hbpp --chat-url http://localhost:8000/v1 \
+          --chat-model qwen
+      pqpp rewrite --file prompts.csv --target alignment --candidates mine.csv --output better.csv
+      pqpp rewrite --file prompts.csv --target mean_hbpp --chat-model Qwen/Qwen3-4B-Instruct-2507 \
+          --output rewritten.csv --study ab --model-name sdxl
+      pqpp rewrite --file queries.csv --target mean_p10 --synonyms --output expanded.csv
+      pqpp rewrite --file prompts.csv --target mean_p10 --chat-url https://api.example.com/v1 \
+          --chat-model big --most-money 2 --prices 0.5,1.5 --keep candidates.jsonl
+
+    The original is always a candidate. A rewrite is taken only if it keeps the meaning, adds
+    little, can be read by the predictor and is probably better; of several, the most probable one
+    wins. Polite phrases like "please give me a picture of" are not part of the meaning. A shorter
+    prompt often gets a better prediction, so the prediction alone never decides. --keep writes all
+    candidates in order, with the words added and lost and the reason for every refusal. The
+    variable PQPP_CHAT_KEY holds the endpoint's key.
+
+    A file of candidates has the columns prompt and candidate. For retrieval a rewrite is an
+    expanded query: name a target such as mean_p10. --chat-model without --chat-url is a model of
+    transformers, a folder or OWNER/REPOSITORY, that runs in this process.
+
+    --study asks people whether it helped, by images of both:
+      pqpp generate --model SDXL --model-name sdxl --file ab/prompts.csv --images-per-prompt 1 \
+          --output made
+      pqpp annotate init ab.yaml --file ab/pairs.csv --image-dir made/images --kind preference
     """
 
-    EPILOG = """examples:
-  pqpp rewrite "gel wrist rest" --target mean_hbpp --chat-url http://localhost:8000/v1 \\
-      --chat-model qwen
-  pqpp rewrite --file prompts.csv --target alignment --candidates mine.csv --output rewritten.csv
-  pqpp rewrite --file prompts.csv --target mean_hbpp --chat-model Qwen/Qwen3-4B-Instruct-2507 \\
-      --output rewritten.csv --study ab --model-name sdxl
-  pqpp rewrite --file queries.csv --target mean_p10 --synonyms --output expanded.csv
-  pqpp rewrite --file prompts.csv --target mean_p10 --chat-url https://api.example.com/v1 \\
-      --chat-model big --most-money 2 --prices 0.5,1.5 --keep candidates.jsonl
-
-The original is always a candidate. A rewrite is taken only if it keeps the meaning, adds little,
-can be read by the predictor and is probably better; of several, the most probable one wins. Polite
-phrases like "please give me a picture of" are not part of the meaning. A shorter prompt often gets
-a better prediction, so the prediction alone never decides. --keep writes all candidates in order,
-with the words added and lost and the reason for every refusal. The variable PQPP_CHAT_KEY holds the
-endpoint's key.
-
-A file of candidates has the columns prompt and candidate. For retrieval a rewrite is an expanded
-query: name a target such as mean_p10. --chat-model without --chat-url is a model of transformers, a
-folder or OWNER/REPOSITORY, that runs in this process.
-
---study asks people whether it helped, by images of both:
-  pqpp generate --model SDXL --model-name sdxl --file ab/prompts.csv --images-per-prompt 1 \\
-      --output made
-  pqpp annotate init ab.yaml --file ab/pairs.csv --image-dir made/images --kind preference
-"""
-    RETIRED: ClassVar = {"name": "model_name"}
     target: str = option("alignment", "the target that shall become better", metavar="NAME")
     candidates: str | None = option(
         None, "a table of prompt and candidate", metavar="FILE", path="file"
@@ -109,7 +109,6 @@ folder or OWNER/REPOSITORY, that runs in this process.
 
     def run(self) -> None:
         """Write, judge and print."""
-        from pqpp_cli.output import emit, emit_columns
         from pqpp_engines.rewrite import Judge
         from pqpp_engines.rewrite.rewriting import rewrite_all
         from pqpp_files.write_beside import write_whole
@@ -119,11 +118,7 @@ folder or OWNER/REPOSITORY, that runs in this process.
         if self.study and len(set(ids)) < len(ids):
             raise CommandError("`study`: two prompts have one prompt_id; give each one of its own")
         judge = Judge(
-            self.target,
-            self.predictor,
-            self.margin,
-            self.confidence,
-            entailment=self.entailment,
+            self.target, self.predictor, self.margin, self.confidence, entailment=self.entailment
         )
         write, cost = self._writer(prompts, judge)
         rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())
@@ -192,8 +187,6 @@ def _in_words(changed: list[bool], verdicts: list[dict]) -> str:
 
 def _table(columns: dict[str, list]) -> str:
     from tabulate import tabulate
-
-    from pqpp_files.visible import visible
 
     rows = [
         (

@@ -6,8 +6,8 @@ import importlib
 from functools import partial
 from types import ModuleType
 
-from pqpp_cli.command import Command
-from pqpp_cli.errors import CommandError
+from pqpp_cli.command import Command, CommandError
+from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, Options, option
 
 TRAINERS = {
@@ -33,16 +33,16 @@ class Train(Command):
     Each has its own options, which a YAML file (--config) may hold as well: pqpp train bert --help.
     Several GPUs or machines: `accelerate launch -m pqpp_cli train` in place of `pqpp train`. Needs
     the extra `models`.
+
+    examples:
+      pqpp train bert --help
+      pqpp train bert --config minilm --output runs/minilm
+      pqpp train bert --dataset my_folder --targets mean_hbpp --epochs 4
+      pqpp train clip --config clip_generation --image-dir pqpp_images
+      accelerate launch --quiet -m pqpp_cli train bert --config bert
+      torchrun --nproc_per_node 2 -m pqpp_cli train bert --config bert --resume
     """
 
-    EPILOG = """examples:
-  pqpp train bert --help
-  pqpp train bert --config minilm --output runs/minilm
-  pqpp train bert --dataset my_folder --targets mean_hbpp --epochs 4
-  pqpp train clip --config clip_generation --image-dir pqpp_images
-  accelerate launch --quiet -m pqpp_cli train bert --config bert
-  torchrun --nproc_per_node 2 -m pqpp_cli train bert --config bert --resume
-"""
     name: str = option(
         NEEDED, f"what: {', '.join(TRAINERS)}", tuple(TRAINERS), word=True, metavar="NAME"
     )
@@ -54,7 +54,6 @@ class Train(Command):
         """Read the recipe, and train."""
         module, kind = trainer_of(self.name)
         from pqpp_backbones.training.script import run_trainer
-        from pqpp_files.errors import PqppError
         from pqpp_files.options.flags import in_flags
         from pqpp_files.options.recipe import parse_recipe
 

@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import dataclass
-from typing import ClassVar
 
 from pqpp_files.names import is_repository_id
 from pqpp_files.options.option import Options, RecipeError, check_path, option, shown
@@ -12,13 +11,6 @@ from pqpp_files.options.option import Options, RecipeError, check_path, option, 
 class RunOptions(Options):
     """Results."""
 
-    RETIRED: ClassVar[dict[str, str]] = {
-        "recipe": "config",
-        "out": "output",
-        # Of older recipe files.
-        "drawbench_dir": "sources_dir",
-        "gimbrr_dir": "sources_dir",
-    }
     output_dir: str = option(
         "runs/model",
         "folder for what is trained, with logs",
@@ -34,7 +26,6 @@ class RunOptions(Options):
 class DataOptions(Options):
     """Data."""
 
-    RETIRED: ClassVar[dict[str, str]] = {"dataset_config": "subset", "config": "subset"}
     dataset: str = option(
         "pqpp",
         "dataset: a folder, OWNER/NAME or a listed name",

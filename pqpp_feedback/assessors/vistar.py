@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from pqpp_backbones.chat.options import ChatOptions
 from pqpp_feedback.assess.assessor import Assessor
@@ -25,10 +24,6 @@ class VistarOptions(ChatOptions, AssessorOptions):
         "pairs for its own, of which it leaves many numbers open."
     )
 
-    RETIRED: ClassVar[dict[str, str]] = {
-        "references": "flawless_dir",
-        "votes": "answers_per_question",
-    }
     only: list[str] = option(
         [], "which scores (default: all but hwpq); text_rendering needs no download"
     )

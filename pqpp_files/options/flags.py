@@ -12,14 +12,7 @@ import typing
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pqpp_files.options.option import (
-    NEEDED,
-    RecipeError,
-    fields_of,
-    items_of,
-    name_of,
-    retired_names,
-)
+from pqpp_files.options.option import NEEDED, RecipeError, fields_of, items_of
 
 _FLAG = re.compile(r"--\w[\w-]*(?==|$)")
 
@@ -61,9 +54,6 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
     parser.add_argument(
         "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML recipe; flags win over it"
     )
-    for old in retired_names(kind):
-        if old != "config":  # in files only
-            parser.add_argument(flag_of(old), action=_Retired, kind=kind)
 
 
 def _in_order(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
@@ -180,17 +170,6 @@ class _Given(argparse.Action):
         setattr(namespace, self.dest, value)
 
 
-class _Retired(argparse.Action):
-    """Tells whoever writes an old name the new one."""
-
-    def __init__(self, option_strings, dest, kind, **options) -> None:
-        super().__init__(option_strings, dest, nargs="?", help=argparse.SUPPRESS, **options)
-        self.default, self.kind = argparse.SUPPRESS, kind
-
-    def __call__(self, parser, namespace, values, option_string=None):
-        name_of(self.kind, option_string.lstrip("-"), option_string)
-
-
 def in_flags(text: str, kind: type) -> str:
     """Return a message with the flags of options in place of their names in backticks.
 
@@ -201,13 +180,12 @@ def in_flags(text: str, kind: type) -> str:
     """
     hints = typing.get_type_hints(kind)
     flags = [f for f in fields_of(kind) if not dataclasses.is_dataclass(_item_type(hints[f.name]))]
-    fields = {n: f for f in flags for n in (f.name, *f.metadata.get("also", ()))}
-    renamed = retired_names(kind).items()  # a library may know them by their older names
-    fields |= {old: fields[new] for old, new in renamed if new in fields and old not in fields}
+    fields = {f.metadata["library"]: f for f in flags if "library" in f.metadata}
+    fields |= {n: f for f in flags for n in (f.name, *f.metadata.get("also", ()))}
 
     def written(match: re.Match) -> str:
         name, behind = match[1].replace("-", "_"), text[match.end() :]
-        if name not in fields or behind.startswith(" is now"):  # as it came
+        if name not in fields:  # as it came
             return match[1] if match[1].startswith("--") else match[0]
         declared, name = fields[name].metadata, fields[name].name
         is_too = declared.get("word") == "too" and not behind.startswith(

@@ -9,7 +9,7 @@ import reprlib
 import sys
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.names import comma_separated, did_you_mean, is_repository_id
@@ -52,6 +52,7 @@ def option(
     rest: bool | None = None,
     known: Callable[[], Sequence[str]] | None = None,
     goes_with: str | None = None,
+    library: str | None = None,
 ) -> Any:
     """Declare an option: its default, its line of `--help`, and what it may be.
 
@@ -82,6 +83,7 @@ def option(
         rest: Whether it takes all that is left of the words, flags as well.
         known: Gives names for tab completion.
         goes_with: Another option, without which this one says nothing and is refused.
+        library: What the library's function calls it, in whose messages the flag takes its place.
     """
     declared = {"help": help_text, **locals()}
     declared = {
@@ -121,9 +123,6 @@ class Options:
             ...
         pqpp_files.options.option.RecipeError: `rate` is -1.0; it must be above 0
     """
-
-    RETIRED: ClassVar[dict[str, str]] = {}
-    """Names of old: the option that came in their place, or what to write."""
 
     def __init_subclass__(cls) -> None:
         """Let options that are declared again inherit the rest of their declaration."""
@@ -206,7 +205,7 @@ def name_of(kind: type, key: Any, word: str | None = None) -> str:
     """Return the option that a key or flag means.
 
     Raises:
-        RecipeError: There is no such one, or not any more.
+        RecipeError: There is no such one.
     """
     name = str(key).replace("-", "_")
     fields = fields_of(kind)
@@ -214,19 +213,8 @@ def name_of(kind: type, key: Any, word: str | None = None) -> str:
     if name in known:
         return known[name]
     text = shown(word or name).strip("'")
-    if name in (retired := retired_names(kind)):
-        new = retired[name]
-        if " " not in new:
-            new = f"`--{new.replace('_', '-')}`" if text.startswith("--") else f"`{new}`"
-        raise RecipeError(f"`{text}` is now {new}")
     hint = did_you_mean(name, dict.fromkeys(known.values()), "see --help")
     raise RecipeError(f"a recipe has no `{text}`; {hint}")
-
-
-def retired_names(kind: type) -> dict[str, str]:
-    """Return the names of old of all options, and what came in their place."""
-    pairs = [base.__dict__.get("RETIRED", {}).items() for base in reversed(kind.__mro__)]
-    return {old: new for of_base in pairs for old, new in of_base}
 
 
 def items_of(text: str, field: dataclasses.Field, container: Any) -> list[str]:

@@ -13,14 +13,7 @@ from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from pqpp_files.options.flags import add_options, with_hyphens
-from pqpp_files.options.option import (
-    Options,
-    RecipeError,
-    fields_of,
-    items_of,
-    name_of,
-    shown,
-)
+from pqpp_files.options.option import Options, RecipeError, fields_of, items_of, name_of, shown
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}

@@ -18,7 +18,7 @@ from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.invitations import all_links, redeem_link
 from pqpp_annotation.store.items import stored_image
-from pqpp_annotation.store.people import add_person, verify_password
+from pqpp_annotation.store.people import add_person
 from pqpp_annotation.study import read_study
 from pqpp_cli.main import main
 
@@ -77,18 +77,6 @@ def test_from_an_empty_folder_to_votes(folder, capsys):
         one.close()
 
 
-@pytest.mark.parametrize("style", ["table", "csv"])
-def test_status_in_words_and_as_a_table(folder, capsys, style):
-    low = {"table": "6", "csv": "12"}[style]
-    assert init("--set", f"reopen_after={low}") == 0
-    warned = capsys.readouterr().err
-    assert main(["annotate", "status", "study.yaml", "--format", style]) == 0
-    said = capsys.readouterr()
-    assert said.err == warned and ("at least 5.8 % of honest people" in warned) == (low == "6")
-    first = said.out.splitlines()[0]
-    assert first.startswith("6 items" if style == "table" else "name,role,done,skipped,left")
-
-
 def test_links_are_written_listed_and_ended(folder, capsys):
     assert init() == 0
     words = ("--count", "3", "--label", "wave", "--address", "https://study.example/")
@@ -112,26 +100,6 @@ def test_links_are_written_listed_and_ended(folder, capsys):
     store.close()
 
 
-def test_a_person_signs_in_by_a_password(folder, capsys, monkeypatch):
-    assert init() == 0
-    (folder / "secret.txt").write_text("a long secret\n")
-    words = ["annotate", "invite", "study.yaml", "--name", "ann", "--role", "owner"]
-    assert main([*words, "--password-file", "secret.txt"]) == 0
-    store = open_store(read_study("study.yaml"))
-    assert verify_password(store, "ann", "a long secret").role == "owner"
-    (folder / "secret.txt").write_text("another secret")
-    assert main([*words, "--password-file", "secret.txt"]) == 0
-    assert verify_password(store, "ann", "another secret")
-    (folder / "secret.txt").write_text("short")
-    capsys.readouterr()
-    assert main([*words[:-3], "bob", "--password-file", "secret.txt"]) == 2
-    assert main(words) == 2
-    assert main([*words[:3], "--password-file", "secret.txt"]) == 2
-    said = capsys.readouterr()
-    assert said.err.count("pqpp: error: ") == 3 and "secret" not in said.out
-    store.close()
-
-
 def test_prompts_are_added_to_a_study(folder, capsys):
     assert init() == 0
     write_table(folder, 9)
@@ -145,32 +113,6 @@ def test_prompts_are_added_to_a_study(folder, capsys):
     )
     assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv", "--add"]) == 2
     assert "prompt_id q0 is there already with another prompt" in capsys.readouterr().err
-
-
-def test_prompts_without_an_id_are_told_apart_by_their_text(folder, capsys):
-    table = folder / "prompts.csv"
-
-    def without_id(rows):
-        return [{k: v for k, v in row.items() if k != "prompt_id"} for row in rows]
-
-    rewrite(table, without_id)
-    assert init() == 0
-    rewrite(table, lambda rows: [rows[0], *(row | {"prompt": "new"} for row in rows[2:4])])
-    assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv", "--add"]) == 0
-    assert "added: 1 items" in capsys.readouterr().out
-
-
-def test_long_prompts_and_other_scripts_stay_as_they_are(folder):
-    prompts = ["x" * 5000, "قطة حمراء على سجادة", 'a "cat",\nand a dog <b>&amp;</b>']
-    rewrite(
-        folder / "prompts.csv",
-        lambda rows: [row | {"prompt": prompts[int(row["prompt_id"][1:]) % 3]} for row in rows],
-    )
-    assert init() == 0
-    store = open_store(read_study("study.yaml"))
-    shown = do_all(store, add_person(store, "a").id)
-    assert sorted(one.prompt for one in shown) == sorted(prompts * 2)
-    store.close()
 
 
 def test_images_come_from_addresses(folder, capsys, monkeypatch):
@@ -238,7 +180,6 @@ def first_row(**cells):
 
 
 BAD = {
-    "empty": (table(lambda rows: []), (), r"it holds no prompts"),
     "no image column": (
         table(lambda rows: [{"prompt": "a"}]), (), "no column 'image' .*--image-column",
     ),
@@ -250,19 +191,11 @@ BAD = {
     "broken image": (broken, (), r"image 3-sdxl\.png: it is no image in PNG"),
     "truncated image": (truncated, (), r"image 3-sdxl\.png: it is damaged"),
     "drawing": (drawing, (), r"image 3-sdxl\.png: it is no image in PNG"),
-    "empty prompt": (first_row(prompt=" "), (), "line 2: prompt is empty"),
-    "empty image": (first_row(image=""), (), "line 2: image is empty"),
     "long prompt": (first_row(prompt="x" * 20_001), (), "line 2: prompt has 20,001 characters"),
     "other prompt of one id": (first_row(prompt="b"), (), "line 3: .*another prompt"),
     "odd flag": (first_row(control="perhaps"), (), "line 2: control is 'perhaps'; write yes or no"),
-    "half a control item": (first_row(control="yes"), (), "control is set for some images"),
     "twice": (
         table(lambda rows: [rows[0], *rows]), (), r"line 3: image 0-sdxl\.png stands twice",
-    ),
-    "training without an answer": (
-        table(lambda rows: [row | {"training": "1"} for row in rows[:2]] + rows[2:]),
-        (),
-        "line 2: expected is empty",
     ),
     "training with an odd answer": (
         table(lambda rows: [r | {"training": "1", "expected": "9"} for r in rows[:2]] + rows[2:]),
@@ -275,16 +208,8 @@ BAD = {
         "control and training items only",
     ),
     "many controls": (lambda folder: None, ("--set", "control.count=6"), "6 of 6 items"),
-    "odd kind": (lambda folder: None, ("--kind", "relevanz"), "did you mean 'relevance'"),
     "odd setting": (lambda folder: None, ("--set", "best=0"), "`best` is 0"),
     "unknown setting": (lambda folder: None, ("--set", "bests=1"), "did you mean 'best'"),
-    "no setting": (lambda folder: None, ("--set", "best"), "write NAME=VALUE"),
-    "setting twice": (
-        lambda folder: None, ("--set", "control=1", "--set", "control.every=2"), "has a value",
-    ),
-    "nobody": (lambda folder: None, ("--people-per-item", "0"), "--people-per-item is 0"),
-    "negative seed": (lambda folder: None, ("--seed", "-1"), "--seed is -1"),
-    "dataset too": (lambda folder: None, ("--dataset", "pqpp"), "give one of --file, --dataset"),
     "password": (
         lambda folder: None, ("--set", "database=postgresql://a:b@c/d"), "put it in a variable",
     ),
@@ -302,15 +227,6 @@ def test_what_cannot_be_shown_is_said_and_nothing_is_written(folder, capsys, cas
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and re.search(said, error), error
     assert sorted(folder.rglob("*")) == before
-
-
-def test_a_second_server_of_an_sqlite_file_is_refused(folder, capsys):
-    assert init() == 0
-    with open_store(read_study("study.yaml")).serving():
-        capsys.readouterr()
-        assert main(["annotate", "serve", "study.yaml", "--port", "0"]) == 2
-        said = capsys.readouterr().err
-        assert "is served already by another process" in said and said.count("\n") == 1
 
 
 def test_a_database_of_a_newer_version_is_refused(folder, capsys):
@@ -357,19 +273,6 @@ def test_no_output_replaces_a_file_of_the_study(folder, capsys):
             assert told and said.count("\n") == 1, (words, output)
     database.with_name(f"{database.name}-wal").unlink(missing_ok=True)
     assert {path: path.read_bytes() for path in files} == files
-
-
-@pytest.mark.parametrize("name", ["kind", "image_dir", "file", "path"])
-def test_a_setting_that_has_an_option_is_not_set_twice(folder, capsys, name):
-    assert init("--set", f"{name}=x") == 2
-    assert f"--set {name}: it has an option" in capsys.readouterr().err
-    assert not (folder / "study.yaml").exists()
-
-
-def test_a_link_with_an_impossible_number_is_not_there(folder, capsys):
-    assert init() == 0
-    assert main(["annotate", "invite", "study.yaml", "--revoke", str(10**30)]) == 2
-    assert "it must be a finite number" in capsys.readouterr().err
 
 
 def test_an_address_that_does_not_answer_leaves_nothing_and_tells_no_password(folder, capsys):

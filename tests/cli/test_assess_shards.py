@@ -50,11 +50,7 @@ def test_prompts_in_shards_become_tables_of_verdicts(study, monkeypatch, capsys)
     ("more", "said"),
     [
         (["--output", "out", "--gallery", "g.html"], "--gallery: shards come by --file"),
-        (["--output", "out.parquet"], "--output out.parquet: shards are written into a folder"),
-        ([], "--output verdicts.parquet: shards are written into a folder"),
         (["--output", "out", "--column", "caption"], "no column 'caption'"),
-        (["--output", "out", "--image-dir", "none"], "there is no folder none"),
-        (["--output", "out", "--file", "none.csv"], "none.csv: there is no such file"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(study, more, said, monkeypatch, capsys):

@@ -45,7 +45,6 @@ def test_text_rendering_needs_no_model(folder, tmp_path, capsys):
     "given, said",
     [
         (["--only", "smell"], "score 'smell' is unknown; choose among characters"),
-        (["--model", "eye=x"], "`role` is 'eye'; choose among detector"),
         (
             ["--only", "light", "--model", "detector=no-such"],
             "detector: there is no folder no-such",
@@ -114,10 +113,6 @@ def test_calls_for_prompts_in_shards_are_counted_before_the_first(tmp_path, caps
     "given, said",
     [
         ([], "--chat-model is missing: the score hwpq needs it"),
-        (["--prices", "1"], "--prices is [1.0]; give two numbers"),
-        (["--most-money", "1"], "--most-money needs --prices"),
-        (["--answers-per-question", "0"], "--answers-per-question is 0"),
-        (["--most-calls", "0"], "--most-calls is 0; it must be above 0"),
         (["--chat-url", "nowhere"], "not the address of an endpoint"),
     ],
 )

@@ -12,7 +12,7 @@ from scipy import stats
 from support.pqpp_folders import write_v1_1
 from support.processes import run_pqpp
 
-from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark, mean_over_targets
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark
 from pqpp_models.bench.published import published_results
 from pqpp_models.bench.split import Split
 from pqpp_models.bench.tables import format_results
@@ -82,30 +82,6 @@ def test_constant_predictions_are_undefined_not_zero():
     assert json.loads(format_results("json", [result]))["rows"][0]["pearson"] is None
 
 
-def test_target_without_any_true_value_says_so():
-    one = Predictions("p", ("mean_rr",), np.arange(3.0)[:, None])
-    (result,) = evaluate_predictions([one], {"mean_rr": [None, None, 0.5]}, SPLIT)
-    assert result.n == 1 and np.isnan(result.pearson)
-
-
-def test_marks_follow_the_p_values():
-    one, references = said(n=400)
-    results = evaluate_predictions([one], references, SPLIT)
-    text = format_results("table", results)
-    assert results[0].pearson_p < 0.001 and f"{results[0].pearson:.3f}‡" in text
-    assert f"{results[1].pearson:.3f} " in text  # noise has no mark
-
-
-def test_mean_over_targets():
-    one, references = said()
-    results = evaluate_predictions([one], references, SPLIT)
-    ((name, pearson, kendall),) = mean_over_targets(results)
-    assert name == "mine" and pearson == pytest.approx(
-        (results[0].pearson + results[1].pearson) / 2
-    )
-    assert kendall == pytest.approx((results[0].kendall + results[1].kendall) / 2)
-
-
 def test_a_mean_is_over_the_same_columns_for_all_in_its_line():
     """One that has the easy columns only must not look better than one that has them all."""
     true = {f"{name}_hbpp": [0.0, 0.5, 1.0, 1.5] for name in ("glide", "sdxl", "mean")}
@@ -162,18 +138,6 @@ def test_generated_data_are_marked_in_every_format(tmp_path, home):
     assert {row["generated"] for row in rows if row["published"] == "False"} == {"True"}
 
 
-def test_latex_is_well_formed(tmp_path, home):
-    text = bench(
-        *SAMPLE, "--targets", "mean_hbpp,mean_rr", "--format", "latex", cwd=tmp_path, home=home
-    )
-    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
-    columns = [
-        line.count("&") + sum(int(n) - 1 for n in re.findall(r"multicolumn\{(\d)", line))
-        for line in rows
-    ]
-    assert set(columns) == {2} and not re.search(r"(?<!\\)_", text)
-
-
 def test_report_is_one_file_with_pictures(tmp_path, home):
     report = ("--report", "report.html", "--no-spaces")
     arguments = (*SAMPLE, *report, "--format", "json")
@@ -193,41 +157,12 @@ def test_report_is_one_file_with_pictures(tmp_path, home):
     assert (again / "report.html").read_text() == page
 
 
-def test_a_report_of_the_largest_numbers_says_no_warning(tmp_path, home):
-    rows = "".join(f"a cat {'big ' * n},{n * 1e307}\n" for n in range(17))
-    (tmp_path / "scores.csv").write_text("prompt,price\n" + rows)
-    arguments = ["--dataset", "scores.csv", "--targets", "price", "--predictors", "n_words"]
-    arguments += ["--report", "page.html", "--no-spaces"]
-    ended = run_pqpp("bench", *arguments, cwd=tmp_path, **home)
-    assert ended.returncode == 0 and "Warning" not in ended.stderr, ended.stderr
-
-
-def test_rows_without_a_true_value_are_dropped_and_n_is_shown(tmp_path, home):
-    folder = write_v1_1(tmp_path / "data")
-    arguments = ("--subset", "pqpp", "--data-dir", str(folder), "--predictors", "static")
-    found = json.loads(bench(*arguments, "--format", "json", cwd=tmp_path, home=home))
-    assert {row["target"]: row["n"] for row in found["rows"]} == {
-        target: 4 if "hbpp" in target else 3 for target in {row["target"] for row in found["rows"]}
-    }
-    assert "n = 4 (mean_hbpp); n = 3 (mean_rr)" in bench(
-        *arguments, "--targets", "mean_hbpp,mean_rr", cwd=tmp_path, home=home
-    )
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         (["--split", "dev"], "has train, validation, test"),
-        (["--subset", "pqpp-relevance"], "it has no targets; use one of "),
-        (["--subset", "nope"], "pqpp has no such configuration; "),
-        (["--subset", "pqpp-v1.1"], "did you mean 'pqpp-v1.0'"),
-        (["--dataset", "sampel"], "benchmark is called so; did you mean 'sample'?"),
-        (["--dataset", "sample", "--subset", "pqpp"], "sample has no such configuration"),
         (["--data-dir", "absent"], "no such folder"),
         (["--dataset", "sample", "--predictors", "statik"], "did you mean 'static'"),
-        (["--dataset", "sample", "--targets", "hbpp"], "did you mean"),
-        (["--config", "pqpp-v1.0"], "check the path; --subset names the data"),
-        (["--split", "test"], "test.csv is missing"),
     ],
 )
 def test_bad_input_is_one_line_and_two(tmp_path, home, arguments, expected):
@@ -238,42 +173,6 @@ def test_bad_input_is_one_line_and_two(tmp_path, home, arguments, expected):
     done = run_pqpp("bench", *arguments, cwd=tmp_path, **home)
     assert done.returncode == 2 and expected in done.stderr and "Traceback" not in done.stderr
     assert done.stdout == ""
-
-
-def test_without_a_subset_it_stays_on_v1_0_and_says_so_and_why(tmp_path, home):
-    from support.pqpp_folders import write_v1_0
-
-    folder = ("--data-dir", str(write_v1_0(tmp_path / "data")), "--predictors", "mean_word_length")
-    done = run_pqpp("bench", *folder, cwd=tmp_path, **home)
-    notes = [line for line in done.stderr.splitlines() if line.startswith("pqpp: note")]
-    said = "on pqpp-v1.0, the release of the paper and of all published figures; pqpp is v1.1"
-    assert done.returncode == 0 and f"pqpp: note: {said}" in notes
-    assert all("is not the published file" in note for note in notes if said not in note)
-    assert "rows: pqpp-v1.0, release 1.0.0, validation split, n = " in done.stdout
-    named = run_pqpp("bench", *folder, "--subset", "pqpp-v1.0", cwd=tmp_path, **home)
-    assert said not in named.stderr and named.stdout == done.stdout
-
-
-def test_pqpp_is_v1_1_wherever_it_is_named(tmp_path, home):
-    folder = ("--data-dir", str(write_v1_1(tmp_path / "data")), "--predictors", "mean_word_length")
-    done = run_pqpp("bench", "--dataset", "pqpp", *folder, cwd=tmp_path, **home)
-    assert "rows: pqpp, release 1.1.0, validation split" in done.stdout
-    same = run_pqpp("bench", "--subset", "pqpp", *folder, cwd=tmp_path, **home)
-    assert same.stdout == done.stdout and done.returncode == 0
-
-
-def test_a_model_of_the_other_release_is_not_printed_without_a_word(tmp_path, home):
-    folder = str(write_v1_1(tmp_path / "data"))
-    arguments = ("--subset", "pqpp", "--data-dir", folder, "--predictors", "static,n_words")
-    said = "trained on another release of PQPP than these rows (v1.1): static (v1.0)"
-    for style in ("table", "latex"):
-        assert said in bench(*arguments, "--format", style, cwd=tmp_path, home=home)
-    rows = json.loads(bench(*arguments, "--format", "json", cwd=tmp_path, home=home))["rows"]
-    assert {row["predictor"]: row["trained_on"] for row in rows} == {
-        "static": "pqpp-v1.0",
-        "n_words": None,
-    }
-    assert "another release" not in bench(*SAMPLE, cwd=tmp_path, home=home)
 
 
 def test_a_benchmark_of_ones_own_with_its_own_targets(tmp_path, home):
@@ -291,31 +190,6 @@ def test_a_benchmark_of_ones_own_with_its_own_targets(tmp_path, home):
     assert row["pearson"] == pytest.approx(stats.pearsonr(words + 1, rating).statistic)
     table = bench(*arguments, cwd=tmp_path, home=home)
     assert "Ratings: " in table and "rows: ./mine, test split, n = 40" in table
-
-
-def test_blank_prompts_are_left_out_of_the_comparison():
-    one, references = said()
-    one.values[3] = np.nan
-    full, _ = evaluate_predictions([one], references, SPLIT)
-    kept = [i for i in range(50) if i != 3]
-    expected = stats.pearsonr(one.values[kept, 0], np.array(references["mean_hbpp"])[kept])
-    assert full.n == 49 and full.pearson == pytest.approx(expected.statistic)
-
-
-def test_progress_goes_to_standard_error_and_only_where_it_is_wanted(capsys):
-    from pqpp_models import Predictor
-    from pqpp_models.bench.generalisation import ScoredPrompts, evaluate_generalisation
-    from pqpp_models.bench.protocol import predict_all
-
-    words = {"mean_word_length": Predictor.from_pretrained("mean_word_length")}
-    prompts = [f"cat {i}" for i in range(5000)]
-    some = ScoredPrompts("mine", prompts[:3], [0.1, 0.3, 0.2])
-    for wanted in (False, True):
-        predict_all(words, prompts, ["mean_rr"], wanted)
-        evaluate_generalisation(words, [some], progress=wanted)
-        shown = capsys.readouterr()
-        assert shown.out == "" and ("predicting: " in shown.err) == wanted
-        assert ("mean_word_length: " in shown.err) == wanted
 
 
 def test_bench_from_python():
@@ -466,21 +340,9 @@ def test_the_difference_from_a_baseline_has_an_interval_and_a_warning():
     assert "Difference" not in format_results("table", rows)
 
 
-def test_baseline_that_is_not_there(tmp_path, home):
-    done = run_pqpp("bench", *SAMPLE, "--baseline", "n_words", cwd=tmp_path, **home)
-    assert done.returncode == 2 and "'n_words' is not among the predictors static" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--models", "runs/rahf"], "--models is now an option of bench richhf"),
-        (["--limit", "3"], "--limit is now an option of bench richhf"),
-        (["--dataset", "richhf", "--models", "m"], "write pqpp bench richhf"),
-        (["--benchmark=richhf", "--models", "m"], "write pqpp bench richhf"),
-        (["--dataset", "conqa", "--runs", "r.trec"], "write pqpp bench conqa"),
-        (["--table", "routing"], "write pqpp bench routing"),
-        (["--benchmark", "pqpp"], "--benchmark is now --dataset"),
         (["richhf", "--models", "m", "--table", "by-source"], "--table is unknown"),
         (["--split", "test", "conqa", "--runs", "r.trec"], "no `split`"),
     ],
@@ -497,10 +359,7 @@ def test_what_belongs_to_another_benchmark_is_refused(words, said, capsys):
     ("words", "option"),
     [
         (["--table", "generalisation", "--metrics", "m.csv"], "--metrics"),
-        (["--table", "generalisation", "--dataset", "a.csv:score"], "--dataset a.csv:score"),
-        (["--fitted-to", "drawbench"], "--fitted-to"),
         (["--scores", "a.csv:score"], "--scores"),
-        (["--table", "by-source", "--metrics", "m.csv"], "--metrics"),
     ],
 )
 def test_options_of_another_table_are_refused(words, option, capsys):
@@ -515,7 +374,6 @@ def test_options_of_another_table_are_refused(words, option, capsys):
     ("predictors", "what", "said"),
     [
         ("n_words", {"data_dir": "x"}, "`data_dir` came with `rows`"),
-        ("n_words", {"rows": {"prompt": ["a"]}}, "`rows` is a dict; give one split"),
         ("nqc", {}, "nqc needs a column scores"),
     ],
 )

@@ -48,11 +48,6 @@ CASES = {
         ["--scale", "likert5", "--images", "i.csv"],
         "v.csv, row 2: image is 'j', which is not in i.csv; add it there, or correct it",
     ),
-    "a scale that the labels leave": (
-        lambda: file("v.csv", *GOOD, "C,k,m,ann,6"),
-        ["--scale", "likert5"],
-        "v.csv, row 5: label is '6', a whole number from 1 to 5",
-    ),
     "labels that no scale has": (
         lambda: file("v.csv", *GOOD, "C,k,m,ann,66"),
         [],
@@ -65,50 +60,10 @@ CASES = {
         ["--scale", "likert5"],
         "of 1 annotator outside the control group 0 are admitted",
     ),
-    "all voters on pairs flagged": (
-        lambda: file(
-            "v.csv",
-            *(f"P{n},m,n,left,a" for n in range(60)),
-            *(f"Q{n},m,n,right,b" for n in range(60)),
-            header="prompt,model_a,model_b,annotator,choice",
-        ),
-        ["--preferences", "v.csv", "--exclude", "flagged"],
-        "all who chose are flagged, and --exclude flagged leaves nobody; leave it out",
-    ),
     "another encoding": (
         lambda: file("v.csv", "café,i,m,ann,5", encoding="latin-1"),
         ["--scale", "likert5"],
         "v.csv, line 2: not UTF-8 (invalid continuation byte); name its encoding by --encoding",
-    ),
-    "an unknown encoding": (
-        lambda: file("v.csv", *GOOD),
-        ["--encoding", "klingon"],
-        "encoding='klingon': it is unknown",
-    ),
-    "an encoding of bytes": (
-        lambda: file("v.csv", *GOOD),
-        ["--encoding", "hex"],
-        "encoding='hex': it is unknown",
-    ),
-    "an encoding that says nothing of where": (
-        lambda: file("v.csv", *GOOD),
-        ["--scale", "likert5", "--encoding", "utf-16"],
-        "v.csv: not utf-16 (UTF-16 stream does not start with BOM)",
-    ),
-    "a pattern that is too large": (
-        lambda: file("v.csv", *GOOD),
-        ["--model-pattern", "(x{99999999999})"],
-        "not a regular expression",
-    ),
-    "two votes of one person": (
-        lambda: file("v.csv", *GOOD, "A,i,m,ann,1"),
-        ["--scale", "likert5"],
-        "v.csv, row 5: this judgment",
-    ),
-    "an empty label": (
-        lambda: file("v.csv", *GOOD, "A,i,m,cleo,"),
-        ["--scale", "likert5"],
-        "v.csv, row 5: label is empty; fill it, or --blank drop leaves such votes out",
     ),
     "no vote at all": (
         lambda: file("v.csv", "A,i,m,ann,-1"),
@@ -158,14 +113,6 @@ def test_all_that_is_wrong_with_the_votes_is_told_in_one_run(kept, tmp_path, cap
     )
 
 
-def test_leading_zeros_stay_and_one_annotator_is_said(kept, capsys):
-    file("v.csv", "A,007,m,ann,5", "B,7,m,ann,1", header="prompt,prompt_id,model,annotator,label")
-    assert main(["build", "v.csv", "--scale", "likert5", "--output", "zeros"]) == 0
-    assert "one annotator only: agreement with others cannot be checked" in capsys.readouterr().out
-    rows = [row for part in load_benchmark("zeros").values() for row in part]
-    assert {row["prompt_id"]: row["prompt"] for row in rows} == {"007": "A", "7": "B"}
-
-
 def test_a_prompt_without_a_vote_after_exclusion_has_no_score(kept, capsys):
     """Four honest people and one who votes at random, alone on prompt X."""
     import random
@@ -213,14 +160,3 @@ def test_a_killed_build_leaves_what_was_there(kept, tmp_path, name):
     assert contents(tmp_path / "b") == kept
     assert main(["build", "v.csv", "--scale", "likert5", "--output", "b"]) == 0
     assert load_benchmark("b", split="train")["prompt"][:] == ["Z"]
-
-
-def test_a_bar_counts_the_rows_where_it_is_watched(tmp_path, capsys):
-    from support.votes import build, write
-
-    path = write(tmp_path / "v.csv", *(f"P{n},i,m,a,{n % 5 + 1}" for n in range(1200)))
-    build(path, scale="likert5", progress=True)
-    said = capsys.readouterr().err
-    assert "reading v.csv: 1200 rows" in said
-    build(path, scale="likert5")
-    assert capsys.readouterr().err == ""

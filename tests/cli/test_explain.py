@@ -5,11 +5,9 @@ import json
 
 import pyarrow.parquet
 import pytest
-from support.pqpp_folders import V1_0_ROWS, write_v1_0
 from support.processes import run_pqpp
-from support.rated_folders import GENAI, write_genai
 
-from pqpp_models import Predictor, PredictorError
+from pqpp_models import Predictor
 from pqpp_models.explain.explanation import NOTE
 
 PROMPTS = ["two men juggle seven oranges", "a <b>red</b> | cat"]
@@ -31,12 +29,6 @@ def test_a_table_below_each_prompt(tmp_path):
             assert f"{value:+.3f}" in line
             sign = "+" if value > 0 else "-"
             assert not line.split(f"{value:+.3f}")[1].strip(sign + " ")
-
-
-def test_sampled_words_have_errors(tmp_path):
-    prompt = "a red cat and two small dogs sleep near trees"
-    done = run_pqpp("predict", prompt, "--explain", *NONE, "--format", "markdown", cwd=tmp_path)
-    assert done.returncode == 0 and "adds ± se" in done.stdout
 
 
 @pytest.mark.parametrize("style", ["csv", "json", "jsonl", "parquet"])
@@ -73,52 +65,16 @@ def test_a_page(tmp_path):
     assert NOTE in page
 
 
-def test_the_nearest_judged_here(tmp_path, cache):
-    captions = ("A striped cat sleeps.", "Two dogs", "A blue bus.")
-    rows = [(*row[:2], text, *row[3:]) for row, text in zip(V1_0_ROWS, captions, strict=True)]
-    write_v1_0(tmp_path / "data" / "pqpp" / "v1.0", rows=rows)
-    asked = ("a sleeping cat", "--explain", "--target", "mean_rr", "--data-dir", "data")
-    done = run_pqpp("predict", *asked, "--neighbours", "1", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "nearest judged prompts" in done.stdout
-    assert done.stdout.count("A striped cat sleeps.") == 1 and "0.750" in done.stdout
-    cell = run_pqpp("predict", *asked, "--format", "jsonl", cwd=tmp_path).stdout
-    near = json.loads(cell)["explanation"]["neighbours"]
-    assert near[0]["prompt"] == captions[0] and len(near) == 3
-
-
-def test_without_data_a_line_says_so(tmp_path, cache):
-    done = run_pqpp("predict", "a cat", "--explain", "--target", "mean_rr", cwd=tmp_path)
-    assert done.returncode == 0 and "nearest judged prompts" not in done.stdout
-    assert "without the nearest judged prompts: the train split of pqpp-v1.0" in done.stderr
-    asked = ("a cat", "--explain", "--predictor", "mean_word_length")
-    done = run_pqpp("predict", *asked, cwd=tmp_path)
-    assert done.returncode == 0 and "puts prompts into no space" in done.stderr
-    assert "a higher score means" in done.stdout or "is not known" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
         (("--neighbours", "2"), "add --explain"),
-        (("--format", "html"), "add --explain"),
-        (("--explain", "--neighbours", "-1"), "--neighbours is -1; it must be 0 or more"),
         (("--explain", "--target", "mean_hbp"), "no target is called"),
-        (("--explain", "--data-dir", "nowhere", "--neighbours", "2"), "no such folder"),
-        (("--data-dir", "nowhere"), "name one by --dataset"),
     ],
 )
 def test_what_is_refused(tmp_path, asked, said):
     done = run_pqpp("predict", "a cat", *asked, cwd=tmp_path)
     assert done.returncode == 2 and said in done.stderr and len(done.stderr.splitlines()) == 1
-
-
-def test_a_predictor_that_needs_more_than_texts(tmp_path):
-    row = {"prompt": "a cat", "scores": [1.0, 0.5]}
-    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
-    asked = ("--dataset", "rows.jsonl", "--predictor", "nqc", "--explain")
-    done = run_pqpp("predict", *asked, cwd=tmp_path)
-    assert done.returncode == 2 and "only the words of a text are explained" in done.stderr
 
 
 def test_the_report_of_a_bench(tmp_path):
@@ -133,28 +89,6 @@ def test_the_report_of_a_bench(tmp_path):
     assert NOTE not in plain and '<div class="words">' not in plain
     done = run_pqpp(*asked, "--explain", cwd=tmp_path)
     assert done.returncode == 2 and "add --report" in done.stderr
-
-
-def test_judged_here_of_alignment_are_genai_benchs(tmp_path, cache):
-    from pqpp_models.explain.neighbours import judged_here
-
-    with pytest.raises(PredictorError, match="the train split of genai is not here"):
-        judged_here(None, "alignment", None)
-    write_genai(tmp_path / "genai")
-    expected = {
-        row["prompt"]: [
-            one >= 4
-            for name in ("DALLE_3", "Midjourney_6")
-            for one in row["models"][name]
-            if 1 <= one <= 5
-        ]
-        for row in GENAI.values()
-    }
-    for data_dir in (tmp_path, tmp_path / "genai"):
-        found = judged_here(None, "alignment", str(data_dir))
-        assert list(found.prompts) == list(expected)
-        shares = [sum(votes) / len(votes) for votes in expected.values()]
-        assert found.scores == pytest.approx(shares)
 
 
 DAILY = [pytest.param(style, marks=pytest.mark.daily) for style in ("table", "markdown")]

@@ -11,7 +11,6 @@ import pyarrow.parquet
 import pytest
 from models.text.test_ridge import PROMPTS, RATES
 from scipy.stats import spearmanr
-from support.processes import run_pqpp
 
 from pqpp_cli.fit import format_figures
 from pqpp_cli.main import main
@@ -68,17 +67,6 @@ def test_tables_of_all_formats_give_what_the_function_gives(kind, expected, caps
     assert "too good" not in said  # static has seen none of these
 
 
-def test_the_table_may_come_by_its_option_and_an_empty_cell_is_left_out():
-    write("rates.csv")
-    text = Path("rates.csv").read_text("utf-8")
-    emptied = text.replace(f"{PROMPTS[0]},{RATES[0, 0]}", f"{PROMPTS[0]},")
-    Path("rates.csv").write_text(emptied, "utf-8")
-    columns = ("--column", "caption", "--targets", "match_rate,rating")
-    found = fitted("--dataset", "rates.csv", *columns)
-    assert found.targets == ("match_rate", "rating")
-    assert found.details["training"]["scores"] == {"match_rate": 59, "rating": 60}
-
-
 def test_a_listed_name_stands_for_a_benchmark(capsys):
     found = fitted("sample", "--targets", "mean_hbpp,mean_rr")
     assert found.targets == ("mean_hbpp", "mean_rr")
@@ -90,61 +78,6 @@ def test_a_listed_name_stands_for_a_benchmark(capsys):
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert {row["target"] for row in rows} == {"mean_hbpp", "mean_rr"}
     assert next(row["pearson"] for row in rows if row["target"] == "mean_hbpp") > 0.6
-
-
-def test_a_saved_dataset_and_a_folder_of_tables(tmp_path):
-    import datasets
-
-    datasets.Dataset.from_list(ROWS).save_to_disk(tmp_path / "saved")
-    column = ("--column", "caption", "--targets", "rating")
-    first = fitted("saved", *column)
-    (tmp_path / "folder").mkdir()
-    write("folder/train.jsonl")
-    second = fitted("folder", *column, output="other")
-    np.testing.assert_allclose(first.predict(PROMPTS), second.predict(PROMPTS), atol=1e-6)
-
-
-def test_bench_takes_a_table_and_says_when_a_predictor_was_fitted_to_it(capsys):
-    fitted(write("rates.csv"), "--column", "caption", "--targets", "match_rate")
-    held_out = ["prompt,match_rate", *(f"{n} dogs on a lawn,{n / 20}" for n in range(1, 13))]
-    Path("held_out.csv").write_text("\n".join(held_out) + "\n", encoding="utf-8")
-    Path("again").mkdir()
-    Path("again/rates.csv").write_text("\n".join(held_out) + "\n", encoding="utf-8")
-    capsys.readouterr()
-    bench = ["bench", "--predictors", "./mine,mean_word_length", "--dataset"]
-    assert main([*bench, "held_out.csv"]) == 0
-    printed = capsys.readouterr()
-    assert "rows: held_out.csv, all rows, n = 12" in printed.out
-    assert printed.err == ""
-    # Its rows tell, and not its name, that a table is another.
-    assert main([*bench, "again/rates.csv"]) == 0
-    printed = capsys.readouterr()
-    assert "fitted to" not in printed.out + printed.err
-    fitted_to = Path("rates.csv").read_text("utf-8").replace("caption", "prompt", 1)
-    Path("same.csv").write_text(fitted_to, "utf-8")
-    assert main([*bench, "same.csv", "--targets", "match_rate"]) == 0
-    assert "./mine (fitted to " in capsys.readouterr().out
-    assert main([*bench, "held_out.csv", "--subset", "x"]) == 2
-    assert "--subset: held_out.csv is a table and has none" in capsys.readouterr().err
-
-
-def test_a_packed_table_and_no_option_for_images(capsys):
-    import gzip
-
-    Path("rates.csv.gz").write_bytes(gzip.compress(Path(write("rates.csv")).read_bytes()))
-    fitted("rates.csv.gz", "--column", "caption", "--targets", "match_rate")
-    assert main(["fit", "rates.csv", "--image-dir", "x", "--output", "y"]) == 2
-    assert "--image-dir is unknown" in capsys.readouterr().err
-
-
-def test_a_fitted_predictor_predicts(tmp_path):
-    fitted(write("rates.csv"), "--column", "caption", "--targets", "match_rate")
-    done = run_pqpp("predict", PROMPTS[0], "qwx zzyv", "--predictor", "./mine", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[0].split() == ["prompt", "match_rate"] and lines[3].endswith("far")
-    value = Predictor.from_pretrained(tmp_path / "mine").predict(PROMPTS[:1])[0, 0]
-    assert f"{value:.3f}" in lines[2]
 
 
 def test_a_finished_model_is_not_replaced_unasked(capsys):
@@ -159,21 +92,10 @@ def test_a_finished_model_is_not_replaced_unasked(capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "--dataset is missing"),
-        (("rates.csv", "--dataset", "rates.csv"), "give it once"),
         (("rates.csv",), "--targets is needed: columns of rates.csv, which has match_rate"),
         (("rates.csv", "--targets", "nope"), "--targets nope: rates.csv has no such column"),
-        (("rates.csv", "--targets", "match_rate", "--column", "no"), "no column 'no'"),
         (("rates.csv", "--targets", "note"), "a number is needed"),
-        (("rates.csv", "--targets", "match_rate,match_rate"), "names a column twice"),
-        (("rates.csv", "--targets", "match_rate", "--split", "train"), "--split: rates.csv is a"),
-        (("rates.csv", "--targets", "match_rate", "--folds", "1"), "--folds is 1"),
-        (("absent.csv", "--targets", "match_rate"), "absent.csv"),
         (("few.csv", "--targets", "match_rate"), "a fit needs 20"),
-        (("rates.csv", "--targets", "percent_rate"), "its range is 0 to 1"),
-        (("rates.csv", "--targets", "match_rate", "--output", "rates.csv"), "is a file"),
-        (("sample", "--targets", "caption"), "--targets caption: sample has no such column"),
-        (("sample", "--targets", "source"), "a number is needed"),
     ],
 )
 def test_what_it_cannot_use_ends_in_one_line(arguments, said, capsys):
@@ -203,29 +125,6 @@ def test_a_fit_to_what_the_network_has_learned_has_no_figures(real_data, tmp_pat
     predicted = found.predict([row["best_caption"] for row in rows], "mean_hbpp")[:, 0]
     true = [float(row["avg_generative_score"]) for row in rows]
     assert pearson_qpp(predicted, true)["pearson_qpp"] > 0.57
-
-
-@pytest.mark.realdata
-def test_a_study_that_the_network_has_learned_has_no_figures(real_data, capsys):
-    arguments = ["--subset", "genai", "--data-dir", str(real_data), "--targets", "mean_rating"]
-    found = fitted("pqpp", *arguments, "--encoder", "static")
-    said = capsys.readouterr().out
-    assert "static was trained on 527 of these 527 prompts" in said and "Spearman" not in said
-    assert "fitted to: Apache-2.0." in found.card()
-
-
-def test_prompts_in_another_language_are_told(capsys):
-    rows = [
-        f"ein {a} {b} im Garten,{len(a)}"
-        for a in ("roter", "alter", "kleiner", "schwarzer")
-        for b in ("Hund", "Baum", "Vogel", "Zaun", "Esel", "Stuhl")
-    ]
-    Path("german.csv").write_text("\n".join(["prompt,rating", *rows]) + "\n", "utf-8")
-    found = fitted("german.csv", "--targets", "rating")
-    said = capsys.readouterr().out
-    assert "24 of 24 prompts are not read as plain English" in said and "--encoder" in said
-    short, long = found.predict(["ein alter Zaun", "ein schwarzer Zaun"])[:, 0]
-    assert short < long - 2
 
 
 def test_a_fit_to_few_prompts_begins_at_a_base(capsys):

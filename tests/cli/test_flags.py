@@ -1,8 +1,6 @@
 """One vocabulary of flags: every parser and every recipe is walked."""
 
-import dataclasses
 from collections import defaultdict
-from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
@@ -10,13 +8,10 @@ import pytest
 from pqpp_cli.commands import commands, named
 from pqpp_cli.fit import Fit
 from pqpp_cli.main import main
-from pqpp_cli.train import TRAINERS, trainer_of
 from pqpp_files.options.flags import _item_type
-from pqpp_files.options.option import NEEDED, RecipeError, fields_of, retired_names
+from pqpp_files.options.option import RecipeError, fields_of
 from pqpp_files.options.recipe import read_recipe
 
-ROOT = Path(__file__).resolve().parents[2]
-RETIRED = {"out", "recipe", "dataset_config"}
 OUTPUTS = {"output", "output file"}
 
 
@@ -37,31 +32,8 @@ def test_a_flag_means_the_same_everywhere():
     assert {name: found for name, found in meanings.items() if len(found) > 1} == {}
 
 
-def test_retired_flags_are_not_offered_and_name_what_there_is():
-    for kind in commands():
-        fields = {field.name: field for field in fields_of(kind)}
-        others = [name for field in fields.values() for name in field.metadata.get("also", ())]
-        assert not RETIRED & {*fields, *others}
-        assert len({*fields, *others}) == len(fields) + len(others)
-        for old, new in retired_names(kind).items():
-            assert old not in {*fields, *others} and (new in fields or " " in new), (kind, old)
-
-
 def test_every_flag_says_what_it_is():
     assert [(kind, field.name) for kind, field in options() if not field.metadata["help"]] == []
-
-
-def test_an_option_without_a_value_of_its_own_has_one_declaration():
-    for kind, field in options():
-        default = field.default
-        if default is dataclasses.MISSING:
-            default = field.default_factory()
-        choices = field.metadata.get("choices")
-        values = default if isinstance(default, list | tuple) else [default]
-        known = (None, NEEDED, *(choices or values))
-        assert all(value in known for value in values), (kind, field.name)
-        if field.metadata.get("endings"):
-            assert field.metadata["path"] == "output file"
 
 
 def test_a_list_given_twice_grows_and_anything_else_is_refused(capsys):
@@ -79,12 +51,6 @@ def test_a_list_given_twice_grows_and_anything_else_is_refused(capsys):
 def test_a_flag_without_its_value_is_told(flag, capsys):
     assert main(["predict", flag]) == 2
     assert f"{flag.partition('=')[0]}: it is empty; give it a value" in capsys.readouterr().err
-
-
-def test_both_spellings_and_no_prefix(capsys):
-    assert named(["predict", "--image_dir", "x"])[1] == named(["predict", "--image-dir=x"])[1]
-    assert main(["predict", "--imag", "x"]) == 2
-    assert "--imag is unknown; did you mean '--image-dir'" in capsys.readouterr().err
 
 
 def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys):
@@ -108,21 +74,3 @@ def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys
     ):
         assert main(["fit", "--config", "fit.yaml", *words]) == 2
         assert said in capsys.readouterr().err
-
-
-def recipes():
-    """Return the recipe class of each trainer."""
-    return {name: trainer_of(name)[1] for name in TRAINERS}
-
-
-def test_recipes_and_commands_have_the_same_words():
-    pytest.importorskip("torch")
-    words = defaultdict(set)
-    for name, kind in recipes().items():
-        fields = {field.name for field in dataclasses.fields(kind)}
-        assert not fields & RETIRED
-        for field in dataclasses.fields(kind):
-            kind_of = getattr(field.type, "__name__", str(field.type))
-            words[field.name].add(kind_of.partition("[")[0].removesuffix(" | None"))
-        assert {"output_dir", "seed"} <= fields, name
-    assert {name: kinds for name, kinds in words.items() if len(kinds) > 1} == {}

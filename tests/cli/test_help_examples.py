@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import sys
 
 import pytest
 
@@ -10,11 +9,16 @@ from pqpp_cli.commands import build_parser, commands, named
 from pqpp_files.errors import PqppError
 from pqpp_files.options.recipe import read_recipe
 
-# A command's own text, and that of the group that it is of.
-TEXTS = {build_parser([]).epilog, *(kind.EPILOG for kind in commands())}
-TEXTS |= {
-    getattr(sys.modules[kind.__module__.rpartition(".")[0]], "EPILOG", "") for kind in commands()
-}
+
+def all_parsers(parser):
+    """Give a parser and those of its subcommands."""
+    yield parser
+    for action in parser._subparsers._group_actions if parser._subparsers else ():
+        for child in action.choices.values():
+            yield from all_parsers(child)
+
+
+TEXTS = {parser.epilog or "" for parser in all_parsers(build_parser())}
 LINES = sorted(
     {
         line

@@ -68,14 +68,6 @@ def test_a_metric_alone_as_trec_eval(compute, name):
     np.testing.assert_allclose(found["scores"], expected, atol=1e-12)
 
 
-def test_a_metric_alone_of_judged_documents(compute):
-    theirs = by_trec_eval(RUN, judged_docs_only_flag=True)
-    files = ("--predictions", "a.run", "--references", "q.qrels", "--option", "judged_only=true")
-    found = json.loads(compute("reciprocal_rank", *files, "--format", "json"))
-    expected = [theirs[query]["recip_rank"] for query in found["ids"]]
-    np.testing.assert_allclose(found["scores"], expected, atol=1e-12)
-
-
 def test_tables(compute, folder):
     shown = compute("rr,p@1", "--run", "a.run", "--qrels", "q.qrels", "--by-query", "by.csv")
     assert shown.split()[:5] == ["measure", "mean", "ci_low", "ci_high", "n"]
@@ -119,40 +111,15 @@ def test_a_table_of_documents(compute, folder):
     assert found["values"]["rr"] == [theirs[query]["recip_rank"] for query in found["query_ids"]]
 
 
-def test_files_of_trec_are_called_anything(compute, folder):
-    (folder / "a.run").rename(folder / "input.bm25")
-    (folder / "q.qrels").rename(folder / "qrels")
-    found = json.loads(compute("rr", "--run", "input.bm25", "--qrels", "qrels", "--format", "json"))
-    assert found["values"]["rr"] == [0.75, 0.5, 1.0]
-    assert "none: there is no such file" in compute(
-        "rr", "--run", "none", "--qrels", "qrels", status=2
-    )
-
-
-def test_only_the_run_beside_the_judgments_may_lack_scores(compute, folder):
-    (folder / "both.csv").write_text("query_id,doc_id,score,rel\nq1,a,3,1\nq1,b,2,0\nq1,c,,2\n")
-    (folder / "run.csv").write_text("query_id,doc_id,score\nq1,a,\nq1,b,2\n")
-    files = ("--run", "both.csv", "--run", "run.csv", "--qrels", "both.csv")
-    assert "run.csv, line 2: score is nan" in compute("rr", *files, status=2)
-    found = json.loads(compute("rr", *files, "--nan", "drop", "--format", "json"))
-    assert [one["values"]["rr"] for one in found["runs"].values()] == [[1.0], [0.0]]
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["ndgc@10", "--run", "a.run", "--qrels", "q.qrels"], "did you mean 'ndcg'"),
         (["rr", "--run", "a.run"], "--runs and --qrels go together"),
-        (["rr", "--by-query", "x.csv"], "--runs and --qrels go together"),
-        (["rr", "--run", "a.run", "--qrels", "q.qrels", "--predictions", "p.csv"], "leave the"),
-        (["rr", "--run", "a.run", "--run", "x/../a.run", "--qrels", "q.qrels"], "two runs are"),
         (
             ["rr", "--run", "a.run", "--qrels", "q.qrels", "--option", "tie=x"],
             "did you mean 'ties'",
         ),
-        (["rr", "--run", "a.run", "--qrels", "q.qrels", "--option", "alpha=.1"], "is unknown"),
-        (["rr", "--run", "a.run", "--qrels", "q.qrels", "--by-query", "x.xlsx"], "name a .csv"),
-        (["rr", "--run", "none.run", "--qrels", "q.qrels"], "none.run"),
         (["rr", "--run", "c.run", "--qrels", "q.qrels"], "--missing zero or --missing drop"),
     ],
 )

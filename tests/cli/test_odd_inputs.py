@@ -26,22 +26,6 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_header_of_any_length_is_read_and_one_without_an_end_is_refused(here, capsys):
-    (here / "long.csv").write_text(f"prompt,{'x' * 140_000}\na cat,1\n")
-    words = ("predict", "--predictor", "n_words", "--target", "mean_hbpp", "--format", "json")
-    assert main([*words, "--file", "long.csv"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["prompt"] == "a cat"
-    (here / "open.csv").write_text('prompt,"x\na cat,1\n' + "y" * 140_000)
-    assert "open.csv, line 1: " in refused(capsys, *words, "--file", "open.csv")
-
-
-def test_an_output_behind_links_in_a_circle(here, capsys):
-    (here / "one.csv").symlink_to("other.csv")
-    (here / "other.csv").symlink_to("one.csv")
-    line = refused(capsys, "predict", "a", "--predictor", "n_words", "--output", "one.csv")
-    assert "--output one.csv: its links lead in a circle" in line
-
-
 def test_a_damaged_npy(here, capsys):
     pytest.importorskip("faiss", reason="pqpp datasets select needs faiss")
     (here / "captions.txt").write_text("a cat\na dog\n")

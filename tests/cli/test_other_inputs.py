@@ -8,8 +8,7 @@ from scipy import stats
 from support.pqpp_folders import V1_0_ROWS, write_v1_0
 
 from pqpp_cli.main import main
-from pqpp_models import TARGETS, Predictor, PredictorError
-from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor
+from pqpp_models import TARGETS, Predictor
 
 NUMBERS = {"sdxl_images": (4, 5), "glide_images": (7, 8)}
 
@@ -92,27 +91,6 @@ def test_bench_gives_images_to_those_that_need_them(clip, archive, tmp_path, cap
     assert "--image-dir" in line
 
 
-@pytest.mark.parametrize("command", ["bench", "predict"])
-def test_what_no_dataset_of_ours_has_is_named(command, capsys):
-    start = ("bench",) if command == "bench" else ("predict", "--dataset", "pqpp")
-    line = refused(capsys, *start, "--subset", "sample", "--split", "test", "--predictor", "nqc")
-    assert "nqc needs a column scores, which " in line and "in Python" in line
-
-
-def test_columns_of_each_kind(clip):
-    class Matrices(CorrelationCnnPredictor):
-        def __init__(self):
-            """Without a network."""
-
-    Predictor.from_pretrained(clip).require_columns(["prompt", "sdxl_images"], "x")
-    Matrices().require_columns(["blip2_embeddings"], "x")
-    with pytest.raises(PredictorError, match="a column similarities or embeddings or"):
-        Matrices().require_columns(["prompt"], "x")
-    drift = Predictor.from_pretrained("query_drift")
-    assert drift.required_columns == (("prompt",), ("results",), ("perturbed",))
-    assert Predictor.from_pretrained("static").required_columns == (("prompt",),)
-
-
 def test_prompts_of_a_dataset_with_images(clip, archive, tmp_path, capsys):
     folder, rows = archive
     dataset = ("--dataset", "pqpp", "--subset", "pqpp-v1.0", "--split", "train")
@@ -157,18 +135,9 @@ def test_prompts_of_our_dataset_and_of_folders(tmp_path, capsys):
     ("arguments", "expected"),
     [
         (("a cat", "--dataset", "pqpp"), "give one of the two"),
-        (("--file", "p.txt", "--dataset", "pqpp"), "give one of the two"),
         (("a cat", "--split", "test"), "--split: it is about a dataset; name one by --dataset"),
-        (("a cat", "--image-dir", "x"), "--image-dir: it is about a dataset"),
         (("--dataset", "pqpp", "--subset", "sample"), "has train, validation, test"),
-        (("--dataset", "pqpp", "--subset", "nope"), "pqpp has no such configuration"),
-        (("--dataset", "./absent"), "--dataset ./absent: "),
-        (
-            ("--dataset", "pqpp", "--subset", "sample", "--split", "test", "--column", "text"),
-            "no column 'text' among",
-        ),
         (("--dataset", "nulls"), "--dataset nulls, row 2: prompt is None, a text is needed"),
-        (("a cat", "--predictor", "nqc"), "nqc needs text+scores, these are texts; name a --dat"),
     ],
 )
 def test_bad_datasets_are_one_line_and_two(arguments, expected, tmp_path, monkeypatch, capsys):

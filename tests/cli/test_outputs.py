@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 from safetensors.numpy import save_file
 
+from pqpp_cli.command import CommandError
 from pqpp_cli.commands import commands
-from pqpp_cli.errors import CommandError
 from pqpp_cli.main import main
 from pqpp_cli.outputs import check_outputs
 from pqpp_files.options.option import NEEDED, fields_of
@@ -113,16 +113,6 @@ def test_an_output_replaces_no_file_of_another_kind(kind, output, tmp_path):
         else:
             with pytest.raises(CommandError, match="a file of another kind"):
                 check_outputs(command)
-
-
-def test_every_path_of_an_unknown_user_is_told():
-    for kind in commands():
-        for field in options_of(
-            kind, ["file", "folder", "images", "name", "output", "output file"]
-        ):
-            command = made(kind, **{field.name: "~nobody-here/a.txt"})
-            with pytest.raises(ValueError, match="there is no such user"):
-                command.check_paths()
 
 
 def test_modes_stay_and_secrets_are_their_owners(tmp_path, capsys, monkeypatch):

@@ -106,27 +106,6 @@ def test_the_main_table_has_its_own_targets_and_no_row_of_the_paper(mine, fitted
     assert "published" not in text
 
 
-@pytest.mark.parametrize(
-    ("prompts", "line"),
-    [
-        (
-            ["ein Hund auf dem Sofa", "沙发上的狗", "ein Ball im Gras"],
-            'language: ["de", "zh"]',
-        ),
-        (["a dog on the sofa", "红色的猫", *(f"{n} dogs on a sofa" for n in range(60))], '["en"]'),
-        (["красная собака на пляже", "a dog on the sofa"], None),  # Russian, or near it
-        (["dog", "cat"], None),
-    ],
-)
-def test_the_card_tells_the_languages_that_prompts_are_in(tmp_path, cache, prompts, line):
-    rows = [f"{prompt},m,{n % 5 + 1}" for n, prompt in enumerate(prompts)]
-    (tmp_path / "v.csv").write_text("\n".join(["prompt,model,label", *rows]), "utf-8")
-    words = ["build", str(tmp_path / "v.csv"), "--scale", "likert5", "--output"]
-    assert main([*words, str(tmp_path / "b")]) == 0
-    card = (tmp_path / "b" / "README.md").read_text("utf-8")
-    assert f"{line}\n" in card if line else "language" not in card
-
-
 def test_each_model_is_predicted_from_the_other(mine, fitted, capsys):
     words = ("bench", "--dataset", "mine", "--predictors", "./my_predictor", "--format", "json")
     found = json.loads(printed(capsys, *words, "--table", "cross-model"))
@@ -182,88 +161,6 @@ def test_generalisation_between_datasets_that_share_a_measure(mine, fitted, caps
     assert "nothing of the measure of other" in capsys.readouterr().err
 
 
-def test_a_default_predictor_that_has_no_target_is_left_out_with_a_note(mine, capsys):
-    (mine.parent / "cut.csv").write_text(
-        "prompt,flux_p5\n" + "\n".join(f"{n} cats on a mat,{n % 5 / 5}" for n in range(9))
-    )
-    assert main(["bench", "--dataset", "cut.csv"]) == 0
-    said = capsys.readouterr()
-    assert "without static: it predicts" in said.err and "P@5 (retrieval): Pearson" in said.out
-
-
-def test_alignment_stands_for_ratings_of_anybodys_images(mine, capsys):
-    """Without a word about predictors the shipped one stands there, by what is nearest."""
-    lines = [f"{n} cats and {'gigantic ' * (n % 4)}dogs,{n % 5 + 1},{n % 4}" for n in range(9)]
-    (mine.parent / "likert.csv").write_text("\n".join(["prompt,flux_rating,sdxl_rating", *lines]))
-    rows = [line.split(",") for line in lines]
-    expected = Predictor.from_pretrained("static").predict([r[0] for r in rows], "alignment")[:, 0]
-    found = json.loads(printed(capsys, "bench", "--dataset", "likert.csv", "--format", "json"))
-    ours = {r["target"]: r for r in found["rows"] if r["predictor"] == "static"}
-    assert {t: r["stands_in"] for t, r in ours.items()} == dict.fromkeys(
-        ("flux_rating", "sdxl_rating"), "alignment"
-    )
-    for place, target in enumerate(("flux_rating", "sdxl_rating"), 1):
-        true = [float(r[place]) for r in rows]
-        assert ours[target]["kendall"] == pytest.approx(
-            stats.kendalltau(expected, true).statistic, abs=1e-9
-        )
-    text = printed(capsys, "bench", "--dataset", "likert.csv", "--predictors", "static,n_words")
-    assert "static (alignment)" in text and "n_words " in text
-    assert "static does not predict flux_rating, sdxl_rating: its alignment stands in" in text
-    words = ("bench", "--dataset", "likert.csv", "--predictors", "static,mean_word_length")
-    tested = printed(capsys, *words, "--baseline", "mean_word_length", "--format", "json")
-    assert json.loads(tested)["rows"][0]["kendall_baseline_p"] is not None
-    page = mine.parent / "r.html"
-    assert main([*words, "--report", str(page), "--no-spaces", "--explain"]) == 0
-    assert "static" in page.read_text("utf-8")
-    capsys.readouterr()
-    words = ("bench", "--table", "generalisation", "--dataset", "likert.csv", "--format", "json")
-    found = json.loads(printed(capsys, *words, "--predictors", "static"))["rows"]
-    assert [row["target"] for row in found] == ["alignment", "alignment"]
-    table = printed(
-        capsys, *words[:-2], "--predictors", "static", "--scores", "likert.csv:flux_rating"
-    )
-    assert table.count("alignment") >= 3
-
-
-def test_a_folder_with_a_listed_name_is_told(mine, capsys, caplog):
-    mine.rename(mine.parent / "sample")
-    words = ["bench", "--predictors", "mean_word_length", "--dataset"]
-    assert main([*words, "sample"]) == 0
-    assert "sample is the published benchmark; ./sample is the fold" in caplog.text
-    capsys.readouterr()
-    assert main([*words, "./sample"]) == 0
-    said = capsys.readouterr()
-    assert said.err == "" and "rows: ./sample" in said.out
-
-
-def test_what_says_nothing_of_a_set_is_named(mine, fitted, capsys):
-    lines = [f"{n} cats and {n % 3} dogs on a mat,{n % 5 / 5},{n % 4 - 1}" for n in range(9)]
-    (mine.parent / "two.csv").write_text("\n".join(["prompt,siglip_p5,flux_hbpp", *lines]))
-    words = ["bench", "--table", "generalisation", "--dataset", "two.csv"]
-    assert main([*words, "--predictors", "./my_predictor"]) == 0
-    said = capsys.readouterr()
-    assert "flux_hbpp" in said.out and "siglip_p5" not in said.out
-    assert "note: without ./my_predictor on two.csv: siglip_p5: it predicts flux_h" in said.err
-
-
-def test_a_train_split_is_refused_to_what_was_fitted_to_it_alone(mine, fitted, capsys):
-    words = ["bench", "--dataset", "mine", "--split", "train", "--predictors"]
-    assert main([*words, "static"]) == 0
-    assert "rows: mine, train split" in capsys.readouterr().out
-    assert main([*words, "./my_predictor"]) == 2
-    assert "was fitted to the train split of mine" in capsys.readouterr().err
-
-
-def test_prompts_of_the_benchmark_are_predicted(mine, fitted, capsys):
-    words = ("predict", "--dataset", "mine", "--split", "test", "--predictor", "./my_predictor")
-    found = json.loads(printed(capsys, *words, "--targets", "mini-dalle_hbpp", "--format", "json"))
-    rows = rows_of(mine, "test")
-    assert [row["prompt"] for row in found] == rows["prompt"][:]
-    expected = Predictor.from_pretrained(fitted).predict(rows["prompt"][:], "mini-dalle_hbpp")
-    assert [row["mini-dalle_hbpp_predicted"] for row in found] == pytest.approx(expected[:, 0])
-
-
 def test_the_predictor_goes_to_the_hub_and_back(mine, fitted, monkeypatch, capsys, tmp_path):
     """Pushed by the command and loaded by another process, over the real client."""
     from support import local_hub
@@ -285,33 +182,3 @@ def test_the_predictor_goes_to_the_hub_and_back(mine, fitted, monkeypatch, capsy
     targets, values = json.loads(done.stdout.splitlines()[-1])
     assert targets == TARGETS
     assert values == Predictor.from_pretrained(fitted).predict(["A cat."]).tolist()
-
-
-def test_limits_that_a_dataset_tells_hold_for_its_predictions(tmp_path, monkeypatch, cache, capsys):
-    import pyarrow as pa
-
-    from pqpp_datasets.export.parquet_folder import write_split
-    from pqpp_datasets.target_columns import targets_for, with_targets
-
-    monkeypatch.chdir(tmp_path)
-    prompts = [f"A cat and {n % 6} birds number {n}." for n in range(40)]
-    table = pa.table({"prompt": prompts, "flux_rating": [5 - n % 6 / 2 for n in range(40)]})
-    told = targets_for(["flux"], "rating", (1.0, 5.0))[:1]
-    write_split(tmp_path / "rated" / "data", "train", [with_targets(table, told)])
-    assert main(["fit", "rated", "--output", "my_predictor"]) == 0
-    assert Predictor.from_pretrained("./my_predictor").limits == {"flux_rating": (1.0, 5.0)}
-
-
-def test_prompts_are_selected_from_a_dataset(mine, capsys, tmp_path):
-    pytest.importorskip("faiss", reason="pqpp datasets select needs faiss")
-    np.save(tmp_path / "points.npy", np.random.default_rng(0).random((12, 4), dtype=np.float32))
-    usual = ("datasets", "select", "--count", "3", "--embeddings", "points.npy", "--split")
-    chosen = printed(capsys, *usual, "test", "--dataset", "mine").splitlines()
-    assert len(chosen) == 3 and set(chosen) <= set(rows_of(mine, "test")["prompt"])
-    for more, said in (
-        (("test", "--dataset", "mine", "--file", "votes.csv"), "give one of --file, --dataset"),
-        (("dev", "--dataset", "mine"), "mine has train, validation, test"),
-        (("test", "--file", "votes.csv"), "--split: it is about a dataset"),
-    ):
-        assert main([*usual, *more]) == 2
-        assert said in capsys.readouterr().err

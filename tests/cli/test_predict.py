@@ -13,7 +13,6 @@ from pqpp_cli.main import main
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models import TARGETS as NINE
 from pqpp_models.targets import target_range
-from pqpp_models.verdict.verdict import verdict
 
 PROMPTS = ["a man riding a wave on a surfboard", 'ein "Käfer",\nrot', "🦓 three zebras"]
 
@@ -45,41 +44,6 @@ def test_one_prompt(tmp_path):
     assert row.startswith(PROMPTS[0]) and row.split()[-2:] == expected
 
 
-@pytest.mark.parametrize(
-    "asked", ["alignment", "mean_hbpp", "alignment,mean_rr", "mean_rr,alignment"]
-)
-def test_what_was_asked_for_is_there_alone_and_in_its_order(tmp_path, asked):
-    done = run_pqpp("predict", "a cat", "--target", asked, "--format", "csv", cwd=tmp_path)
-    assert done.stdout.splitlines()[0].split(",") == ["prompt", *asked.split(","), *KNOWN]
-
-
-@pytest.mark.parametrize("more", [(), ("--uncertainty",)])
-def test_the_table_has_alignment_and_the_means_as_wide_as_a_terminal(monkeypatch, capsys, more):
-    prompts = [PROMPTS[0], "a very " * 20 + "long prompt", FAR][: 2 if more else 3]
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert main(["predict", *prompts, *more]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    names = [name for name in TARGETS if not name.startswith(("glide", "sdxl", "clip", "blip2"))]
-    assert lines[0].replace("± sd", "").split() == ["prompt", *names]
-    assert max(map(len, lines[: 2 + len(prompts)])) == 100
-    assert "6 more targets, of single models, are in files, or by --target" in lines
-
-
-@pytest.mark.parametrize(
-    "command", [("predict",), ("rewrite", "--synonyms", "--target", "mean_rr")]
-)
-def test_forgotten_quotes_are_told_with_the_command_that_was_meant(tmp_path, command):
-    done = run_pqpp(*command, "a", "cat", "ON", "a", "mat", cwd=tmp_path)
-    assert done.returncode == 2 and done.stdout == ""
-    meant = f'pqpp {command[0]} "a cat ON a mat"'
-    assert f"5 prompts came, one of them “a”; put a prompt in quotes: {meant};" in done.stderr
-    done = run_pqpp(*command, "two", "dogs", "on", "a beach", cwd=tmp_path)
-    assert f'quotes: pqpp {command[0]} "two dogs on a beach";' in done.stderr
-    done = run_pqpp("predict", "cat", "dog", "a red cat", cwd=tmp_path)
-    assert done.returncode == 0  # words that may be prompts, or a prompt in quotes among them
-
-
 def test_json_has_every_target_in_its_own_units(tmp_path):
     done = run_pqpp("predict", *PROMPTS, "--format", "json", cwd=tmp_path)
     records = json.loads(done.stdout)
@@ -95,14 +59,6 @@ def test_json_has_every_target_in_its_own_units(tmp_path):
         for target, value in record.items():
             low, high = target_range(target)
             assert low <= value <= high
-
-
-def test_targets_is_the_same_option(tmp_path):
-    outputs = {
-        run_pqpp("predict", "a cat", option, "mean_rr", cwd=tmp_path).stdout
-        for option in ("--target", "--targets")
-    }
-    assert len(outputs) == 1
 
 
 def write_text(path):
@@ -159,17 +115,6 @@ def test_standard_input_and_dash(tmp_path):
     assert piped == dashed
 
 
-def test_a_measure_prints_one_score_and_its_direction(tmp_path):
-    words = ("predict", "a red cat", "--predictor", "mean_word_length")
-    for target in ((), ("--target", "mean_hbpp,mean_rr")):
-        done = run_pqpp(*words, *target, cwd=tmp_path)
-        header, _, row, blank, note = done.stdout.splitlines()
-        assert header.split() == ["prompt", "score"] and row.split()[-1] == "2.333"
-        assert blank == "" and note.startswith("whether a higher score means an easier or")
-    done = run_pqpp(*words, "--format", "json", cwd=tmp_path)
-    assert json.loads(done.stdout) == [{"prompt": "a red cat", "score": pytest.approx(7 / 3)}]
-
-
 @pytest.mark.parametrize("predictor", ["static", "mean_word_length"])
 def test_a_blank_prompt_keeps_its_row_and_is_counted(tmp_path, predictor):
     (tmp_path / "p.csv").write_text('id,prompt\n1,a cat\n2," "\n3,a dog\n')
@@ -183,19 +128,6 @@ def test_a_blank_prompt_keeps_its_row_and_is_counted(tmp_path, predictor):
     done = run_pqpp(*words, "--format", "json", cwd=tmp_path)
     assert json.loads(done.stdout)[1][column] is None
     assert "–" in run_pqpp(*words, cwd=tmp_path).stdout.splitlines()[3]
-
-
-def test_prompts_that_are_far_are_marked(tmp_path):
-    near, far = PROMPTS[0], FAR
-    assert uncertain([near, far])[1].tolist() == [False, True]
-    done = run_pqpp("predict", near, far, "--target", "mean_hbpp", cwd=tmp_path)
-    header, _, first, second, blank, note, _, ignored = done.stdout.splitlines()
-    assert header.split() == ["prompt", "mean_hbpp"] and blank == ""
-    assert ignored.startswith("1 prompt was not read whole")
-    assert not first.endswith("far") and second.endswith("  far")
-    assert note == f"far: {Predictor.from_pretrained('static').far_means}"
-    other = run_pqpp("predict", far, "--predictor", "n_words", cwd=tmp_path)
-    assert "far" not in other.stdout.replace(far, "")
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.jsonl", "p.parquet", "p.json"])
@@ -219,15 +151,6 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
     assert frame["far"].tolist() == far.tolist()
 
 
-def test_uncertainty_in_the_table(tmp_path):
-    arguments = ("predict", PROMPTS[0], "--target", "mean_rr", "--uncertainty")
-    found, _ = uncertain(PROMPTS[:1], "mean_rr")
-    expected = f"{found.values[0, 0]:.3f} ± {found.deviations[0, 0]:.3f}"
-    done = run_pqpp(*arguments, cwd=tmp_path)
-    assert done.stdout.splitlines()[2].endswith(expected)
-    assert "mean_rr ± sd" in done.stdout.splitlines()[0]
-
-
 def test_the_name_of_the_output_decides_unless_a_format_is_named(tmp_path):
     for name, style, begins in (
         ("p.md", (), "| prompt"),
@@ -245,56 +168,23 @@ def test_the_name_of_the_output_decides_unless_a_format_is_named(tmp_path):
     assert not (tmp_path / "p.xlsx").exists()
 
 
-def test_no_prompts_give_a_table_without_rows(tmp_path):
-    (tmp_path / "p.csv").write_text("prompt\n")
-    done = run_pqpp("predict", "--file", "p.csv", "--target", "mean_rr", cwd=tmp_path)
-    header = ["prompt", "mean_rr"]
-    assert done.returncode == 0 and done.stdout.splitlines()[0].split() == header
-    done = run_pqpp("predict", "--file", "p.csv", "--format", "csv", cwd=tmp_path)
-    assert done.stdout == ",".join(["prompt", *TARGETS, *KNOWN]) + "\n"
-
-
-def test_output_is_a_file_that_replaces_the_old_one(tmp_path):
-    (tmp_path / "out.csv").write_text("old")
-    done = run_pqpp("predict", "a cat", "--format", "csv", "--output", "out.csv", cwd=tmp_path)
-    assert done.stdout == "" and "written: out.csv" in done.stderr
-    assert (tmp_path / "out.csv").read_text().startswith("prompt,alignment,glide_hbpp")
-    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         ([], "standard input: no text came"),
         (["a cat", "--file", "p.csv"], "one of the two"),
-        (["a cat", "--target", "mean_hbp"], "did you mean 'mean_hbpp'"),
         (["a cat", "--predictor", "statik"], "did you mean 'static'"),
-        (["a cat", "--predictor", "static,n_words"], "2 predictors came, one is used"),
-        (["a cat", "--predictor", "./absent"], "no folder"),
         (["--file", "absent.csv"], "absent.csv: there is no such file"),
-        (["--file", "p.xlsx"], "files of type '.xlsx' are not read"),
         (["--file", "other.csv"], "no column 'prompt' among id, caption; name it with --column"),
         (["--file", "broken.jsonl"], "broken.jsonl, line 2: not JSON"),
-        (["--file", "number.json"], "record 2: prompt is 7, a text is needed"),
         (["--file", "cut.parquet"], "not Parquet"),
         (["--file", "latin.txt"], "latin.txt, line 1: not UTF-8"),
-        (["--file", "."], "this is a folder"),
-        (["--file", "surplus.csv"], "surplus.csv, line 3: 3 cells came, the header has 2"),
-        (["--file", "open.csv"], "open.csv, line"),
         (["--file", "deep.json"], "not JSON"),
         (
             ["a cat", "names.txt"],
             "'names.txt' is the name of a file, not a prompt; did you mean --file names",
         ),
-        ([""], "the prompt is blank; write one, in quotes"),
-        ([" ", ""], "the prompt is blank"),
-        (["absent.jsonl"], "'absent.jsonl' is the name of a file"),
-        (
-            ["a cat", "--verdict", "--target", "clip_p10"],
-            "--verdict: it is about alignment, and --targets are clip_p10; name alignment too",
-        ),
         (["a cat", "--format", "xml"], "--format is 'xml'; choose among table"),
-        (["a cat", "--format", "parquet"], "name a file by --output"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words does not know how sure"),
     ],
 )
@@ -313,22 +203,6 @@ def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):
     assert "Traceback" not in done.stderr and done.stdout == ""
     if "usage" not in done.stderr:
         assert done.stderr.count("\n") == 1
-
-
-def test_only_a_newline_ends_a_prompt(tmp_path):
-    odd = "a cat\u2028on a\x0cmat"
-    (tmp_path / "p.jsonl").write_text(json.dumps({"prompt": odd}, ensure_ascii=False), "utf-8")
-    (tmp_path / "p.txt").write_text(f"{odd}\r\na dog\n", "utf-8")
-    for name, expected in (("p.jsonl", [odd]), ("p.txt", [odd, "a dog"])):
-        done = run_pqpp("predict", "--file", name, "--format", "json", cwd=tmp_path)
-        assert [record["prompt"] for record in json.loads(done.stdout)] == expected
-
-
-def test_terminal_without_unicode(tmp_path):
-    done = run_pqpp(
-        "predict", "--format", "csv", cwd=tmp_path, stdin="K\u00e4fer\n", PYTHONIOENCODING="ascii"
-    )
-    assert done.returncode == 0 and done.stdout.splitlines()[1].startswith("K?fer,")
 
 
 def test_nothing_heavy_is_imported(tmp_path):
@@ -370,14 +244,6 @@ def test_reader_that_stops_early(tmp_path):
     assert done.stdout.startswith("prompt,") and "Traceback" not in done.stderr
 
 
-def test_help_has_examples(tmp_path):
-    for command in ("predict", "bench", "demo", "models collection", "models autoload"):
-        done = run_pqpp(*command.split(), "--help", cwd=tmp_path)
-        assert done.returncode == 0 and "examples:" in done.stdout
-        if command in ("predict", "bench"):
-            assert f"(default: {DEFAULT_PREDICTOR}, which" in " ".join(done.stdout.split())
-
-
 def test_all_columns_stay_and_predictions_are_added(tmp_path):
     (tmp_path / "p.csv").write_text("id;caption;mean_rr;note\n007;A cat.;.5;x\n08;A dog.;1;\n")
     words = ["--file", "p.csv", "--column", "caption", "--target", "mean_hbpp"]
@@ -396,75 +262,6 @@ def test_all_columns_stay_and_predictions_are_added(tmp_path):
     )
     values = [row["mean_hbpp"] for row in csv.DictReader(alone.stdout.splitlines())]
     assert [row["mean_hbpp"] for row in rows] == values
-
-
-def test_what_is_piped_is_whole_and_verdicts_are_broken_to_a_terminal(monkeypatch, capsys):
-    prompt = "two men with red umbrellas walk along seven cars that are parked in the rain without"
-    words = ["predict", prompt + " any light", "a cat", "--verdict"]
-    (found, _) = verdict(words[1:3])
-    for style, edge in (("markdown", "|"), ("table", "")):
-        assert main([*words, "--format", style]) == 0
-        rows = capsys.readouterr().out.splitlines()
-        assert rows[2].startswith(f"{edge} {words[1]} ".lstrip())
-        assert rows[2].rstrip(" |").endswith(found.sentence) and len(found.sentence) > 30
-    monkeypatch.setenv("COLUMNS", "70")
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert main(words) == 0
-    lines = capsys.readouterr().out.split("\n\n")[0].splitlines()
-    assert max(map(len, lines)) <= 70
-    assert " ".join(line[:25].strip() for line in lines[2:]).strip() == f"{words[1]} a cat"
-
-
-def test_a_column_of_the_same_name_is_not_replaced(tmp_path):
-    (tmp_path / "p.jsonl").write_text('{"prompt": "A cat.", "mean_rr": 0.5, "tags": ["x"]}\n')
-    words = ["--file", "p.jsonl", "--target", "mean_rr", "--output", "out.jsonl"]
-    done = run_pqpp("predict", *words, cwd=tmp_path)
-    assert "the input has mean_rr: predictions end in _predicted" in done.stderr
-    (row,) = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
-    assert (row["mean_rr"], row["tags"]) == (0.5, ["x"]) and 0 < row["mean_rr_predicted"] < 1
-
-
-def test_an_input_is_never_the_output(tmp_path):
-    (tmp_path / "p.csv").write_text("prompt\nA cat.\n")
-    (tmp_path / "link.csv").symlink_to("p.csv")
-    for name in ("p.csv", "link.csv", "./p.csv"):
-        done = run_pqpp("predict", "--file", "p.csv", "--output", name, cwd=tmp_path)
-        assert done.returncode == 2 and "is the input p.csv; name another file" in done.stderr
-    assert (tmp_path / "p.csv").read_text() == "prompt\nA cat.\n"
-
-
-def test_columns_of_earlier_predictions_are_not_replaced(tmp_path):
-    path = tmp_path / "p.csv"
-    path.write_text("prompt,mean_rr,mean_rr_predicted\na cat,x,y\n")
-    words = ["--file", "p.csv", "--target", "mean_rr", "--output", "out.csv"]
-    done = run_pqpp("predict", *words, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    (row,) = csv.DictReader((tmp_path / "out.csv").read_text().splitlines())
-    assert list(row)[:3] == ["prompt", "mean_rr", "mean_rr_predicted"]
-    assert (row["mean_rr"], row["mean_rr_predicted"]) == ("x", "y")
-    assert 0 < float(row["mean_rr_predicted_predicted"]) < 1
-
-
-def test_line_breaks_of_every_kind_stay_in_the_prompts(tmp_path):
-    prompts = ["a\rb", "c\r\nd", "e\nf", " g ", "h", "\u2028i\x85"]
-    text = 'id,prompt\r\n1,"a\rb"\r\n2,"c\r\nd"\r\n3,"e\nf"\r\n4, g \r\n5,h\r\n6,\u2028i\x85\r\n'
-    (tmp_path / "a.csv").write_bytes(text.encode())
-    for given, written in (("a.csv", "b.csv"), ("b.csv", "c.jsonl"), ("c.jsonl", "d.csv")):
-        words = ("--file", given, "--output", written, "--predictor", "n_words")
-        done = run_pqpp("predict", *words, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-    for name in ("a.csv", "b.csv", "d.csv"):
-        with (tmp_path / name).open(newline="", encoding="utf-8") as file:
-            assert [row["prompt"] for row in csv.DictReader(file)] == prompts, name
-
-
-def test_what_parquet_cannot_hold_is_one_line_and_no_file(tmp_path):
-    (tmp_path / "p.jsonl").write_text(f'{{"prompt": "a", "id": {2**70}}}\n')
-    words = ("--file", "p.jsonl", "--output", "o.parquet", "--predictor", "n_words")
-    done = run_pqpp("predict", *words, cwd=tmp_path)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "column 'id' cannot be written as Parquet" in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
 
 
 def test_prompts_do_nothing_to_a_terminal_and_end_no_cell(tmp_path):
@@ -533,18 +330,6 @@ def test_prompts_of_any_number_are_read_predicted_and_written_in_parts(tmp_path,
     assert way == "pipe" or found["n"].tolist() == list(range(count))
 
 
-def test_what_is_not_read_is_told(tmp_path):
-    typed = f"(masterpiece:1.3), {PROMPTS[0]}, 4k --ar 16:9 --no people"
-    asked = ("predict", typed, PROMPTS[0], "--target", "mean_hbpp")
-    records = json.loads(run_pqpp(*asked, "--format", "json", cwd=tmp_path).stdout)
-    kinds = [part.split(":")[0] for part in records[0]["ignored"].split("; ")]
-    assert kinds == ["flag", "weight", "quality", "unwanted"] and records[1]["ignored"] == ""
-    assert records[0]["mean_hbpp"] == pytest.approx(records[1]["mean_hbpp"], abs=1e-6)
-    shown = run_pqpp(*asked, "--explain", cwd=tmp_path).stdout
-    assert "1 prompt was not read whole; the column `ignored`" in shown
-    assert f"not read: {records[0]['ignored']}" in shown
-
-
 def test_one_prompt_is_answered_in_lines(capsys):
     """Each number says what it is; what was not read is named, and no table is needed."""
     assert main(["predict", "(masterpiece:1.3) a cat --ar 16:9"]) == 0
@@ -555,13 +340,3 @@ def test_one_prompt_is_answered_in_lines(capsys):
     names = [name.partition(" ")[0] for name in told if name != "not read"]
     assert names == ["alignment", "mean_hbpp", "mean_p10", "mean_rr"]
     assert told[next(name for name in told if name.startswith("mean_rr "))].startswith("reciprocal")
-
-
-def test_a_plain_prompt_loads_no_more_than_it_needs(tmp_path):
-    """What a start of `pqpp predict` imports is paid each time."""
-    wanted = "tabulate email multiprocessing socket pandas scipy nltk yaml"
-    code = (
-        "import sys; from pqpp_cli.main import main; main(['predict', 'a cat']); "
-        f"print([name for name in '{wanted}'.split() if name in sys.modules])"
-    )
-    assert run_python(code, tmp_path).stdout.splitlines()[-1] == "[]"

@@ -78,13 +78,8 @@ def test_a_column_of_the_same_name_stays_as_without_shards(tmp_path, capsys):
     ("words", "said"),
     [
         (["a cat", "--workers", "2", "--output", "out"], "leave it out"),
-        (["--workers", "2", "--output", "out"], "shards are cut from files"),
-        (["--file", "PROMPTS", "--workers", "2"], "name it by --output"),
-        (["--file", "PROMPTS", "--workers", "0", "--output", "out"], "give 1 or more"),
-        (["--file", "PROMPTS", "--workers", "1", "--output", "out"], "no column 'prompt'"),
         (["--file", "PROMPTS", "--shard", "3/3", "--output", "out"], "write I/N"),
         (["--file", "PROMPTS", "--shard", "0/3", "--output", "PROMPTS"], "is a file"),
-        (["--file", "PROMPTS", "--shard", "0/3", "--explain", "--output", "o"], "explain"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(words, said, prompts, tmp_path, monkeypatch, capsys):

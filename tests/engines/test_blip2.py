@@ -152,7 +152,7 @@ def test_an_item_of_many_vectors_is_found_by_its_best_one(tmp_path):
 
 def test_names_lead_to_the_hub(monkeypatch, capsys):
 
-    from pqpp_cli.search.groups import _models
+    from pqpp_cli.search import _models
 
     asked = []
 

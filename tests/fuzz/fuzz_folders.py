@@ -179,49 +179,33 @@ WAYS = {
 }
 
 
-def kind_of(case):
-    """Return the kind of folder of a case."""
-    return list(KINDS)[case % len(KINDS)]
-
-
 def fault_of(case: int) -> str | None:
     """Read the damaged folder of a case, and say in one line what is wrong, if anything."""
-    return counted_fault_of(case)[0]
-
-
-def counted_fault_of(case: int) -> tuple[str | None, str, list[str]]:
-    """Return the fault of a case, its kind of folder, and `refused` if that is what came."""
-    kind = kind_of(case)
+    kind = list(KINDS)[case % len(KINDS)]
     folder, answer = _sound(kind)
     with tempfile.TemporaryDirectory(prefix="pqpp-folder-") as beside:
         place = Path(beside) / kind
         shutil.copytree(folder, place)
         how = damage(place, Random(f"{kind} {case // len(KINDS)}"))
-        fault, is_refused = _read(kind, place, answer)
-    came = ["done", "refused"] if is_refused else ["done"]  # to refuse is what a gate is for
-    return fault and f"{fault} [{kind}, {how}]", kind, came
-
-
-def called() -> list[str]:
-    """Return the kinds of folders."""
-    return list(KINDS)
+        fault = _read(kind, place, answer)
+    return fault and f"{fault} [{kind}, {how}]"
 
 
 def _read(kind, place, answer):
-    """Return what is wrong with how a folder is read, and whether it was refused."""
+    """Return what is wrong with how a folder is read."""
     try:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             other = KINDS[kind][1](place)
     except PqppError as error:
         is_line = "\n" not in str(error) and len(str(error)) >= 10
-        return None if is_line else f"untyped error: not one line: {error}", True
+        return None if is_line else f"untyped error: not one line: {error}"
     except Exception as error:
-        return f"untyped error: {type(error).__name__}: {error!s:.100}", False
+        return f"untyped error: {type(error).__name__}: {error!s:.100}"
     for one in warned:
         if "Resource" not in one.category.__name__:
-            return f"noise: {one.message}", False
-    return None if np.array_equal(other, answer) else "wrong answer", False
+            return f"noise: {one.message}"
+    return None if np.array_equal(other, answer) else "wrong answer"
 
 
 @functools.cache

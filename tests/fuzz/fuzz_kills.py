@@ -146,22 +146,11 @@ def _in_a_fork(
     writer: Writer, room: Path, begin: Callable[[], object] = lambda: None, version: str = "new"
 ) -> int | None:
     """Run a command in a fork of this process, in a folder, and return its status."""
-    return waited_for(forked(writer, room, begin, version), SECONDS)
-
-
-def forked(
-    writer: Writer,
-    room: Path,
-    begin: Callable[[], object] = lambda: None,
-    version: str = "new",
-    printed: str = "printed",
-) -> int:
-    """Start a command in a fork of this process, in a folder, and return the process."""
     process = os.fork()
     if process == 0:
         status = 3
         try:
-            print_to(room.parent / f"{room.name}.{printed}")
+            print_to(room.parent / f"{room.name}.printed")
             os.chdir(room)
             from pqpp_files import write_beside
 
@@ -183,7 +172,7 @@ def forked(
             print(f"Traceback: {type(error).__name__}: {error}", flush=True)
         finally:
             os._exit(status)
-    return process
+    return waited_for(process, SECONDS)
 
 
 def held_in(room: Path, *names: str) -> dict[str, str]:

@@ -224,7 +224,7 @@ def test_batches_hold_rows_of_like_length():
     assert max(spread) <= 2
 
 
-def test_hyphens_other_names_and_retired_ones(tmp_path):
+def test_hyphens_and_other_names(tmp_path):
     here = str(tmp_path)
     recipe = parse("--max-train-rows", "3", "--output", "there", "--data-dir", here)
     assert (recipe.max_train_rows, recipe.output_dir, recipe.data_dir) == (3, "there", here)
@@ -234,11 +234,6 @@ def test_hyphens_other_names_and_retired_ones(tmp_path):
     path.write_text("max-train-rows: 3\noutput: there\n")
     recipe = parse("--config", str(path))
     assert (recipe.max_train_rows, recipe.output_dir) == (3, "there")
-    with pytest.raises(RecipeError, match=r"^`--dataset-config` is now `--subset`$"):
-        parse("--dataset_config", "pqpp-v1.0")
-    path.write_text("dataset_config: pqpp-v1.0")
-    with pytest.raises(RecipeError, match=r"^`dataset_config` is now `subset`$"):
-        parse("--config", str(path))
     with pytest.raises(RecipeError, match=r"no `--lerning-rate`; did you mean 'learning_rate' or "):
         parse("--lerning-rate", "1")
 

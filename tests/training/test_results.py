@@ -342,8 +342,6 @@ def run_in_main(script, *flags):
     [
         (None, "{path} cannot be read (No such file or directory); check the path"),
         ("model: [", "{path} is no YAML (ParserError); check its form"),
-        ("config: pqpp-v1.0", "`config` is now --subset"),
-        ("gimbrr_dir: x", "`gimbrr_dir` is now --sources-dir"),
         ("laiers: [1]", "a recipe has no `laiers`; did you mean 'layers'?"),
         ("GROUP: 3", "`GROUP` is 3; it must be a group of settings"),
     ],
@@ -362,11 +360,7 @@ def test_a_recipe_that_cannot_be_used_ends_a_script(
 
 
 @pytest.mark.parametrize("script_name", ["text_ensemble", "static"])
-def test_scripts_of_text_predictors_refuse_what_is_retired_or_missing(
-    script_name, tmp_path, capsys
-):
-    assert run_in_main(script_name, "--recipe", tmp_path / "recipe.yaml") == 2
-    assert capsys.readouterr().err == "pqpp: error: --recipe is now --config\n"
+def test_scripts_of_text_predictors_refuse_what_is_missing(script_name, tmp_path, capsys):
     assert run_in_main(script_name, "--output", tmp_path / "out") == 2
     assert "error: --captions is missing: captions of the collection" in capsys.readouterr().err
     if script_name == "static":

@@ -89,5 +89,3 @@ def test_the_command_prints_the_published_rows_beside(real_data, tmp_path, capsy
     assert found["published"]["rows"][0]["nDCG"] == 0.48 and "count 0" in err
     assert main(words[:-1]) == 2
     assert "required: --runs" in capsys.readouterr().err
-    assert main(["bench", "--runs", "x"]) == 2
-    assert "--runs is now an option of bench conqa" in capsys.readouterr().err

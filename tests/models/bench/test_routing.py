@@ -96,5 +96,3 @@ def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
     ):
         assert main([*words, *more]) == 2
         assert said in capsys.readouterr().err
-    assert main(["bench", "--plot", "curve.png"]) == 2
-    assert "--plot is now an option of bench routing" in capsys.readouterr().err

@@ -1,50 +1,90 @@
-"""`pqpp metrics compute`: compute a metric from files."""
+"""`pqpp metrics`: list, explain, compute and publish the metrics."""
 
 from __future__ import annotations
 
 import json
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pqpp_cli.command import Command
-from pqpp_cli.errors import CommandError
-from pqpp_cli.groups import ResultOptions
-from pqpp_cli.metrics import EPILOG
-from pqpp_cli.metrics.show import OneMetric
+from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.groups import Push, ResultOptions
 from pqpp_cli.output import emit, emit_parts, note
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.options.option import option
+from pqpp_files.foreign.yaml_values import parse_yaml
+from pqpp_files.options.option import NEEDED, option
 from pqpp_files.write_table import STYLES
+
+
+class Metrics(Group):
+    """List, explain, compute and publish the metrics.
+
+    The metrics of pqpp, from files and to the Hub.
+
+    examples:
+      pqpp metrics list
+      pqpp metrics show kendall_qpp
+      pqpp metrics compute kendall_qpp --predictions predicted.csv --references true.csv
+      pqpp metrics compute kendall_qpp --predictions t.csv:predicted --references t.csv:true
+      pqpp metrics compute precision_at_k --predictions r.trec --references q.trec --option k=5
+      pqpp metrics compute ndcg@10,p@10,rr --run run.trec --qrels qrels.trec --option ties=docno
+      pqpp metrics compute ap,rprec --run a.run --run b.run --qrels q.qrels --by-query queries.csv
+      pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
+      pqpp metrics push ndcg OWNER --dry-run        # to the Space OWNER/ndcg
+      pqpp metrics push hbpp ndcg OWNER --private
+      pqpp metrics push all OWNER
+    """
+
+
+def _metrics() -> Sequence[str]:
+    from pqpp_metrics.registration import list_metrics
+
+    return list_metrics()
+
+
+class OneMetric(Group):
+    """A metric."""
+
+    metric: str = option(
+        NEEDED, "the metric, as in `list`", metavar="NAME", word=True, known=_metrics
+    )
 
 
 class MetricsCompute(OneMetric, ResultOptions, Command):
     """Compute a metric from files. A file is CSV, TSV, JSON, JSONL or Parquet, packed (.gz) or not,
     or standard input (-, or -.csv and so on). FILE:COLUMN names the column; without it the column
     called like the input is taken, or the only one beside ids.
+
+    examples:
+      pqpp metrics compute kendall_qpp --predictions predicted.csv --references true.csv
+      pqpp metrics compute kendall_qpp --predictions t.csv:predicted --references t.csv:true
+      pqpp metrics compute precision_at_k --predictions r.trec --references q.trec --option k=5
+      pqpp metrics compute ndcg@10,p@10,rr --run run.trec --qrels qrels.trec --option ties=docno
+      pqpp metrics compute ap,rprec --run a.run --run b.run --qrels q.qrels --by-query queries.csv
+      pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
+
+    A cell may hold a list (JSONL, Parquet); FILE:COLUMN,COLUMN,... is one list a row, and so is a
+    CSV file without a fitting name whose columns beside ids are all numbers or all text. For
+    ranking metrics a TREC run (.run, .trec, .txt) and qrels (.qrels, .trec, .txt) are taken as
+    well, and tables with a row for each document of a query: columns query_id, doc_id and score,
+    or rel. One file may hold both; a document without a score was not retrieved, one without rel
+    not judged. A column of mann_whitney is a group.
+
+    Rows of several files are joined by the first column of id, query_id, prompt_id, prompt that
+    all of them have and that is no input, by the pandas index of Parquet files, or by the columns
+    of --id, in the order of the first file; without ids, by their place. Which it was is said on
+    standard error. An id twice is refused, unless all files have the same ids in the same order.
+    Ids in CSV are text.
+
+    With --run and --qrels a file whose name says no table is TREC, whatever it is called, and so
+    is standard input (-). NAME is a list of ranking measures as ir_measures and trec_eval call
+    them: ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Means come with
+    intervals; several runs are compared by a paired permutation test with Holm's correction.
+    --option takes ties, relevance_level, judged_only and the like.
     """
 
-    EPILOG = f"""A cell may hold a list (JSONL, Parquet); FILE:COLUMN,COLUMN,... is one list a row,
-and so is a CSV file without a fitting name whose columns beside ids are all numbers or all text.
-For ranking metrics a TREC run (.run, .trec, .txt) and qrels (.qrels, .trec, .txt) are taken as
-well, and tables with a row for each document of a query: columns query_id, doc_id and score, or
-rel. One file may hold both; a document without a score was not retrieved, one without rel not
-judged. A column of mann_whitney is a group.
-
-Rows of several files are joined by the first column of id, query_id, prompt_id, prompt that all of
-them have and that is no input, by the pandas index of Parquet files, or by the columns of --id, in
-the order of the first file; without ids, by their place. Which it was is said on standard error. An
-id twice is refused, unless all files have the same ids in the same order. Ids in CSV are text.
-
-With --run and --qrels a file whose name says no table is TREC, whatever it is called, and so is
-standard input (-). NAME is a list of ranking measures as ir_measures and trec_eval call them:
-ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Means come with intervals;
-several runs are compared by a paired permutation test with Holm's correction. --option takes ties,
-relevance_level, judged_only and the like.
-
-{EPILOG}"""
     predictions: str | None = option(
         None, "the file of predictions", metavar="FILE[:COLUMNS]", path="file"
     )
@@ -206,3 +246,70 @@ def _tables_of_runs(result: Mapping[str, Any]) -> str:
         for row in result.get("comparisons", ())
     ]
     return "\n\n".join(tabulate(r, "keys", floatfmt=".4f") for r in (means, comparisons) if r)
+
+
+class MetricsList(Command):
+    """Name every metric and what it is."""
+
+    def run(self) -> None:
+        """Print them as a table."""
+        from tabulate import tabulate
+
+        from pqpp_metrics.load import load_metric, metric_card
+        from pqpp_metrics.registration import list_metrics
+
+        rows = [
+            (
+                name,
+                ", ".join(load_metric(name).input_names()),
+                parse_yaml(metric_card(name)[0], name)["description"],
+            )
+            for name in list_metrics()
+        ]
+        print(tabulate(rows, ("metric", "needs", "what it is"), maxcolwidths=[None, 34, 60]))
+        print("\npqpp metrics show NAME tells what each input, option and result is")
+
+
+_ALL = "all"
+
+
+class MetricsPush(Push, Command):
+    """Publish metrics on the Hub.
+
+    It is one commit: whole or not at all. The token is the one of `hf auth login` or HF_TOKEN.
+    """
+
+    metrics: tuple[str, ...] = option(
+        NEEDED, f"metrics, as in `list`, or `{_ALL}`", metavar="NAME", word=True, known=_metrics
+    )
+    repository: str = option(
+        NEEDED, "owner of the Spaces, named after metrics", metavar="OWNER[/NAME]", word=True
+    )
+
+    def run(self) -> None:
+        """Push each, and print what was done."""
+        from pqpp_metrics.hub import push_metric
+        from pqpp_metrics.load import metric_card
+        from pqpp_metrics.registration import list_metrics
+
+        names = list_metrics() if self.metrics == (_ALL,) else list(self.metrics)
+        for name in names:
+            metric_card(name)  # refused before anything is pushed
+        owner, slash, _ = self.repository.partition("/")
+        if slash and len(names) > 1:
+            raise CommandError(
+                f"{self.repository}: {len(names)} metrics cannot go into one Space; write {owner}"
+            )
+        for name in names:
+            plain = name.removeprefix("pqpp/")
+            self.push(push_metric, plain, self.repository if slash else f"{owner}/{plain}")
+
+
+class MetricsShow(OneMetric, Command):
+    """Print the card of a metric."""
+
+    def run(self) -> None:
+        """Print it, without its front matter."""
+        from pqpp_metrics.load import metric_card
+
+        print(metric_card(self.metric)[1].strip())

@@ -1,23 +1,67 @@
-"""`pqpp bench predictors`: predictors beside the published table, by the paper's protocol."""
+"""`pqpp bench`: compare predictors on a benchmark, beside the published figures."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from pqpp_cli.command import Command
-from pqpp_cli.errors import CommandError
-from pqpp_cli.groups import Dataset, ImageDir, Predictors, Tables, Targets
-from pqpp_cli.outputs import PAGES
+from pqpp_cli.command import Command, CommandError
+from pqpp_cli.groups import DataDir, Dataset, FigureTables, ImageDir, Predictors, Tables, Targets
+from pqpp_cli.output import emit, note
+from pqpp_cli.outputs import PAGES, PICTURES
 from pqpp_files.names import is_repository_id
-from pqpp_files.options.option import option
+from pqpp_files.options.option import NEEDED, option
+from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from pqpp_models.bench.run import BenchRun
     from pqpp_models.bench.split import Split
     from pqpp_models.predictor import Predictor
+
+USUAL = "predictors"
+"""What `pqpp bench` does without a further word."""
+
+
+class BenchConqa(DataDir, FigureTables, Command):
+    """Compare runs on conceptual and descriptive queries.
+
+    Score runs on ConQA's queries, beside the published figures.
+
+    examples:
+      pqpp bench conqa --runs CLIP=clip.trec mine.trec --report conqa.html
+    """
+
+    runs: dict[str, str] = option(
+        NEEDED, "runs of TREC, as of pqpp search", metavar="[NAME=]FILE", path="file", several=True
+    )
+
+    def run(self) -> None:
+        """Print the tables."""
+        from pqpp_models.bench.conqa import bench_conqa
+
+        tables, (about, *notes) = bench_conqa(self.runs, self.data_dir)
+        note(*notes)
+        self.show("ConQA: conceptual and descriptive queries", tables, [about, *notes])
+
+
+class BenchGimbrr(DataDir, FigureTables, Command):
+    """Compare automated verdicts with people's, by task and model.
+
+    Print rates by task and model, and how well GIMBRR's automated verdicts agree with people.
+
+    examples:
+      pqpp bench gimbrr
+      pqpp bench gimbrr --data-dir ../data --format json --report gimbrr.html
+    """
+
+    def run(self) -> None:
+        """Print the tables."""
+        from pqpp_feedback.gimbrr.bench import bench_gimbrr
+
+        self.show("GIMBRR: automated verdicts and people's", *bench_gimbrr(self.data_dir))
+
 
 _OF_TABLE = {
     **{"scores": "generalisation", "fitted_to": "cross-dataset"},
@@ -49,7 +93,6 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
 
     def opened(self) -> tuple[Split, dict[str, Predictor]]:
         """Return the rows, and the predictors with what they need of images."""
-        from pqpp_cli.output import note
         from pqpp_models.bench.run import load_predictors, open_split
         from pqpp_models.prompt_rows import with_kept_images
 
@@ -67,52 +110,46 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
 
 
 class BenchPredictors(Compared):
-    """Correlate predicted and true performance over a split, as in the PQPP paper.
+    r"""Compare predictors with the published table, by the paper's protocol.
 
-    Pearson's coefficient is tested against chance by Student's t, Kendall's by its own law.
+    Correlate predicted and true performance over a split, as in the PQPP paper. Pearson's
+    coefficient is tested against chance by Student's t, Kendall's by its own law.
+
+    examples:
+      pqpp bench --split validation
+      pqpp bench --split validation --predictors static,n_words --targets mean_hbpp,mean_p10
+      pqpp bench --dataset pqpp --format latex --output table.tex
+      pqpp bench --dataset pqpp --table by-source
+      pqpp bench --table cross-model --predictors static
+      pqpp bench --dataset pqpp --table cross-dataset --split test
+      pqpp bench --table automatic-metrics --metrics hpsv2.csv --metric hpsv2=sdxl_hbpp
+      pqpp bench --predictors static,n_words --baseline n_words
+      pqpp bench --predictors runs/clip/model --image-dir pqpp_images
+      pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
+      pqpp bench --predictors static,my_predictions.csv:score --baseline static
+      pqpp bench --table generalisation --dataset theirs --split test
+      pqpp bench --dataset OWNER/NAME --split test --predictors ./my_predictor --eval-results .
+      pqpp bench --dataset labels --split test --predictors theirs.csv:score \
+        --eval-results results --listed-as OWNER/NAME
+
+    tables of the PQPP paper:
+      main               3 and 5: each target by its own prediction
+      cross-model        4: by the prediction for another model
+      cross-dataset      6 and 7: on prompts of a source that the predictors were not fitted to
+      cross-task         8: by the prediction for the other task
+      by-source          9: each source of prompts by itself
+      automatic-metrics  10: automatic metrics, from your file, instead of human judgments
+    generalisation is a table of ours, for other kinds of prompts that people scored: those of
+    --dataset and of each --scores. A target that a predictor lacks is compared with its prediction
+    of the same measure or, for judged images, with the order of `alignment`; so it is in the main
+    table of your own benchmark. The name pqpp stands for its DrawBench prompts and those of GIMBRR.
+
+    `linguistic` stands for the paper's eight text features. Rows without a true value are left out;
+    n is the number that remains. The notes name the split of each published row. A predictor that
+    was fitted to some of the rows is marked and not ranked; a build fitted on train alone takes its
+    place where there is one.
     """
 
-    EPILOG = """examples:
-  pqpp bench --split validation
-  pqpp bench --split validation --predictors static,n_words --targets mean_hbpp,mean_p10
-  pqpp bench --dataset pqpp --format latex --output table.tex
-  pqpp bench --dataset pqpp --table by-source
-  pqpp bench --table cross-model --predictors static
-  pqpp bench --dataset pqpp --table cross-dataset --split test
-  pqpp bench --table automatic-metrics --metrics hpsv2.csv --metric hpsv2=sdxl_hbpp
-  pqpp bench --predictors static,n_words --baseline n_words
-  pqpp bench --predictors runs/clip/model --image-dir pqpp_images
-  pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
-  pqpp bench --predictors static,my_predictions.csv:score --baseline static
-  pqpp bench --table generalisation --dataset theirs --split test
-  pqpp bench --dataset OWNER/NAME --split test --predictors ./my_predictor --eval-results .
-  pqpp bench --dataset labels --split test --predictors theirs.csv:score --eval-results results \\
-    --listed-as OWNER/NAME
-
-tables of the PQPP paper:
-  main               3 and 5: each target by its own prediction
-  cross-model        4: by the prediction for another model
-  cross-dataset      6 and 7: on prompts of a source that the predictors were not fitted to
-  cross-task         8: by the prediction for the other task
-  by-source          9: each source of prompts by itself
-  automatic-metrics  10: automatic metrics, from your file, instead of human judgments
-generalisation is a table of ours, for other kinds of prompts that people scored: those of --dataset
-and of each --scores. A target that a predictor lacks is compared with its prediction of the same
-measure or, for judged images, with the order of `alignment`; so it is in the main table of your own
-benchmark. The name pqpp stands for its DrawBench prompts and those of GIMBRR.
-
-`linguistic` stands for the paper's eight text features. Rows without a true value are left out; n
-is the number that remains. The notes name the split of each published row. A predictor that was
-fitted to some of the rows is marked and not ranked; a build fitted on train alone takes its place
-where there is one.
-"""
-    RETIRED: ClassVar[dict[str, str]] = {
-        "benchmark": "dataset",
-        **dict.fromkeys(("models", "clip", "pickapic_dir", "limit"), "an option of bench richhf"),
-        "runs": "an option of bench conqa",
-        **dict.fromkeys(("verdicts", "people", "roles"), "an option of bench vistar"),
-        "plot": "an option of bench routing",
-    }
     table: str = option(
         "main",
         "which table, see below",
@@ -206,7 +243,6 @@ where there is one.
 
     def run(self) -> None:
         """Run the protocol, print the table, write the report."""
-        from pqpp_cli.output import emit, note
         from pqpp_models.bench.automatic_metrics import NOTE
         from pqpp_models.bench.report import render_report
         from pqpp_models.bench.tables import format_results
@@ -231,7 +267,6 @@ where there is one.
 
     def _write_results(self, run: BenchRun) -> None:
         """Write the results for the Hub, and say where."""
-        from pqpp_cli.output import note
         from pqpp_models.bench.eval_results import write_results
 
         named = self.listed_as or self.dataset or ""
@@ -242,7 +277,6 @@ where there is one.
 
     def _run(self) -> BenchRun:
         """Return what the table is made of."""
-        from pqpp_cli.output import note
         from pqpp_models.bench.automatic_metrics import run_automatic_metrics
         from pqpp_models.bench.run import run_table, with_some_of
 
@@ -270,7 +304,6 @@ where there is one.
         return run.tested(self.baseline, progress) if self.baseline else run
 
     def _generalisation(self) -> None:
-        from pqpp_cli.output import emit, note
         from pqpp_models.bench.generalisation import format_generalisation, generalise
 
         place = (self.dataset or "pqpp", self.subset, self.asked_split, self.data_dir)
@@ -278,3 +311,113 @@ where there is one.
         results, notes = generalise(*place, *asked, sys.stderr.isatty())
         note(*notes)
         emit(format_generalisation(self.style, results), self.output)
+
+
+class BenchRichhf(DataDir, FigureTables, Command):
+    """Compare models of rich feedback, as the paper's four tables.
+
+    Evaluate models of rich human feedback on RichHF-18K, beside the published figures.
+
+    examples:
+      pqpp bench richhf --models ./rahf --pickapic-dir pickapic --split test
+    """
+
+    models: tuple[str, ...] = option(
+        (), "RAHF models", metavar="NAME_OR_PATH[,...]", path="name", commas=True
+    )
+    split: str = option("validation", "its split", ("train", "validation", "test"))
+    clip: str | None = option(
+        None, "also a CLIP-like model: similarity, gradient", metavar="NAME_OR_PATH", path="name"
+    )
+    pickapic_dir: str | None = option(
+        None, "a copy of Pick-a-Pic v1, with the images", metavar="DIR", path="folder"
+    )
+    limit: int | None = option(None, "only the first N images", metavar="N", least=1)
+    batch_size: int = option(16, "images at once", metavar="N", least=1)
+    published: bool = option(True, "leave the published figures out", library="with_published")
+
+    def run(self) -> None:
+        """Evaluate the models and print the four tables beside the published figures."""
+        from pqpp_feedback.rahf.bench import experiments
+        from pqpp_files.extras import needing
+
+        with needing("pqpp bench richhf", "models"):
+            import torch  # noqa: F401
+            import transformers  # noqa: F401
+        bench = experiments.bench_richhf
+        tables, notes = bench(**self.arguments(bench))
+        if self.style == "table":
+            tables = [experiments.paired(table) for table in tables]
+        self.show("RichHF-18K: scores, heatmaps and words", tables, notes)
+
+
+class BenchRouting(FigureTables, Compared):
+    """Say what predictors are worth to a router between two models.
+
+    Return the mean quality where prompts go to the weaker or the stronger of two models.
+
+    examples:
+      pqpp bench routing --predictors static,n_words --plot routing.png
+      pqpp bench routing --dataset my_benchmark --targets flux_hbpp,sdxl_hbpp --split test
+
+    Prompts go to the weaker or the stronger of two models (--targets, PQPP's are GLIDE and SDXL),
+    by the predicted gain, or the paper's rule: by how low the weaker one's prediction is.
+    """
+
+    plot: str | None = option(
+        None,
+        "also draw the curves, as PNG, PDF or SVG",
+        metavar="FILE",
+        path="output file",
+        endings=PICTURES,
+        holds=("text", "PNG", "PDF"),
+    )
+
+    def run(self) -> None:
+        """Print the table and draw the curves."""
+        from pqpp_files.write_beside import write_beside
+        from pqpp_models.bench.routing import plot_routing, run_routing
+
+        split, predictors = self.opened()
+        predicted = [target for predictor in predictors.values() for target in predictor.targets]
+        targets = split.targets(self.targets, predicted)
+        table = run_routing(split, predictors, targets, sys.stderr.isatty())
+        title = f"Routing between {table.weak} and {table.strong}"
+        self.show(title, [table.figures], [table.in_words, *table.notes])
+        if self.plot:
+            with write_beside(self.plot) as beside:
+                plot_routing(table, beside)
+            print(f"written: {visible(self.plot)}", file=sys.stderr)
+
+
+class BenchVistar(FigureTables, Command):
+    """Compare scores of images with people's choices, and generators by role.
+
+    examples:
+      pqpp bench vistar --verdicts verdicts.parquet --people choices.csv
+    """
+
+    verdicts: tuple[str, ...] = option(
+        NEEDED,
+        "scores of images: what pqpp assess wrote, or a table with image, score and, if told, "
+        "routine, angle, generator and prompt_id; may be repeated",
+        metavar="FILE",
+        path="file",
+    )
+    people: str | None = option(
+        None, "choices: image_a, image_b, choice (a, b, tie), angle", metavar="FILE", path="file"
+    )
+    roles: str | None = option(
+        None,
+        "how much each angle counts for a role, in YAML (default: equal weights for the three "
+        "roles that the paper names)",
+        metavar="FILE",
+        path="file",
+    )
+
+    def run(self) -> None:
+        """Print the tables."""
+        from pqpp_feedback.vistar.roles.bench import bench_vistar
+
+        tables = bench_vistar(self.verdicts, self.people, self.roles)
+        self.show("VISTAR: scores, people's choices and generators", *tables)

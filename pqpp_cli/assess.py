@@ -1,4 +1,8 @@
-"""What the commands of `pqpp assess` share: images and prompts in, verdicts and a page out."""
+"""`pqpp assess`: judge generated images by automated assessors.
+
+Look at generated images by models, keep what was seen, and score it by arithmetic that can be done
+again without models.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,37 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_cli.command import Group
-from pqpp_cli.errors import CommandError
-from pqpp_cli.groups import ColumnOptions, Dataset, Shards
-from pqpp_cli.output import note
+from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.groups import ColumnOptions, Dataset, FigureTables, Shards
+from pqpp_cli.output import emit, note
 from pqpp_cli.outputs import PAGES
 from pqpp_feedback.assess.options import AssessorOptions
-from pqpp_files.options.option import option
+from pqpp_feedback.assessors.gimbrr import GimbrrOptions
+from pqpp_feedback.assessors.rahf import RahfOptions
+from pqpp_feedback.assessors.vistar import VistarOptions
+from pqpp_feedback.assessors.vqa import VqaOptions
+from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_feedback.assess.assessor import Assessor
     from pqpp_feedback.assess.pictures import Picture
     from pqpp_feedback.assess.run import AssessShard
+
+EPILOG = """
+Images lie as DIR/{prompt_id}/{model}_{i}.png, with the prompts from --file or --dataset; or
+DIR/metadata.jsonl or metadata.csv lists them (file_name, prompt, prompt_id, model, ...); or a text
+file beside each image holds its prompt. A file of prompts without a column prompt_id counts its
+rows from 0. The table has a row for each image: image, prompt_id, prompt, task, generator,
+assessor, routine, verdict, score, reason, evidence (JSON), asked (JSON), model, revision.
+
+A run that was killed goes on where it was when it is started again. Several GPUs:
+  accelerate launch -m pqpp_cli.main assess ...
+
+Shard by shard, --file names the prompts (Parquet or CSV), their images lie in --image-dir as above,
+and --output is a folder of tables, which pqpp assess gallery shows.
+"""
+
 
 _NAMED = 3
 
@@ -44,7 +67,6 @@ class Gallery(Group):
         Args:
             shown: Further arguments of `verdict_gallery`.
         """
-        from pqpp_cli.output import emit
         from pqpp_feedback.assess.gallery import verdict_gallery
         from pqpp_feedback.assess.people import read_people
         from pqpp_feedback.assess.verdicts import read_verdicts
@@ -58,6 +80,7 @@ class Gallery(Group):
 class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
     """A run of an assessor, whose options stand beside these and open it."""
 
+    FOOTNOTE = EPILOG
     SHARD_SIZE = 100
     file: str | None = option(
         None, "prompts: prompt, prompt_id and further columns", metavar="FILE", path="file"
@@ -221,3 +244,175 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
+
+
+class AssessAgree(FigureTables, Command):
+    """Say how far verdicts may stand in for people's, and how many votes they save.
+
+    Print how well automated verdicts agree with people by task and model, how well their
+    scores are probabilities, and how many judged images they save (prediction-powered
+    inference).
+
+    examples:
+      pqpp assess agree verdicts.parquet --people votes.csv
+      pqpp assess agree monday.parquet tuesday.parquet --people votes.csv --format markdown
+
+    People's answers: image (or prompt_id and model), and matched: true or false, yes or no, 1 or 0.
+    They need be on some of the images only; for the interval these must be a random sample of all.
+    """
+
+    file: tuple[str, ...] = option(
+        NEEDED, "tables that pqpp assess wrote", metavar="FILE", path="file", word=True
+    )
+    people: str = option(NEEDED, "people's answers", metavar="FILE", path="file")
+
+    def run(self) -> None:
+        """Print the tables."""
+        from pqpp_feedback.assess.agree import agree
+        from pqpp_feedback.assess.people import read_people
+        from pqpp_feedback.assess.verdicts import read_verdicts
+
+        rows = itertools.chain.from_iterable(map(read_verdicts, self.file))
+        tables, notes = agree(rows, read_people(self.people))
+        self.show("Verdicts and people", tables, notes)
+
+
+class AssessGallery(Gallery, Command):
+    """Show tables of verdicts as one HTML page.
+
+    Show images with verdicts, reasons, scores, and boxes or heatmaps drawn over them, filtered
+    by task, model and verdict, those on which people differ first.
+
+    examples:
+      pqpp assess gallery verdicts.parquet --image-dir images
+    """
+
+    file: tuple[str, ...] = option(
+        NEEDED, "tables that pqpp assess wrote", metavar="FILE", path="file", word=True
+    )
+    image_dir: str = option(NEEDED, "the images")
+    people: str | None = option(None, "people's answers: image (or prompt_id, model), matched")
+    output: str = option(
+        "gallery.html", "the page", metavar="FILE", path="output file", endings=PAGES
+    )
+
+    def run(self) -> None:
+        """Write the page."""
+        self.write_page(self.file, self.output)
+
+
+class AssessGimbrr(Assessing, GimbrrOptions, Command):
+    """Whether images show the objects, and how many, that GIMBRR's prompts name.
+
+    examples:
+      pqpp assess gimbrr --image-dir images --dataset gimbrr --output verdicts.parquet
+      pqpp assess gimbrr --image-dir images --file prompts.csv --detector google/owlv2-base-patch16
+      pqpp assess gimbrr --evidence verdicts.parquet --people answers.csv
+
+    The prompts' table has task, representations (objects) and task_specific_label (counts, or what
+    shall be absent), as load_dataset("pqpp", "gimbrr"). A prompt whose task has no routine, or
+    whose object the detector has no class for, gets no verdict, and the reason. Models are folders
+    or OWNER/REPOSITORY[@REVISION]; detectors DETR, RT-DETR, D-FINE, OWLv2, GroundingDINO and their
+    kin.
+    """
+
+
+class AssessRahf(Assessing, RahfOptions, Command):
+    r"""Scores, heatmaps and misaligned words by a RAHF model.
+
+    examples:
+      pqpp assess rahf --image-dir generated --model OWNER/REPOSITORY --output verdicts.parquet
+      pqpp assess rahf --image-dir images --file prompts.csv --model runs/rahf/model
+      pqpp assess rahf --image-dir generated --model runs/rahf/model --gallery gallery.html \
+        --embed --sort-by plausibility
+      pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
+    """
+
+    overlays: str | None = option(
+        None,
+        "also write each image tinted by each heatmap, as PNG",
+        metavar="DIR",
+        path="output",
+        goes_with="image_dir",
+    )
+    sort_by: str | None = option(
+        None, "of the gallery: lowest first, by this score", metavar="SCORE", goes_with="gallery"
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse before anything is read what would fail after the work."""
+        super().__post_init__()
+        if self.sort_by is not None:
+            from pqpp_feedback.checks import check_choice
+            from pqpp_feedback.rahf.outputs import SCORES
+
+            check_choice("sort_by", self.sort_by, SCORES)
+
+    def finish(self) -> None:
+        """Write tinted images."""
+        from pqpp_feedback.assess.verdicts import read_verdicts
+        from pqpp_feedback.rahf.overlays import save_overlays
+
+        if self.overlays:
+            places = Path(self.image_dir or ""), Path(self.overlays)
+            save_overlays(read_verdicts(self.output), *places)
+
+    def shown(self) -> dict[str, Any]:
+        """Return the gallery's threshold, title and order."""
+        from pqpp_feedback.assess.verdicts import read_verdicts
+
+        shown: dict[str, Any] = {"threshold": self.threshold}
+        if self.sort_by:
+            rows = [row for row in read_verdicts(self.output) if row["evidence"]]
+            rows.sort(key=lambda row: parse_json(row["evidence"])["scores"][self.sort_by])
+            shown["order"] = [row["image"] for row in rows]
+        return shown
+
+
+class AssessVistar(Assessing, VistarOptions, Command):
+    r"""Scores after VISTAR: text, light, scenes, characters, penetration, geometry, and HWPQ.
+
+    examples:
+      pqpp assess vistar --image-dir generated --only text_rendering
+      pqpp assess vistar --image-dir images --dataset vistar --data-dir DIR --split core
+      pqpp assess vistar --image-dir images --model depth=OWNER/REPOSITORY
+      pqpp assess vistar --image-dir images --only hwpq --chat-url http://localhost:8000/v1 \
+        --chat-model NAME --questionnaires questionnaires --most-calls 1000
+      pqpp assess vistar --evidence verdicts.parquet --output other.parquet
+
+    A score looks at a prompt that has what it needs; another row says what is lacking. Columns or
+    control parameters of a prompt: text; light; panels, subject, layout; count, postures,
+    expressions; objects. Every number that the paper does not print is in
+    pqpp_feedback/vistar/vistar_choices.yaml.
+    """
+
+    model: dict[str, str] = option({}, metavar="ROLE=NAME_OR_PATH")
+    card: str | None = option(
+        None,
+        "also write the card, which says every choice that the paper leaves open",
+        metavar="FILE",
+        path="output file",
+        endings=(".md", ".txt"),
+    )
+
+    def finish(self) -> None:
+        """Write the card."""
+        if self.card:
+            from pqpp_feedback.vistar.choices import card
+
+            emit(card(), self.card)
+
+
+class AssessVqa(Assessing, VqaOptions, Command):
+    r"""Ask a model of images and text whether each image shows its prompt (VQAScore).
+
+    The score is the probability of "yes".
+
+    examples:
+      pqpp assess vqa --image-dir generated --chat-model Qwen/Qwen2.5-VL-7B-Instruct --device cuda
+      pqpp assess vqa --image-dir generated --chat-url http://localhost:8000/v1 --chat-model NAME \
+        --answers answers --most-calls 1000
+
+    The model runs in this process or behind an endpoint that speaks OpenAI's chat completions; its
+    key comes from PQPP_CHAT_KEY. Where no probabilities are told, there is a verdict and no score.
+    """

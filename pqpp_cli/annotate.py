@@ -1,0 +1,551 @@
+"""`pqpp annotate`: collect people's judgments in the browser."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pqpp_annotation.kinds.kind import TASK_KINDS
+from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.groups import ColumnOptions, Dataset, ResultOptions
+from pqpp_cli.output import emit
+from pqpp_files.errors import FileError
+from pqpp_files.foreign.yaml_values import parse_yaml
+from pqpp_files.options.option import NEEDED, option
+from pqpp_files.visible import visible
+
+if TYPE_CHECKING:
+    from pqpp_annotation.store.database import Store
+    from pqpp_annotation.study import Study
+
+
+class Annotate(Group):
+    """Collect people's judgments in the browser.
+
+    Make a study of images and prompts, serve it, invite people, and export what they said for
+    `pqpp build`.
+
+    examples:
+      pqpp annotate demo
+      pqpp annotate init study.yaml --file prompts.csv --image-dir images
+      pqpp annotate serve study.yaml
+      pqpp annotate invite study.yaml --count 20 --output links.csv
+      pqpp annotate status study.yaml
+      pqpp annotate export study.yaml --output votes
+      pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
+    """
+
+
+class StudyFile(Group):
+    """A study."""
+
+    study: str = option(
+        NEEDED,
+        "the study file, like study.yaml",
+        metavar="STUDY",
+        path="file",
+        word=True,
+        library="path",
+    )
+
+    @contextlib.contextmanager
+    def opened(self, output: str | None = None) -> Iterator[Store]:
+        """Open the study's database; refuse an output that is one of the study's files."""
+        with needing_annotate():
+            from pqpp_annotation.store.database import open_store
+            from pqpp_annotation.study import read_study
+        from pqpp_files.paths import check_output
+
+        with contextlib.closing(open_store(read_study(self.study))) as store:
+            if output is not None:
+                study = store.study
+                files = [study.root / study.prompts, study.root / f".{study.name}.secret"]
+                check_output(output, [*files, store.name] if store.is_sqlite else files)
+            yield store
+
+    def warn(self, study: Study) -> None:
+        """Say what a setting does that few would want."""
+        if doubt := study.doubt():
+            print(f"pqpp: warning: {doubt}", file=sys.stderr)
+
+
+class Address(Group):
+    """Where the server is."""
+
+    address: str | None = option(
+        None, "where people reach the server (default: as serve said last)", metavar="URL"
+    )
+
+    def link(self, store: Store, token: str) -> str:
+        """Return the link by which somebody joins."""
+        from pqpp_annotation.store.invitations import kept_url
+
+        address = self.address or kept_url(store)
+        return f"{address.rstrip('/')}/join/{token}"
+
+
+def needing_annotate() -> contextlib.AbstractContextManager[None]:
+    """Say what to install where the extra is missing."""
+    from pqpp_files import extras
+
+    return extras.needing("pqpp annotate", "annotate")
+
+
+class AnnotateBackup(StudyFile, Command):
+    """Copy the database while people work.
+
+    examples:
+      pqpp annotate backup study.yaml --output monday.db
+
+    One SQLite file with all but the images, made while people work, from SQLite and from
+    PostgreSQL. To go back to it, name it as `database` in the study file.
+    """
+
+    output: str = option(
+        NEEDED, "the file to write", metavar="FILE", path="output file", holds=("SQLite",)
+    )
+
+    def run(self) -> None:
+        """Copy the database."""
+        with self.opened(self.output) as store:
+            from pqpp_annotation.store.backup import backup
+
+            place = backup(store, self.output)
+        size = f"{place.stat().st_size:,} bytes"
+        print(visible(f"written: {place} ({size}; the images are not in it)"))
+
+
+class AnnotateDemo(Command):
+    """Open a complete small study on drawn pictures.
+
+    Draw pictures, let people made up judge a part of them, and serve the study.
+
+    examples:
+      pqpp annotate demo
+      pqpp annotate demo --output /tmp/demo --port 8080 --no-browser
+
+    Two people made up are the control group, three have done a part of the work: two as well as
+    they can, one at random. The owner's page opens; the other link that is printed is yours to
+    judge by. The study stays in its folder, and is opened again by the same command.
+    """
+
+    output: str = option(
+        "pqpp-annotation-demo", "the folder of the study", metavar="DIR", path="output"
+    )
+    port: int = option(8000, "port to listen at", metavar="N")
+    browser: bool = option(True, "print the links only")
+
+    def run(self) -> None:
+        """Make the demo's study, or take the one that is there, and serve it."""
+        with needing_annotate():
+            from pqpp_annotation.demo import demo
+
+        demo(self.output, self.port, opens=self.browser)
+
+
+class AnnotateExport(StudyFile, Command):
+    """Write all that a study has brought.
+
+    examples:
+      pqpp annotate export study.yaml --output votes
+      pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
+      pqpp annotate export study.yaml --output votes --format label-studio
+
+    The `pqpp build` command that fits the study is printed.
+    """
+
+    output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
+    format: str = option(
+        "csv",
+        "of tables, or a tool's records",
+        choices=("csv", "parquet", "label-studio", "argilla"),
+    )
+
+    def run(self) -> None:
+        """Write it to a folder, and say what is there."""
+        with self.opened() as store:
+            from pqpp_annotation.export import export_study
+
+            for line in export_study(store, self.output, self.format):
+                print(visible(line))
+
+
+class AnnotateImport(StudyFile, Address, Command):
+    """Take in a person's answers from elsewhere, to go on with the rest.
+
+    examples:
+      pqpp annotate import study.yaml --file partial.csv --name ann
+
+    Answers of one person, given elsewhere, like a GIMBRR file that is half filled in: a row an
+    image, with prompt_id, image and label (and model), or GIMBRR's own columns. Blank answers are
+    what is left to do. The link that is printed leads the person to the rest.
+    """
+
+    file: str = option(NEEDED, "the table of the answers", metavar="FILE", path="file")
+    name: str = option(NEEDED, "the person's name; a new person is added")
+
+    def run(self) -> None:
+        """Take them in, and print the link to the rest."""
+        with self.opened() as store:
+            from pqpp_annotation.continued import import_votes
+
+            lines, token = import_votes(store, self.file, self.name)
+            lines.append(self.link(store, token))
+        for line in lines:
+            print(visible(line))
+
+
+_OWNER_DAYS, _TRY_DAYS = 365, 1
+_OWN_OPTIONS = ("kind", "image_dir", "file", "path")
+
+
+class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
+    """Make a study of a table of prompts and a folder of images.
+
+    examples:
+      pqpp annotate init study.yaml --file prompts.csv --image-dir images
+      pqpp annotate init study.yaml --file urls.csv --kind match --title "Does the image match?"
+      pqpp annotate init study.yaml --dataset OWNER/NAME --split train --set control.count=20
+      pqpp annotate init study.yaml --file export.json --from label-studio --image-dir images
+      pqpp annotate init study.yaml --file more.csv --add
+
+    The table has a row for each image: prompt, image (a file below --image-dir, or an address), and
+    if wanted prompt_id, model (`reference` for a true photo), control and training (yes or no) and
+    expected (the right answer of a training item). Each image is opened and hashed before anything
+    is written. All else stands in the study file, with comments; edit it whenever you like.
+    """
+
+    dataset: str | None = option(None, "take prompts and images from a dataset instead")
+    file: str | None = option(None, "the table of prompts and images", metavar="FILE", path="file")
+    from_format: str | None = option(
+        None,
+        "the tool that wrote the file, whose prompts and images are taken",
+        choices=("label-studio", "argilla"),
+        also=("from",),
+    )
+    image_dir: str | None = option(None, "folder of the images", metavar="DIR", path="images")
+    image_column: str = option("image", "of images", metavar="COLUMN")
+    column: str = option("prompt", "the dataset's prompts")
+    kind: str = option("relevance", f"of task: {', '.join(TASK_KINDS)}")
+    title: str | None = option(None, "what is asked, in one line")
+    people_per_item: int = option(3, "how many people judge an item", metavar="N")
+    seed: int = option(0, "seed of all random orders", metavar="N")
+    set: dict[str, str] | None = option(
+        None, "any other setting of the study, like control.count=20", metavar="NAME=VALUE"
+    )
+    add: bool = option(False, "add the prompts of the table to a study that is there")
+
+    def __post_init__(self) -> None:
+        """Check that prompts come from one place, and settings have no option of their own."""
+        super().__post_init__()
+        self.require_one_of("file", "dataset")
+        for name in _OWN_OPTIONS:
+            if name in (self.set or {}):
+                raise CommandError(
+                    f"`set` {name}: it has an option or a word of its own; see --help"
+                )
+
+    def run(self) -> None:
+        """Make a study, or add prompts to one."""
+        with needing_annotate():
+            from pqpp_annotation.study import add_prompts, make_study, read_study
+
+        if self.add:
+            study = read_study(self.study)
+            file, _ = self._table(study.name or "")
+            print(f"added: {add_prompts(study, file)} items, {self.study}")
+            return
+        place = Path(self.study)
+        if place.exists():
+            raise CommandError(
+                f"{place} is there already; `add` adds prompts to it, or name another"
+            )
+        settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}
+        settings |= {"image_column": self.image_column, **settings_of(self.set or {})}
+        if self.title is not None:
+            settings["title"] = self.title
+        file, folder = self._table(place.stem)
+        study = make_study(place, file, folder, self.kind, **settings)
+        self.warn(study)
+        with self.opened() as store:
+            from pqpp_annotation.store.invitations import keep_url, make_links
+            from pqpp_annotation.store.items import count_items
+
+            counts = count_items(store)
+            if self.address:
+                keep_url(store, self.address)
+            links = [
+                self.link(store, make_links(store, 1, role, label, days)[0][0])
+                for role, label, days in (
+                    ("owner", "made by init", _OWNER_DAYS),
+                    ("trial", "to try it", _TRY_DAYS),
+                )
+            ]
+        print(visible(f"made: {place} and {study.database} ({counts})"))
+        print(f"next: pqpp annotate serve {place}")
+        print(f"your own view: {links[0]}")
+        print(f"to try it:     {links[1]}")
+
+    def _table(self, name: str) -> tuple[str, str | None]:
+        """Return the table and the folder of images; of a dataset or a tool they are written."""
+        root = Path(self.study).parent
+        table, folder = root / f"{name}-prompts.jsonl", root / f"{name}-images"
+        if self.dataset is None:
+            if self.from_format is None:
+                return self.file or "", self.image_dir
+            from pqpp_annotation.tool_files import write_prompts
+
+            write_prompts(self.from_format, self.file or "", table)
+            return str(table), self.image_dir
+        from pqpp_annotation.study.sources import write_dataset
+        from pqpp_models.prompt_rows import dataset_rows
+
+        rows, _ = dataset_rows(
+            self.dataset, self.subset, self.split, self.data_dir, column=self.column
+        )
+        write_dataset(rows, folder, table, self.image_column)
+        return str(table), str(folder)
+
+
+def settings_of(given: dict[str, str]) -> dict[str, Any]:
+    """Return settings like `control.count=20` as the study file has them; YAML reads the values.
+
+    Raises:
+        CommandError: A group has a value already.
+
+    Example:
+        >>> settings_of({"control.count": "20", "consent": "I agree.", "control.every": "4"})
+        {'control': {'count': 20, 'every': 4}, 'consent': 'I agree.'}
+    """
+    settings: dict[str, Any] = {}
+    for name, value in given.items():
+        *groups, last = name.split(".")
+        if not all([*groups, last]):
+            raise CommandError(f"`set` {name}={value}: write it like control.count=20")
+        place = settings
+        for group in groups:
+            place = place.setdefault(group, {})
+            if not isinstance(place, dict):
+                raise CommandError(f"`set` {name}={value}: {group} has a value already")
+        try:
+            place[last] = parse_yaml(value, name)
+        except FileError:
+            place[last] = value
+    return settings
+
+
+class AnnotateInvite(StudyFile, Address, Command):
+    """Make links for people, or end them.
+
+    examples:
+      pqpp annotate invite study.yaml --count 20 --output links.csv
+      pqpp annotate invite study.yaml --role control --label "Ann"
+      pqpp annotate invite study.yaml --shared --address https://study.example.org
+      pqpp annotate invite study.yaml --name ann --role owner --password-file secret.txt
+      pqpp annotate invite study.yaml --list
+      pqpp annotate invite study.yaml --revoke 7
+
+    A link is for one person, who comes back by it, also on another device. --shared is one link for
+    a recruiting site, which adds an id to it: ?PROLIFIC_PID=..., ?workerId=... or
+    ?participant_id=... Roles: annotator; control (judges the control items, to compare people
+    with); owner (sees all); trial (tries the study; what it says is no data). Revoking a link ends
+    the sessions it began.
+    """
+
+    count: int = option(1, "links", metavar="N")
+    role: str = option("annotator", "annotator, control, owner or trial")
+    label: str | None = option(None, "a note of yours; nobody else sees it")
+    days: float = option(30.0, "until a link expires (default: 30)", metavar="N")
+    shared: bool = option(False, "one link for all whom a recruiting site sends")
+    name: str | None = option(None, "add a person who signs in by a password")
+    password_file: str | None = option(
+        None, "the password of --name; - is standard input", metavar="FILE", path="file"
+    )
+    list: bool = option(False, "print what links there are")
+    revoke: int | None = option(None, "end a link at once", metavar="ID")
+    output: str | None = option(None, "write the links as CSV", metavar="FILE", path="output file")
+
+    def __post_init__(self) -> None:
+        """Check that a password is somebody's, and that somebody has one."""
+        super().__post_init__()
+        if self.password_file and not self.name:
+            raise CommandError("`password_file`: say whose it is by `name`")
+        if self.name and not (self.password_file or self.list or self.revoke is not None):
+            raise CommandError(
+                "`name`: give the password by `password_file` FILE, - is standard input"
+            )
+
+    def run(self) -> None:
+        """Make links, list them, end one, or add a person with a password."""
+        with self.opened(self.output) as store:
+            from pqpp_annotation.store.invitations import all_links, make_links, revoke_link
+
+            if self.revoke is not None:
+                revoke_link(store, self.revoke)
+                print(f"revoked: link {self.revoke}")
+            elif self.list:
+                print(f"{'id':>6}  {'role':9}  {'state':8}  label")
+                for invitation in all_links(store):
+                    print(visible(_line_of(invitation, store.clock())))
+            elif self.name:
+                self._add_person(store, self.name)
+            else:
+                count = 1 if self.shared else self.count
+                label = self.label or ""
+                links = make_links(store, count, self.role, label, self.days, self.shared)
+                self._print_links(store, links)
+
+    def _print_links(self, store: Any, created: Any) -> None:
+
+        rows = []
+        for token, invitation in created:
+            expires = datetime.fromtimestamp(invitation.expires / 1000, UTC)
+            about = (invitation.id, invitation.label, invitation.role)
+            rows.append((*about, self.link(store, token), expires.isoformat(timespec="minutes")))
+        if self.output is None:
+            for row in rows:
+                print(row[3])
+            return
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(("id", "label", "role", "link", "expires"))
+        writer.writerows(rows)
+        emit(text.getvalue(), self.output, is_secret=True)
+
+    def _add_person(self, store: Any, name: str) -> None:
+        """Add a person with a password, or give one that is there another password."""
+        from pqpp_annotation.store.people import add_person, find_person, set_password
+
+        password = _password_in(self.password_file or "-")
+        known = find_person(store, name)
+        if known is not None:
+            set_password(store, known.id, password)
+            print(visible(f"changed: the password of {known.name}; sessions have ended"))
+            return
+        person = add_person(store, name, self.role, password)
+        print(visible(f"added: {person.name} ({person.role}), who signs in by a password"))
+
+
+def _password_in(path: str) -> str:
+    try:
+        line = sys.stdin.readline() if path == "-" else Path(path).read_text("utf-8")
+    except UnicodeDecodeError:
+        raise CommandError(f"`password_file` {path}: it is not text") from None
+    return line.strip("\r\n")
+
+
+def _line_of(invitation: Any, now: int) -> str:
+    """Return an invitation in a line."""
+    state = "used" if invitation.person_id else "shared" if invitation.is_shared else "not used"
+    if invitation.revoked:
+        state = "revoked"
+    elif invitation.expires <= now:
+        state = "expired"
+    return f"{invitation.id:>6}  {invitation.role:9}  {state:8}  {invitation.label}"
+
+
+class AnnotateServe(StudyFile, Command):
+    """Serve a study until it is stopped.
+
+    examples:
+      pqpp annotate serve study.yaml
+      pqpp annotate serve study.yaml --port 8080
+      pqpp annotate serve study.yaml --url https://study.example.org/colours
+      pqpp annotate serve study.yaml --host 0.0.0.0 --certificate chain.pem --key key.pem
+
+    It listens to this machine only unless told otherwise. Behind a reverse proxy, which is where
+    TLS belongs, that is what you want; the documentation has the few lines for Caddy and nginx.
+
+    --url is where people reach it, like https://study.example.org/colours: all links that are made
+    from then on have it, and what stands behind the host is the path below which a proxy serves the
+    study. Several processes (--workers) need a database in PostgreSQL.
+    """
+
+    host: str = option("127.0.0.1", "address to listen at (default: this machine only)")
+    port: int = option(8000, "port to listen at", metavar="N")
+    url: str | None = option(None, "where people reach it, for all links", metavar="URL")
+    root_path: str | None = option(
+        None, "path below which a proxy serves it (default: that of --url)", metavar="PATH"
+    )
+    workers: int = option(1, "processes; more than one on PostgreSQL only", metavar="N", least=1)
+    certificate: str | None = option(
+        None, "TLS certificate with its chain, in PEM form", metavar="FILE", path="file"
+    )
+    key: str | None = option(None, "its key, in PEM form", metavar="FILE", path="file")
+    allow_http: bool = option(
+        False,
+        "let people sign in over a network without TLS; what they send can be read on the way",
+        library="allows_http",
+    )
+
+    def run(self) -> None:
+        """Serve."""
+        with needing_annotate():
+            from pqpp_annotation.web.serve import serve
+
+        serve(**self.arguments(serve))
+
+
+_COLUMNS = ("name", "role", "done", "skipped", "left", "active_minutes", "state", "votes", "reason")
+
+
+class AnnotateStatus(StudyFile, ResultOptions, Command):
+    """Say how far a study and its people are.
+
+    examples:
+      pqpp annotate status study.yaml
+    """
+
+    format: str | None = option(None, choices=("table", "csv", "json"))
+
+    def run(self) -> None:
+        """Print it."""
+        style = self.style
+        with self.opened(self.output) as store:
+            from pqpp_annotation.owner.overview import Watch
+            from pqpp_annotation.store.answers import count_answers
+            from pqpp_annotation.store.items import count_items
+            from pqpp_annotation.store.people import everybody
+
+            self.warn(store.study)
+            look = Watch(store).look()
+            rows = {row.id: row for row in look.people}
+            with store.reading() as db:
+                people = [_row_of(db, person, rows.get(person.id)) for person in everybody(db)]
+            counts = replace(count_items(store), finished=look.progress.complete)
+            votes = count_answers(store)
+        if style == "json":
+            text = json.dumps({"items": vars(counts), "answers": votes, "people": people}, indent=1)
+        else:
+            import pandas
+
+            table = pandas.DataFrame(people, columns=list(_COLUMNS))
+            text = table.to_csv(index=False) if style == "csv" else table.to_markdown(index=False)
+            if style == "table":
+                text = f"{counts}\nanswers: {votes:,}\n\n{text}" if people else f"{counts}\n"
+        emit(text, self.output)
+
+
+def _row_of(db: Any, person: Any, row: Any) -> dict[str, Any]:
+    """Return what is known of a person; `row` is the owner's, None for who does not judge."""
+    from pqpp_annotation.owner.words import STATE_WORDS
+    from pqpp_annotation.store.work import progress_of
+
+    progress = progress_of(db, person.id)
+    state = "finished" if progress.done and not progress.left_for_me else "at work"
+    if person.withdrawn or row is None:
+        state = "withdrawn" if person.withdrawn else ""
+    elif row.stopped:
+        state = "stopped"
+    values = (person.name, person.role, progress.done, progress.skipped, progress.left_for_me)
+    minutes = round(row.hours * 60, 1) if row else 0.0
+    used, reason = (STATE_WORDS[row.state], row.reason or row.flag) if row else ("", "")
+    return dict(zip(_COLUMNS, (*values, minutes, state, used, reason), strict=True))

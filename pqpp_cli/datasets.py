@@ -1,0 +1,258 @@
+"""`pqpp datasets`: list, explain, export and publish benchmarks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pqpp_cli.command import Command, Group
+from pqpp_cli.groups import ColumnOptions, Dataset, Push, configurations
+from pqpp_cli.output import emit
+from pqpp_files.options.option import NEEDED, option
+from pqpp_files.visible import visible
+
+
+class Datasets(Group):
+    """List, explain, export and publish benchmarks.
+
+    The benchmarks as Hugging Face datasets, and distinct prompts for one of your own.
+
+    examples:
+      pqpp datasets list
+      pqpp datasets show conqa
+      pqpp datasets show my-benchmark
+      pqpp datasets export conqa conqa-candidates --output conqa-parquet
+      pqpp datasets export pqpp-v1.0 --data-dir ../PQPP --output pqpp-parquet
+      pqpp datasets push conqa-parquet OWNER/conqa --dry-run
+      pqpp datasets select captions.txt --count 10000 --encoder MiniLM
+    """
+
+
+class DatasetsExport(Command):
+    """Write Parquet files with a card.
+
+    The configurations of one benchmark come into a folder, the first one named as the default.
+    It loads by load_dataset("FOLDER"), with or without this package.
+    """
+
+    subset: tuple[str, ...] = option(
+        NEEDED,
+        "configurations",
+        metavar="NAME[,NAME...]",
+        word="too",
+        commas=True,
+        known=configurations,
+    )
+    output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
+    data_dir: str | None = option(
+        None, "read the published files here instead of downloading", metavar="DIR", path="folder"
+    )
+    load_option: dict[str, str] | None = option(
+        None,
+        "an option of the load, like relevance_rule=majority",
+        metavar="NAME=VALUE",
+        library="option",
+    )
+
+    def run(self) -> None:
+        """Export, and say how many rows went where."""
+        from pqpp_datasets.export.export import export
+
+        rows = export(list(self.subset), self.output, self.data_dir, self.load_option or {})
+        for (config, split), count in rows.items():
+            print(f"{config} {split}: {count} rows")
+        print(f"written: {visible(self.output)}")
+
+
+class DatasetsList(Command):
+    """Name every configuration, with its splits, size and licence."""
+
+    def run(self) -> None:
+        """Print them as a table."""
+        from tabulate import tabulate
+
+        from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
+        from pqpp_datasets.export.describe import size_of
+
+        rows = [
+            (
+                b.name + (" (default)" if b.name == DEFAULT else ""),
+                ", ".join(f"{split} {b.rows[split]:,}" if b.rows else split for split in b.splits),
+                f"{size:,}" if (size := size_of(b)) is not None else "not known",
+                b.licence,
+            )
+            for b in BENCHMARKS.values()
+        ]
+        header = ("configuration", "splits and rows", "bytes", "licence")
+        print(tabulate(rows, header, tablefmt="simple", disable_numparse=True))
+
+
+class DatasetsPush(Push, Command):
+    """Publish an exported folder on the Hub.
+
+    It is one commit: whole or not at all. The token is the one of `hf auth login` or HF_TOKEN.
+    """
+
+    folder: str = option(
+        NEEDED, "as written by export or `pqpp build`", metavar="DIR", path="folder", word=True
+    )
+    repository: str = option(NEEDED, "where to publish", metavar="OWNER/REPOSITORY", word=True)
+
+    def run(self) -> None:
+        """Push, and print what was done."""
+        from pqpp_datasets.export.hub import push_folder
+
+        self.push(push_folder, self.folder, self.repository)
+
+
+class DatasetsSelect(Dataset, ColumnOptions, Command):
+    r"""Choose distinct prompts from a collection of captions.
+
+    Cluster the captions' embeddings by k-means with k-means++ initialisation and keep the
+    caption nearest to each centre, as the PQPP paper did.
+
+    examples:
+      pqpp datasets select captions.txt --count 10000 \
+        --encoder sentence-transformers/all-MiniLM-L6-v2
+      pqpp datasets select --dataset OWNER/NAME --split train --column caption --count 500 \
+          --encoder NAME
+      pqpp datasets select captions.txt --count 10000 --embeddings captions.npy --output prompts.txt
+
+    Captions come from a text file, one caption on each line, or from a CSV, TSV, JSON, JSONL or
+    Parquet file with a column `prompt`, or from a dataset.
+    """
+
+    file: str | None = option(None, "the captions", metavar="FILE", path="file", word="too")
+    column: str = option("prompt", "the file's or dataset's column of captions")
+    count: int = option(NEEDED, "how many to choose", metavar="N")
+    embeddings: str | None = option(
+        None, "a .npy file with one row per caption", metavar="FILE", path="file"
+    )
+    encoder: str | None = option(None, "embed with this model", metavar="NAME_OR_PATH", path="name")
+    seed: int = option(0, "seed of the start", metavar="N")
+    format: str = option("text", "how to print the result", ("text", "json"))
+    output: str | None = option(
+        None, "write to a file instead of printing", metavar="FILE", path="output file"
+    )
+
+    def __post_init__(self) -> None:
+        """Check that captions and embeddings come from one place each."""
+        super().__post_init__()
+        self.require_one_of("embeddings", "encoder")
+        self.require_one_of("file", "dataset")
+        self.refuse_parts()
+
+    def run(self) -> None:
+        """Embed, select and print."""
+        from pqpp_datasets.select import (
+            embed_captions,
+            read_embeddings,
+            require_faiss,
+            require_selectable,
+            select_captions,
+        )
+
+        require_faiss()  # before minutes of embedding
+        captions = self._captions()
+        written = [row for row, text in enumerate(captions) if text.strip()]
+        if blank := len(captions) - len(written):
+            print(f"pqpp: note: {blank} blank captions left out", file=sys.stderr)
+        require_selectable(len(written), self.count, self.seed)
+        if self.embeddings:
+            embeddings = read_embeddings(self.embeddings, len(captions))[written]
+        else:
+            texts = [captions[row] for row in written]
+            embeddings = embed_captions(texts, self.encoder or "", progress=sys.stderr.isatty())
+        rows = select_captions(embeddings, self.count, self.seed)
+        chosen = [(written[row], captions[written[row]]) for row in rows]
+        if self.format == "json":
+            lines = [
+                json.dumps({"row": row, "prompt": text}, ensure_ascii=False) for row, text in chosen
+            ]
+        else:
+            # A caption may hold line breaks; here a line is a caption.
+            lines = [" ".join(text.split()) for _, text in chosen]
+        emit("\n".join(lines), self.output)
+
+    def _captions(self) -> list[str]:
+        from pqpp_models.prompt_file import read_texts
+        from pqpp_models.prompt_rows import dataset_rows
+
+        if self.file:
+            return read_texts(self.file, self.column)
+        place = (self.dataset or "", self.subset, self.split, self.data_dir)
+        return list(dataset_rows(*place, column=self.column)[0]["prompt"])
+
+
+_CELL = 32
+_PLAIN: dict[str, Any] = {"tablefmt": "simple", "disable_numparse": True}
+
+
+class DatasetsShow(Command):
+    """Print rows, sizes, licence, columns and first rows of one.
+
+    Print what a benchmark holds: rows, sizes, licence, columns, three rows, and where its
+    images are. Nothing large is downloaded.
+    """
+
+    dataset: str = option(
+        NEEDED,
+        "the configuration, or a folder that export or build wrote",
+        metavar="CONFIGURATION",
+        path="name",
+        word="too",
+        known=configurations,
+    )
+    subset: str | None = option(None, "of a folder: its configuration", metavar="NAME")
+    data_dir: str | None = option(
+        None, "show rows of the published files here", metavar="DIR", path="folder"
+    )
+
+    def run(self) -> None:
+        """Describe it and print that."""
+        from tabulate import tabulate
+
+        from pqpp_datasets.benchmarks import BENCHMARKS, benchmark_of
+        from pqpp_datasets.export.describe import describe_benchmark, describe_folder
+
+        if self.dataset not in BENCHMARKS and Path(self.dataset).is_dir():
+            described = describe_folder(self.dataset, self.subset)
+        else:
+            described = describe_benchmark(benchmark_of(self.dataset), self.data_dir)
+        print(visible(described.title) + "\n")
+        for name, fact in described.facts.items():
+            print(f"{name}: {fact}" if name == "files" else visible(f"{name}: {fact}"))
+        rows = [(c, s, "not known" if n is None else f"{n:,}") for c, s, n in described.splits]
+        print("\n" + tabulate(rows, ("configuration", "split", "rows"), **_PLAIN))
+        columns = [
+            (
+                visible(name),
+                visible(_kind(feature)),
+                *(_cell(row.get(name)) for row in described.rows),
+            )
+            for name, feature in described.features.items()
+        ]
+        header = ("column", "type", *(f"row {n}" for n in range(1, len(described.rows) + 1)))
+        print("\n" + tabulate(columns, header, **_PLAIN))
+        if described.no_rows:
+            print("\n" + visible(f"no row to show: {described.no_rows}"))
+
+
+def _cell(value: object) -> str:
+    """Show a value in a few characters; an image by its size, a long list by its length."""
+    if isinstance(value, dict) and isinstance(value.get("bytes"), bytes):
+        return f"image, {len(value['bytes']):,} bytes"
+    text = "" if value is None else visible(" ".join(str(value).split()))
+    return text if len(text) <= _CELL else text[: _CELL - 3] + "..."
+
+
+def _kind(feature: Any) -> str:
+    """Say what a column holds, in a word or two."""
+    if isinstance(feature, dict):
+        return "{" + ", ".join(feature) + "}"
+    inner = getattr(feature, "feature", None)
+    if inner is not None:
+        return f"list of {_kind(inner)}"
+    return getattr(feature, "dtype", None) or type(feature).__name__.lower()

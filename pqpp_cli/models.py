@@ -1,0 +1,389 @@
+"""`pqpp models`: list, explain, convert and publish predictors."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.groups import Push
+from pqpp_cli.output import note
+from pqpp_files.options.option import NEEDED, option
+
+
+class Models(Group):
+    """List, explain, convert and publish predictors.
+
+    The predictors: shipped with the package, saved in folders, on the Hub.
+
+    examples:
+      pqpp models list
+      pqpp models show static
+      pqpp models export outputs/bert --output bert_onnx
+      pqpp models push outputs/bert OWNER/REPOSITORY --dry-run
+      pqpp models push outputs/bert OWNER/REPOSITORY --private --branch v2
+      pqpp models push runs/rahf/model OWNER/REPOSITORY
+      pqpp models push --space OWNER/NAME --dry-run
+      pqpp models push outputs/bert OWNER/REPOSITORY --space OWNER/NAME
+      pqpp models push outputs/bert OWNER/REPOSITORY --benchmark OWNER/DATASET
+      pqpp models submit OWNER/REPOSITORY --benchmark OWNER/DATASET --dry-run
+    """
+
+
+class ModelsAutoload(Command):
+    """Switch the registration at interpreter start on or off.
+
+    Put the files into this environment that make load_dataset("pqpp") work without an import,
+    take them away, or say which is the case.
+
+    examples:
+      pqpp models autoload status
+      pqpp models autoload off   # `register()` of pqpp_datasets.registration, of
+                                 # pqpp_metrics.registration and of pqpp_models.registration
+                                 # then does it by hand
+                                 # stays off when pqpp is installed again
+      pqpp models autoload on    # also for an editable install, which does not get the files
+
+    For one process, PQPP_NO_AUTOLOAD=1 switches it off.
+    """
+
+    action: str = option(NEEDED, "what to do", ("on", "off", "status"), word=True)
+
+    def run(self) -> None:
+        """Do what was asked, then say how things stand."""
+        from pqpp_hub.start_up import site_folder, status, switch_off, switch_on
+
+        folder = site_folder()
+        if self.action == "on":
+            switch_on(folder)
+        elif self.action == "off":
+            switch_off(folder)
+        print(status(folder))
+
+
+class ModelsCollection(Group):
+    """Let a text ensemble measure prompts against your own captions.
+
+    How well a query is answered depends on the collection that it is run against. A text ensemble
+    (pqpp train text_ensemble) measures how densely captions lie around a prompt. With these two
+    commands it looks at your captions instead of MS COCO's. It keeps its training prompts.
+
+    examples:
+      pqpp models collection build captions.txt --predictor runs/ensemble --output my_collection
+      pqpp models collection attach my_collection --predictor runs/ensemble --output my_predictor
+      pqpp predict "a red cat" --predictor my_predictor
+    """
+
+
+class ModelsCollectionAttach(ModelsCollection, Command):
+    """Save a text ensemble that uses a collection.
+
+    It is a copy, which keeps the captions that it was trained on; all others are replaced.
+    """
+
+    collection: str = option(
+        NEEDED, "what `build` saved", metavar="COLLECTION", path="folder", word=True
+    )
+    predictor: str = option(NEEDED, "the text ensemble", metavar="FOLDER", path="name")
+    output: str = option(NEEDED, "where to save it", metavar="DIR", path="output")
+
+    def run(self) -> None:
+        """Put the collection into the predictor and save that."""
+        from pqpp_backbones.checkpoint import check_place
+        from pqpp_models import Predictor
+        from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of, with_collection
+
+        predictor: Any = Predictor.from_pretrained(self.predictor)
+        encoder_of(predictor)  # refuses those without a collection before much is read
+        check_place(self.output, predictor.name)
+        captions = EncodedCaptions.from_pretrained(self.collection)
+        changed: Any = with_collection(predictor, captions)
+        before, after = len(predictor.model.collection), len(changed.model.collection)
+        folder = changed.save_pretrained(self.output)
+        if not 0.5 <= after / before <= 2:
+            note = (
+                f"the collection now has {after:,} captions instead of {before:,}; scores depend "
+                "on that number, so don't compare them with those of the old predictor"
+            )
+            print(f"pqpp: note: {note}", file=sys.stderr)
+        labelled = changed.model.collection.labelled
+        print(f"{after:,} captions, {labelled:,} of them labelled: {folder}")
+
+
+class ModelsCollectionBuild(ModelsCollection, Command):
+    """Encode captions and save their vectors and word counts.
+
+    Captions with the same words count once; their text is not saved.
+    """
+
+    captions: str = option(
+        NEEDED,
+        "text file with one caption on each line, or CSV, TSV, JSON, JSONL or Parquet; - is "
+        "standard input",
+        metavar="CAPTIONS",
+        path="file",
+        word=True,
+    )
+    column: str = option("caption", "the file's column of captions")
+    predictor: str | None = option(
+        None, "the text ensemble to build for: its own encoder", metavar="FOLDER", path="name"
+    )
+    model: str | None = option(None, "another encoder: name or folder", metavar="NAME", path="name")
+    layers: tuple[int, ...] = option(
+        (),
+        "layers to keep; 0 is what the first one gets (default: the predictor's; with --model, the "
+        "last)",
+        metavar="N[,N...]",
+    )
+    output: str = option(NEEDED, "where to save it", metavar="DIR", path="output")
+
+    def __post_init__(self) -> None:
+        """Check that there is one encoder."""
+        super().__post_init__()
+        self.require_one_of("predictor", "model")
+
+    def run(self) -> None:
+        """Encode the captions and save them."""
+        from pqpp_backbones.checkpoint import check_place
+        from pqpp_files.full_disk import require_room
+        from pqpp_models.prompt_file import read_texts
+        from pqpp_models.text.collection.encoded import KIND, EncodedCaptions, distinct
+
+        check_place(self.output, KIND)  # before the encoding
+        captions = read_texts(self.captions, self.column)
+        encoder, tokenizer, layers, normaliser = self._encoder()
+        texts = distinct(captions)
+        require_room(self.output, len(texts) * len(layers) * encoder.config.hidden_size * 2)
+        collection = EncodedCaptions.build(
+            texts, encoder, tokenizer, layers, sys.stderr.isatty(), normaliser
+        )
+        folder = collection.save_pretrained(self.output)
+        print(f"{len(collection):,} distinct captions of {len(captions):,}, saved in {folder}")
+
+    def _encoder(self) -> tuple[Any, Any, list[int], str]:
+        """Return the encoder, its tokenizer, the layers, and the name of the normaliser."""
+        from pqpp_backbones.encoder.normaliser import CURRENT
+        from pqpp_files.extras import needing
+        from pqpp_models import Predictor
+        from pqpp_models.text.collection.encoded import encoder_of
+
+        if self.predictor is not None:
+            predictor: Any = Predictor.from_pretrained(self.predictor)
+            encoder, layers = encoder_of(predictor)
+            return encoder, predictor.tokenizer, list(self.layers or layers), predictor.normaliser
+        with needing("pqpp models collection build --model", "models"):
+            from pqpp_backbones.encoder.pretrained import load_encoder
+        encoder, tokenizer = load_encoder(self.model or "")
+        last = [encoder.config.num_hidden_layers]
+        return encoder, tokenizer, list(self.layers) or last, CURRENT
+
+
+class ModelsExport(Command):
+    """Convert a text predictor for serving on CPUs.
+
+    Convert a fine-tuned text encoder for onnxruntime, which is faster on CPUs and needs no
+    torch to predict. Needs the extras models and onnx.
+
+    examples:
+      pqpp models export outputs/bert --output bert_onnx
+      pqpp predict "a red cat" --predictor ./bert_onnx
+    """
+
+    predictor: str = option(
+        NEEDED, "a folder or a Hub repository", metavar="NAME_OR_PATH", path="name", word=True
+    )
+    output: str = option(NEEDED, "where to save it", metavar="DIR", path="output")
+
+    def run(self) -> None:
+        """Convert and save."""
+        from pqpp_backbones.checkpoint import check_place
+        from pqpp_models import Predictor
+        from pqpp_models.bert.onnx_predictor import OnnxBertPredictor
+        from pqpp_models.bert.predictor import BertPredictor
+
+        check_place(self.output, OnnxBertPredictor.name)
+        predictor = Predictor.from_pretrained(self.predictor)
+        if not isinstance(predictor, BertPredictor):
+            raise CommandError(
+                f"{self.predictor} is a {predictor.name}; only a fine-tuned text encoder "
+                "(pqpp train bert) can be converted"
+            )
+        with _without_advice():
+            converted = OnnxBertPredictor.from_torch(predictor)
+        folder = converted.save_pretrained(self.output)
+        print(f"{len(converted.graph) / 1e6:.1f} MB, saved in {folder}")
+
+
+@contextlib.contextmanager
+def _without_advice() -> Iterator[None]:
+    """Keep what the exporters tell their own developers off the screen."""
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+class ModelsList(Command):
+    """Name every predictor and what it needs."""
+
+    def run(self) -> None:
+        """Print two tables: by name, and from folders or the Hub."""
+        from tabulate import tabulate
+
+        from pqpp_models.registry import (
+            DEFAULT_PREDICTOR,
+            NOTES,
+            PREDICTORS,
+            UNSHIPPED,
+            list_predictors,
+        )
+
+        head = ("predictor", "what it is", "needs beside a prompt", "size")
+        rows = [(name, *NOTES[name], _size_of(name)) for name in list_predictors()]
+        widths = [None, 46, 46, None]
+        print(f"By name alone; {DEFAULT_PREDICTOR} is the default.\n")
+        print(tabulate(rows, head, tablefmt="simple", maxcolwidths=widths))
+        print("\nFrom a folder or a repository on the Hub.\n")
+        saved = [(name, *NOTES[name]) for name in PREDICTORS if name in UNSHIPPED]
+        print(tabulate(saved, head[:3], tablefmt="simple", maxcolwidths=widths[:3]))
+
+
+def _size_of(name: str) -> str:
+    """Return how large the files are that come with a predictor."""
+    from importlib.resources import files
+
+    folder = files("pqpp_models") / "weights" / name
+    if not folder.is_dir():
+        return "-"
+    return f"{sum(len(file.read_bytes()) for file in folder.iterdir()) / 1e6:.1f} MB"
+
+
+class ModelsPush(Push, Command):
+    """Publish a predictor or a RAHF model on the Hub.
+
+    It is one commit: whole or not at all. The token is the one of `hf auth login` or HF_TOKEN.
+    """
+
+    predictor: str | None = option(
+        None,
+        "a folder, or a shipped name (with --space also a Hub repository; default: static)",
+        metavar="NAME_OR_PATH",
+        path="name",
+        word=True,
+    )
+    repository: str | None = option(None, "where to publish", metavar="OWNER/REPOSITORY", word=True)
+    space: str | None = option(
+        None,
+        "publish the page of `pqpp demo --serve` too: alone for a predictor that the Hub or the "
+        "package has, else beside OWNER/REPOSITORY, from where it loads the predictor",
+        metavar="OWNER/NAME",
+    )
+    benchmark: str | None = option(
+        None,
+        "measure it on the tasks of this benchmark first, and publish the results for its "
+        "leaderboard beside it",
+        metavar="OWNER/DATASET",
+    )
+    anyway: bool = option(
+        False, "push a predictor that was no better than chance on prompts left out of its fit, too"
+    )
+
+    def run(self) -> None:
+        """Push what was named, and print what was done."""
+        from pqpp_models import DEFAULT_PREDICTOR
+        from pqpp_models.demo.space import push_space, shown_predictor
+
+        name = self.predictor or DEFAULT_PREDICTOR
+        if self.repository is None:
+            if self.space is None:
+                raise CommandError(
+                    "say what and where: pqpp models push NAME_OR_PATH OWNER/REPOSITORY"
+                )
+            return self.push(push_space, name, self.space)
+        if self.space is not None:
+            shown_predictor(name)  # refused before anything is pushed
+        with tempfile.TemporaryDirectory() as beside:
+            push = self._push_of(name, self._results(name, Path(beside)))
+            self.push(push, name, self.repository)
+        if self.space is not None:
+            self.push(partial(push_space, folder=name), self.repository, self.space)
+
+    def _results(self, name: str, folder: Path) -> dict[str, Path]:
+        """Measure a predictor on the benchmark, and return the file of its results."""
+        if self.benchmark is None:
+            return {}
+        from pqpp_hub.eval_results import results_file
+        from pqpp_models.bench.eval_results import evaluated
+
+        text, lines = evaluated(name, self.benchmark, sys.stderr.isatty())
+        note(*lines)
+        (folder / "results").write_text(text, "utf-8")
+        return {results_file(self.benchmark): folder / "results"}
+
+    def _push_of(self, name: str, beside: dict[str, Path]) -> Callable:
+        """Return what publishes a model of the kind that a folder holds."""
+        from pqpp_backbones.hub import model_type_of
+
+        if model_type_of(name) == "rahf":
+            from pqpp_feedback.rahf.feedback import push_feedback_model
+
+            return push_feedback_model
+        from pqpp_models.hub import push_to_hub
+
+        return partial(push_to_hub, anyway=self.anyway, beside=beside)
+
+
+class ModelsShow(Command):
+    """Print what a predictor needs and gives, and its card."""
+
+    predictor: str = option(
+        NEEDED, "a name, folder or Hub repository", metavar="NAME_OR_PATH", path="name", word=True
+    )
+
+    def run(self) -> None:
+        """Load it, and print what it tells of itself."""
+        from pqpp_models import Predictor
+
+        predictor = Predictor.from_pretrained(self.predictor)
+        print(f"name: {predictor.called}")
+        print(f"targets: {', '.join(predictor.targets)}")
+        print(f"inputs: {predictor.inputs}")
+        print(f"supervised: {'yes' if predictor.supervised else 'no'}\n")
+        print(predictor.card().strip())
+
+
+class ModelsSubmit(Command):
+    """Propose what a predictor reaches for a leaderboard.
+
+    Measure a predictor on all tasks of a benchmark, and open a pull request to the predictor's
+    repository that adds the results, from where the Hub's leaderboard takes them. It may be
+    anybody's predictor. Rows that it was fitted to give no result.
+    """
+
+    predictor: str = option(NEEDED, "a repository", metavar="OWNER/NAME", word=True)
+    benchmark: str = option(NEEDED, "the benchmark's dataset", metavar="OWNER/DATASET")
+    dry_run: bool = option(False, "measure, and only say what would be proposed")
+
+    def run(self) -> None:
+        """Measure, propose, and print what was done."""
+        from pqpp_hub.eval_results import submit
+        from pqpp_hub.push import require_repository_id
+        from pqpp_models.bench.eval_results import evaluated
+
+        require_repository_id(self.predictor)
+        text, lines = evaluated(self.predictor, self.benchmark, sys.stderr.isatty())
+        note(*lines)
+        if self.dry_run:
+            print(text)
+        done = submit(self.predictor, self.benchmark, text, self.dry_run)
+        print("\n".join(done.lines()), flush=True)

@@ -1,0 +1,149 @@
+"""`pqpp route`: send each prompt to the model that is worth its cost."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
+from pqpp_cli.output import emit, emit_columns, width_of
+from pqpp_files.options.option import NEEDED, option
+from pqpp_files.visible import visible
+
+
+class Route(Group):
+    r"""Send each prompt to the model that is worth its cost.
+
+    Make a router from predictions and costs, and ask it.
+
+    examples:
+      pqpp route fit --targets glide_hbpp,sdxl_hbpp --cost 1,4 --share 0.3 --calibration mine.txt \
+          --output my_router
+      pqpp route predict my_router "two robots play chess"
+      pqpp route predict my_router --file prompts.csv --output routed.csv
+    """
+
+
+class RouteFit(Targets, ColumnOptions, OnePredictor, Command):
+    r"""Make a router for your prompts.
+
+    Find the price of cost at which your prompts keep to a budget or a share.
+
+    examples:
+      pqpp route fit --targets glide_hbpp,sdxl_hbpp --cost 1,4 --budget 2 --calibration mine.txt \
+          --output my_router
+      pqpp route fit --targets clip_p10,sdxl_hbpp --names search,generate --cost 0.01,1 \
+          --utility 3,1 --floor 1.2 --calibration mine.csv --output my_router
+
+    Routes are named after their targets' models unless --names says otherwise. The calibration
+    prompts are your own, without answers: they tell at which price the budget or share is kept. To
+    choose between generating (HBPP, -1 to 2) and retrieving (P@10, 0 to 1), say by --utility what a
+    unit of each is worth to you. A prompt that the predictor cannot read goes to the dearest route.
+    On other prompts of the kind the shares are off by chance, twice in three times by no more than
+    is printed; pqpp route predict --file, and Router.route, keep to the budget or share itself.
+    """
+
+    targets: tuple[str, ...] = option(
+        NEEDED, "what predicts the quality of each route", metavar="NAME,NAME[,...]"
+    )
+    cost: tuple[float, ...] = option(
+        NEEDED, "what an answer of each route costs", metavar="C,C[,...]"
+    )
+    names: tuple[str, ...] | None = option(None, "names of the routes", metavar="NAME,...")
+    utility: tuple[float, ...] | None = option(
+        None, "what a unit of each target is worth (default: 1 each)", metavar="U,..."
+    )
+    budget: float | None = option(None, "most that an answer may cost in the mean", metavar="C")
+    share: float | None = option(None, "of two routes, the share of the dearer one", metavar="P")
+    floor: float | None = option(None, "least quality, by the lower bound", metavar="Q")
+    confidence: float | None = option(
+        None, "of the lower bounds, one-sided (default: 0.9 with --floor, else 0.5)", metavar="P"
+    )
+    calibration: str = option(NEEDED, "your prompts, 30 or more", metavar="FILE", path="file")
+    revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")
+    output: str = option(NEEDED, "where to save the router", metavar="DIR", path="output")
+
+    def __post_init__(self) -> None:
+        """Check that there is one rule, and one of each for each target."""
+        super().__post_init__()
+        rules = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
+        if len(rules) != 1:
+            raise CommandError(f"{len(rules)} rules came; give one of `budget`, `share`, `floor`")
+        for name in ("names", "cost", "utility"):
+            values = getattr(self, name)
+            if values is not None and len(values) != len(self.targets):
+                raise CommandError(f"`{name}`: {len(values)} came for {len(self.targets)} targets")
+
+    def run(self) -> None:
+        """Make a router, save it, and print who gets what."""
+        from tabulate import tabulate
+
+        from pqpp_engines.route import Route, Router, Rule
+        from pqpp_models.prompt_file import read_prompts_and_ids
+
+        names = self.names or [target.rsplit("_", 1)[0] for target in self.targets]
+        utilities = self.utility or [1.0] * len(self.targets)
+        routes = list(map(Route, names, self.targets, self.cost, utilities))
+        rule = Rule(self.budget, self.share, self.floor, self.confidence)
+        prompts, _ = read_prompts_and_ids(self.calibration, self.column)
+        router = Router.fit(routes, rule, prompts, self.predictor, self.revision)
+        folder = router.save_pretrained(self.output)
+        errors = {name: (p * (1 - p) / router.prompts) ** 0.5 for name, p in router.shares.items()}
+        rows = [
+            (r.name, r.target, r.cost, f"{router.shares[r.name]:.1%} ± {errors[r.name]:.1%}")
+            for r in routes
+        ]
+        print(tabulate(rows, ("route", "target", "cost", "share of your prompts")))
+        print(f'saved in {folder}; use it by pqpp route predict {folder} "a prompt"')
+
+
+class RoutePredict(PromptOptions, ResultOptions, Command):
+    """Say where prompts go.
+
+    Choose a route for each prompt; those of a file keep to the budget or share together.
+    """
+
+    router: str = option(
+        NEEDED, "folder or OWNER/REPOSITORY of a router", metavar="ROUTER", path="name", word=True
+    )
+    revision: str | None = option(None, "branch, tag or commit of a router on the Hub")
+    format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
+
+    def __post_init__(self) -> None:
+        """Check that prompts come from one place."""
+        super().__post_init__()
+        self.require_one_of("prompts", "file")
+
+    def run(self) -> None:
+        """Say where prompts go."""
+        from pqpp_engines.route import Account, Router
+        from pqpp_models.prompt_file import read_prompts_and_ids
+
+        style = self.style
+        prompts = self.prompts or read_prompts_and_ids(self.file or "", self.column)[0]
+        router = Router.from_pretrained(self.router, self.revision)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            decisions = router.decide(prompts, Account() if self.file else None)
+        for line in dict.fromkeys(str(warning.message) for warning in caught):
+            print(f"pqpp: note: {line}", file=sys.stderr)
+        columns: dict[str, list] = {"prompt": list(prompts)}
+        for name in ("route", "cost", "far", "reason"):
+            columns[name] = [getattr(decision, name) for decision in decisions]
+        for route in router.routes:
+            worths = [decision.worth[route.name] for decision in decisions]
+            columns[f"worth_{route.name}"] = worths
+        if style == "table":
+            return emit(_table(columns, width_of(self.output)), self.output)
+        return emit_columns(columns, style, self.output)
+
+
+def _table(columns: dict[str, list], width: int | None) -> str:
+    from tabulate import tabulate
+
+    shown = {name: columns[name] for name in ("route", "reason", "prompt")}
+    cells = [[visible(" ".join(cell.split())) for cell in column] for column in shown.values()]
+    rows = zip(*cells, strict=True)
+    widths = width and [None, *[max(width // 2 - 12, 12)] * 2]  # a route's name is shorter
+    return tabulate(rows, list(shown), disable_numparse=True, maxcolwidths=widths)

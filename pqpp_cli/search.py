@@ -1,0 +1,367 @@
+"""`pqpp search`: index a collection of images, and search it by text."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards
+from pqpp_cli.output import emit_columns
+from pqpp_files.options.option import NEEDED, option
+
+if TYPE_CHECKING:
+    from pqpp_engines.index.embed import EmbedShard
+
+
+class Search(Group):
+    r"""Index a collection of images, and search it by text.
+
+    Embed images by CLIP, BLIP-2 or the like, build an index of faiss, and ask it.
+
+    examples:
+      pqpp search build images --model CLIP --output my_index
+      pqpp search embed --model CLIP --file "list/*.parquet" --column image --image-dir images \
+          --output embedded --workers 4
+      pqpp search build embedded --output my_index
+      pqpp search build embeddings.npy --ids ids.txt --model OWNER/NAME --output my_index
+      pqpp search add my_index more_images
+      pqpp search merge my_index other_index --output both
+      pqpp search show my_index
+      pqpp search labels captions.csv --file prompts.csv --encoder NAME --output candidates.csv
+      pqpp search retrieve my_index --file queries.txt --output run.trec
+    """
+
+
+def _models() -> Sequence[str]:
+    from pqpp_engines.index.encoders import MODELS
+
+    return list(MODELS)
+
+
+class EncoderOptions(Group):
+    """What embeds images and texts."""
+
+    model: str | None = option(
+        None, "BLIP-2, CLIP, SigLIP or a folder", metavar="NAME_OR_PATH", path="name", known=_models
+    )
+    revision: str | None = option(None, "branch, tag or commit of the model")
+
+
+class Indexed(Group):
+    """An index."""
+
+    index: str = option(
+        NEEDED, "a folder that pqpp search has built", metavar="INDEX", path="folder", word=True
+    )
+
+
+class SourceOptions(Group):
+    """Images, or embeddings of them."""
+
+    source: str = option(
+        NEEDED, "images, or embeddings", metavar="IMAGES_OR_NPY", path="name", word=True
+    )
+    ids: str | None = option(
+        None, "of embeddings: an id a line (default: their numbers)", metavar="FILE", path="file"
+    )
+    batch_size: int = option(64, "images at once, on a GPU", metavar="N")
+
+
+def print_index(index: Any) -> None:
+    """Print what an index holds."""
+    from tabulate import tabulate
+
+    config = {name: value for name, value in index.config.items() if name != "sha256"}
+    rows = [(name, "" if value is None else value) for name, value in config.items()]
+    print(tabulate(rows, tablefmt="plain"))
+
+
+class SearchAdd(Indexed, SourceOptions, Command):
+    """Add images or embeddings to an index."""
+
+    model: str | None = option(
+        None, "where its model lies, if not on the Hub", metavar="FOLDER", path="name"
+    )
+    output: str | None = option(
+        None, "the folder to write (default: in its place)", metavar="DIR", path="output"
+    )
+
+    def run(self) -> None:
+        """Embed what came, and write the larger index."""
+        from pqpp_engines.index import ImageTextEncoder, Index
+        from pqpp_engines.index.source import embed_folder, load_embeddings
+
+        index = Index(self.index)
+        if Path(self.source).is_dir():
+            encoder = ImageTextEncoder.of(index, self.model)
+            embedded = embed_folder(self.source, encoder, self.batch_size)
+        else:
+            embedded = load_embeddings(self.source, self.ids)
+        print_index(index.add(*embedded, self.output))
+
+
+class SearchBuild(SourceOptions, EncoderOptions, Command):
+    """Build an index.
+
+    Embed, say what index of faiss will be built and what it needs, and build it. Search
+    results are ranked anew by the embeddings, which are kept in 16 bits beside it.
+    """
+
+    factory: str | None = option(None, "index of faiss, like IVF1024,SQ8 (default: by the size)")
+    output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
+
+    def run(self) -> None:
+        """Build the index of images, of embeddings, or of what `search embed` wrote."""
+        from pqpp_engines.index import ImageTextEncoder
+        from pqpp_engines.index.embed import has_embeddings, read_embedded
+        from pqpp_engines.index.source import embed_folder, load_embeddings
+
+        if has_embeddings(self.source):
+            if self.model or self.revision or self.ids:
+                raise CommandError(
+                    f"{self.source} tells its model and ids; leave `model`, `revision` and `ids` "
+                    "out"
+                )
+            with read_embedded(self.source) as embedded:
+                if embedded.left_out:
+                    print(f"pqpp: {embedded.left_out} rows have no embedding", file=sys.stderr)
+                self._build(embedded.vectors, embedded.ids, embedded.model, embedded.revision)
+        elif Path(self.source).is_dir():
+            if not self.model:
+                raise CommandError("`model`: name what embeds the images, like CLIP")
+            encoder = ImageTextEncoder(self.model, self.revision)
+            vectors, ids = embed_folder(self.source, encoder, self.batch_size)
+            self._build(vectors, ids, encoder.model, encoder.revision)
+        else:
+            vectors, ids = load_embeddings(self.source, self.ids)
+            self._build(vectors, ids, self.model or "", self.revision)
+
+    def _build(self, vectors: Any, ids: Sequence[str], model: str, revision: str | None) -> None:
+        from pqpp_engines.index import build_index, plan_for
+        from pqpp_engines.index.ids import ItemIds
+
+        ids = ItemIds.of(ids, len(vectors))  # refused before the estimate is printed
+        plan = plan_for(math.prod(vectors.shape[:-1]), vectors.shape[-1], self.factory)
+        print(f"pqpp: {plan.told()}", file=sys.stderr)
+        print_index(build_index(vectors, ids, self.output, self.factory, model, revision))
+
+
+class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
+    """Embed texts or images from shard to shard.
+
+    Embed a column of texts, or the images that a column names, from Parquet or CSV into a
+    folder of shards, which pqpp search build takes, and for texts pqpp search retrieve.
+    """
+
+    SHARD_SIZE = 10_000
+    model: str = option(NEEDED, "as of pqpp search build")
+    file: str = option(NEEDED, "texts or images' paths", metavar="FILE", path="file")
+    column: str = option("prompt", "its column of them")
+    image_dir: str | None = option(
+        None, "the folder of the images; texts are embedded without", metavar="DIR", path="images"
+    )
+    batch_size: int = option(64, "texts at once, on a GPU", metavar="N")
+    output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
+    shard_size: int | None = option(None, "rows of a shard (default: 10000)")
+
+    def run(self) -> None:
+        """Embed from shard to shard."""
+        if self.image_dir and not Path(self.image_dir).is_dir():
+            raise CommandError(f"`image_dir` {self.image_dir}: there is no such folder")
+        self.work_on_shards(self.file, self.output, self._job)
+
+    def _job(self) -> tuple[EmbedShard, dict, str]:
+        from pqpp_engines.index.embed import EmbedShard
+
+        job = EmbedShard(self.model, self.column, self.image_dir, self.revision, self.batch_size)
+        settings = job.settings
+        if self.has_many_workers:
+            del job.encoder  # each worker has its own
+        return job, settings, self.output
+
+
+class SearchLabels(ColumnOptions, ResultOptions, Command):
+    """List images of a captioned collection for people to judge.
+
+    They are those whose captions are like a prompt, as PQPP chose what people judged: over a
+    threshold of cosine, or with enough of the prompt's words. pqpp annotate init takes the
+    table; --set task.grades=binary asks as PQPP did.
+    """
+
+    captions: str = option(
+        NEEDED, "a table of image and caption", metavar="CAPTIONS", path="file", word=True
+    )
+    file: str = option(NEEDED, "prompts: a table or a text", metavar="FILE", path="file")
+    column: str = option("prompt", "its column of prompts")
+    image_column: str = option("image", "of images", metavar="COLUMN")
+    caption_column: str = option("caption", "of captions", metavar="COLUMN")
+    encoder: str | None = option(
+        None, "a sentence encoder, like MiniLM", metavar="NAME_OR_PATH", path="name"
+    )
+    words: bool = option(False, "count shared words, without a model")
+    least_likeness: float | None = option(
+        None,
+        "cosine, or share of a prompt's words, to reach (default: .7, .5)",
+        metavar="X",
+        library="threshold",
+    )
+    most: int = option(2000, "images of a prompt", metavar="N")
+    refined_from: int = option(
+        1000, "rank behind which captions must hold all words of the prompt", metavar="N"
+    )
+    format: str | None = option(None, choices=("csv", "json", "jsonl", "parquet"))
+    output: str = option(NEEDED, "the table to write")
+
+    def __post_init__(self) -> None:
+        """Check that there is one way to compare."""
+        super().__post_init__()
+        self.require_one_of("encoder", "words")
+
+    def run(self) -> None:
+        """Compare prompts with captions, and write what people shall judge."""
+        from pqpp_engines.index import preliminary_relevance
+        from pqpp_files.read_table import read_table
+
+        style = self.style
+        columns = [self.image_column, self.caption_column]
+        remedy = "name it with `image_column` or so"
+        captions = read_table(self.captions, columns, remedy=remedy)
+        prompts = read_table(self.file, plain=self.column, remedy="name it with `column`")
+        texts = prompts.texts(self.column)
+        relevance = preliminary_relevance(
+            texts,
+            captions.texts(self.image_column),
+            captions.texts(self.caption_column),
+            _sentences(self.encoder) if self.encoder else None,
+            self.least_likeness,
+            self.most,
+            self.refined_from,
+        )
+        query = relevance.query.tolist()
+        rows = {"prompt": [texts[place] for place in query], "image": relevance.image}
+        if "prompt_id" in prompts:
+            rows = {"prompt_id": [prompts["prompt_id"][place] for place in query], **rows}
+        rows["score"] = [round(float(score), 6) for score in relevance.score]
+        emit_columns(rows, style, self.output)
+        empty = len(texts) - len(set(query))
+        text = f"{len(query)} images to judge, {empty} of {len(texts)} prompts without one"
+        print(f"pqpp: {text}", file=sys.stderr)
+
+
+def _sentences(encoder: str) -> Callable:
+    """Return what embeds texts by an encoder of sentences."""
+    from pqpp_datasets.select import embed_captions
+
+    return lambda texts: embed_captions(texts, encoder, progress=sys.stderr.isatty())
+
+
+class SearchMerge(Indexed, Command):
+    """Make one index of two of the same model."""
+
+    other: str = option(NEEDED, "another index", metavar="OTHER", path="folder", word=True)
+    output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
+
+    def run(self) -> None:
+        """Merge, and say what it holds."""
+        from pqpp_engines.index import Index
+
+        print_index(Index(self.index).merge(Index(self.other), self.output))
+
+
+class SearchRetrieve(Indexed, ColumnOptions, Shards, Command):
+    """Search a collection by text, and write a run.
+
+    What is found for each query is ranked anew.
+
+    examples:
+      pqpp search retrieve my_index --file queries.csv --k 100 --output run.trec
+      pqpp search retrieve my_index --file queries.csv --queries queries.npy --output run.parquet
+      pqpp search retrieve blip2_index --file queries.csv --image-dir images --output run.trec
+      pqpp metrics compute precision_at_k --run run.trec --qrels qrels.txt
+
+    The queries are embedded by the model of the index, or come as embeddings by --queries, one a
+    row of the file. BLIP-2 ranks its first candidates anew by looking at query and image together;
+    the score is then the log-odds of a match, else the cosine. A column query_id or prompt_id names
+    the queries; their rows' numbers do if there is none. A name in .trec writes the format of TREC;
+    .csv, .jsonl and .parquet have the columns query_id, prompt, image, rank, score and model, as
+    pqpp build --runs reads them.
+    """
+
+    SHARD_SIZE = 1000
+    file: str = option(NEEDED, "queries: a table or a text", metavar="FILE", path="file")
+    column: str = option("prompt", "its column of queries")
+    model: str | None = option(
+        None, "where its model lies, if not on the Hub", metavar="FOLDER", path="name"
+    )
+    queries: str | None = option(None, "embeddings of the queries", metavar="FILE.npy", path="file")
+    k: int = option(100, "results of each query", metavar="K")
+    rerank: int | None = option(
+        None,
+        "candidates that BLIP-2 ranks anew by its matching head, 0 for none (default: 128, or K if "
+        "more; with --queries 0)",
+        metavar="N",
+    )
+    image_dir: str | None = option(
+        None, "the folder of the images, which --rerank looks at", metavar="DIR", path="images"
+    )
+    exact: bool = option(False, "compare all vectors, without index")
+    name: str | None = option(None, "the run's name (default: the model's)")
+    output: str = option(
+        NEEDED,
+        "the run to write",
+        metavar="FILE",
+        path="output file",
+        holds=("text", "Parquet", "gzip"),
+        endings=(".trec", ".run", ".txt", ".csv", ".jsonl", ".json", ".parquet"),
+    )
+    shard_size: int | None = option(None, "rows of a shard (default: 1000)")
+
+    def run(self) -> None:
+        """Search and write."""
+        from pqpp_engines.index.retrieve import (
+            QUERY_IDS,
+            TREC_ENDINGS,
+            Retriever,
+            check_run,
+            trec_text,
+        )
+        from pqpp_engines.index.source import load_queries
+        from pqpp_files.write_beside import write_whole
+        from pqpp_models.prompt_file import read_prompts_and_ids
+
+        retriever = Retriever(**self.arguments(Retriever))
+        if self.in_shards:
+            self.refuse_with_shards("queries")
+            job = (retriever, retriever.settings, self.output)
+            return self.work_on_shards(self.file, self.output, lambda: job, QUERY_IDS)
+        _ = retriever.opened  # refused before the queries are read
+        texts, ids = read_prompts_and_ids(self.file, self.column, QUERY_IDS)
+        check_run(self.output, retriever.opened.ids, ids, retriever.run_name)
+        vectors = load_queries(self.queries, len(texts)) if self.queries else None
+        results = retriever.run(ids, texts, vectors, _shown)
+        ending = Path(self.output).suffix.lower()
+        if ending in TREC_ENDINGS:
+            write_whole(self.output, trec_text(results))
+            print(f"written: {self.output}: {len(results['image'])} results", file=sys.stderr)
+        else:
+            emit_columns(results, ending[1:], self.output)
+
+
+def _shown(images: Iterable[Any]) -> Iterable[Any]:
+    from tqdm import tqdm
+
+    return tqdm(images, unit="image", disable=not sys.stderr.isatty())
+
+
+class SearchShow(Indexed, Command):
+    """Say what an index holds."""
+
+    def run(self) -> None:
+        """Print its configuration."""
+        from pqpp_engines.index import Index
+
+        print_index(Index(self.index))

@@ -1,1 +1,0 @@
-"""Command lines of `pqpp` and of training scripts, with good, odd and hostile words and files."""
