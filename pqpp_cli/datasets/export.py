@@ -10,9 +10,9 @@ from pqpp_files.options.option import NEEDED, option
 
 
 class DatasetsExport(Command):
-    """Write configurations of one benchmark as a folder of Parquet files with a card and Croissant
-    metadata. The first one named becomes the default. The folder loads by load_dataset("FOLDER"),
-    with or without this package.
+    """Write configurations of one benchmark as a folder of Parquet files with a card. The first one
+    named becomes the default. The folder loads by load_dataset("FOLDER"), with or without this
+    package.
     """
 
     RETIRED: ClassVar = {"out": "output", "option": "load_option"}

@@ -1,6 +1,5 @@
 """Downloads: verified, resumed, retried; nothing wrong is ever kept."""
 
-import contextlib
 import hashlib
 import multiprocessing
 
@@ -77,59 +76,6 @@ def test_lasting_faults_end_in_one_line(server, tmp_path):
     assert len(server.requests) == 5
 
 
-def test_absent_file_is_not_asked_for_again(server, tmp_path):
-    del server.files["/a.csv"]
-    with pytest.raises(DownloadError, match="HTTP status 404 after 1 attempt"):
-        bring(server, tmp_path)
-
-
-@contextlib.contextmanager
-def files_of_at_most(size):
-    """Let no file grow beyond a size, as on a full disk."""
-    resource = pytest.importorskip("resource", reason="limits are a thing of Unix")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-def test_a_full_disk_is_said_once_and_no_fault_of_the_network(server, tmp_path):
-    with pytest.raises(DownloadError) as caught, files_of_at_most(SIZE // 2):
-        bring(server, tmp_path)
-    said = str(caught.value)
-    assert f"a.csv: no space is left for its {SIZE:,} bytes" in said and "connect" not in said
-    assert len(server.requests) == 1 and "\n" not in said
-
-
-def test_a_server_without_a_length_does_not_fill_the_disk(server, tmp_path):
-    server.faults = ["endless"] * pull.ATTEMPTS
-    with files_of_at_most(10 * SIZE), pytest.raises(DownloadError, match=f"more than {SIZE} bytes"):
-        bring(server, tmp_path)
-    assert len(server.requests) == pull.ATTEMPTS
-    assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) <= SIZE
-
-
-def test_a_file_that_the_disk_has_no_room_for_is_not_begun(server, tmp_path):
-    server.faults = ["endless"]
-    with pytest.raises(DownloadError, match=r"a\.csv: no space is left for its 1,000,000,000,000,"):
-        bring(server, tmp_path, size=10**12 * 1000)
-    assert len(server.requests) == 1 and not list(tmp_path.rglob("*.partial"))
-
-
-@pytest.mark.parametrize("size", [len(BODY), None])
-@pytest.mark.parametrize("told", ["", "abc", "-5", "1e9", "0x10", "12, 12", "9" * 5000])
-def test_a_length_that_is_none_is_no_length(server, tmp_path, told, size):
-    server.faults = [f"length {told}"] * pull.ATTEMPTS
-    if told.isdecimal():  # more than any file has
-        with pytest.raises(DownloadError, match=r"are announced|no space is left") as caught:
-            bring(server, tmp_path, size=size)
-        assert "\n" not in str(caught.value)
-    else:
-        assert bring(server, tmp_path, size=size).read_bytes() == BODY
-
-
 def test_leftover_longer_than_the_file(server, tmp_path):
     target = tmp_path / "pqpp/test" / ("0" * 40) / "a.csv.partial"
     target.parent.mkdir(parents=True)
@@ -185,12 +131,6 @@ def test_offline_mode_is_respected(server, tmp_path, monkeypatch):
     with pytest.raises(DownloadError, match="offline mode"):
         bring(server, tmp_path)
     assert server.requests == []
-
-
-def test_nobody_there(tmp_path, server):
-    source = PublishedFile("a.csv", "http://127.0.0.1:9/a.csv", None, None)
-    with pytest.raises(DownloadError, match="no connection"):
-        download_release(Release("x", "y", (source,)), ["a.csv"], tmp_path)
 
 
 def _bring_in_a_process(url, folder, results):

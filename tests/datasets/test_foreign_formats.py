@@ -8,12 +8,8 @@ import pandas as pd
 import pytest
 from support.votes import build, scores, write
 
-from pqpp_cli.build import Build
 from pqpp_cli.main import main
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.own_benchmark.formats import converter, format_names
-from pqpp_datasets.own_benchmark.options import FILE_KINDS
-from pqpp_files.options.option import fields_of
 
 MODELS = ("flux", "sdxl", "sd2.1")
 BOM = "\ufeff"
@@ -366,11 +362,3 @@ def test_what_is_refused(tmp_path):
         build(path, from_format="labelstudio")
     with pytest.raises(OptionError, match="`from_format` is about judgments"):
         build(preferences=path, from_format="hpd")
-
-
-def test_each_format_is_a_module_that_the_command_names():
-    (field,) = [field for field in fields_of(Build) if field.name == "from_format"]
-    assert sorted(field.metadata["metavar"].split("|")) == format_names()
-    for name in format_names():
-        assert callable(converter(name)[0])
-    assert "judgments" in FILE_KINDS

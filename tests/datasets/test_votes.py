@@ -151,12 +151,6 @@ def test_mos_leaves_out_who_never_varies_and_needs_annotators(tmp_path):
         build(path, scale="likert5", aggregate="mos")
 
 
-def test_majority_is_for_the_labels_of_pqpp(tmp_path):
-    path = write(tmp_path / "v.csv", "p,i,m,a,3", "p,j,m,a,5")
-    with pytest.raises(OptionError, match="the scale likert5 came; PQPP's two levels"):
-        build(path, scale="likert5", aggregate="majority")
-
-
 WIDE = "image,caption,r1,r2,r3"
 
 
@@ -195,18 +189,6 @@ def test_without_annotators_it_is_built_and_said(tmp_path):
 
 
 REPEATED = ["A,i,m,a,1", "A,i,m,b,5", "A,i,m,a,2", "B,i,m,a,3", "A,i,m,a,3"]
-
-
-def test_columns_of_empty_cells_name_nobody_and_no_image(tmp_path):
-    path = write(tmp_path / "v.csv", "A,1,m,,2", "A,1,m,,1")  # two people, unnamed
-    built = build(path, scale="pqpp")
-    assert not built.generation.table.has_annotators
-    assert "no annotators came" in " ".join(built.notes)
-    assert scores(built, "m_hbpp") == {"A": 1.5}
-    built = build(write(tmp_path / "i.csv", "A,,m,a,2"), scale="pqpp")
-    assert "images: no column names them" in " ".join(built.notes)
-    with pytest.raises(DataFileError, match="row 1: model is empty"):
-        build(write(tmp_path / "m.csv", "A,1,,a,2"), scale="pqpp")
 
 
 def test_repeats_are_refused_or_chosen(tmp_path):
