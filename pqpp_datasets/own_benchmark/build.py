@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.own_benchmark.foreign import ForeignFile
-from pqpp_datasets.own_benchmark.forms import File, holds_ranks, read_long
+from pqpp_datasets.own_benchmark.forms import File, ForeignFile, holds_ranks, read_long
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import Prompts, number_prompts, split_rule

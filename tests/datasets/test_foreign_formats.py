@@ -351,14 +351,14 @@ def test_what_is_refused(tmp_path):
         ("hpd", [{"prompt": "a", "image_path": ["m"], "rank": [1, 2]}], {"model_pattern": "."},
          r"record 1: 1 images and 2 judgments of them"),
         ("imagereward", [{"prompt": "a", "generations": ["m"], "ranking": []}],
-         {"model_pattern": "."}, r"record 1: 1 generations and 0 ranks"),
+         {"model_pattern": "."}, r"record 1: 1 images and 0 judgments"),
         ("pickapic", [{"prompt": "a"}], {}, r"no column .* among prompt"),
         ("mturk", [{"Answer.taskAnswers": "{", "WorkerId": "w"}], {}, "taskAnswers is not JSON"),
     ):  # fmt: skip
         path.write_text(json.dumps(content))
         with pytest.raises(DataFileError, match=expected):
             build(path, from_format=name, **options)
-    with pytest.raises(OptionError, match="`from_format` is 'labelstudio'"):
+    with pytest.raises(OptionError, match="from_format='labelstudio'"):
         build(path, from_format="labelstudio")
     with pytest.raises(OptionError, match="`from_format` is about judgments"):
         build(preferences=path, from_format="hpd")
