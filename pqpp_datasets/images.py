@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.errors import MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
 
@@ -52,7 +52,7 @@ def image_root(image_dir: str | Path) -> Path:
     """Return the folder that holds the prompts' image folders: `image_dir` or `images/` in it."""
     root = expanded(image_dir).absolute()
     if not root.is_dir():
-        raise MissingFileError(
+        raise DataFileError(
             f"image_dir={str(image_dir)!r}: no such folder; give the unpacked archive ({ARCHIVE})"
         )
     return root / "images" if (root / "images").is_dir() else root
@@ -75,7 +75,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     Images are named by path and decoded when a row is read.
 
     Raises:
-        MissingFileError: The folder is not there, or holds no image of these prompts.
+        DataFileError: The folder is not there, or holds no image of these prompts.
     """
     if not options.get("image_dir"):
         return table
@@ -83,7 +83,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     identities = zip(*(table[name].to_pylist() for name in _IDENTITY), strict=True)
     rows = [_paths_of(root, *identity) for identity in identities]
     if not any(paths for row in rows for paths in row.values()):
-        raise MissingFileError(
+        raise DataFileError(
             f"{root}: no image of the {table.num_rows} prompts is here (expected "
             "<image id>/image_4.png and so on); give the unpacked archive as image_dir= ({ARCHIVE})"
         )

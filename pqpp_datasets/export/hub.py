@@ -3,7 +3,7 @@
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.export.parquet_folder import (
     MARK,
     PATTERNS,
@@ -25,13 +25,13 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
         options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Raises:
-        MissingFileError: If the folder is not there or was not written by us.
+        DataFileError: If the folder is not there or was not written by us.
         DataFileError: If its files are not those that were written.
         HubError: If the Hub cannot be reached or refuses.
     """
     folder = Path(folder)
     if not (folder / MARK).is_file():
-        raise MissingFileError(
+        raise DataFileError(
             f"{folder}: no folder that was exported; write one by `pqpp datasets export` or "
             "`pqpp build`"
         )

@@ -12,8 +12,11 @@ from pqpp_datasets.own_benchmark.forms import File, ForeignFile, holds_ranks, re
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import Prompts, number_prompts, split_rule
-from pqpp_datasets.own_benchmark.votes.preferences import Preferences, score_preferences
-from pqpp_datasets.own_benchmark.votes.rankings import as_preferences
+from pqpp_datasets.own_benchmark.votes.preferences import (
+    Preferences,
+    as_preferences,
+    score_preferences,
+)
 from pqpp_datasets.own_benchmark.votes.scales import label_values, scale_of_votes
 from pqpp_datasets.own_benchmark.votes.votes import votes_of
 from pqpp_datasets.target_columns import Target, exact_mean, targets_for, with_targets

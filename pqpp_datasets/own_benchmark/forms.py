@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark.formats import FORMATS, READ_ALONE, Answers, FlatRows, roles_in
 from pqpp_datasets.own_benchmark.long_table import COLUMN, LongTable, one_text, texts_of
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
@@ -326,7 +326,7 @@ def _read_table(
 
     foreign = path if isinstance(path, ForeignFile) else None
     if not foreign and not names_input(str(path)):
-        raise MissingFileError(f"{path}: there is no such file; name one of judgments or runs")
+        raise DataFileError(f"{path}: there is no such file; name one of judgments or runs")
     called, about = options.called(kind), FILE_KINDS[kind]
     called = {**foreign.flat.called, **called} if foreign else called
     roles = [role for role in (*about.needed, *about.optional) if role not in without]

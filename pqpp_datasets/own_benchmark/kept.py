@@ -9,7 +9,7 @@ from pathlib import Path, PurePath, PureWindowsPath
 import numpy as np
 import pyarrow as pa
 
-from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark.build import Built
 from pqpp_datasets.own_benchmark.votes.votes import number_items
 from pqpp_files.paths import inside_of
@@ -94,7 +94,7 @@ def kept_images(
 
     Raises:
         OptionError: `images` is none of these, or a name no address.
-        MissingFileError: A file is not there.
+        DataFileError: A file is not there.
         FileError: A name, or a link, leads out of the folder.
         DataFileError: A file is no picture.
     """
@@ -111,7 +111,7 @@ def kept_images(
     if images == "bytes":
         for name in names:
             if not inside_of(root, name).is_file():  # a picture is shown to whoever reads it
-                raise MissingFileError(
+                raise DataFileError(
                     f"{root / name}: this image is not there; name the folder by `image_dir`, or "
                     "choose `keep_images` path"
                 )

@@ -11,7 +11,7 @@ from support.relevance import write_relevance
 
 from pqpp_datasets.benchmark import LICENCES, Benchmark
 from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
-from pqpp_datasets.errors import BenchmarkError, MissingFileError
+from pqpp_datasets.errors import BenchmarkError, DataFileError
 from pqpp_datasets.export.export import export
 from pqpp_datasets.location import available_splits, local_folder
 from pqpp_hub.card import card_names
@@ -99,7 +99,7 @@ def test_a_root_without_a_file_names_it(tmp_path, config):
     split = BENCHMARKS[config].splits[-1]
     missing = BENCHMARKS[config].files(tmp_path / place, split)[0]
     (tmp_path / place / missing).unlink(missing_ok=True)
-    with pytest.raises(MissingFileError, match=missing):
+    with pytest.raises(DataFileError, match=missing):
         load_dataset("pqpp", config, data_dir=str(tmp_path), split=split)
 
 
@@ -120,7 +120,7 @@ def test_judgments_bear_the_release_they_were_read_from(tmp_path, write, release
 
 def test_a_label_that_cannot_be_downloaded_stops_no_load(tmp_path, monkeypatch, caplog):
     from pqpp_datasets import builder
-    from pqpp_datasets.errors import DownloadError
+    from pqpp_datasets.errors import DataFileError
 
     folder = write_v1_1(tmp_path / "published", splits=("train", "val", "test"))
     optional = BENCHMARKS["pqpp"].optional_files
@@ -129,7 +129,7 @@ def test_a_label_that_cannot_be_downloaded_stops_no_load(tmp_path, monkeypatch, 
 
     def download(release, paths, place, force=False):
         if set(paths) & set(optional):
-            raise DownloadError("HTTP status 404")
+            raise DataFileError("HTTP status 404")
         shutil.copytree(folder, place / "copy", dirs_exist_ok=True)
         return place / "copy"
 

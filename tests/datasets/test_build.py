@@ -12,7 +12,7 @@ import pytest
 from datasets import load_dataset
 
 from pqpp_datasets import own_benchmark
-from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError, DataFileError, OptionError
 from pqpp_datasets.own_benchmark import write_benchmark
 from pqpp_datasets.own_benchmark.prompts import stratified_split
 
@@ -420,7 +420,7 @@ def test_bad_files_are_named(tmp_path):
         build_benchmark()
     with pytest.raises(OptionError, match="runs together with relevance"):
         build_benchmark(runs="a.csv")
-    with pytest.raises(MissingFileError, match="no such file"):
+    with pytest.raises(DataFileError, match="no such file"):
         build_benchmark(tmp_path / "absent.csv")
     for name, content, expected in (
         ("a.txt", "x", r"'\.txt' are not read; use one of \.csv"),

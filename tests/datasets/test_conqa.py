@@ -6,7 +6,7 @@ import pytest
 from datasets import load_dataset
 from support.benchmark_folders import CONQA_VOTES, write_conqa
 
-from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_datasets.errors import DataFileError, OptionError
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +122,7 @@ def test_damaged_candidates(tmp_path):
 
 def test_missing_file(tmp_path):
     (write_conqa(tmp_path) / "mturk.json").unlink()
-    with pytest.raises(MissingFileError, match=r"mturk\.json"):
+    with pytest.raises(DataFileError, match=r"mturk\.json"):
         load(tmp_path)
 
 

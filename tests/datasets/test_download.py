@@ -10,7 +10,7 @@ from support.pqpp_folders import write_v1_0
 
 from pqpp_datasets import builder
 from pqpp_datasets.download import download_release
-from pqpp_datasets.errors import DownloadError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.sources import PublishedFile, Release, release
 from pqpp_hub import pull
 
@@ -69,7 +69,7 @@ def test_passing_faults_are_waited_out(server, tmp_path):
 def test_lasting_faults_end_in_one_line(server, tmp_path):
     server.faults = [503] * 9
     with pytest.raises(
-        DownloadError, match=r"HTTP status 503 after 5 attempt.*data_dir="
+        DataFileError, match=r"HTTP status 503 after 5 attempt.*data_dir="
     ) as caught:
         bring(server, tmp_path)
     assert caught.value.__cause__.__cause__.closed  # no error keeps a connection open
@@ -85,7 +85,7 @@ def test_leftover_longer_than_the_file(server, tmp_path):
 
 def test_wrong_bytes_are_refused_and_not_kept(server, tmp_path):
     server.files["/a.csv"] = BODY[:-1] + b"?"
-    with pytest.raises(DownloadError, match=r"sha256 is \w+, not \w+, which is published"):
+    with pytest.raises(DataFileError, match=r"sha256 is \w+, not \w+, which is published"):
         bring(server, tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".lock"]
     server.files["/a.csv"] = BODY
@@ -104,14 +104,14 @@ def test_unknown_hash_is_recorded_and_then_holds(server, tmp_path):
     bring(server, tmp_path, sha256=None, size=None)
     assert len(server.requests) == 1
     server.files["/a.csv"] = b"another file"
-    with pytest.raises(DownloadError, match=r"recorded at the first download, in .*lock\.json"):
+    with pytest.raises(DataFileError, match=r"recorded at the first download, in .*lock\.json"):
         bring(server, tmp_path, sha256=None, size=None, force=True)
     assert path.read_bytes() == BODY
 
 
 def test_a_page_of_a_network_is_not_recorded(server, tmp_path):
     server.files["/a.csv"] = b"<!doctype html><title>Log in</title>"
-    with pytest.raises(DownloadError, match="a web page came"):
+    with pytest.raises(DataFileError, match="a web page came"):
         bring(server, tmp_path, sha256=None, size=None)
     server.files["/a.csv"] = BODY
     assert bring(server, tmp_path, sha256=None, size=None).read_bytes() == BODY
@@ -120,7 +120,7 @@ def test_a_page_of_a_network_is_not_recorded(server, tmp_path):
 def test_damaged_lock_file(server, tmp_path):
     path = bring(server, tmp_path, sha256=None, size=None)
     (path.parent / "lock.json").write_text("{")
-    with pytest.raises(DownloadError, match=r"lock\.json: damaged"):
+    with pytest.raises(DataFileError, match=r"lock\.json: damaged"):
         bring(server, tmp_path, sha256=None, size=None)
 
 
@@ -128,7 +128,7 @@ def test_offline_mode_is_respected(server, tmp_path, monkeypatch):
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-    with pytest.raises(DownloadError, match="offline mode"):
+    with pytest.raises(DataFileError, match="offline mode"):
         bring(server, tmp_path)
     assert server.requests == []
 

@@ -4,7 +4,7 @@ import pytest
 from datasets import load_dataset
 from support.benchmark_folders import write_gimbrr
 
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +111,7 @@ def test_damage_gives_file_and_place(tmp_path, name):
 
 def test_missing_file(tmp_path):
     (write_gimbrr(tmp_path) / "data" / "Prompt_dir_230228.csv").unlink()
-    with pytest.raises(MissingFileError, match=r"Prompt_dir_230228\.csv"):
+    with pytest.raises(DataFileError, match=r"Prompt_dir_230228\.csv"):
         load(tmp_path, "gimbrr-annotations")
 
 

@@ -5,7 +5,7 @@ from datasets import load_dataset
 from PIL import Image
 from support.pqpp_folders import write_v1_0, write_v1_1
 
-from pqpp_datasets.errors import MissingFileError, OptionError
+from pqpp_datasets.errors import DataFileError, OptionError
 
 
 @pytest.fixture(autouse=True)
@@ -87,9 +87,9 @@ def test_images_are_not_opened_while_loading(tmp_path):
 def test_folder_without_images(tmp_path):
     data = str(write_v1_0(tmp_path / "data"))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(MissingFileError, match="no image of the 3 prompts"):
+    with pytest.raises(DataFileError, match="no image of the 3 prompts"):
         load_dataset("pqpp", "pqpp-v1.0", data_dir=data, image_dir=str(tmp_path / "empty"))
-    with pytest.raises(MissingFileError, match="no such folder"):
+    with pytest.raises(DataFileError, match="no such folder"):
         load_dataset("pqpp", "pqpp-v1.0", data_dir=data, image_dir=str(tmp_path / "absent"))
 
 

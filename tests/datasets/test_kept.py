@@ -8,7 +8,7 @@ import yaml
 from datasets import Image, load_dataset
 
 from pqpp_cli.main import main
-from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.export.hub import push_folder
 from pqpp_datasets.load import load_benchmark
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
@@ -127,7 +127,7 @@ def test_pictures_are_kept_as_they_are(tmp_path):
     with pytest.raises(FileError, match=r"3\.png leads out of .*; copy the file there"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
     (tmp_path / "3.png").unlink()
-    with pytest.raises(MissingFileError, match=r"3\.png: this image is not there; .*`image_dir`"):
+    with pytest.raises(DataFileError, match=r"3\.png: this image is not there; .*`image_dir`"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
     assert not (tmp_path / "b").exists()
 

@@ -13,7 +13,7 @@ from support.pqpp_folders import (
     write_v1_1,
 )
 
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.pqpp import SCHEMA, TARGETS
 
 ORDER = ["prompt_id", "source", "prompt", "caption_id", "image_id", "category", *TARGETS]
@@ -80,24 +80,22 @@ def test_root_in_the_environment(tmp_path, monkeypatch):
 def test_split_that_is_not_there_names_the_file(tmp_path, split, streaming):
     folder = write_v1_0(tmp_path)
     assert set(load("pqpp-v1.0", data_dir=str(folder))) == {"train", "validation"}
-    with pytest.raises(MissingFileError, match=r"'test'.*dataset/test\.csv is missing"):
+    with pytest.raises(DataFileError, match=r"'test'.*dataset/test\.csv is missing"):
         load("pqpp-v1.0", data_dir=str(folder), split=split, streaming=streaming)
 
 
 def test_empty_folder_says_what_was_looked_for(tmp_path):
     expected = r"no split of pqpp-v1\.0.*dataset/train\.csv.* a root that holds it as pqpp/v1\.0"
-    with pytest.raises(MissingFileError, match=expected):
+    with pytest.raises(DataFileError, match=expected):
         load("pqpp-v1.0", data_dir=str(tmp_path))
-    with pytest.raises(MissingFileError, match="no such folder"):
+    with pytest.raises(DataFileError, match="no such folder"):
         load("pqpp-v1.0", data_dir=str(tmp_path / "absent"))
 
 
 def test_split_with_a_missing_file_is_not_skipped(tmp_path):
     folder = write_v1_1(tmp_path)
     (folder / "dataset/generative/ground_truth/sdxl/sdxl_val.csv").unlink()
-    with pytest.raises(
-        MissingFileError, match=r"sdxl_val\.csv: this file of the split 'validation'"
-    ):
+    with pytest.raises(DataFileError, match=r"sdxl_val\.csv: this file of the split 'validation'"):
         load(data_dir=str(folder))
 
 

@@ -7,7 +7,7 @@ import pytest
 from datasets import load_dataset
 from support.rated_folders import WRITERS
 
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.genai import MODELS
 from pqpp_datasets.sources import release
 from pqpp_files.hashes import sha256_of
@@ -124,7 +124,7 @@ def test_missing_file(tmp_path, config):
     paths = [path for path in WRITERS[config](tmp_path).rglob("*.*") if path.is_file()]
     for path in paths:
         path.unlink()
-    with pytest.raises(MissingFileError, match=paths[0].name.split("_")[0]):
+    with pytest.raises(DataFileError, match=paths[0].name.split("_")[0]):
         load(tmp_path, config)
 
 

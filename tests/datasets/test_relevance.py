@@ -12,7 +12,7 @@ from datasets import load_dataset
 from support.pqpp_folders import write_v1_0
 from support.relevance import relevance_records, write_relevance
 
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.restricted_pickle import read_pickle
 
 
@@ -64,7 +64,7 @@ def test_v1_0_parquet_in_any_order(tmp_path):
 def test_judgments_of_too_few_queries(tmp_path):
     write_v1_0(tmp_path)
     write_pickle(tmp_path / "dataset/retrieval_groundtruth.pickle", [[1]] * 4)
-    with pytest.raises(MissingFileError, match="4 queries came, 6 are needed"):
+    with pytest.raises(DataFileError, match="4 queries came, 6 are needed"):
         load(tmp_path)
 
 

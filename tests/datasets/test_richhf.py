@@ -11,7 +11,7 @@ from support.benchmark_folders import heatmap, richhf_rows, write_richhf
 from support.richhf_records import encode_example, record_of, write_records, write_split
 
 from pqpp_datasets.benchmarks import BENCHMARKS
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.richhf.tfrecord import parse_example, spans
 from pqpp_datasets.sources import release
 
@@ -190,7 +190,7 @@ def test_prompts_without_images(tmp_path):
 
 def test_damaged_pickapic(tmp_path):
     folder = write_richhf(tmp_path / "rich")
-    with pytest.raises(MissingFileError, match="no Parquet file is here"):
+    with pytest.raises(DataFileError, match="no Parquet file is here"):
         load(folder, pickapic_dir=str(tmp_path / "absent"))
     pickapic = write_pickapic(tmp_path / "pick")
     (pickapic / "bad.parquet").write_bytes(b"PAR1 not really")

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.select import (
     embed_captions,
     read_embeddings,
@@ -142,7 +142,7 @@ def test_embedding_files(tmp_path):
     assert read_embeddings(tmp_path / "good.npy", 3).shape == (3, 3)
     with pytest.raises(DataFileError, match=r"\(3, 3\) came, \(4, dimensions\)"):
         read_embeddings(tmp_path / "good.npy", 4)
-    with pytest.raises(MissingFileError):
+    with pytest.raises(DataFileError):
         read_embeddings(tmp_path / "absent.npy", 4)
     np.save(tmp_path / "objects.npy", np.array([{}, {}]), allow_pickle=True)
     (tmp_path / "text.npy").write_text("0.1 0.2")

@@ -56,7 +56,7 @@ def test_dry_run_writes_nothing_and_a_second_push_does_nothing(folder, push):
     assert dry["new_repository"] and dry["commit"] is None and len(dry["added"]) == 6
     assert push(folder)["added"] == dry["added"]
     again = push(folder)
-    assert (again["added"], again["changed"], len(again["unchanged"])) == ([], [], 7)
+    assert (again["added"], again["changed"], len(again["unchanged"])) == ([], [], 6)
     assert again["commit"] is None
 
 
@@ -146,4 +146,4 @@ def test_refusals_are_one_line_without_the_token(folder, push, tmp_path):
     kind, text = push(folder, ", private=True")
     assert kind == "HubError" and "is public" in text
     (tmp_path / "mine").mkdir()
-    assert push(tmp_path / "mine")[0] == "MissingFileError"
+    assert push(tmp_path / "mine")[0] == "DataFileError"
