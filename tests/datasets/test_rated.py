@@ -8,7 +8,7 @@ from datasets import load_dataset
 from support.rated_folders import WRITERS
 
 from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.genai import MODELS
+from pqpp_datasets.rated import GENAI_MODELS
 from pqpp_datasets.sources import release
 from pqpp_files.hashes import sha256_of
 
@@ -169,7 +169,7 @@ def test_every_value_is_that_of_the_tables_made_from_the_same_files(real_data):
 
 
 def ours(model):
-    return {theirs: name for name, theirs in MODELS.items()}[model]
+    return {theirs: name for name, theirs in GENAI_MODELS.items()}[model]
 
 
 @pytest.mark.realdata
@@ -233,7 +233,7 @@ def test_real_genai(real_data):
     assert tenth["prompt"].startswith("A sorcerer's hat casting shadows over a cluttered")
     assert (tenth["prompt_id"], tenth["ratings"]["deepfloyd"]) == ("00010", [1, 2, 1])
     assert (last["prompt_id"], last["prompt"]) == ("00527", "Five stones by the river.")
-    assert all(last[f"{name}_rating"] == pytest.approx(8 / 3) for name in MODELS)
+    assert all(last[f"{name}_rating"] == pytest.approx(8 / 3) for name in GENAI_MODELS)
     assert sum(one is None for one in rows["chinese_prompt"]) == 258
     odd = [(row["prompt_id"], max(map(max, row["ratings"].values()))) for row in rows]
     assert [one for one in odd if one[1] > 5] == [("00232", 41), ("00253", 33)]
