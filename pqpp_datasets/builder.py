@@ -102,7 +102,12 @@ class Pqpp(datasets.ArrowBasedBuilder):
                 compare_with_published(benchmark, folder)
             splits = available_splits(benchmark, folder)
             if not splits:
-                raise DataFileError(_nothing_here(benchmark, folder))
+                missing = missing_files(benchmark, folder, benchmark.splits[0])[0]
+                raise DataFileError(
+                    f"{folder}: no split of {benchmark.name} is here (the first file that is "
+                    f"missing is {missing.relative_to(folder)}); give the folder of the published "
+                    f"layout, or a root that holds it as {benchmark.folders[0]}, as data_dir="
+                )
         return [
             datasets.SplitGenerator(name=split, gen_kwargs=self._arguments(folder, split))
             for split in splits
@@ -167,21 +172,6 @@ class Pqpp(datasets.ArrowBasedBuilder):
                     ) from None
             reason = in_a_line(error, named=False)
             raise OptionError(f"`split` is {split!r} ({reason}); name one or several") from None
-
-
-def _nothing_here(benchmark: Benchmark, folder: Path) -> str:
-    missing = missing_files(benchmark, folder, benchmark.splits[0])[0].relative_to(folder)
-    fault = f"{folder}: no split of {benchmark.name} is here (the first file that is missing is "
-    for other in BENCHMARKS.values():
-        if other.family == benchmark.family and available_splits(other, folder):
-            return (
-                f'{fault}{missing}); this folder holds {other.name}: load_dataset("pqpp", '
-                f'"{other.name}", data_dir=...)'
-            )
-    return (
-        f"{fault}{missing}); give the folder of the published layout, or a root that holds it as "
-        f"{benchmark.folders[0]}, as data_dir="
-    )
 
 
 def _downloaded(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:

@@ -15,7 +15,6 @@ from filelock import FileLock
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.sources import PublishedFile, Release
 from pqpp_files.foreign.json_values import read_json
-from pqpp_files.full_disk import is_full
 from pqpp_files.hashes import sha256_of
 from pqpp_files.write_beside import write_whole
 from pqpp_hub.pull import download
@@ -64,8 +63,6 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
     try:
         download(source.url, partial, source.bytes)
     except OSError as error:
-        if is_full(error):
-            raise DataFileError(f"{target}: {error.strerror}") from error
         raise DataFileError(
             f"{release.folder}/{source.path} cannot be fetched from {source.url}: {error}; "
             "connect, or put a copy of this path below PQPP_DATA_DIR, or name its folder by "

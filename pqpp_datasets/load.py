@@ -44,14 +44,18 @@ def load_benchmark(
         register()  # also where the start-up files are switched off
         return datasets.load_dataset("pqpp", configuration(name, subset), split=split, **options)
     folder = expanded(name)
-    if not folder.is_dir():
-        _refuse_no_repository(name)
-    elif not folder.resolve().name:  # datasets calls a dataset as its folder
+    is_folder = folder.is_dir()
+    if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):
+        raise OptionError(
+            f"dataset {name}: no folder, OWNER/REPOSITORY or benchmark is called so; "
+            f"{did_you_mean(name, list_benchmarks())}"
+        )
+    if is_folder and not folder.resolve().name:  # datasets calls a dataset as its folder
         raise OptionError(f"dataset {name}: it is the root of the disk; name a folder")
     if is_saved_to_disk(folder):
         return _saved(str(folder), split, {"subset": subset, **options})
     image_dir = options.pop("image_dir", None)
-    if folder.is_dir():  # `.` has no name, which datasets calls a dataset by
+    if is_folder:  # `.` has no name, which datasets calls a dataset by
         name = str(folder if folder.name else folder.absolute())
     rows = read_own(name, subset, split=split, **options)
     if image_dir is None:
@@ -103,14 +107,6 @@ def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
         has = f"{', '.join(known)}; use one of them" if known else "no splits; leave it out"
         raise OptionError(f"split {split}: {place} has {has}")
     return datasets.concatenate_datasets([saved[part] for part in parts])
-
-
-def _refuse_no_repository(name: str) -> None:
-    if name.startswith(".") or "/" not in name or not is_repository_id(name):
-        raise OptionError(
-            f"dataset {name}: no folder, OWNER/REPOSITORY or benchmark is called so; "
-            f"{did_you_mean(name, list_benchmarks())}"
-        )
 
 
 def list_benchmarks() -> list[str]:

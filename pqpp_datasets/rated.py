@@ -1,6 +1,6 @@
 """Generated images, and videos, that people rated: AGIQA-3K, TIA2, GenAI-Bench and T2V."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -112,7 +112,10 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
                 "chinese_prompt": entry.get("prompt in Chinese"),
                 "ratings": ratings,
                 **means,
-                "mean_rating": _mean_of_models(means.values()),
+                # As `pqpp build` has it: empty where the mean of a model is.
+                "mean_rating": None
+                if None in means.values()
+                else float(exact_mean(list(means.values()))),
             }
         )
     return pa.Table.from_pylist(rows, schema=_GENAI_SCHEMA)
@@ -122,12 +125,6 @@ def _mean(ratings: list[int]) -> float | None:
     """Return the mean of the ratings that the scale has."""
     known = [rating for rating in ratings if _LEAST <= rating <= _MOST]
     return float(exact_mean(known)) if known else None
-
-
-def _mean_of_models(means: Iterable[float | None]) -> float | None:
-    """Return the mean over the models, as `pqpp build` has it: empty where one of them is."""
-    known = list(means)
-    return None if None in known else float(exact_mean(known))
 
 
 # T2V: prompts of real users with mean ratings of how well five generators' videos match them.

@@ -203,7 +203,7 @@ def read_long(
             "(`columns` image=COLUMN)"
         )
     for role in filter(rows.__contains__, _NUMBERS):
-        rows[role] = table.values(role, _number_of, "a finite number is allowed")
+        rows[role] = table.values(role, number_of, "a finite number is allowed")
     rows["control"] = "control" in rows and table.values("control", *one_of(FLAGS)) == 1
     return table
 
@@ -214,7 +214,7 @@ def one_of(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], s
     return lambda text: words.get(key_of(text)), allowed
 
 
-def _number_of(text: str) -> float | None:
+def number_of(text: str) -> float | None:
     """Return a finite number, NaN where nothing stands, None where something else does."""
     try:
         number = float(text) if text.strip() else math.nan
@@ -230,7 +230,13 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
     sides = _SIDES.get(kind, ()) if options.model_pattern is not None else ()
     needed = [role for role in needed if role not in [f"model{side}" for side in sides]]
     if kind == "judgments":
-        _refuse_ranks(path, options)
+        column = options.called("judgments").get("label", "")
+        if column.lower() in _RANKS:
+            raise OptionError(
+                f"{path}: whether 1 is the best or the worst of {column} is not plain; name the "
+                f"column by `columns` rank={column} where it is the best, or call it rating if the "
+                "worst"
+            )
         model = options.model
         needed[0] = "image" if options.images else which
         if options.annotators or options.models:
@@ -285,16 +291,6 @@ def holds_ranks(path: Path, options: BuildOptions) -> bool:
     except FileError:
         return False  # whoever reads it says what is wrong
     return "rank" in source.names and "label" not in source.names
-
-
-def _refuse_ranks(path: File, options: BuildOptions) -> None:
-    """Refuse ranks as votes, of which a higher one is better."""
-    column = options.called("judgments").get("label", "")
-    if column.lower() in _RANKS:
-        raise OptionError(
-            f"{path}: whether 1 is the best or the worst of {column} is not plain; name the column "
-            f"by `columns` rank={column} where it is the best, or call it rating if the worst"
-        )
 
 
 def _is_tabular(path: Path) -> bool:

@@ -252,7 +252,10 @@ def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str
         drives: dict[tuple, list[PurePath]] = {}
         for path in absolute.values():
             drives.setdefault((type(path), path.drive.lower()), []).append(path.parent)
-        roots = {type(some[0])(_common(some)) for some in drives.values()}
+        roots = set()
+        for folders in drives.values():  # the folder that all of a drive lie in
+            rules = ntpath if isinstance(folders[0], PureWindowsPath) else posixpath
+            roots.add(type(folders[0])(rules.commonpath(list(map(str, folders)))))
     relative = {}
     for name, path in absolute.items():
         root = next((folder for folder in roots if path.is_relative_to(folder)), None)
@@ -266,12 +269,6 @@ def _path_of(name: str) -> PurePath:
     """Return a path as the system means it that it was written on."""
     is_windows = name[1:3] in (":\\", ":/") or name.startswith("\\\\")
     return PureWindowsPath(name) if is_windows else PurePath(name)
-
-
-def _common(folders: list[PurePath]) -> str:
-    """Return the folder that all lie in."""
-    kind = ntpath if isinstance(folders[0], PureWindowsPath) else posixpath
-    return kind.commonpath(list(map(str, folders)))
 
 
 def _with_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:

@@ -83,7 +83,6 @@ DAMAGES = {
     ),
     "negative": (votes_with(**{"14": [1, -2, 0]}), r"0, 14, 1: -2 came, it must be a vote count"),
     "a query less": ({"0": CONQA_VOTES["0"]}, r"mturk\.json: query 3 is missing"),
-    "a query more": ({**CONQA_VOTES, "9": CONQA_VOTES["0"]}, "query 9 is no query of seed"),
 }
 
 
@@ -118,12 +117,6 @@ def test_damaged_candidates(tmp_path):
     path.write_text("11\n12\n11\n")
     with pytest.raises(DataFileError, match=r"vg_subset\.txt: the image id 11 stands 2 times"):
         load(tmp_path, "conqa-candidates")
-
-
-def test_missing_file(tmp_path):
-    (write_conqa(tmp_path) / "mturk.json").unlink()
-    with pytest.raises(DataFileError, match=r"mturk\.json"):
-        load(tmp_path)
 
 
 PINNED = {

@@ -11,9 +11,6 @@ from pqpp_files.errors import PqppError
 
 FORMS = {
     "a pattern": {"config_name": "default", "data_files": "data/*.parquet"},
-    "no name": {"data_files": [{"split": "train", "path": "data/*.parquet"}]},
-    "no split": {"config_name": "default", "data_files": [{"path": "data/*.parquet"}]},
-    "a list": {"config_name": "a", "data_files": [{"split": "train", "path": ["a.parquet"]}]},
     "outside": {"config_name": "a", "data_files": [{"split": "train", "path": "/etc/*"}]},
 }
 

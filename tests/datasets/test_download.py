@@ -56,11 +56,6 @@ def test_cut_connection_is_resumed(server, tmp_path, size):
     ]
 
 
-def test_server_without_ranges_is_read_from_the_start(server, tmp_path):
-    server.faults, server.ranges = ["cut"], False
-    assert bring(server, tmp_path).read_bytes() == BODY
-
-
 def test_passing_faults_are_waited_out(server, tmp_path):
     server.faults = [503, 500, 429]
     assert bring(server, tmp_path).read_bytes() == BODY
@@ -76,25 +71,12 @@ def test_lasting_faults_end_in_one_line(server, tmp_path):
     assert len(server.requests) == 5
 
 
-def test_leftover_longer_than_the_file(server, tmp_path):
-    target = tmp_path / "pqpp/test" / ("0" * 40) / "a.csv.partial"
-    target.parent.mkdir(parents=True)
-    target.write_bytes(BODY + b"more")
-    assert bring(server, tmp_path, size=None).read_bytes() == BODY
-
-
 def test_wrong_bytes_are_refused_and_not_kept(server, tmp_path):
     server.files["/a.csv"] = BODY[:-1] + b"?"
     with pytest.raises(DataFileError, match=r"sha256 is \w+, not \w+, which is published"):
         bring(server, tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".lock"]
     server.files["/a.csv"] = BODY
-    assert bring(server, tmp_path).read_bytes() == BODY
-
-
-def test_damaged_cache_is_replaced(server, tmp_path):
-    path = bring(server, tmp_path)
-    path.write_bytes(b"damaged")
     assert bring(server, tmp_path).read_bytes() == BODY
 
 
@@ -115,13 +97,6 @@ def test_a_page_of_a_network_is_not_recorded(server, tmp_path):
         bring(server, tmp_path, sha256=None, size=None)
     server.files["/a.csv"] = BODY
     assert bring(server, tmp_path, sha256=None, size=None).read_bytes() == BODY
-
-
-def test_damaged_lock_file(server, tmp_path):
-    path = bring(server, tmp_path, sha256=None, size=None)
-    (path.parent / "lock.json").write_text("{")
-    with pytest.raises(DataFileError, match=r"lock\.json: damaged"):
-        bring(server, tmp_path, sha256=None, size=None)
 
 
 def test_offline_mode_is_respected(server, tmp_path, monkeypatch):

@@ -90,12 +90,6 @@ def test_without_this_package(tmp_path):
     assert done.stdout.strip() == "240", done.stderr
 
 
-def test_default_is_the_first_one_named(tmp_path):
-    data = write_conqa(tmp_path / "data")
-    export(["conqa-candidates", "conqa"], tmp_path / "out", str(data))
-    assert list(load_dataset(str(tmp_path / "out"))) == ["candidates"]
-
-
 def test_options_and_their_refusal(tmp_path):
     data = str(write_conqa(tmp_path / "data"))
     configs = ["conqa", "conqa-candidates"]

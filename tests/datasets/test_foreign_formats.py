@@ -6,7 +6,7 @@ import random
 
 import pandas as pd
 import pytest
-from support.votes import build, scores, write
+from support.votes import build, scores
 
 from pqpp_cli.main import main
 from pqpp_datasets.errors import DataFileError, OptionError
@@ -327,32 +327,14 @@ def test_dotted_paths_of_plain_tables(tmp_path):
         build(path, columns={**columns, "prompt": "data.txet"}, scale="1..5")
 
 
-def test_ranks_are_said_by_their_column(tmp_path, capsys):
-    rows = [f"p{n},{model},x,{rank}" for n in range(9) for rank, model in enumerate("mno", 1)]
-    for column, flag in (("rank", []), ("place", ["--columns", "rank=place"])):
-        path = write(tmp_path / "r.csv", *rows, header=f"prompt,model,annotator,{column}")
-        words = ["build", str(path), *flag, "--prior-wins", "0.5"]
-        assert main([*words, "--output", str(tmp_path / column)]) == 0
-        assert "9 rankings with 1 for the best read as 27 preferences" in capsys.readouterr().out
-        table = pd.read_parquet(tmp_path / column / "data" / "train-00000-of-00001.parquet")
-        assert set(table.m_rate) == {1.0} and set(table.o_rate) == {0.0}
-
-
 def test_what_is_refused(tmp_path):
     path = tmp_path / "export.json"
     for name, content, options, expected in (
         ("label-studio", [{"data": {"prompt": "a"}, "annotations": [{"result": []}]}], {},
          r"it holds no answer; name the one to build from by `columns` label=NAME"),
-        ("label-studio", [{"data": 3, "annotations": [3]}], {}, "not a file of label-studio"),
         ("argilla", [{"fields": {"prompt": "a"}, "responses": {
             "x": [{"value": 1, "user_id": "u"}], "y": [{"value": 1, "user_id": "u"}]}}], {},
          r"it holds the questions x, y; name the one"),
-        ("hpd", [{"prompt": "a"}], {}, "no column human_preference, rank or path1"),
-        ("hpd", [{"prompt": "a", "image_path": ["m"], "rank": [1, 2]}], {"model_pattern": "."},
-         r"record 1: 1 images and 2 judgments of them"),
-        ("imagereward", [{"prompt": "a", "generations": ["m"], "ranking": []}],
-         {"model_pattern": "."}, r"record 1: 1 images and 0 judgments"),
-        ("pickapic", [{"prompt": "a"}], {}, r"no column .* among prompt"),
         ("mturk", [{"Answer.taskAnswers": "{", "WorkerId": "w"}], {}, "taskAnswers is not JSON"),
     ):  # fmt: skip
         path.write_text(json.dumps(content))

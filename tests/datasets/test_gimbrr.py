@@ -80,18 +80,10 @@ def test_automated_verdicts_are_joined_with_their_prompts(tmp_path):
     }
 
 
-def test_streaming_and_num_proc(tmp_path):
-    folder = write_gimbrr(tmp_path)
-    rows = load(folder, "gimbrr-annotations", num_proc=2, split="sd1.5")
-    assert list(load(folder, "gimbrr-annotations", streaming=True, split="sd1.5")) == list(rows)
-
-
 DAMAGES = {
     "unknown model": ("gimbrr-annotations", "MJ,1", "XX,1", r"line 6: column Algorithm is 'XX'"),
     "unknown prompt": ("gimbrr-annotations", "MJ,1", "MJ,77", "the prompt 77 is not in"),
     "link to nowhere": ("gimbrr", '"3,4"', '"3,9"', "prompt 2 is linked to 9"),
-    "id twice": ("gimbrr", "2,3,apple", "2,1,apple", "the prompt 1 stands twice"),
-    "no extras": ("gimbrr", "1,2.0,False", "7,2.0,False", "no row of the prompt 1"),
 }
 
 
@@ -107,12 +99,6 @@ def test_damage_gives_file_and_place(tmp_path, name):
     with pytest.raises(DataFileError, match=expected) as caught:
         load(tmp_path, config)
     assert "\n" not in str(caught.value) and ".csv" in str(caught.value)
-
-
-def test_missing_file(tmp_path):
-    (write_gimbrr(tmp_path) / "data" / "Prompt_dir_230228.csv").unlink()
-    with pytest.raises(DataFileError, match=r"Prompt_dir_230228\.csv"):
-        load(tmp_path, "gimbrr-annotations")
 
 
 PINNED = {

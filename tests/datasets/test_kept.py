@@ -179,21 +179,6 @@ def test_card(tmp_path, capsys):
     assert "licence: cc-by-4.0" in shown and "annotator" in shown and "row 3" in shown
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (["--license", "CC BY 4.0"], "not a licence key of the Hub; did you mean cc-by-4.0?"),
-        (["--license", "cc-by-5.0"], "not a licence key of the Hub; did you mean"),
-        (["--annotations-creators", "me"], "choose among crowdsourced, expert-generated"),
-        (["--citation", "absent.bib"], "absent.bib: not readable"),
-    ],
-)
-def test_what_cannot_be_told_is_refused_before_anything_is_read(capsys, options, expected):
-    assert main(["build", "absent.csv", "--output", "out", *options]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert expected in line
-
-
 def test_without_a_licence_nothing_is_pushed(tmp_path):
     folder = write_benchmark(build(votes(tmp_path / "votes.csv")), tmp_path / "out")
     with pytest.raises(DataFileError, match=r"names no licence, .* --license KEY"):

@@ -13,11 +13,6 @@ from pqpp_datasets.load import load_benchmark
 ROWS = {"prompt": ["a cat", "a dog"], "flux_hbpp": [1.0, 2.0]}
 
 
-def test_the_root_of_the_disk_is_no_dataset():
-    with pytest.raises(OptionError, match=r"^dataset /: it is the root of the disk"):
-        load_benchmark("/")
-
-
 def test_folders_of_files_and_of_save_to_disk(tmp_path, cache, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = Dataset.from_dict(ROWS)

@@ -119,15 +119,6 @@ def test_damage_gives_file_and_place(tmp_path, name):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("config", WRITERS)
-def test_missing_file(tmp_path, config):
-    paths = [path for path in WRITERS[config](tmp_path).rglob("*.*") if path.is_file()]
-    for path in paths:
-        path.unlink()
-    with pytest.raises(DataFileError, match=paths[0].name.split("_")[0]):
-        load(tmp_path, config)
-
-
 @pytest.mark.realdata
 @pytest.mark.parametrize("config", WRITERS)
 def test_published_files_are_those_that_are_pinned(real_data, config):

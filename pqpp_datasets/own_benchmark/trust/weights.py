@@ -147,7 +147,9 @@ def trusted_agreement(votes: Shared, value: np.ndarray) -> Trusted:
     agreement = error = np.full(votes.annotators, np.nan)
     enough = votes.sums() >= _LEAST_SHARED
     for number in range(1, _ROUNDS + 1):
-        others = _of_others(votes, value, weight)
+        own = weight[votes.annotator]  # of the others, the weighted mean
+        total, weights = (np.bincount(votes.item, x)[votes.item] - x for x in (own * value, own))
+        others = total / weights
         agreement, error = votes.correlations(value, others, number == _ROUNDS)
         seen = enough & np.isfinite(agreement)
         positive = np.maximum(np.nan_to_num(agreement), 0.0)
@@ -192,13 +194,6 @@ def weighted_means(
     with np.errstate(invalid="ignore"):
         total = np.bincount(item, own * value, items)
         return total / np.bincount(item, own, items), weight
-
-
-def _of_others(votes: Shared, value: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return, for each vote, the weighted mean of the others' votes on the image."""
-    own = weight[votes.annotator]
-    total, weights = (np.bincount(votes.item, x)[votes.item] - x for x in (own * value, own))
-    return total / weights
 
 
 def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:

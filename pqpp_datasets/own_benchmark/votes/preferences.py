@@ -7,7 +7,6 @@ is the share of the model's comparisons on that prompt that it won, ties half. T
 the models, which would be one half wherever all were compared alike.
 """
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.own_benchmark.forms import number_of
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, texts_of
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, pair_agreements
@@ -312,12 +312,11 @@ def _strengths(table: LongTable, models: list[str], wins: np.ndarray, prior: flo
         return bradley_terry(wins, prior)
     except MetricInputError:
         lost, won = wins.sum(axis=0), wins.sum(axis=1)
-        odd = [f"{model} never lost" for model, n in zip(models, lost, strict=True) if not n]
-        odd += [f"{model} never won" for model, n in zip(models, won, strict=True) if not n]
-        why = ", ".join(odd[:3]) or "some models never lost to the others, or never met them"
+        odd = [f"{model} never won" for model, n in zip(models, won, strict=True) if not n]
+        odd += [f"{model} never lost" for model, n in zip(models, lost, strict=True) if not n]
         raise OptionError(
-            f"{table.name}: no strengths are most likely ({why}); give further comparisons, or "
-            "`prior_wins` 0.5, which gives each model so many wins over each other"
+            f"{table.name}: no strengths are most likely ({', '.join(odd[:3]) or 'chains of wins'}"
+            "); give further comparisons, or `prior_wins` 0.5, so many wins over each other"
         ) from None
 
 
@@ -389,11 +388,8 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
 
 
 def _rank_of(text: str) -> float | None:
-    try:
-        rank = float(text) if text.strip() else math.nan
-    except ValueError:
-        return None
-    return rank if math.isnan(rank) or 0 <= rank < math.inf else None
+    rank = number_of(text)
+    return None if rank is not None and rank < 0 else rank
 
 
 def _pairs(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
