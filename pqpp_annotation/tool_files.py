@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import StudyError
-from pqpp_datasets.own_benchmark.flat_rows import flattened, roles_in
+from pqpp_datasets.own_benchmark.formats import flattened, roles_in
 from pqpp_files.read_table import read_table
 from pqpp_files.write_beside import write_whole
 

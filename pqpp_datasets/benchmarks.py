@@ -30,8 +30,9 @@ def _collect() -> dict[str, Benchmark]:
             if benchmark.name in known:
                 raise ValueError(f"two benchmarks are called {benchmark.name}; rename one")
             known[benchmark.name] = benchmark
-    # The family of the default one first; beyond that as the modules are called.
-    names = sorted(known, key=lambda name: known[name].family != known[DEFAULT].family)
+    # The family of the default one first.
+    first, families = known[DEFAULT].family, {name: one.family for name, one in known.items()}
+    names = sorted(known, key=lambda name: (families[name] != first, families[name]))
     return {name: known[name] for name in names}
 
 

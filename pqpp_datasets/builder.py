@@ -13,7 +13,7 @@ from datasets.exceptions import DatasetGenerationError
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 from pqpp_datasets.download import download_release
-from pqpp_datasets.errors import BenchmarkError, DownloadError, MissingFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError, DataFileError, OptionError
 from pqpp_datasets.location import (
     available_splits,
     cache_key_of_files,
@@ -102,7 +102,12 @@ class Pqpp(datasets.ArrowBasedBuilder):
                 compare_with_published(benchmark, folder)
             splits = available_splits(benchmark, folder)
             if not splits:
-                raise MissingFileError(_nothing_here(benchmark, folder))
+                missing = missing_files(benchmark, folder, benchmark.splits[0])[0]
+                raise DataFileError(
+                    f"{folder}: no split of {benchmark.name} is here (the first file that is "
+                    f"missing is {missing.relative_to(folder)}); give the folder of the published "
+                    f"layout, or a root that holds it as {benchmark.folders[0]}, as data_dir="
+                )
         return [
             datasets.SplitGenerator(name=split, gen_kwargs=self._arguments(folder, split))
             for split in splits
@@ -113,7 +118,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
         missing = missing_files(benchmark, folder, split) if folder else []
         if missing:
             more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise MissingFileError(
+            raise DataFileError(
                 f"{missing[0]}: this file of the split {split!r} is missing{more}; restore the "
                 "folder as published"
             )
@@ -160,7 +165,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
                 if folder is None or name not in str(split):
                     continue
                 if missing := missing_files(benchmark, folder, name):
-                    raise MissingFileError(
+                    raise DataFileError(
                         f"the split {name!r} of {benchmark.name} is not in this copy: "
                         f"{missing[0]} is missing; splits here: "
                         f"{', '.join(available_splits(benchmark, folder))}"
@@ -169,26 +174,11 @@ class Pqpp(datasets.ArrowBasedBuilder):
             raise OptionError(f"`split` is {split!r} ({reason}); name one or several") from None
 
 
-def _nothing_here(benchmark: Benchmark, folder: Path) -> str:
-    missing = missing_files(benchmark, folder, benchmark.splits[0])[0].relative_to(folder)
-    fault = f"{folder}: no split of {benchmark.name} is here (the first file that is missing is "
-    for other in BENCHMARKS.values():
-        if other.family == benchmark.family and available_splits(other, folder):
-            return (
-                f'{fault}{missing}); this folder holds {other.name}: load_dataset("pqpp", '
-                f'"{other.name}", data_dir=...)'
-            )
-    return (
-        f"{fault}{missing}); give the folder of the published layout, or a root that holds it as "
-        f"{benchmark.folders[0]}, as data_dir="
-    )
-
-
 def _downloaded(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     published = release(benchmark.folders[0])
     needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
     if not published.files:
-        raise MissingFileError(
+        raise DataFileError(
             f"{benchmark.name}: no file of this benchmark is published; give the folder that holds "
             f"{', '.join(needed)} as data_dir="
         )
@@ -197,6 +187,6 @@ def _downloaded(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     folder = download_release(published, needed, place, force=force)
     try:
         download_release(published, benchmark.optional_files, place, force=force)
-    except DownloadError as error:
+    except DataFileError as error:
         logger.warning("%s: read without what is optional (%s)", benchmark.name, error)
     return folder

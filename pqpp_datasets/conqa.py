@@ -80,7 +80,9 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     forms = ("conqa queries", "conqa votes", "conqa rephrasings")
     queries, votes, rephrasings = map(read_form, paths, forms)
     for path, entries in zip(paths[1:], (votes, rephrasings), strict=True):
-        _refuse_other_queries(path, entries, queries)
+        if odd := sorted(set(entries) ^ set(queries), key=int):
+            place = "is missing" if odd[0] in queries else "is no query of seed.json"
+            raise DataFileError(f"{path}: query {odd[0]} {place}; {REMEDY}")
     rows = [
         {
             "query_id": int(key),
@@ -94,13 +96,6 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
         if SPLITS[not entry["Conceptual"]] == split
     ]
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
-
-
-def _refuse_other_queries(path: Path, entries: dict, queries: dict) -> None:
-    odd = sorted(set(entries) ^ set(queries), key=int)
-    if odd:
-        place = "is missing" if odd[0] in queries else "is no query of seed.json"
-        raise DataFileError(f"{path}: query {odd[0]} {place}; {REMEDY}")
 
 
 def _judgments_of(entry: Mapping[str, list[int]], rule: str) -> dict[str, list]:

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from pqpp_datasets.errors import DownloadError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.sources import PublishedFile, Release
 from pqpp_files.foreign.json_values import read_json
-from pqpp_files.full_disk import is_full
 from pqpp_files.hashes import sha256_of
 from pqpp_files.write_beside import write_whole
 from pqpp_hub.pull import download
@@ -38,7 +37,7 @@ def download_release(
         The folder that holds the files under their published paths.
 
     Raises:
-        DownloadError: If a file can't be had, or its bytes are not the published ones.
+        DataFileError: If a file can't be had, or its bytes are not the published ones.
     """
     folder = Path(cache_dir) / release.folder / release.commit
     folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +45,7 @@ def download_release(
         for path in paths:
             source = release.file(path)
             if source is None:
-                raise DownloadError(f"{path}: not a file of {release.folder} at {release.commit}")
+                raise DataFileError(f"{path}: not a file of {release.folder} at {release.commit}")
             _bring(release, source, folder, force)
     return folder
 
@@ -64,9 +63,7 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
     try:
         download(source.url, partial, source.bytes)
     except OSError as error:
-        if is_full(error):
-            raise DownloadError(f"{target}: {error.strerror}") from error
-        raise DownloadError(
+        raise DataFileError(
             f"{release.folder}/{source.path} cannot be fetched from {source.url}: {error}; "
             "connect, or put a copy of this path below PQPP_DATA_DIR, or name its folder by "
             "data_dir="
@@ -76,7 +73,7 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
         partial.unlink()
         recorded = f"recorded at the first download, in {folder / 'lock.json'}"
         origin = "published" if source.sha256 else recorded
-        raise DownloadError(
+        raise DataFileError(
             f"{source.url}: the file's sha256 is {digest}, not {expected}, which is {origin}; "
             "try again, or give the folder of a copy that you trust as data_dir="
         )
@@ -93,7 +90,7 @@ def _refuse_page(source: PublishedFile, partial: Path) -> None:
         begins_like_a_page = file.read(64).lstrip().startswith(b"<")
     if begins_like_a_page:
         partial.unlink()
-        raise DownloadError(
+        raise DataFileError(
             f"{source.url}: a web page came instead of the file; check the network, or give a "
             "folder with the files as data_dir="
         )
@@ -106,6 +103,6 @@ def _read_lock(folder: Path) -> dict[str, str]:
     try:
         return dict(read_json(path))
     except (TypeError, ValueError) as error:
-        raise DownloadError(
+        raise DataFileError(
             f"{path}: damaged ({error}); remove the folder {folder} to download everything anew"
         ) from None

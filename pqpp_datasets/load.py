@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_datasets.benchmarks import BENCHMARKS
-from pqpp_datasets.errors import NoSuchDatasetError
+from pqpp_datasets.errors import OptionError
 from pqpp_datasets.own_benchmark.images import add_kept_images, read_own
 from pqpp_datasets.registration import register
 from pqpp_files.names import did_you_mean
@@ -31,7 +31,7 @@ def load_benchmark(
             folder of the images of PQPP, or of those that a benchmark of one's own keeps.
 
     Raises:
-        NoSuchDatasetError: Nothing is called so.
+        OptionError: Nothing is called so.
         OptionError: There is no such split.
 
     Example:
@@ -44,14 +44,18 @@ def load_benchmark(
         register()  # also where the start-up files are switched off
         return datasets.load_dataset("pqpp", configuration(name, subset), split=split, **options)
     folder = expanded(name)
-    if not folder.is_dir():
-        _refuse_no_repository(name)
-    elif not folder.resolve().name:  # datasets calls a dataset as its folder
-        raise NoSuchDatasetError(f"dataset {name}: it is the root of the disk; name a folder")
+    is_folder = folder.is_dir()
+    if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):
+        raise OptionError(
+            f"dataset {name}: no folder, OWNER/REPOSITORY or benchmark is called so; "
+            f"{did_you_mean(name, list_benchmarks())}"
+        )
+    if is_folder and not folder.resolve().name:  # datasets calls a dataset as its folder
+        raise OptionError(f"dataset {name}: it is the root of the disk; name a folder")
     if is_saved_to_disk(folder):
         return _saved(str(folder), split, {"subset": subset, **options})
     image_dir = options.pop("image_dir", None)
-    if folder.is_dir():  # `.` has no name, which datasets calls a dataset by
+    if is_folder:  # `.` has no name, which datasets calls a dataset by
         name = str(folder if folder.name else folder.absolute())
     rows = read_own(name, subset, split=split, **options)
     if image_dir is None:
@@ -66,7 +70,7 @@ def configuration(name: str, subset: str | None = None) -> str:
     """Return the configuration of this package that a listed name, and a subset of it, stand for.
 
     Raises:
-        NoSuchDatasetError: There is no such one.
+        OptionError: There is no such one.
 
     Example:
         >>> configuration("pqpp", "conqa"), configuration("conqa"), configuration("pqpp")
@@ -74,7 +78,7 @@ def configuration(name: str, subset: str | None = None) -> str:
     """
     chosen = subset or name
     if chosen not in BENCHMARKS or name not in ("pqpp", chosen):
-        raise NoSuchDatasetError(
+        raise OptionError(
             f"subset {chosen}: {name} has no such configuration; {did_you_mean(chosen, BENCHMARKS)}"
         )
     return chosen
@@ -90,7 +94,7 @@ def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
 
     for option, value in options.items():
         if value is not None:
-            raise NoSuchDatasetError(
+            raise OptionError(
                 f"{option.replace('_', '-')}: {place} was saved by save_to_disk and takes none; "
                 "leave it out"
             )
@@ -101,16 +105,8 @@ def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
     parts = [part.strip() for part in split.split("+")]
     if not set(parts) <= set(known):
         has = f"{', '.join(known)}; use one of them" if known else "no splits; leave it out"
-        raise NoSuchDatasetError(f"split {split}: {place} has {has}")
+        raise OptionError(f"split {split}: {place} has {has}")
     return datasets.concatenate_datasets([saved[part] for part in parts])
-
-
-def _refuse_no_repository(name: str) -> None:
-    if name.startswith(".") or "/" not in name or not is_repository_id(name):
-        raise NoSuchDatasetError(
-            f"dataset {name}: no folder, OWNER/REPOSITORY or benchmark is called so; "
-            f"{did_you_mean(name, list_benchmarks())}"
-        )
 
 
 def list_benchmarks() -> list[str]:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from pqpp_datasets.benchmark import Benchmark
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.sources import HEAD_BYTES, release
 from pqpp_files.hashes import sha256_of, sha256_of_parts
 from pqpp_files.paths import expanded
@@ -25,14 +25,14 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     so on. Of several folders that can hold the benchmark the first one with a whole split is taken.
 
     Raises:
-        MissingFileError: If `data_dir` is given and is no folder, or `PQPP_DATA_DIR` is none.
+        DataFileError: If `data_dir` is given and is no folder, or `PQPP_DATA_DIR` is none.
     """
     if not benchmark.folders:
         return None
     if data_dir:
         folder = expanded(data_dir).absolute()
         if not folder.is_dir():
-            raise MissingFileError(
+            raise DataFileError(
                 f"data_dir={str(data_dir)!r}: no such folder; give the one that holds the "
                 f"published files, like {benchmark.files(None, benchmark.splits[0])[0]}"
             )
@@ -42,7 +42,7 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     if not root:
         return None
     if not Path(root).is_dir():
-        raise MissingFileError(
+        raise DataFileError(
             f"{ENVIRONMENT_VARIABLE}={root!r}: no such folder; it is the root that holds "
             f"{', '.join(benchmark.folders)}"
         )
@@ -60,7 +60,7 @@ def local_copy(benchmark: Benchmark, split: str, data_dir: str | None = None) ->
     It is that of `local_folder` or, where none is named, that of an earlier download.
 
     Raises:
-        MissingFileError: If `data_dir` is given and is no folder.
+        DataFileError: If `data_dir` is given and is no folder.
     """
     root = os.environ.get(ENVIRONMENT_VARIABLE)
     folder = local_folder(benchmark, data_dir) if data_dir else None

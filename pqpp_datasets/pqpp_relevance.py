@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_datasets.benchmark import Benchmark, features_of
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.pqpp import CITATION, SPLITS, files_v1_0, short_name
 from pqpp_datasets.restricted_pickle import read_pickle
 from pqpp_datasets.tables import REMEDY, Column, read_csv
@@ -57,7 +57,7 @@ def _read_v1_0(folder: Path, split: str) -> pa.Table:
     path = folder / relevance
     lists = _lists_of(path, path.stat().st_mtime_ns)
     if start + len(wanted) > len(lists):
-        raise MissingFileError(
+        raise DataFileError(
             f"{path}: judgments of {len(lists)} queries came, {start + len(wanted)} are needed up "
             f"to the end of the split {split!r}; restore the file as published"
         )

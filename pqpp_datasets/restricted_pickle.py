@@ -206,8 +206,7 @@ def read_pickle(path: Path) -> object:
     """Read a pickle of plain containers, numbers, texts and numeric arrays (as lists).
 
     Raises:
-        MissingFileError: If there is no such file.
-        DataFileError: If the file is damaged or holds anything else; nothing of it was executed.
+        DataFileError: The file is missing, damaged or holds anything else; none of it was executed.
 
     Example:
         >>> import pathlib, pickle, tempfile

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import numpy as np
 
-from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_array
@@ -197,7 +197,7 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
     """Read embeddings, one row per caption, from a `.npy` file without objects."""
     path = Path(path)
     if not path.is_file():
-        raise MissingFileError(f"{path}: there is no such file; name the .npy of the embeddings")
+        raise DataFileError(f"{path}: there is no such file; name the .npy of the embeddings")
     try:
         points = load_array(path)
     except FileError as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import read_json, text_of, value_parser
 from pqpp_files.read_table import read_table
@@ -86,10 +86,10 @@ def require_file(path: Path) -> None:
     """Refuse a published file that is not there.
 
     Raises:
-        MissingFileError: If it is not.
+        DataFileError: If it is not.
     """
     if not path.is_file():
-        raise MissingFileError(f"{path}: there is no such file; give the published folder")
+        raise DataFileError(f"{path}: there is no such file; give the published folder")
 
 
 def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
@@ -104,7 +104,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
         A table with exactly these columns, in this order.
 
     Raises:
-        MissingFileError: If there is no such file.
+        DataFileError: If there is no such file.
         DataFileError: If a column is missing or a cell is not allowed; names file and line.
 
     Example:
@@ -150,7 +150,7 @@ def read_text(path: Path) -> str:
     """Return a file's text, UTF-8 with or without a byte order mark.
 
     Raises:
-        MissingFileError: If there is no such file.
+        DataFileError: If there is no such file.
         DataFileError: If a byte is no UTF-8; names the line.
     """
     require_file(path)
@@ -168,8 +168,7 @@ def read_form(path: Path, form: str) -> Any:
         form: What it must hold, by its name in `forms.schema.json`.
 
     Raises:
-        MissingFileError: If there is no such file.
-        DataFileError: If it is no JSON, or of another form; names the line or the entry.
+        DataFileError: It is missing, no JSON, or of another form; names the line or the entry.
 
     Example:
         >>> import pathlib, tempfile

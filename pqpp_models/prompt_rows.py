@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from pqpp_datasets.errors import NoSuchDatasetError, OptionError
+from pqpp_datasets.errors import OptionError
 
 _AT_ONCE = 16_384
 _MANY = 20_000
@@ -117,8 +117,10 @@ def dataset_rows(
         rows, split = _loaded(dataset, subset, split, places, column, usual_split)
         if keeps_images or image_dir is not None:
             rows = with_kept_images(rows, dataset, image_dir)
-    except NoSuchDatasetError as error:
-        raise NoSuchDatasetError(re.sub(r"^[\w-]+", r"`\g<0>`", str(error))) from None
+    except OptionError as error:
+        raise OptionError(
+            re.sub(r"^(dataset|subset|split|data-dir)\b", r"`\1`", str(error))
+        ) from None
     except Exception as error:
         if isinstance(error, PqppError):
             raise

@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from pqpp_datasets.benchmark import LICENCES, Benchmark
 from pqpp_datasets.download import download_release
-from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError
+from pqpp_datasets.errors import BenchmarkError, DataFileError
 from pqpp_datasets.export.parquet_folder import CARD, card_data
 from pqpp_datasets.location import (
     downloaded_folder,
@@ -117,7 +117,7 @@ def _first_rows(benchmark: Benchmark, data_dir: str | None) -> list[dict]:
         folder = local_folder(benchmark, data_dir) or _fetched(benchmark)
         whole = [s for s in benchmark.splits if not missing_files(benchmark, folder, s)]
         if not whole:
-            raise MissingFileError(f"{folder}: no whole split of {benchmark.name} is here")
+            raise DataFileError(f"{folder}: no whole split of {benchmark.name} is here")
         split = whole[0]
     parts = benchmark.parts(folder, split, {})[:1] if benchmark.parts else []
     table = next(benchmark.tables(folder, split, {}, parts))
@@ -134,7 +134,7 @@ def _fetched(benchmark: Benchmark) -> Path:
     sources = _sources(benchmark, benchmark.splits[:1])
     sizes = [source.bytes for source in sources]
     if not sizes or None in sizes or sum(sizes) > _SMALL:
-        raise MissingFileError(
+        raise DataFileError(
             "its files are not on this machine; load it once, or name their folder by --data-dir"
         )
     place = Path(datasets.config.DOWNLOADED_DATASETS_PATH)
@@ -149,7 +149,7 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
         subset: Whose columns and rows are shown; the default one if left out.
 
     Raises:
-        MissingFileError: If it has no card with the files of its splits.
+        DataFileError: If it has no card with the files of its splits.
         DataFileError: If a file is not as it must be, or there is no such subset.
     """
     from datasets import Features
@@ -187,7 +187,7 @@ def _card_data(folder: Path) -> dict:
     except (KeyError, TypeError, ValueError, NotImplementedError):
         about = {}
     if not about:
-        raise MissingFileError(
+        raise DataFileError(
             f"{folder}: no dataset is described here; name a folder that `pqpp build` or `pqpp "
             "datasets export` wrote, or a name of `pqpp datasets list`"
         )

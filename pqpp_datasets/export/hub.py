@@ -3,7 +3,7 @@
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.export.parquet_folder import (
     MARK,
     PATTERNS,
@@ -25,39 +25,30 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
         options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Raises:
-        MissingFileError: If the folder is not there or was not written by us.
+        DataFileError: If the folder is not there or was not written by us.
         DataFileError: If its files are not those that were written.
         HubError: If the Hub cannot be reached or refuses.
     """
     folder = Path(folder)
     if not (folder / MARK).is_file():
-        raise MissingFileError(
+        raise DataFileError(
             f"{folder}: no folder that was exported; write one by `pqpp datasets export` or "
             "`pqpp build`"
         )
     names = files_of_ours(folder)
-    _refuse_other_files(folder, names)
-    _require_licence(folder)
-    files = {name: folder / name for name in names}
-    message = "Upload a benchmark with pqpp"
-    return push_files(files, repo_id, "dataset", _is_ours, message, list_name=MARK, **options)
-
-
-def _require_licence(folder: Path) -> None:
-    if not card_data(folder).get("license"):
-        raise DataFileError(
-            f"{folder}: its card names no licence, without which nobody may use the data; build it "
-            "again with --license KEY, like cc-by-4.0"
-        )
-
-
-def _refuse_other_files(folder: Path, names: list[str]) -> None:
-    """Refuse a folder where the card and the metadata name other files than lie there."""
     listed = set(files_listed(folder))
     wrong = [f"{name} is missing" for name in sorted(listed - set(names))]
     wrong += [f"{name} was not written by the export" for name in sorted(set(names) - listed)]
     if wrong:
         raise DataFileError(f"{folder}: {wrong[0]}, so the card does not hold; export again")
+    if not card_data(folder).get("license"):
+        raise DataFileError(
+            f"{folder}: its card names no licence, without which nobody may use the data; build it "
+            "again with --license KEY, like cc-by-4.0"
+        )
+    files = {name: folder / name for name in names}
+    message = "Upload a benchmark with pqpp"
+    return push_files(files, repo_id, "dataset", _is_ours, message, list_name=MARK, **options)
 
 
 # A user's own files may be named like an export's, so what an older export left behind is known by

@@ -1,11 +1,6 @@
-"""A folder of Parquet files laid out so that plain `load_dataset` takes it, here and on the Hub.
-
-Its metadata are Croissant 1.0, docs.mlcommons.org/croissant/docs/croissant-spec.html: what files
-there are and what their columns hold.
-"""
+"""A folder of Parquet files laid out so that plain `load_dataset` takes it, here and on the Hub."""
 
 import contextlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,9 +13,8 @@ import pyarrow.parquet
 from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.target_columns import distinct_targets, targets_of
 from pqpp_files.errors import FileError
-from pqpp_files.foreign.json_values import parse_json, read_json, text_of
+from pqpp_files.foreign.json_values import parse_json, text_of
 from pqpp_files.foreign.yaml_values import parse_yaml
-from pqpp_files.hashes import sha256_of
 from pqpp_files.paths import check_output_folder
 from pqpp_files.write_beside import whole_folder
 from pqpp_hub.eval_results import BENCHMARK, BenchmarkTask, benchmark_text
@@ -28,8 +22,8 @@ from pqpp_hub.eval_results import BENCHMARK, BenchmarkTask, benchmark_text
 # Its presence tells a folder that was written by us, which may be replaced, from any other. It
 # lists the files that were written, a path a line; what else lies there is somebody's own.
 MARK = ".pqpp-export"
-# What an export holds; the only files of ours in a folder whose mark is from before the list.
-PATTERNS = ("data/*.parquet", "data/*/*.parquet", "croissant.json", "report.html", BENCHMARK)
+# What an export holds.
+PATTERNS = ("data/*.parquet", "data/*/*.parquet", "report.html", BENCHMARK)
 CARD = "README.md"
 _HEAD = re.compile(r"\s*---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
 _SHARD_BYTES = 300_000_000
@@ -87,21 +81,8 @@ def files_of_ours(folder: Path) -> list[str]:
 
 
 def files_listed(folder: Path) -> list[str]:
-    """Return the paths that a folder's mark lists: what was written there.
-
-    Args:
-        folder: A folder with a mark; an empty one, from before the list, stands for the files that
-            are named as an export names them.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> _ = (folder / "README.md").write_text(""), (folder / MARK).write_text("")
-        >>> files_listed(folder)
-        ['README.md']
-    """
-    listed = (folder / MARK).read_text("utf-8", "replace").splitlines()
-    return listed or files_of_ours(folder)
+    """Return the paths that a folder's mark lists: what was written there."""
+    return (folder / MARK).read_text("utf-8", "replace").splitlines()
 
 
 def write_split(
@@ -143,25 +124,22 @@ def write_split(
     ]
 
 
-def write_metadata(
-    folder: Path, files: Mapping[tuple[str, str], list[Path]], about: Mapping[str, str]
+def write_tasks(
+    folder: Path, files: Mapping[tuple[str, str], list[Path]], name: str, description: str
 ) -> None:
-    """Write what says what the Parquet files of a folder hold.
+    """Write the Hub's `eval.yaml` where there is a target to predict.
 
-    That is `croissant.json`, and the Hub's `eval.yaml` where there is a target to predict: a task
-    for each one of each split, but for those of `train` where there is another split.
+    There is a task for each target of each split, but for those of `train` where there is another
+    split.
 
     Args:
-        folder: The folder; files are named relative to it.
+        folder: The folder.
         files: (Configuration, split) to its files.
-        about: `name`, `description`, `license` (an address), `url`, `citeAs`, `version` and
-            `datePublished`.
+        name: Of the benchmark.
+        description: Of the benchmark.
     """
-    metadata = json.dumps(_croissant_of(folder, files, about), indent=1)
-    (folder / "croissant.json").write_text(metadata + "\n", "utf-8")
     if tasks := list(_tasks_of(files)):
-        text = benchmark_text(about["name"], about["description"], tasks)
-        (folder / BENCHMARK).write_text(text, "utf-8")
+        (folder / BENCHMARK).write_text(benchmark_text(name, description, tasks), "utf-8")
 
 
 def _tasks_of(files: Mapping[tuple[str, str], list[Path]]) -> Iterator[BenchmarkTask]:
@@ -181,82 +159,6 @@ def _tasks_of(files: Mapping[tuple[str, str], list[Path]]) -> Iterator[Benchmark
         if "prompt" in features and (split != "train" or not others):
             for target in distinct_targets(targets_of(features)):
                 yield BenchmarkTask(config, split, target)
-
-
-def _croissant_of(
-    folder: Path, files: Mapping[tuple[str, str], list[Path]], about: Mapping[str, str]
-) -> dict:
-    context = Path(__file__).with_name("croissant_context.json")
-    distribution, record_sets = [], []
-    for (config, split), paths in files.items():
-        objects = [_file_object(folder, path) for path in paths]
-        distribution += objects
-        for number, (path, entry) in enumerate(zip(paths, objects, strict=True)):
-            schema = pa.parquet.read_schema(path)
-            name = f"{config}/{split}" + (f"/{number}" if len(paths) > 1 else "")
-            fields = [_field(name, column, entry["@id"]) for column in schema]
-            record_sets.append(
-                {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
-            )
-    return {
-        "@context": read_json(context),
-        "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
-        **about,
-        "distribution": distribution,
-        "recordSet": record_sets,
-    }
-
-
-def _file_object(folder: Path, path: Path) -> dict:
-    name = path.relative_to(folder).as_posix()
-    return {
-        "@type": "cr:FileObject",
-        "@id": name,
-        "name": name,
-        "contentUrl": name,
-        "contentSize": f"{path.stat().st_size} B",
-        "encodingFormat": "application/x-parquet",
-        "sha256": sha256_of(path),
-    }
-
-
-def _field(record_set: str, column: pa.Field, file: str) -> dict:
-    """Describe a column; an image is its struct of bytes and path."""
-    source = {"fileObject": {"@id": file}, "extract": {"column": column.name}}
-    return _node(f"{record_set}/{column.name}", column.type, source, [])
-
-
-def _node(name: str, kind: pa.DataType, source: dict, path: list[str]) -> dict:
-    node: dict[str, Any] = {"@type": "cr:Field", "@id": name, "name": name}
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        node["repeated"] = True
-        kind = kind.value_type
-    if pa.types.is_struct(kind) and not _is_image(kind):
-        parts = [_node(f"{name}/{f.name}", f.type, source, [*path, f.name]) for f in kind]
-        return node | {"subField": parts}
-    # Of an image the bytes are what holds it.
-    path = [*path, "bytes"] if _is_image(kind) else path
-    if path:
-        source = source | {"transform": {"jsonPath": ".".join(path)}}
-    return node | {"dataType": _data_type(kind), "source": source}
-
-
-def _is_image(kind: pa.DataType) -> bool:
-    return pa.types.is_struct(kind) and {kind.field(n).name for n in range(kind.num_fields)} == {
-        "bytes",
-        "path",
-    }
-
-
-def _data_type(kind: pa.DataType) -> str:
-    if _is_image(kind):
-        return "sc:ImageObject"
-    if pa.types.is_boolean(kind):
-        return "sc:Boolean"
-    if pa.types.is_integer(kind):
-        return "sc:Integer"
-    return "sc:Float" if pa.types.is_floating(kind) else "sc:Text"
 
 
 def card_data(folder: Path) -> dict[str, Any]:

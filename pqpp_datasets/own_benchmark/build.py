@@ -8,13 +8,15 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.own_benchmark.foreign import ForeignFile
-from pqpp_datasets.own_benchmark.forms import File, holds_ranks, read_long
+from pqpp_datasets.own_benchmark.forms import File, ForeignFile, holds_ranks, read_long
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import Prompts, number_prompts, split_rule
-from pqpp_datasets.own_benchmark.votes.preferences import Preferences, score_preferences
-from pqpp_datasets.own_benchmark.votes.rankings import as_preferences
+from pqpp_datasets.own_benchmark.votes.preferences import (
+    Preferences,
+    as_preferences,
+    score_preferences,
+)
 from pqpp_datasets.own_benchmark.votes.scales import label_values, scale_of_votes
 from pqpp_datasets.own_benchmark.votes.votes import votes_of
 from pqpp_datasets.target_columns import Target, exact_mean, targets_for, with_targets
@@ -118,7 +120,7 @@ def build_benchmark(
     targets = _targets(generation, retrieval, preferred, len(split_of), options)
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
-        raise DataFileError(_nothing_scored(files, generation, retrieval))
+        raise DataFileError(_nothing_scored(files, generation))
     table = identities
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
@@ -211,27 +213,17 @@ def _opened(
     return opened, options
 
 
-def _nothing_scored(
-    files: Mapping[str, Files],
-    generation: Generation | None,
-    retrieval: Retrieval | None,
-) -> str:
+def _nothing_scored(files: Mapping[str, Files], generation: Generation | None) -> str:
     """Say why no target has a value, and what to do."""
-    reasons = []
-    names = {kind: " and ".join(str(path) for _, path in paths) for kind, paths in files.items()}
-    if generation:
-        admitted = sum(not annotator.reasons for annotator in generation.annotators)
-        reasons.append(
-            f"{names['judgments']}: of {how_many(len(generation.annotators), 'annotator')} "
-            f"outside the control group {admitted} are admitted, and none of these judged a "
-            "generated image; give further judgments, or lower min_kappa or min_reference_share"
-        )
-    if retrieval:
-        reasons.append(
-            f"{names['runs']} and {names['relevance']}: no prompt stands in both; write text and "
-            "source of a prompt alike"
-        )
-    return f"no target has a value ({'. '.join(reasons)})"
+    names = " and ".join(str(path) for paths in files.values() for _, path in paths)
+    if not generation:
+        return f"{names}: no target has a value: no prompt stands in both; write prompts alike"
+    admitted = sum(not annotator.reasons for annotator in generation.annotators)
+    return (
+        f"{names}: no target has a value: of {how_many(len(generation.annotators), 'annotator')} "
+        f"outside the control group {admitted} are admitted; give further judgments, or lower "
+        "min_kappa or min_reference_share"
+    )
 
 
 def _targets(

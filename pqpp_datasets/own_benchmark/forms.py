@@ -1,30 +1,162 @@
 """Small converters: the forms that files of judgments have, to the one long table."""
 
+import contextlib
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
-from pqpp_datasets.own_benchmark.flat_rows import roles_in
-from pqpp_datasets.own_benchmark.foreign import ForeignFile
+from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.own_benchmark.formats import FORMATS, READ_ALONE, Answers, FlatRows, roles_in
 from pqpp_datasets.own_benchmark.long_table import COLUMN, LongTable, one_text, texts_of
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import key_of
 from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input, names_input
-from pqpp_files.read_table import read_codes
+from pqpp_files.read_table import Codes, read_codes
 from pqpp_files.table_formats import source_of
-from pqpp_files.table_formats.table_format import KEY, PLACE, ROW
+from pqpp_files.table_formats.table_format import KEY, PLACE, ROW, ROWS
 
 _NUMBERS = ("seconds", "deviation", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json")
 _SIDES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
 """What stands behind `model` and `image` in the roles of a kind."""
+_KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "rankings"}
+"""The role of an answer to the kind of file that has it."""
+
+
+class ForeignFile:
+    """A file of the format `options.from_format`.
+
+    Args:
+        path: The file.
+        options: The format, the encoding, and what the user calls columns.
+
+    Attributes:
+        flat: What it holds.
+
+    Raises:
+        DataFileError: It is not of that format.
+    """
+
+    def __init__(self, path: Path, options: BuildOptions) -> None:
+        assert options.from_format is not None
+        self.path, self._format = path, options.from_format
+        columns = READ_ALONE.get(options.from_format)
+        if columns is not None:  # what else the user names is read, too
+            columns = (*columns, *options.columns.values())
+        with self._told():
+            source = self._source = source_of(
+                Input(path, False, options.encoding), columns, None, _TABLES
+            )
+            found = FORMATS[options.from_format](_records(source), str(path))
+            if isinstance(found, Answers):
+                found = answered(found, options, str(path))
+            self.flat: FlatRows = found
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def name(self) -> str:
+        """What it is called in its folder."""
+        return self.path.name
+
+    def codes(
+        self, columns: Sequence[str], tell: Callable[[int], Any]
+    ) -> tuple[dict[str, Codes], list[str]]:
+        """Return some columns and the names of all, as `read_codes` does."""
+        codes = {name: Codes() for name in dict.fromkeys((*columns, ROW))}
+        names: dict[str, None] = {}
+        rows: Iterator[Mapping[str, Any]] = iter(self.flat.rows)
+        with self._told():
+            while block := list(itertools.islice(rows, ROWS)):
+                tell(len(block))
+                names |= dict.fromkeys(name for row in block for name in row)
+                for name, column in codes.items():
+                    column.extend(row.get(name) for row in block)
+        names.pop(ROW, None)
+        names |= dict.fromkeys(self._source.names if self._source.wanted else ())
+        kept = {name: column for name, column in codes.items() if name in names or name == ROW}
+        return kept, list(names)
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tell a file that is of another form than its tool publishes in one line."""
+        try:
+            yield
+        except DataFileError:
+            raise
+        except FileError as error:
+            raise DataFileError(str(error)) from None
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            reason = f"{type(error).__name__}: {error!s:.80}"
+            raise DataFileError(
+                f"{self.path}: not a file of {self._format} as it is published ({reason}); export "
+                "it again, or build from a plain table"
+            ) from None
+
+
+def _records(source: Any) -> Iterator[dict[str, Any]]:
+    """Give the records of a table with their places, numbers of JSON as the texts they are."""
+    place = itertools.count()
+    for rows, columns in source.blocks(as_written=True):
+        cells = zip(*columns.values(), strict=True) if columns else itertools.repeat((), rows)
+        yield from ({**dict(zip(columns, row, strict=True)), ROW: next(place)} for row in cells)
+
+
+def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
+    """Return the rows of people's answers to the question that the user names, or the only one.
+
+    Args:
+        found: The answers to all questions.
+        options: With the user's `columns`.
+        path: Of the file.
+
+    Raises:
+        DataFileError: Nobody answered, or there are several questions and none is named.
+    """
+    rows, questions = found.rows, found.questions
+    called = roles_in(name for row in rows for name in row)
+    named = {role: name for role, name in options.columns.items() if role in _KIND_OF_ANSWER}
+    if named:
+        role, question = next(iter(named.items()))
+    elif options.models or options.annotators:
+        role, question = "label", ""
+    elif len(questions) == 1:
+        ((question, role),) = questions.items()
+        if role == "label" and {"model_a", "model_b"} <= called.keys():
+            role = "choice"
+        called[role] = question
+    else:
+        there = f"the questions {', '.join(questions)}" if questions else "no answer"
+        raise DataFileError(
+            f"{path}: it holds {there}; name the one to build from by `columns` label=NAME, or "
+            "choice=NAME, or rank=NAME"
+        )
+    kind = _KIND_OF_ANSWER[role]
+    given = [row for row in rows if not question or row.get(question) is not None]
+    notes = list(found.notes)
+    if len(given) < len(rows):
+        notes.append(f"{len(rows) - len(given)} of {len(rows)} answers lack {question}, left out")
+    if kind != "rankings":
+        return FlatRows(kind, called, given, notes)
+    return FlatRows(kind, {**called, "model": "model"}, _ranked(given, question), notes)
+
+
+def _ranked(rows: Iterable[dict[str, Any]], question: str) -> Iterator[dict[str, Any]]:
+    """Give a row for each item that a row ranks, best first; an object in it brings columns."""
+    for row in rows:
+        items = row[question] if isinstance(row[question], list) else [row[question]]
+        for place, item in enumerate(items, 1):
+            own = dict(item) if isinstance(item, dict) else {"value": item}
+            own.setdefault("model", own.get("value", own.get("id")))
+            yield {**row, **own, question: own.get("rank", str(place))}
 
 
 File = Path | ForeignFile
@@ -71,7 +203,7 @@ def read_long(
             "(`columns` image=COLUMN)"
         )
     for role in filter(rows.__contains__, _NUMBERS):
-        rows[role] = table.values(role, _number_of, "a finite number is allowed")
+        rows[role] = table.values(role, number_of, "a finite number is allowed")
     rows["control"] = "control" in rows and table.values("control", *one_of(FLAGS)) == 1
     return table
 
@@ -82,7 +214,7 @@ def one_of(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], s
     return lambda text: words.get(key_of(text)), allowed
 
 
-def _number_of(text: str) -> float | None:
+def number_of(text: str) -> float | None:
     """Return a finite number, NaN where nothing stands, None where something else does."""
     try:
         number = float(text) if text.strip() else math.nan
@@ -98,7 +230,13 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
     sides = _SIDES.get(kind, ()) if options.model_pattern is not None else ()
     needed = [role for role in needed if role not in [f"model{side}" for side in sides]]
     if kind == "judgments":
-        _refuse_ranks(path, options)
+        column = options.called("judgments").get("label", "")
+        if column.lower() in _RANKS:
+            raise OptionError(
+                f"{path}: whether 1 is the best or the worst of {column} is not plain; name the "
+                f"column by `columns` rank={column} where it is the best, or call it rating if the "
+                "worst"
+            )
         model = options.model
         needed[0] = "image" if options.images else which
         if options.annotators or options.models:
@@ -155,16 +293,6 @@ def holds_ranks(path: Path, options: BuildOptions) -> bool:
     return "rank" in source.names and "label" not in source.names
 
 
-def _refuse_ranks(path: File, options: BuildOptions) -> None:
-    """Refuse ranks as votes, of which a higher one is better."""
-    column = options.called("judgments").get("label", "")
-    if column.lower() in _RANKS:
-        raise OptionError(
-            f"{path}: whether 1 is the best or the worst of {column} is not plain; name the column "
-            f"by `columns` rank={column} where it is the best, or call it rating if the worst"
-        )
-
-
 def _is_tabular(path: Path) -> bool:
     """Tell by the name whether a file is a table; runs and qrels of TREC are called anything."""
     name = str(path).lower().removesuffix(".gz")
@@ -194,7 +322,7 @@ def _read_table(
 
     foreign = path if isinstance(path, ForeignFile) else None
     if not foreign and not names_input(str(path)):
-        raise MissingFileError(f"{path}: there is no such file; name one of judgments or runs")
+        raise DataFileError(f"{path}: there is no such file; name one of judgments or runs")
     called, about = options.called(kind), FILE_KINDS[kind]
     called = {**foreign.flat.called, **called} if foreign else called
     roles = [role for role in (*about.needed, *about.optional) if role not in without]

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pyarrow as pa
 
-from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.target_columns import model_slug
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded, inside_of
@@ -46,7 +46,7 @@ def add_kept_images(
 
     Raises:
         OptionError: A folder was named, and no images are kept.
-        MissingFileError: No folder was named, or a file is not in it.
+        DataFileError: No folder was named, or a file is not in it.
         FileError: The name of an image leads out of that folder.
     """
     import datasets
@@ -97,7 +97,7 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
         return column.combine_chunks().cast(_IMAGE)
     names = kept["image"][:]
     if image_dir is None:
-        raise MissingFileError(
+        raise DataFileError(
             f"{name} keeps the names of its images, like {names[0]!r:.60}, not the pictures; name "
             "their folder by `image_dir`, or build it with `keep_images` bytes"
         )
@@ -105,7 +105,7 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     paths = [inside_of(folder, _file_of(image)) for image in names]
     missing = [path for path in paths if not path.is_file()]
     if missing:
-        raise MissingFileError(
+        raise DataFileError(
             f"{missing[0]}: this image of {name} is not there ({len(missing)} of {len(paths)} are "
             "not); name their folder by `image_dir`"
         )

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath, PureWindowsPath
 import numpy as np
 import pyarrow as pa
 
-from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark.build import Built
 from pqpp_datasets.own_benchmark.votes.votes import number_items
 from pqpp_files.paths import inside_of
@@ -94,7 +94,7 @@ def kept_images(
 
     Raises:
         OptionError: `images` is none of these, or a name no address.
-        MissingFileError: A file is not there.
+        DataFileError: A file is not there.
         FileError: A name, or a link, leads out of the folder.
         DataFileError: A file is no picture.
     """
@@ -111,7 +111,7 @@ def kept_images(
     if images == "bytes":
         for name in names:
             if not inside_of(root, name).is_file():  # a picture is shown to whoever reads it
-                raise MissingFileError(
+                raise DataFileError(
                     f"{root / name}: this image is not there; name the folder by `image_dir`, or "
                     "choose `keep_images` path"
                 )
@@ -252,7 +252,10 @@ def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str
         drives: dict[tuple, list[PurePath]] = {}
         for path in absolute.values():
             drives.setdefault((type(path), path.drive.lower()), []).append(path.parent)
-        roots = {type(some[0])(_common(some)) for some in drives.values()}
+        roots = set()
+        for folders in drives.values():  # the folder that all of a drive lie in
+            rules = ntpath if isinstance(folders[0], PureWindowsPath) else posixpath
+            roots.add(type(folders[0])(rules.commonpath(list(map(str, folders)))))
     relative = {}
     for name, path in absolute.items():
         root = next((folder for folder in roots if path.is_relative_to(folder)), None)
@@ -266,12 +269,6 @@ def _path_of(name: str) -> PurePath:
     """Return a path as the system means it that it was written on."""
     is_windows = name[1:3] in (":\\", ":/") or name.startswith("\\\\")
     return PureWindowsPath(name) if is_windows else PurePath(name)
-
-
-def _common(folders: list[PurePath]) -> str:
-    """Return the folder that all lie in."""
-    kind = ntpath if isinstance(folders[0], PureWindowsPath) else posixpath
-    return kind.commonpath(list(map(str, folders)))
 
 
 def _with_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:

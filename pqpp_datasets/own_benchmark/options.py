@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from pqpp_datasets.errors import OptionError
 from pqpp_datasets.own_benchmark.formats import format_names
-from pqpp_files.names import did_you_mean
 
 # `--column ROLE=COLUMN` says what a file calls it.
 ROLES = (
@@ -74,10 +73,13 @@ AGGREGATES = {
     "robust": "rating",
 }
 """What an image's votes become, to the measure of the targets."""
+_RANGES = {"min_kappa": (-1, 1), "min_reference_share": (0, 1), "prior_wins": (0, 1e9)}
+_RANGES |= dict.fromkeys(("best", "k", "min_relevant_votes"), (1, 10**9))
 _CHOICES = {
     "aggregate": (None, *AGGREGATES),
     "blank": ("refuse", "drop"),
     "exclude": (None, "flagged"),
+    "from_format": (None, *format_names()),
     "repeats": ("refuse", "first", "last", "mean"),
     "same_text": ("refuse", "keep"),
 }
@@ -125,8 +127,8 @@ class BuildOptions:
         progress: Whether bars on standard error count the rows that are read.
         same_text: What prompts of one text with ids of their own do: "refuse", or "keep", which
             keeps each, all of a text in one split.
-        from_format: The tool that wrote the judgments, a module of
-            `pqpp_datasets.own_benchmark.formats`; None: they are plain tables.
+        from_format: The tool that wrote the judgments, of
+            `pqpp_datasets.own_benchmark.formats.FORMATS`; None: they are plain tables.
     """
 
     reference_model: str = "reference"
@@ -158,15 +160,9 @@ class BuildOptions:
     from_format: str | None = None
 
     def __post_init__(self):
-        for name, low, high in (("min_kappa", -1, 1), ("min_reference_share", 0, 1)):
-            value = getattr(self, name)
-            if not low <= value <= high:
+        for name, (low, high) in _RANGES.items():
+            if not low <= (value := getattr(self, name)) <= high:
                 raise OptionError(f"{name}={value}: give a number from {low} to {high}")
-        if not 0 <= self.prior_wins < float("inf"):
-            raise OptionError(f"prior_wins={self.prior_wins}: give 0 or more")
-        for name in ("best", "k", "min_relevant_votes"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name}={getattr(self, name)}: give 1 or more")
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise OptionError(
@@ -180,9 +176,6 @@ class BuildOptions:
                     f"columns: {role!r:.60} is not one of {', '.join(ROLES)}, alone or after "
                     f"{', '.join(f'{kind}.' for kind in FILE_KINDS)}"
                 )
-        if self.from_format is not None and self.from_format not in format_names():
-            hint = did_you_mean(self.from_format, format_names())
-            raise OptionError(f"`from_format` is {self.from_format!r:.60}; {hint}")
         _refuse_two(scale=self.scale, labels=self.labels)
         _refuse_two(annotators=self.annotators, models=self.models)
         _refuse_two(model=self.model, model_pattern=self.model_pattern, models=self.models)

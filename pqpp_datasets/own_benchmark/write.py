@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from pqpp_datasets.benchmark import size_category
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.export.parquet_folder import export_folder, write_metadata, write_split
+from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators
 from pqpp_datasets.own_benchmark.build import Built
 from pqpp_datasets.own_benchmark.generation import Generation
@@ -137,7 +137,7 @@ def write_benchmark(
 
     Beside the prompts with their scores, the subset `images` holds the images that were judged,
     `votes` the votes and `preferences` the preferences, where such came (of both, the images of
-    preferences are `compared_images`); Croissant metadata describe all.
+    preferences are `compared_images`).
 
     Args:
         built: The benchmark.
@@ -172,12 +172,7 @@ def write_benchmark(
         (beside / "README.md").write_text(card, "utf-8")
         report = quality_report(built, name, *map(keeping.shown, people))
         (beside / "report.html").write_text(report, "utf-8")
-        about = {"name": name, "description": f"{name}: prompts with their performance."}
-        if keeping.license:
-            about["license"] = keeping.license
-        if keeping.citation:
-            about["citeAs"] = " ".join(keeping.bibtex().split())
-        write_metadata(beside, files, about | {"version": "1.0.0"})
+        write_tasks(beside, files, name, f"{name}: prompts with their performance.")
     return Path(folder)
 
 

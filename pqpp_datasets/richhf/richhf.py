@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pqpp_datasets.benchmark import Benchmark
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records, spans
 from pqpp_datasets.sources import release
 from pqpp_datasets.tables import REMEDY
@@ -237,12 +237,12 @@ def pickapic_files(folder: str | Path) -> list[Path]:
     """Return the Parquet files of a copy of Pick-a-Pic, at any depth of its folder.
 
     Raises:
-        MissingFileError: If there are none.
+        DataFileError: If there are none.
     """
     root = expanded(folder).absolute()
     paths = sorted(root.rglob("*.parquet")) if root.is_dir() else []
     if not paths:
-        raise MissingFileError(
+        raise DataFileError(
             f"pickapic_dir={str(folder)!r}: no Parquet file is here; give the folder of a copy of "
             "Pick-a-Pic v1"
         )

@@ -59,8 +59,7 @@ def spans(path: Path, records: int) -> list[Span]:
     Only the lengths are read and verified.
 
     Raises:
-        MissingFileError: If there is no such file.
-        DataFileError: If it is empty, cut, or a length is damaged; names record and offset.
+        DataFileError: It is missing, empty, cut or a length is damaged; names record and offset.
     """
     with _mapped(path) as view:
         offsets = []
@@ -77,8 +76,7 @@ def read_records(path: Path, span: Span | None = None) -> Iterator[Record]:
     """Read records in order, both checksums of each verified.
 
     Raises:
-        MissingFileError: If there is no such file.
-        DataFileError: If it is empty, cut or damaged; names record and offset.
+        DataFileError: It is missing, empty, cut or damaged; names record and offset.
     """
     with _mapped(path) as view:
         number, offset, stop = (span.first, span.start, span.stop) if span else (0, 0, len(view))

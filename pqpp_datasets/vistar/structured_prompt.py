@@ -92,8 +92,6 @@ def parse_prompt(text: str) -> StructuredPrompt:
     parser = _parser()
     from lark import UnexpectedCharacters, UnexpectedToken
 
-    if not isinstance(text, str):
-        raise PromptSyntaxError(1, 1, f"{text!r:.40} came, a text is needed")
     try:
         tree = parser.parse(text)
     except UnexpectedCharacters as error:

@@ -93,7 +93,7 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
             stands for it.
 
     Raises:
-        MissingFileError: One of the folders is not there.
+        DataFileError: One of the folders is not there.
 
     Example:
         >>> import tempfile

@@ -6,7 +6,7 @@ import pytest
 from datasets import load_dataset
 from support.benchmark_folders import CONQA_VOTES, write_conqa
 
-from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_datasets.errors import DataFileError, OptionError
 
 
 @pytest.fixture(autouse=True)
@@ -55,13 +55,6 @@ def test_rule_is_a_part_of_the_cache_key(tmp_path):
     assert again[0] == strict[0] and again.cache_files == strict.cache_files
 
 
-def test_labels_go_into_the_ranking_metrics_as_they_are(tmp_path):
-    from pqpp_metrics.functional import reciprocal_rank
-
-    judgments = load(write_conqa(tmp_path), split="conceptual")[0]["judgments"]
-    assert reciprocal_rank([[0.1, 0.9, 0.2, 0.3]], [judgments["label"]]).tolist() == [0.25]
-
-
 def test_unknown_rule_and_option_of_another_benchmark(tmp_path):
     folder = write_conqa(tmp_path)
     with pytest.raises(OptionError, match=r"relevance_rule='all'.*the rules are .*unanimous"):
@@ -89,15 +82,7 @@ DAMAGES = {
         r"mturk\.json, 0, 14: \[1, 2\] came, .* three vote counts",
     ),
     "negative": (votes_with(**{"14": [1, -2, 0]}), r"0, 14, 1: -2 came, it must be a vote count"),
-    "true": (votes_with(**{"14": [True, 0, 0]}), "0, 14, 0: True came"),
-    "text": (votes_with(**{"14": "3"}), "0, 14: '3' came"),
-    "no image id": (
-        votes_with(x=[3, 0, 0]),
-        r"mturk\.json, 0: 'x' came, it must be a number as a key",
-    ),
     "a query less": ({"0": CONQA_VOTES["0"]}, r"mturk\.json: query 3 is missing"),
-    "a query more": ({**CONQA_VOTES, "9": CONQA_VOTES["0"]}, "query 9 is no query of seed"),
-    "a list": ([1], "an object with query numbers"),
 }
 
 
@@ -110,10 +95,8 @@ def test_damage_gives_file_and_query(tmp_path, name):
 
 
 CUTS = {
-    "cut": (lambda text: text[:-9], r"mturk\.json, line 1: not JSON .*column \d+"),
     "nan": (lambda text: text.replace("[3, 0, 0]", "[NaN, 0, 0]"), "NaN is no JSON number"),
     "twice": (lambda text: text.replace('"12"', '"11"'), "key '11' stands twice"),
-    "empty": (lambda text: "", r"mturk\.json, line 1: .* column 1"),
 }
 
 
@@ -134,12 +117,6 @@ def test_damaged_candidates(tmp_path):
     path.write_text("11\n12\n11\n")
     with pytest.raises(DataFileError, match=r"vg_subset\.txt: the image id 11 stands 2 times"):
         load(tmp_path, "conqa-candidates")
-
-
-def test_missing_file(tmp_path):
-    (write_conqa(tmp_path) / "mturk.json").unlink()
-    with pytest.raises(MissingFileError, match=r"mturk\.json"):
-        load(tmp_path)
 
 
 PINNED = {

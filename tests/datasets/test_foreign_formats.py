@@ -6,14 +6,10 @@ import random
 
 import pandas as pd
 import pytest
-from support.votes import build, scores, write
+from support.votes import build, scores
 
-from pqpp_cli.build import Build
 from pqpp_cli.main import main
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.own_benchmark.formats import converter, format_names
-from pqpp_datasets.own_benchmark.options import FILE_KINDS
-from pqpp_files.options.option import fields_of
 
 MODELS = ("flux", "sdxl", "sd2.1")
 BOM = "\ufeff"
@@ -331,46 +327,20 @@ def test_dotted_paths_of_plain_tables(tmp_path):
         build(path, columns={**columns, "prompt": "data.txet"}, scale="1..5")
 
 
-def test_ranks_are_said_by_their_column(tmp_path, capsys):
-    rows = [f"p{n},{model},x,{rank}" for n in range(9) for rank, model in enumerate("mno", 1)]
-    for column, flag in (("rank", []), ("place", ["--columns", "rank=place"])):
-        path = write(tmp_path / "r.csv", *rows, header=f"prompt,model,annotator,{column}")
-        words = ["build", str(path), *flag, "--prior-wins", "0.5"]
-        assert main([*words, "--output", str(tmp_path / column)]) == 0
-        assert "9 rankings with 1 for the best read as 27 preferences" in capsys.readouterr().out
-        table = pd.read_parquet(tmp_path / column / "data" / "train-00000-of-00001.parquet")
-        assert set(table.m_rate) == {1.0} and set(table.o_rate) == {0.0}
-
-
 def test_what_is_refused(tmp_path):
     path = tmp_path / "export.json"
     for name, content, options, expected in (
         ("label-studio", [{"data": {"prompt": "a"}, "annotations": [{"result": []}]}], {},
          r"it holds no answer; name the one to build from by `columns` label=NAME"),
-        ("label-studio", [{"data": 3, "annotations": [3]}], {}, "not a file of label-studio"),
         ("argilla", [{"fields": {"prompt": "a"}, "responses": {
             "x": [{"value": 1, "user_id": "u"}], "y": [{"value": 1, "user_id": "u"}]}}], {},
          r"it holds the questions x, y; name the one"),
-        ("hpd", [{"prompt": "a"}], {}, "no column human_preference, rank or path1"),
-        ("hpd", [{"prompt": "a", "image_path": ["m"], "rank": [1, 2]}], {"model_pattern": "."},
-         r"record 1: 1 images and 2 judgments of them"),
-        ("imagereward", [{"prompt": "a", "generations": ["m"], "ranking": []}],
-         {"model_pattern": "."}, r"record 1: 1 generations and 0 ranks"),
-        ("pickapic", [{"prompt": "a"}], {}, r"no column .* among prompt"),
         ("mturk", [{"Answer.taskAnswers": "{", "WorkerId": "w"}], {}, "taskAnswers is not JSON"),
     ):  # fmt: skip
         path.write_text(json.dumps(content))
         with pytest.raises(DataFileError, match=expected):
             build(path, from_format=name, **options)
-    with pytest.raises(OptionError, match="`from_format` is 'labelstudio'"):
+    with pytest.raises(OptionError, match="from_format='labelstudio'"):
         build(path, from_format="labelstudio")
     with pytest.raises(OptionError, match="`from_format` is about judgments"):
         build(preferences=path, from_format="hpd")
-
-
-def test_each_format_is_a_module_that_the_command_names():
-    (field,) = [field for field in fields_of(Build) if field.name == "from_format"]
-    assert sorted(field.metadata["metavar"].split("|")) == format_names()
-    for name in format_names():
-        assert callable(converter(name)[0])
-    assert "judgments" in FILE_KINDS

@@ -4,7 +4,7 @@ import pytest
 from datasets import load_dataset
 from support.benchmark_folders import write_gimbrr
 
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 
 
 @pytest.fixture(autouse=True)
@@ -80,34 +80,10 @@ def test_automated_verdicts_are_joined_with_their_prompts(tmp_path):
     }
 
 
-def test_streaming_and_num_proc(tmp_path):
-    folder = write_gimbrr(tmp_path)
-    rows = load(folder, "gimbrr-annotations", num_proc=2, split="sd1.5")
-    assert list(load(folder, "gimbrr-annotations", streaming=True, split="sd1.5")) == list(rows)
-
-
 DAMAGES = {
     "unknown model": ("gimbrr-annotations", "MJ,1", "XX,1", r"line 6: column Algorithm is 'XX'"),
-    "no answer": ("gimbrr-annotations", "False,v2,MJ", "maybe,v2,MJ", "line 6: column annotation"),
     "unknown prompt": ("gimbrr-annotations", "MJ,1", "MJ,77", "the prompt 77 is not in"),
-    "verdict": ("gimbrr-automated", "True,v3,MJ", "yes,v3,MJ", "line 4: column Score is 'yes'"),
-    "verdict of no prompt": ("gimbrr-automated", ",3,Single", ",8,Single", "the prompt 8 is not"),
     "link to nowhere": ("gimbrr", '"3,4"', '"3,9"', "prompt 2 is linked to 9"),
-    "link that is no number": (
-        "gimbrr",
-        '"3,4"',
-        '"3,x"',
-        "line 3: column Linked_prompts is '3,x'",
-    ),
-    "id twice": ("gimbrr", "2,3,apple", "2,1,apple", "the prompt 1 stands twice"),
-    "half an object": (
-        "gimbrr",
-        "1,2.0,False",
-        "1,2.5,False",
-        "line 3: column Object_num is '2.5'",
-    ),
-    "no extras": ("gimbrr", "1,2.0,False", "7,2.0,False", "no row of the prompt 1"),
-    "empty prompt": ("gimbrr", "5 apples", "", "line 2: column Prompt"),
 }
 
 
@@ -123,12 +99,6 @@ def test_damage_gives_file_and_place(tmp_path, name):
     with pytest.raises(DataFileError, match=expected) as caught:
         load(tmp_path, config)
     assert "\n" not in str(caught.value) and ".csv" in str(caught.value)
-
-
-def test_missing_file(tmp_path):
-    (write_gimbrr(tmp_path) / "data" / "Prompt_dir_230228.csv").unlink()
-    with pytest.raises(MissingFileError, match=r"Prompt_dir_230228\.csv"):
-        load(tmp_path, "gimbrr-annotations")
 
 
 PINNED = {

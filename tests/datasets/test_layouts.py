@@ -95,15 +95,6 @@ def test_files_in_another_encoding(tmp_path, monkeypatch, capsys):
     assert "it is unknown; write it like utf-8" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("rule", "value"), [("first", 1.0), ("last", 5.0), ("mean", 3.0)])
-def test_repeated_votes_are_counted(tmp_path, rule, value):
-    path = write(tmp_path / "v.csv", "A,i,m,a,1", "A,i,m,a,3", "A,i,m,a,5", "B,i,m,b,2")
-    built = build(path, scale="likert5", repeats=rule)
-    counts = {"mean": "their mean counts"}.get(rule, f"the {rule} counts")
-    assert f"2 repeated votes of one person on the same image or pair: {counts}" in built.notes
-    assert scores(built, "m_rating")["A"] == value
-
-
 def test_one_prompt_however_it_is_typed_is_in_one_split(tmp_path):
     spellings = ("A dog number {}.", "a dog  number {}", "A DOG number {}!")
     lines = [f"{s.format(n)},{n}{k},m,a,5" for n in range(40) for k, s in enumerate(spellings)]

@@ -18,12 +18,11 @@ from datasets import (
     load_dataset_builder,
 )
 from support.pqpp_folders import write_v1_0, write_v1_1
-from support.processes import run, run_python, run_warm
+from support.processes import run, run_warm
 
 import pqpp_datasets
 from pqpp_datasets import registration
 from pqpp_datasets.benchmarks import BENCHMARKS
-from pqpp_datasets.errors import OptionError
 
 LOAD = "from datasets import load_dataset\n"
 
@@ -38,12 +37,6 @@ def said(code, tmp_path, runs=run_warm, **environment):
 def test_without_an_import_of_ours(tmp_path):
     code = LOAD + 'ds = load_dataset("pqpp", "sample")\nprint({k: len(v) for k, v in ds.items()})'
     assert said(code, tmp_path)[-1] == "{'train': 240, 'validation': 80, 'test': 80}"
-
-
-@pytest.mark.parametrize("module", ["datasets", "datasets.load", "datasets.inspect"])
-def test_any_way_to_import_the_library(tmp_path, module):
-    code = f"import {module}\nimport datasets\nprint(len(datasets.load_dataset('pqpp', 'sample')))"
-    assert said(code, tmp_path) == ["3"]
 
 
 def test_names_of_configurations_and_splits():
@@ -139,34 +132,12 @@ def test_cache_key_holds_the_data_version(own_folders):
     assert registration.data_version() in files[0]["filename"]
 
 
-@pytest.mark.parametrize("value", ["1", "true", "yes"])
-def test_switched_off_by_the_environment(tmp_path, value):
-    code = (
-        "import sys\n"
-        "print('pqpp_autoload' in sys.modules, any('pqpp' in repr(f) for f in sys.meta_path))"
-    )
-    assert said(code, tmp_path, run_python) == ["True True"]
-    assert said(code, tmp_path, run_python, PQPP_NO_AUTOLOAD=value) == ["True False"]
-
-
 def test_by_hand(tmp_path):
     first = "import pqpp_datasets\n" + LOAD
     last = LOAD + "import pqpp_datasets\n"
     for imports in (first, last):
         code = imports + "print(load_dataset('pqpp', 'sample', split='test').num_rows)"
         assert said(code, tmp_path, PQPP_NO_AUTOLOAD="1") == ["80"]
-
-
-@pytest.mark.parametrize(
-    ("options", "remedy"),
-    [
-        ({"revision": "main"}, "choose a release by its configuration"),
-        ({"data_files": "a.csv"}, "data_dir="),
-    ],
-)
-def test_hub_options_are_refused(options, remedy):
-    with pytest.raises(OptionError, match=remedy):
-        load_dataset("pqpp", **options)
 
 
 def test_cache_key_changes_with_the_code_that_decides_the_rows(tmp_path):

@@ -12,7 +12,7 @@ from datasets import load_dataset
 from support.pqpp_folders import write_v1_0
 from support.relevance import relevance_records, write_relevance
 
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.restricted_pickle import read_pickle
 
 
@@ -61,21 +61,11 @@ def test_v1_0_parquet_in_any_order(tmp_path):
     assert load(tmp_path)["train"]["image_ids"][:] == [[5], [4], [3]]
 
 
-def test_judgments_of_too_few_queries(tmp_path):
-    write_v1_0(tmp_path)
-    write_pickle(tmp_path / "dataset/retrieval_groundtruth.pickle", [[1]] * 4)
-    with pytest.raises(MissingFileError, match="4 queries came, 6 are needed"):
-        load(tmp_path)
-
-
 BAD_RECORDS = {
     "no list": {"gt": []},
     "a key is lost": [{"source": "mscoco", "gt": [], "prompt": ""}],
-    "no ids": relevance_records([{**relevance_records()[0], "gt": ["seven"]}]),
     "a negative id": relevance_records([{**relevance_records()[0], "gt": [-1]}]),
-    "half an id": relevance_records([{**relevance_records()[0], "gt": [1.5]}]),
     "an unknown prompt": relevance_records([{**relevance_records()[1], "prompt": "A blue car."}]),
-    "an unknown source": relevance_records([{**relevance_records()[0], "source": "flickr"}]),
 }
 
 
@@ -152,13 +142,6 @@ def test_numpy_never_sees_a_forged_state(tmp_path, value):
     except DataFileError:
         return
     assert isinstance(found, int) or "Dtype" in type(found).__name__  # ours, not numpy's
-
-
-def test_array_with_too_few_bytes(tmp_path):
-    path = write_pickle(tmp_path / "a.pickle", np.arange(4, dtype="i8"), protocol=2)
-    path.write_bytes(path.read_bytes().replace(b"K\x04", b"K\x05"))
-    with pytest.raises(DataFileError, match="4 numbers for the shape"):
-        read_pickle(path)
 
 
 def doubled(times):

@@ -6,16 +6,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from datasets import Dataset, Features, Value, load_dataset, load_from_disk
+from datasets import Dataset, load_dataset, load_from_disk
 
 from pqpp_datasets.errors import OptionError
 from pqpp_datasets.export.parquet_folder import write_split
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
 from pqpp_datasets.target_columns import (
-    PQPP_TARGETS,
     Target,
-    distinct_targets,
-    target_called,
     targets_for,
     targets_of,
     with_targets,
@@ -55,17 +52,6 @@ def test_where_nothing_is_told_numbers_that_are_called_so_are_targets():
         {"prompt": ["a"], "flux_hbpp": [1.0], "mean_p5": [1], "n_words": [2], "note_rating": ["x"]}
     )
     assert list(targets_of(found.features)) == ["flux_hbpp", "mean_p5"]
-
-
-@pytest.mark.parametrize("text", ["x", "3", '{"a": 1}', '{"target": 3}', '{"target": []}'])
-def test_an_id_of_somebody_else_tells_nothing(text):
-    assert not targets_of(Features({"quality": Value("float64", id=text)}))
-
-
-def test_limits_that_are_none_are_those_of_the_measure():
-    for limits in ([2, 1], ["a", 3], [1], 5, [float("nan"), 1], None):
-        assert target_called("a_hbpp", {"limits": limits}).limits == (-1.0, 2.0)
-        assert target_called("a_rating", {"limits": limits}).limits is None
 
 
 @pytest.mark.parametrize(
@@ -113,9 +99,3 @@ def test_equal_means_over_the_models_of_a_build_are_one_number(tmp_path, cache):
     splits = build_benchmark(tmp_path / "votes.csv", options=options).splits.values()
     means = [value for one in splits for value in one["mean_rating"].to_pylist()]
     assert len(means) == 3 and len(set(means)) == 1 and means[0] == pytest.approx(8 / 3, abs=1e-11)
-
-
-def test_a_mean_over_one_model_is_shown_once():
-    assert distinct_targets(["sdxl_rating", "mean_rating"]) == ("sdxl_rating",)
-    assert distinct_targets(["mean_rating"]) == ("mean_rating",)
-    assert distinct_targets(PQPP_TARGETS) == PQPP_TARGETS

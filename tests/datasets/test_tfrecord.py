@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.richhf_records import encode_example, write_records
 
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.richhf.tfrecord import parse_example, read_records, spans
 
 CONTENTS = [b"one", b"", b"three" * 1000, b"\x00\xff"]
@@ -66,7 +66,7 @@ def test_cut_file(path, kept, record):
 
 
 def test_other_files(tmp_path):
-    with pytest.raises(MissingFileError, match="no such file"):
+    with pytest.raises(DataFileError, match="no such file"):
         list(read_records(tmp_path / "absent"))
     (tmp_path / "empty").touch()
     with pytest.raises(DataFileError, match="record 0 at offset 0: the file is empty"):

@@ -95,14 +95,6 @@ def test_few_votes_flag_nobody():
         assert not any(agreements(who, item, item, value, "nominal", 3).reasons)
 
 
-def test_many_different_labels_are_correlated_whatever_the_level():
-    who, item = np.tile(np.arange(3), 100), np.repeat(np.arange(100), 3)
-    value = (item * 7 + who).astype(float)
-    found = agreements(who, item, item, value, "ordinal", 3)
-    assert found.measure == "correlation"
-    assert found.agreement == pytest.approx(np.ones(3)) and (found.share == 0.01).all()
-
-
 # The figures of benchmarks/planted_voters.md, with fewer plantings.
 @pytest.mark.realdata
 @pytest.mark.parametrize("task", [pytest.param("composition", marks=pytest.mark.daily), "counting"])
@@ -225,26 +217,6 @@ def test_flagged_annotators_are_said_and_left_out_by_choice(tmp_path, capsys):
     assert built.splits == expected.splits
     with pytest.raises(OptionError, match="exclude='odd': choose among flagged"):
         BuildOptions(exclude="odd")
-
-
-def test_the_report_names_nobody_unless_told_to(tmp_path, capsys):
-    path = str(planted_votes(tmp_path / "votes.csv"))
-    command = ["build", path, "--scale", "likert5", "--output"]
-    names = ("ada", "bob", "cleo", "dan", ">random", "constant")
-    assert main([*command, str(tmp_path / "a")]) == 0
-    assert main([*command, str(tmp_path / "b")]) == 0
-    pages = [(tmp_path / name / "report.html").read_text() for name in "ab"]
-    assert not any(name in page for name in names for page in pages)
-    # The numbers are drawn anew: those of two builds tell nobody who is who.
-    assert pages[0].count('<td class="name">annotator ') == 6
-    assert sorted(pages[0]) == sorted(pages[1])
-    assert "median seconds" in pages[0] and "8.000" in pages[0]
-    assert "Krippendorff's alpha, ordinal" in pages[0] and "gave 3 in 100%" in pages[0]
-    capsys.readouterr()
-    assert main([*command, str(tmp_path / "c"), "--keep-annotators"]) == 0
-    assert "annotators are named in what was written" in capsys.readouterr().err
-    page = (tmp_path / "c" / "report.html").read_text()
-    assert all(name in page for name in names)
 
 
 def test_kappa_with_the_control_group_is_weighted_where_labels_have_an_order(tmp_path):

@@ -44,9 +44,6 @@ def test_a_scale_is_guessed_and_said(tmp_path, name):
     ("labels", "expected"),
     [
         (["1", "2"], "the labels 1, 2 fit pqpp and likert5; say which by `scale`"),
-        (["0", "1"], "fit pqpp and yes-no;"),
-        (["0", "1", "-1"], "fit pqpp and yes-no with `missing`=-1"),
-        (["1", "2", "3"], "fit likert5 and LOW..HIGH"),
         (
             ["1", "7"],
             "row 2: label is '7', and the labels 1, 7 fit none of pqpp, yes-no,",
@@ -84,13 +81,7 @@ def test_labels_of_ones_own(tmp_path):
     positive = built.generation.table.scale.is_positive(np.array(values))
     assert values == [0, 1, 4] and positive.tolist() == [False, True, True]
     assert [target.name for target in built.targets] == ["m_rate", "mean_rate"]
-    for text, expected in (
-        ("labels: {a: b}", "labels, a: 'b' came, it must be a number"),
-        ("labels: {a: 1, b: 1}", "all labels have one value"),
-        ("scale: 1", "`labels`, label to value, and, if wanted"),
-        ("labels: {a: 1, b: 2}\npositive: [c]", "positive has 'c'"),
-        ("[", "is no YAML"),
-    ):
+    for text, expected in (("labels: {a: b}", "labels, a: 'b' came, it must be a number"),):
         (tmp_path / "map.yaml").write_text(text)
         with pytest.raises(DataFileError, match=expected) as caught:
             labelled(tmp_path / "v.csv", "a", labels=labels)
@@ -151,12 +142,6 @@ def test_mos_leaves_out_who_never_varies_and_needs_annotators(tmp_path):
         build(path, scale="likert5", aggregate="mos")
 
 
-def test_majority_is_for_the_labels_of_pqpp(tmp_path):
-    path = write(tmp_path / "v.csv", "p,i,m,a,3", "p,j,m,a,5")
-    with pytest.raises(OptionError, match="the scale likert5 came; PQPP's two levels"):
-        build(path, scale="likert5", aggregate="majority")
-
-
 WIDE = "image,caption,r1,r2,r3"
 
 
@@ -184,29 +169,7 @@ def test_a_column_an_annotator(tmp_path):
         build(path, **{**options, "columns": {"annotator": "r1"}})
 
 
-def test_without_annotators_it_is_built_and_said(tmp_path):
-    path = write(
-        tmp_path / "v.csv", "A,i,m,2", "A,i,m,2", "A,i,m,0", header="prompt,image,model,label"
-    )
-    built = build(path, scale="pqpp")
-    assert scores(built, "m_hbpp") == {"A": 2.0}
-    assert "whom to trust cannot be checked" in built.notes[1]
-    assert built.generation.annotators == []
-
-
 REPEATED = ["A,i,m,a,1", "A,i,m,b,5", "A,i,m,a,2", "B,i,m,a,3", "A,i,m,a,3"]
-
-
-def test_columns_of_empty_cells_name_nobody_and_no_image(tmp_path):
-    path = write(tmp_path / "v.csv", "A,1,m,,2", "A,1,m,,1")  # two people, unnamed
-    built = build(path, scale="pqpp")
-    assert not built.generation.table.has_annotators
-    assert "no annotators came" in " ".join(built.notes)
-    assert scores(built, "m_hbpp") == {"A": 1.5}
-    built = build(write(tmp_path / "i.csv", "A,,m,a,2"), scale="pqpp")
-    assert "images: no column names them" in " ".join(built.notes)
-    with pytest.raises(DataFileError, match="row 1: model is empty"):
-        build(write(tmp_path / "m.csv", "A,1,,a,2"), scale="pqpp")
 
 
 def test_repeats_are_refused_or_chosen(tmp_path):
@@ -253,17 +216,6 @@ def test_prompts_and_images_are_joined_by_id(tmp_path):
     images.write_text("image,id,model\n1.png,007,SD\n2.png,07,SD\n")
     with pytest.raises(DataFileError, match=r"v\.csv, row 2: id is '07', which is not in .*p\.csv"):
         build(votes, **options)
-
-
-def test_several_files_of_votes(tmp_path):
-    first = write(tmp_path / "a.csv", "A,i,m,a,5", "A,i,m,b,3")
-    second = write(tmp_path / "b.csv", "B,j,m,b,1,x", header=HEADER + ",source")
-    built = build([first, second], scale="likert5")
-    assert scores(built, "m_rating") == {"A": 4.0, "B": 1.0}
-    assert scores(built, "source") == {"A": "own", "B": "x"}
-    write(second, "A,i,m,a,1")
-    with pytest.raises(DataFileError, match=r"b\.csv, row 1: .* stands in .*a\.csv, row 1; keep"):
-        build([first, second], scale="likert5")
 
 
 SAME_TEXT = ["A,i,m,x,5,1", "A,i,m,x,1,2", "B,i,m,x,3,3", "C,i,m,x,3,4"]
@@ -446,32 +398,3 @@ def test_hbpp_is_that_of_the_metric_to_the_last_bit(tmp_path):
     prompts = [f"p{image // 3}" for image in range(len(matrix))]
     ids, expected = hbpp(matrix, prompts)
     assert found == dict(zip(ids.tolist(), expected.tolist(), strict=True))
-
-
-def test_prompts_without_a_vote_that_counts_and_one_annotator_are_said(tmp_path):
-    path = write(tmp_path / "v.csv", "A,i,m,a,5,no", "B,j,m,b,1,yes", header=HEADER + ",control")
-    with pytest.raises(DataFileError, match=r"no target has a value .*0 are admitted"):
-        build(path, scale="likert5")
-    both = [(n, prompt, who) for n, prompt in enumerate("ABCDE") for who in "ac"]
-    lines = [f"{prompt},i,m,{who},{n + 1},{who == 'c'}" for n, prompt, who in both]
-    path = write(tmp_path / "v.csv", *lines, "F,j,m,b,1,no", header=HEADER + ",control")
-    built = build(path, scale="likert5")
-    assert scores(built, "m_rating") == {**dict(zip("ABCDE", range(1, 6), strict=True)), "F": None}
-    assert "1 of 6 prompts have no vote that counts, and no score" in built.notes
-    built = build(write(tmp_path / "v.csv", "A,i,m,a,5", "B,i,m,a,1"), scale="likert5")
-    assert "one annotator only: agreement with others cannot be checked" in built.notes
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("prompt,image,model,label\ncafé,i,m,5\n".encode("latin-1"), "line 2: not UTF-8"),
-    ],
-)
-def test_files_in_other_encodings_are_named(tmp_path, content, expected):
-    (tmp_path / "v.csv").write_bytes(content)
-    with pytest.raises(DataFileError, match=expected) as caught:
-        build(tmp_path / "v.csv", scale="likert5")
-    assert "\n" not in str(caught.value)
-    (tmp_path / "v.csv").write_text("prompt,image,model,label\ncafé,i,m,5\n", "utf-8-sig")
-    assert scores(build(tmp_path / "v.csv", scale="likert5"), "m_rating") == {"café": 5.0}

@@ -84,7 +84,7 @@ DATASET = Thing(
     "dataset",
     "bench",
     ("datasets", "push", "bench"),
-    {path: f"bench/{path}" for path in ("README.md", "croissant.json", "eval.yaml", *PARQUET)},
+    {path: f"bench/{path}" for path in ("README.md", "eval.yaml", *PARQUET)},
     "data/older.parquet",
     LOAD + "result = [rows[0], rows[79], rows.num_rows]",
     "dict(download_mode='force_redownload')",

@@ -53,10 +53,10 @@ def test_pushed_and_pulled(folder, push, pull, cache):
 
 def test_dry_run_writes_nothing_and_a_second_push_does_nothing(folder, push):
     dry = push(folder, ", dry_run=True")
-    assert dry["new_repository"] and dry["commit"] is None and len(dry["added"]) == 7
+    assert dry["new_repository"] and dry["commit"] is None and len(dry["added"]) == 6
     assert push(folder)["added"] == dry["added"]
     again = push(folder)
-    assert (again["added"], again["changed"], len(again["unchanged"])) == ([], [], 7)
+    assert (again["added"], again["changed"], len(again["unchanged"])) == ([], [], 6)
     assert again["commit"] is None
 
 
@@ -85,9 +85,6 @@ def test_folder_that_is_not_as_it_was_written_is_not_pushed(folder, push, shared
     repository = shared.hub.hub.store.repositories["dataset", "tester/bench"]
     files = repository.commits[repository.branches["main"]].files
     assert "data/sample/test-00000-of-00001.parquet" in files and "NOTES.md" not in files
-    # A mark from before the list says nothing of the files.
-    (folder / MARK).write_text("")
-    assert push(folder)["commit"] is None
 
 
 def test_changed_and_removed_files(folder, push, tmp_path):
@@ -95,7 +92,7 @@ def test_changed_and_removed_files(folder, push, tmp_path):
     data = write_conqa(tmp_path / "conqa")
     export(["conqa"], folder, str(data))
     report = push(folder)
-    assert sorted(report["changed"]) == [MARK, "README.md", "croissant.json"]
+    assert sorted(report["changed"]) == [MARK, "README.md"]
     assert [path.split("/")[1] for path in report["added"]] == ["conqa"] * 2
     *data, tasks = report["removed"]
     assert [path.split("/")[1] for path in data] == ["sample"] * 3 and tasks == "eval.yaml"
@@ -114,17 +111,17 @@ def test_files_of_the_users_own_stay_whatever_they_are_called(folder, push, shar
     assert shared.user.run(code).error is None
     assert push(folder)["removed"] == []
     # Nor does the next push, which finds a list of ours, with fewer files.
-    without(folder, "croissant.json")
-    assert push(folder)["removed"] == ["croissant.json"]
+    without(folder, "eval.yaml")
+    assert push(folder)["removed"] == ["eval.yaml"]
     repository = shared.hub.hub.store.repositories["dataset", "tester/bench"]
     assert set(OWN) <= set(repository.commits[repository.branches["main"]].files)
 
 
 def test_a_list_that_arrives_damaged_removes_nothing(folder, push, shared):
     push(folder)
-    without(folder, "croissant.json")
+    without(folder, "eval.yaml")
     shared.hub.faults.add("wrong_bytes", on=f"GET .*/{MARK}", times=2)
-    assert push(folder)["removed"] == ["croissant.json"]
+    assert push(folder)["removed"] == ["eval.yaml"]
     shared.hub.faults.add("wrong_bytes", on=f"GET .*/{MARK}", times=None)
     kind, text = push(folder)
     assert kind == "HubError" and f"sends {MARK} damaged again and again" in text
@@ -149,4 +146,4 @@ def test_refusals_are_one_line_without_the_token(folder, push, tmp_path):
     kind, text = push(folder, ", private=True")
     assert kind == "HubError" and "is public" in text
     (tmp_path / "mine").mkdir()
-    assert push(tmp_path / "mine")[0] == "MissingFileError"
+    assert push(tmp_path / "mine")[0] == "DataFileError"

@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 
 from pqpp_datasets.own_benchmark.trust.reason import Reason
-from pqpp_datasets.own_benchmark.trust.shared import Shared
-from pqpp_datasets.own_benchmark.trust.weights import trusted_agreement
+from pqpp_datasets.own_benchmark.trust.weights import Shared, trusted_agreement
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 
 _LEAST_SHARED = 20  # fewer votes beside others' have no say in what is usual

@@ -14,12 +14,15 @@ import numpy as np
 import pandas as pd
 
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable, texts_of
+from pqpp_datasets.own_benchmark.forms import number_of
+from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, texts_of
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, pair_agreements
 from pqpp_datasets.own_benchmark.trust.reliability import alpha
 from pqpp_datasets.own_benchmark.votes.scales import Scale, key_of, label_values, scale_of_map
-from pqpp_datasets.own_benchmark.votes.votes import number_items, once
+from pqpp_datasets.own_benchmark.votes.votes import number_items, once, require_once
+from pqpp_files.names import how_many
+from pqpp_files.table_formats.table_format import ROW
 
 _A = dict.fromkeys(("a", "model_a", "left", "first"), 1.0)
 _B = dict.fromkeys(("b", "model_b", "right", "second"), -1.0)
@@ -309,12 +312,11 @@ def _strengths(table: LongTable, models: list[str], wins: np.ndarray, prior: flo
         return bradley_terry(wins, prior)
     except MetricInputError:
         lost, won = wins.sum(axis=0), wins.sum(axis=1)
-        odd = [f"{model} never lost" for model, n in zip(models, lost, strict=True) if not n]
-        odd += [f"{model} never won" for model, n in zip(models, won, strict=True) if not n]
-        why = ", ".join(odd[:3]) or "some models never lost to the others, or never met them"
+        odd = [f"{model} never won" for model, n in zip(models, won, strict=True) if not n]
+        odd += [f"{model} never lost" for model, n in zip(models, lost, strict=True) if not n]
         raise OptionError(
-            f"{table.name}: no strengths are most likely ({why}); give further comparisons, or "
-            "`prior_wins` 0.5, which gives each model so many wins over each other"
+            f"{table.name}: no strengths are most likely ({', '.join(odd[:3]) or 'chains of wins'}"
+            "); give further comparisons, or `prior_wins` 0.5, so many wins over each other"
         ) from None
 
 
@@ -326,3 +328,82 @@ def _shares(prompt, low, high, won, models, prompts) -> dict[str, np.ndarray]:
     with np.errstate(invalid="ignore"):
         shares = wins / np.bincount(np.concatenate(sides), minlength=size)
     return dict(zip(models, np.round(shares, 12).reshape(prompts, -1).T, strict=True))
+
+
+_OF_ONE = ("prompt", "prompt_id", "source", "annotator")
+"""Rows with the same of these are one ranking."""
+
+
+def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
+    """Return the preferences between all pairs of each ranking; rank 1 is the best, equals tie.
+
+    A row of what is returned stands where the second of its two rows stands. One ranking is what
+    one person says of one prompt; without annotators a prompt has one.
+
+    Args:
+        table: With a row a ranked image: prompt, model and rank.
+        options: What blank ranks do.
+
+    Raises:
+        DataFileError: A rank is no number from 0 on, a model (and image) stands twice in one
+            ranking, or no ranking has two.
+    """
+    rows = table.rows
+    if options.blank == "refuse":
+        table.require_filled("rank", "fill it, or `blank` drop leaves such rows out")
+    rank = table.values("rank", _rank_of, "a number from 0 on is allowed, the lowest for the best")
+    keys = [role for role in _OF_ONE if role in rows]
+    entry = [role for role in ("model", "image") if role in rows]
+    require_once(
+        table,
+        rows.loc[~np.isnan(rank), ["prompt", *keys[1:], *entry]],
+        "this rank",
+        "keep one of them, or name who ranked by the column annotator",
+    )
+    table.raise_faults()
+    ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
+    first, second = _pairs(np.where(np.isnan(rank), -1, ranking))
+    model = rows["model"].cat.codes.to_numpy()
+    apart = model[first] != model[second]  # two images of one model say nothing of models
+    first, second = first[apart], second[apart]
+    if not len(first):
+        raise DataFileError(
+            f"{table.name}: each ranking has one image, and nothing to compare it with (two of one "
+            "model are not compared); give a person's images of a prompt the same annotator and "
+            "the same prompt"
+        )
+    common = [role for role in rows if role not in (*entry, "rank", "control", COLUMN, FILE, ROW)]
+    pairs = rows[[*common, FILE, ROW]].iloc[second].reset_index(drop=True)
+    for role in entry:
+        for side, chosen in (("a", first), ("b", second)):
+            pairs[f"{role}_{side}"] = pd.Categorical(rows[role].iloc[chosen].to_numpy())
+    order = np.sign(rank[second] - rank[first]).astype(int)  # the lower rank is the better one
+    pairs["choice"] = texts_of(order + 1, ["b", "tie", "a"])
+    note = (
+        f"rankings: {how_many(len(np.unique(ranking)), 'ranking')} with 1 for the best "
+        f"read as {how_many(len(pairs), 'preference')}; intervals take those of one ranking as "
+        "independent, so they are somewhat narrow"
+    )
+    return LongTable(pairs, table.name, {}, [*table.notes, note])
+
+
+def _rank_of(text: str) -> float | None:
+    rank = number_of(text)
+    return None if rank is not None and rank < 0 else rank
+
+
+def _pairs(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of all pairs within each group, the earlier row first; -1 is in no group.
+
+    Example:
+        >>> [rows.tolist() for rows in _pairs(np.array([0, 1, 0, -1, 0, 1]))]
+        [[0, 0, 2, 1], [2, 4, 4, 5]]
+    """
+    order = np.argsort(group, kind="stable")[np.count_nonzero(group < 0) :]
+    starts = np.unique(group[order], return_index=True)[1]
+    firsts, seconds = [np.empty(0, int)], [np.empty(0, int)]
+    for part in np.split(order, starts[1:]):
+        left, right = np.triu_indices(len(part), 1)
+        firsts.append(part[left])
+        seconds.append(part[right])
+    return np.concatenate(firsts), np.concatenate(seconds)

@@ -240,7 +240,7 @@ def _guessed(table: LongTable, labels: Sequence[str]) -> Scale:
         names.append("LOW..HIGH")
     if len(names) == 1:
         return fitting
-    shown = ", ".join(sorted(keys, key=_in_order)[:8]) + (", ..." if len(keys) > 8 else "")
+    shown = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
     if names:
         raise DataFileError(
             *table.faults,
@@ -256,13 +256,6 @@ def _guessed(table: LongTable, labels: Sequence[str]) -> Scale:
         "FILE (label to value), or `missing` MARK for what stands for no vote",
     )
     raise DataFileError(*table.faults)
-
-
-def _in_order(label: str) -> tuple:
-    try:
-        return (0, float(label), label)
-    except ValueError:
-        return (1, 0.0, label)
 
 
 def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
@@ -302,8 +295,7 @@ def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
         met = {key: int(counts[keys == key].sum()) for key in sorted(scale.missing)}
         marks = [f"{key}: {n}" for key, n in met.items() if 0 < n < marked]
         marks = marks or [key for key, n in met.items() if n]
-        votes = how_many(marked, "vote")
-        notes.append(f"{votes} marked as missing ({', '.join(marks)}) left out")
+        notes.append(f"{how_many(marked, 'vote')} marked as missing ({', '.join(marks)}) left out")
     table.notes += notes
     if np.isnan(values[codes]).all() and not table.faults:
         noun = "vote" if role == "label" else role

@@ -5,7 +5,7 @@ import pytest
 from support.pqpp_folders import write_v1_0
 
 from pqpp_datasets.benchmarks import benchmark_of
-from pqpp_datasets.errors import MissingFileError
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.location import local_copy
 from pqpp_datasets.sources import release
 from pqpp_models import Predictor, PredictorError
@@ -87,7 +87,7 @@ def test_nothing_is_downloaded(tmp_path, cache, monkeypatch):
     monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path))
     with pytest.raises(PredictorError, match="is not here"):
         judged_here(Trained(), "mean_hbpp")
-    with pytest.raises(MissingFileError, match="no such folder"):
+    with pytest.raises(DataFileError, match="no such folder"):
         judged_here(Trained(), "mean_hbpp", str(tmp_path / "nowhere"))
     untold = Predictor.from_pretrained("mean_word_length")
     with pytest.raises(PredictorError, match="does not tell which prompts"):

@@ -1,0 +1,398 @@
+"""Files of votes as other people's tools write them, made into flat rows: a function a format.
+
+A row has the fields of the file under their own names, nested ones with dots between, so that
+`--columns ROLE=NAME` says of a foreign file what it says of a table.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pqpp_datasets.errors import DataFileError
+from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.table_formats.table_format import ROW
+
+Record = Mapping[str, Any]
+_NAMES = {
+    "prompt": ("prompt", "caption", "text", "query", "description"),
+    "model": ("model", "model_name", "generator", "system"),
+    "image": ("image", "image_url", "image_path", "img", "url"),
+    "choice": ("winner", "preferred", "preference", "chosen", "better"),
+    "label": ("rating", "vote", "answer", "judgment"),
+}
+_SIDES = (("_a", "_b"), ("_0", "_1"), ("_1", "_2"), ("1", "2"), ("_left", "_right"))
+
+
+@dataclass(frozen=True)
+class FlatRows:
+    """The rows of a foreign file.
+
+    Attributes:
+        kind: What they are, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
+        called: Role to column, where the user says nothing else.
+        rows: Each with the place of its record, from 0, under `ROW`.
+        notes: What is to be said of them, a line each; complete once the rows are read.
+        scale: What the labels mean, where the format tells.
+    """
+
+    kind: str
+    called: Mapping[str, str]
+    rows: Iterable[Record]
+    notes: list[str] = field(default_factory=list)
+    scale: str | None = None
+
+
+@dataclass(frozen=True)
+class Answers:
+    """People's answers to the questions of a form, a row a person and record.
+
+    Attributes:
+        rows: Each with a column a question; of one that ranks, the ranked items from the best on.
+        questions: Question to the role of its answers: `label`, `choice` or `rank`.
+        notes: What is to be said already.
+    """
+
+    rows: list[dict[str, Any]]
+    questions: Mapping[str, str]
+    notes: Sequence[str] = ()
+
+
+def flattened(record: Record, before: str = "") -> dict[str, Any]:
+    """Return the fields of nested objects with dots between their names; lists stay.
+
+    Example:
+        >>> flattened({"meta": {"model": "flux"}, "tags": [1]})
+        {'meta.model': 'flux', 'tags': [1]}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        inner = isinstance(value, dict)
+        flat |= flattened(value, f"{before}{name}.") if inner else {f"{before}{name}": value}
+    return flat
+
+
+def roles_in(names: Iterable[str]) -> dict[str, str]:
+    """Return which columns are prompt, model and image, also of two sides, by their usual names.
+
+    Example:
+        >>> roles_in(["caption", "model_0", "model_1"])
+        {'prompt': 'caption', 'model_a': 'model_0', 'model_b': 'model_1'}
+    """
+    there = set(names)
+    usual = {role: [name for name in known if name in there] for role, known in _NAMES.items()}
+    roles = {role: found[0] for role, found in usual.items() if found}
+    for what in ("model", "image"):
+        for sides in _SIDES:
+            pair = [f"{what}{side}" for side in sides]
+            if there.issuperset(pair):
+                roles |= {f"{what}_a": pair[0], f"{what}_b": pair[1]}
+                break
+    return roles
+
+
+def _argilla(records: Iterable[Record], path: str) -> Answers:
+    """Read records of Argilla 2 as `to_json` writes them, or as `to_datasets` flattens them.
+
+    A record has the answers of several people to several questions: nested under `responses`, or
+    in the columns `<question>.responses`, `.responses.users` and `.responses.status`. Answers that
+    are drafts or were discarded are left out; the nested form does not tell which these are.
+    """
+    rows: list[dict[str, Any]] = []
+    questions: dict[str, str] = {}
+    unsubmitted = 0
+    for record in records:
+        fields = _argilla_fields(record)
+        people: dict[str, dict[str, Any]] = {}
+        for question, person, status, value in _argilla_responses(record):
+            if status not in (None, "submitted"):
+                unsubmitted += 1
+            elif value is not None:
+                questions.setdefault(question, "rank" if isinstance(value, list) else "label")
+                people.setdefault(person, {**fields, "annotator": person})[question] = value
+        rows.extend(people.values())
+    notes = [f"Argilla: {unsubmitted} answers that were not submitted are left out"]
+    return Answers(rows, questions, notes if unsubmitted else ())
+
+
+def _argilla_fields(record: Record) -> dict[str, Any]:
+    nested = ("responses", "suggestions", "vectors", "fields", "metadata")
+    own = {
+        name: value
+        for name, value in record.items()
+        if name not in nested and ".responses" not in name and ".suggestion" not in name
+    }
+    return flattened({**own, **(record.get("metadata") or {}), **(record.get("fields") or {})})
+
+
+def _argilla_responses(record: Record) -> Iterator[tuple[str, str, str | None, Any]]:
+    """Give question, person, status and value of each answer."""
+    for question, responses in (record.get("responses") or {}).items():
+        for response in responses or ():
+            yield question, response.get("user_id"), response.get("status"), response.get("value")
+    for column, values in record.items():
+        if column.endswith(".responses") and values:
+            none = [None] * len(values)
+            people, status = (
+                record.get(f"{column}.{what}") or none for what in ("users", "status")
+            )
+            both = zip(people, status, values, strict=False)
+            yield from ((column.removesuffix(".responses"), *response) for response in both)
+
+
+_IMAGE_LISTS = ("image_path", "file_path", "image_paths", "generations")
+
+
+def _hpd(records: Iterable[Record], path: str) -> FlatRows:
+    """Read the Human Preference Dataset, versions 1 to 3.
+
+    Version 1 has several images and the place of the one that was chosen, version 2 a 1 for each
+    that is preferred, or a rank for each, 1 for the best; version 3 two images, the better one
+    first, with their models and how many people chose each (`choice_dist`). Versions 1 and 2 name
+    no models: `--model-pattern` of the images' names does.
+    """
+    records = list(records)
+    names = {name for record in records for name in record}
+    person = {"annotator": "user_hash"}
+    if "path1" in names:
+        sides = {"image_a": "path1", "image_b": "path2", "model_a": "model1", "model_b": "model2"}
+        return FlatRows("preferences", sides, _counted(records))
+    if "human_preference" in names:
+        return FlatRows("preferences", person, _pairs(records, path))
+    if "rank" in names:
+        return FlatRows("rankings", person, _each_ranked(records, "rank", path))
+    raise DataFileError(
+        f"{path}: no column human_preference, rank or path1; give a file of HPD as it is published"
+    )
+
+
+def _images_of(record: Record) -> list[str]:
+    return next((record[name] for name in _IMAGE_LISTS if record.get(name)), [])
+
+
+def _require_as_many(record: Record, judgments: Sequence[Any], path: str) -> None:
+    if (images := len(_images_of(record))) != len(judgments):
+        raise DataFileError(
+            f"{path}, record {record[ROW] + 1}: {images} images and {len(judgments)} judgments of "
+            "them; each image needs one"
+        )
+
+
+def _pairs(records: Iterable[Record], path: str) -> Iterator[Record]:
+    for record in records:
+        images, chosen = _images_of(record), record["human_preference"]
+        if not isinstance(chosen, list):  # the place of the chosen one
+            chosen = [n == int(chosen) for n in range(len(images))]
+        _require_as_many(record, chosen, path)
+        wins = [int(value) for value in chosen]
+        for n, image in enumerate(images):
+            for m in range(n + 1, len(images)):
+                # Of several, what was not chosen was not compared with one another.
+                if wins[n] != wins[m] or len(images) == 2:
+                    word = "tie" if wins[n] == wins[m] else "a" if wins[n] > wins[m] else "b"
+                    yield {**record, "image_a": image, "image_b": images[m], "choice": word}
+
+
+def _counted(records: Iterable[Record]) -> Iterator[Record]:
+    for record in records:
+        for word, count in zip("ab", record.get("choice_dist") or [1, 0], strict=False):
+            yield from [{**record, "choice": word}] * int(count)
+
+
+def _each_ranked(records: Iterable[Record], column: str, path: str) -> Iterator[Record]:
+    for record in records:
+        ranks = record.get(column) or []
+        _require_as_many(record, ranks, path)
+        for image, rank in zip(_images_of(record), ranks, strict=True):
+            yield {**record, "image": image, "rank": rank}
+
+
+def _imagereward(records: Iterable[Record], path: str) -> FlatRows:
+    """Read ImageReward: rankings of a prompt's `generations`, or the ratings of ImageRewardDB.
+
+    `ranking` has a rank for each generation, 1 for the best, ties allowed. ImageRewardDB has a row
+    an image with three ratings from 1 to 7, of which `overall_rating` is read unless another one is
+    named. No file names the models: `--model-name`, or `--model-pattern` of the names, does.
+    """
+    records = list(records)
+    if any("generations" in record for record in records):
+        called = {"image": "image", "rank": "rank"}
+        return FlatRows("rankings", called, _each_ranked(records, "ranking", path))
+    called = {"prompt": "prompt", "image": "image_path", "label": "overall_rating"}
+    return FlatRows("judgments", called, records, scale="1..7")
+
+
+_LABEL_STUDIO_ROLES = {
+    **dict.fromkeys(("rating", "choices", "number", "text"), "label"),
+    **{"selected": "choice", "ranker": "rank"},
+}
+"""The key of an answer in a result's `value`, to its role."""
+
+
+def _label_studio(records: Iterable[Record], path: str) -> Answers:
+    """Read exports of Label Studio as JSON, JSON-MIN, CSV and TSV.
+
+    A task has `data` and several `annotations`, each of one person with results by the name of the
+    tag that they come from: a rating, a choice, a number, the better of a pair (left or right) or a
+    ranker. Annotations that were cancelled are left out. In JSON-MIN answers stand between `id` and
+    `annotator`.
+    """
+    rows: list[dict[str, Any]] = []
+    questions: dict[str, str] = {}
+    cancelled = truths = 0
+    for record in records:
+        annotations = record.get("annotations", record.get("completions"))
+        if annotations is None:
+            rows.append(_minimal(record, questions))
+            continue
+        about = {"task": record.get("id"), ROW: record[ROW]}
+        data = {**flattened(record.get("data") or {}), **about}
+        for annotation in annotations:
+            if annotation.get("was_cancelled"):
+                cancelled += 1
+                continue
+            truths += bool(annotation.get("ground_truth"))
+            person = annotation.get("completed_by")
+            if isinstance(person, dict):
+                person = person.get("id", person.get("email"))
+            own = {"annotator": person, "seconds": annotation.get("lead_time")}
+            own["ground_truth"] = annotation.get("ground_truth")
+            rows.append({**data, **own, **_answers(annotation, questions, data)})
+    notes = [f"Label Studio: {cancelled} cancelled annotations are left out"] if cancelled else []
+    if truths:
+        notes.append(
+            f"Label Studio: {truths} annotations are ground truth and count as any other; "
+            "`columns` control=ground_truth makes them those of the control group"
+        )
+    return Answers(rows, questions, notes)
+
+
+def _answers(annotation: Record, questions: dict[str, str], data: Record) -> dict[str, Any]:
+    answers: dict[str, Any] = {}
+    for result in annotation.get("result") or ():
+        name, value = result.get("from_name"), result.get("value") or {}
+        key = next((key for key in _LABEL_STUDIO_ROLES if key in value), None)
+        if name and key:
+            # A text is an answer where it is asked for, and no question of its own.
+            if key != "text":
+                questions.setdefault(name, _LABEL_STUDIO_ROLES[key])
+            answers[name] = _ranking(value[key], data) if key == "ranker" else _single(value[key])
+    return answers
+
+
+def _minimal(record: Record, questions: dict[str, str]) -> dict[str, Any]:
+    """Return a row of JSON-MIN or CSV, whose answers are lists of one where they are no choices."""
+    names, row = list(record), {**record, "seconds": record.get("lead_time")}
+    if {"id", "annotator"} <= record.keys():
+        for name in names[names.index("id") + 1 : names.index("annotator")]:
+            value = _single(record[name])
+            inner = value if isinstance(value, dict) else {}
+            key = next((key for key in _LABEL_STUDIO_ROLES if key in inner), None)
+            questions.setdefault(name, _LABEL_STUDIO_ROLES[key] if key else "label")
+            row[name] = _single(inner[key]) if key else value
+    return row
+
+
+def _single(value: Any) -> Any:
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def _ranking(value: Any, data: Record) -> list[Any]:
+    """Return the ranked items, best first, as the lists of the task describe them."""
+    ranked = value.get("rank") or max(value.values(), key=len) if isinstance(value, dict) else value
+    lists = (cell for cell in data.values() if isinstance(cell, list))
+    items = (item for cell in lists for item in cell if isinstance(item, dict))
+    known = {item["id"]: item for item in items if "id" in item}
+    return [known.get(item, item) for item in ranked]
+
+
+def _mturk(records: Iterable[Record], path: str) -> Answers:
+    """Read the CSV of a batch's results of Mechanical Turk.
+
+    `Input.*` are the fields of a HIT, `Answer.*` the answers of a worker: one a column, one a value
+    with true and false (`Answer.rating.4`), or all as JSON in `Answer.taskAnswers`. Rejected
+    assignments are left out.
+    """
+    rows: list[dict[str, Any]] = []
+    questions: dict[str, str] = {}
+    rejected = 0
+    for record in records:
+        if record.get("AssignmentStatus") == "Rejected":
+            rejected += 1
+            continue
+        answers = _worker_answers(record, f"{path}, row {record[ROW] + 1}")
+        questions |= dict.fromkeys(answers, "label")
+        person = {"annotator": record.get("WorkerId"), "seconds": record.get("WorkTimeInSeconds")}
+        rows.append({**record, **_below(record, "Input."), **person, **answers})
+    notes = [f"Mechanical Turk: {rejected} rejected assignments are left out"] if rejected else ()
+    return Answers(rows, questions, notes)
+
+
+def _below(record: Record, start: str) -> dict[str, Any]:
+    return {k.removeprefix(start): value for k, value in record.items() if k.startswith(start)}
+
+
+def _worker_answers(record: Record, where: str) -> dict[str, Any]:
+    """Return a worker's answers by question."""
+    given = _below(record, "Answer.")
+    if "taskAnswers" in given:
+        text = given.pop("taskAnswers")
+        forms = parse_json(text, f"{where}: Answer.taskAnswers", DataFileError)
+        given |= forms[0] if isinstance(forms, list) and forms else forms or {}
+    answers: dict[str, Any] = {}
+    for name, value in given.items():
+        question, dot, word = name.rpartition(".")
+        if isinstance(value, dict):  # a group of buttons, of which one is true, or one value
+            true = [word for word, on in value.items() if on is True]
+            other = value.get("label", next(iter(value.values()), None))
+            answers[name] = true[0] if len(true) == 1 else other
+        elif dot and str(value).lower() in ("true", "false", ""):
+            if str(value).lower() == "true":
+                answers[question] = word
+        else:
+            answers[name] = value
+    return answers
+
+
+_PICKAPIC = {
+    **{"prompt": "caption", "annotator": "user_id", "choice": "label_0"},
+    **{"model_a": "model_0", "model_b": "model_1"},
+    **{"image_a": "image_0_uid", "image_b": "image_1_uid"},
+}
+
+
+def _pickapic(records: Iterable[Record], path: str) -> FlatRows:
+    """Read Pick-a-Pic: the better of two images, `label_0` the share of the win of the first.
+
+    Rows without a label are left out; the pictures in the columns `jpg_0` and `jpg_1` are not read.
+    """
+    notes: list[str] = []
+    return FlatRows("preferences", _PICKAPIC, _labelled(records, notes), notes)
+
+
+def _labelled(records: Iterable[Record], notes: list[str]) -> Iterator[Record]:
+    unlabelled = 0
+    for record in records:
+        if record.get("has_label") in (False, "false", "False"):
+            unlabelled += 1
+        else:
+            yield record
+    if unlabelled:
+        notes.append(f"Pick-a-Pic: {unlabelled} rows without a label are left out")
+
+
+FORMATS: dict[str, Callable[[Iterable[Record], str], FlatRows | Answers]] = {
+    "argilla": _argilla,
+    "hpd": _hpd,
+    "imagereward": _imagereward,
+    "label-studio": _label_studio,
+    "mturk": _mturk,
+    "pickapic": _pickapic,
+}
+"""The format's name to what makes flat rows of its records and the path of their file."""
+READ_ALONE = {"pickapic": (*_PICKAPIC.values(), "has_label")}
+"""Format to the columns that are read, where not all are."""
+
+
+def format_names() -> list[str]:
+    """Return the formats as a user writes them."""
+    return sorted(FORMATS)
