@@ -19,11 +19,6 @@ def task_kind(name: str) -> TaskKind:
         >>> task_kind("match").about_image, task_kind("preference").about_image
         (True, False)
     """
-    if name == "ranking":
-        raise StudyError(
-            "kind: ranking asked for relevance and ranked nothing; relevance with "
-            "task.grades=binary asks what it did, and order ranks"
-        )
     if name not in TASK_KINDS:
         raise StudyError(f"kind: {name!r} is unknown; {did_you_mean(name, TASK_KINDS)}")
     return importlib.import_module(f"pqpp_annotation.kinds.{name}.kind").TASK_KIND

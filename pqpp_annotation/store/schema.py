@@ -7,7 +7,7 @@ from sqlalchemy import Connection, inspect, text
 from pqpp_annotation.errors import StoreError
 from pqpp_annotation.store.tables import StudyTable
 
-NEWEST_TABLES = "second"
+NEWEST_TABLES = "first"
 """The last revision; said here so that a server starts without reading them all."""
 
 _FOLDER = str(Path(__file__).parent / "migrations")
@@ -43,7 +43,7 @@ def bring_up_to_date(db: Connection, name: str) -> None:
         >>> with create_engine("sqlite://").begin() as db:
         ...     bring_up_to_date(db, "mine.db")
         ...     revision_of(db)
-        'second'
+        'first'
     """
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext

@@ -219,19 +219,6 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         raise StudyError(f"{path}: {error}") from None
 
 
-def without_ranking(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of an earlier version as this one calls them.
-
-    Example:
-        >>> without_ranking({"name": "mine", "kind": "ranking"})["task"]["grades"]
-        'binary'
-    """
-    task = given.get("task") or {}
-    if given.get("kind") != "ranking" or not isinstance(task, Mapping):
-        return dict(given)
-    return {**given, "kind": "relevance", "task": {**task, "grades": "binary"}}
-
-
 def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Study:
     """Return the study that plain settings describe, those of a file or of a database.
 
@@ -246,7 +233,6 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
         >>> study_of({"name": "mine", "kind": "rating", "people_per_item": 2}).people_per_item
         2
     """
-    given = without_ranking(given)
     rest = {key: value for key, value in given.items() if key not in ("task", "kind", "folder")}
     for name in ("name", "kind"):
         if given.get(name) is None:

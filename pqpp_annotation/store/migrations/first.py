@@ -1,4 +1,4 @@
-"""The tables of the first version: what every revision begins at, so that nothing is to be done."""
+"""The tables of this version; a change of them is a revision after it."""
 
 revision = "first"
 down_revision = None

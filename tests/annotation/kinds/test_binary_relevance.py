@@ -151,12 +151,6 @@ def test_export_is_read_by_build(tmp_path):
     assert scores(built, "clip_rr") == {"royalty": 0.5}
 
 
-def test_ranking_is_refused_with_what_to_take_instead(tmp_path):
-    with pytest.raises(StudyError, match=r"ranked nothing; .*grades=binary .*order"):
-        small_store(tmp_path, kind="ranking")
-    assert not list(tmp_path.glob("*.db"))
-
-
 def test_grades_that_there_are_not_are_refused():
     with pytest.raises(StudyError, match="grades is 'binery'; did you mean 'binary'"):
         study_of({"name": "mine", "kind": "relevance", "task": {"grades": "binery"}})

@@ -1,6 +1,5 @@
 """Opening, upgrading, copying and sharing a study's database, and what goes wrong with it."""
 
-import json
 import os
 import signal
 import sqlite3
@@ -24,7 +23,6 @@ from pqpp_annotation.store import schema, tables
 from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.backup import backup
 from pqpp_annotation.store.database import open_store
-from pqpp_annotation.store.invitations import make_links, redeem_link
 from pqpp_annotation.store.people import add_person, everybody
 from pqpp_annotation.store.work import next_item, past_items
 from pqpp_annotation.study import read_study
@@ -62,118 +60,6 @@ def test_all_reads_of_a_transaction_see_one_state(store):
         assert len(db.scalars(count).all()) == 1
 
 
-def first_version(path, store):
-    """Turn a study's database into one of the first version, as that version made it."""
-    with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(store.name)) as new:
-        old.executescript(Path(__file__).with_name("first.sql").read_text())
-        old.execute("DELETE FROM alembic_version")
-        old.execute("INSERT INTO alembic_version VALUES ('first')")
-        names = [
-            name for (name,) in old.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        ]
-        for name in set(names) - {"alembic_version"}:
-            columns = [row[1] for row in old.execute(f"PRAGMA table_info({name})")]
-            kept = [column for column in columns if (name, column) != ("person", "session")]
-            rows = new.execute(f"SELECT {', '.join(kept)} FROM {name}").fetchall()
-            marks = ", ".join(["?"] * len(kept) + ["0"] * (len(columns) - len(kept)))
-            order = [*kept, *(column for column in columns if column not in kept)]
-            old.executemany(f"INSERT INTO {name} ({', '.join(order)}) VALUES ({marks})", rows)
-        old.commit()
-
-
-def test_a_study_of_the_first_version_opens_with_all_that_was_said(tmp_path):
-    """It asked by `ranking`, and a link to try it made an annotator."""
-    store = small_store(
-        tmp_path, kind="relevance", task={"grades": "binary"}, people_per_item=1, prompts=3
-    )
-    ann = add_person(store, "ann").id
-    [(token, _)] = make_links(store, label="to try it")
-    trial = redeem_link(store, token).id
-    answer(store, ann, next_item(store, ann), {"label": 1})
-    answer(store, trial, next_item(store, trial), {"label": 0})
-    before = list(current_votes(store))
-    store.close()
-    path = Path(store.name)
-    first_version(tmp_path / "first.db", store)
-    with closing(sqlite3.connect(tmp_path / "first.db")) as db:
-        config = json.loads(db.execute("SELECT config FROM study").fetchone()[0])
-        for name in (
-            *("items_per_person", "minutes_per_person", "reopen_after", "image_size"),
-            *("asks", "keeps"),
-        ):
-            del config[name]
-        del config["task"]["grades"], config["training"]["items"]
-        config["kind"] = "ranking"
-        db.execute("UPDATE study SET kind = 'ranking', config = ?", [json.dumps(config)])
-        db.commit()
-    for left in path.parent.glob(f"{path.name}*"):
-        left.unlink()
-    (tmp_path / "first.db").rename(path)
-    file = tmp_path / "study.yaml"
-    file.write_text(
-        file.read_text()
-        .replace("kind: relevance", "kind: ranking")
-        .replace("  grades: binary\n", "")
-    )
-    opened = open_store(read_study(file))
-    assert opened.study.kind.labels(opened.study.task) == (1, 0, None)
-    assert list(current_votes(opened)) == [vote for vote in before if vote.annotator == "ann"]
-    assert {person.name: person.role for person in everybody(opened)}["ann"] == "annotator"
-    with opened.reading() as db:
-        assert sorted(db.scalars(select(tables.Item.done))) == [0, 0, 1]
-        assert compare_metadata(
-            MigrationContext.configure(db.connection()), tables.StudyTable.metadata
-        ) == []  # fmt: skip
-    assert len(do_all(opened, add_person(opened, "bob").id, {"label": 1})) == 2
-    assert Path(opened.name).stat().st_mode & 0o777 == 0o600
-    opened.close()
-    again = open_store(read_study(file))
-    assert len(list(current_votes(again))) == 6
-    again.close()
-
-
-BACK = """
-DROP TABLE session; DROP TABLE attempt;
-ALTER TABLE study DROP COLUMN url, DROP COLUMN message;
-ALTER TABLE asset DROP COLUMN shown, DROP COLUMN orientation,
-    DROP COLUMN file_width, DROP COLUMN file_height;
-ALTER TABLE person DROP COLUMN browser, DROP COLUMN verdict, DROP COLUMN reopened,
-    DROP COLUMN stopped, DROP COLUMN message, ADD COLUMN session INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE person ALTER COLUMN session DROP DEFAULT;
-UPDATE alembic_version SET version_num = 'first';
-UPDATE study SET kind = 'ranking',
-    config = (config::jsonb || '{"kind": "ranking"}' #- '{task,grades}')::json;
-UPDATE person SET role = 'annotator'; UPDATE invitation SET role = 'annotator';
-"""
-
-
-def test_a_study_of_the_first_version_on_postgresql(tmp_path, monkeypatch, new_postgresql):
-    monkeypatch.setenv("STUDY_DATABASE", new_postgresql())
-    binary = {"task": {"grades": "binary"}, "database": "$STUDY_DATABASE"}
-    store = small_store(tmp_path, kind="relevance", people_per_item=1, prompts=3, **binary)
-    ann = add_person(store, "ann").id
-    [(token, _)] = make_links(store, label="to try it")
-    trial = redeem_link(store, token).id
-    for person in (ann, trial):
-        answer(store, person, next_item(store, person), {"label": 1})
-    before = [vote for vote in current_votes(store) if vote.annotator == "ann"]
-    with store.writing() as db:
-        for line in BACK.strip().split(";"):
-            db.connection().exec_driver_sql(line) if line.strip() else None
-    store.close()
-    file = tmp_path / "study.yaml"
-    file.write_text(file.read_text().replace("kind: relevance", "kind: ranking"))
-    opened = open_store(read_study(file))
-    assert (opened.study.kind_name, opened.study.task["grades"]) == ("relevance", "binary")
-    assert list(current_votes(opened)) == before
-    with opened.reading() as db:
-        assert sorted(db.scalars(select(tables.Item.done))) == [0, 0, 1]
-        context = MigrationContext.configure(db.connection())
-        assert compare_metadata(context, tables.StudyTable.metadata) == []
-    assert len(do_all(opened, add_person(opened, "bob").id, {"label": 0})) == 2
-    opened.close()
-
-
 def test_the_tables_are_those_that_the_code_has(store):
     with store.reading() as db:
         assert (
@@ -192,7 +78,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "third"
-down_revision = "second"
+down_revision = "first"
 
 
 def upgrade():
@@ -214,7 +100,7 @@ def with_third_revision(tmp_path, monkeypatch):
 
     def switch(is_on):
         monkeypatch.setattr(schema, "_FOLDER", str(folder) if is_on else OWN)
-        monkeypatch.setattr(schema, "NEWEST_TABLES", "third" if is_on else "second")
+        monkeypatch.setattr(schema, "NEWEST_TABLES", "third" if is_on else "first")
 
     OWN = schema._FOLDER
     return switch
