@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.foreign import check_foreign, field_of, read_foreign_json
 from pqpp_files.foreign.arrays import load_tensors
-from pqpp_files.full_disk import require_room
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
@@ -191,7 +190,6 @@ def write_checkpoint(
             f"{place}: the weights {broken[0]!r} to be saved hold what is no finite number; fit or "
             "train again, with a lower learning rate where there is one"
         )
-    require_room(place, sum(array.nbytes for array in tensors.values()))
     kind = config["predictor_type"]
     with whole_folder(place, check=lambda held: check_place(held, kind)) as beside:
         _write_files(beside, config, tensors, card)

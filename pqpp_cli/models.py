@@ -152,7 +152,6 @@ class ModelsCollectionBuild(ModelsCollection, Command):
     def run(self) -> None:
         """Encode the captions and save them."""
         from pqpp_backbones.checkpoint import check_place
-        from pqpp_files.full_disk import require_room
         from pqpp_models.prompt_file import read_texts
         from pqpp_models.text.collection.encoded import KIND, EncodedCaptions, distinct
 
@@ -160,7 +159,6 @@ class ModelsCollectionBuild(ModelsCollection, Command):
         captions = read_texts(self.captions, self.column)
         encoder, tokenizer, layers, normaliser = self._encoder()
         texts = distinct(captions)
-        require_room(self.output, len(texts) * len(layers) * encoder.config.hidden_size * 2)
         collection = EncodedCaptions.build(
             texts, encoder, tokenizer, layers, sys.stderr.isatty(), normaliser
         )

@@ -265,7 +265,6 @@ class Predict(
 
     def _write(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Read, predict and write part by part, so that no number of prompts fills the memory."""
-        from pqpp_files.full_disk import require_room
         from pqpp_models.predict import ordered_targets
         from pqpp_models.verdict.verdict import verdict_columns
 
@@ -281,8 +280,6 @@ class Predict(
                     predicted |= explainer.column(predicted["prompt"])
                 yield _beside(given, predicted, renamed)
 
-        if self.output is not None and self.style != "parquet":  # which packs the texts
-            require_room(self.output, source.characters)
         again = (given for given, _ in source.parts(typed))
         emit_parts(parts(), again, self.style, self.output)
 

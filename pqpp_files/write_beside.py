@@ -1,9 +1,8 @@
 """Writing files and folders beside their place, then renaming: the old one or the new one is there.
 
-A folder changes places with the older one in one step, where the system can do that (Linux), so
-that it is there whenever a run is killed; elsewhere in two renames. What is written beside bears
-the number of its process in its name, so that the next run can remove what a killed one has left,
-and bring back a folder that was killed between its two renames.
+A folder takes the place of an older one by two renames. What is written beside bears the number of
+its process in its name, so that the next run can remove what a killed one has left, and bring back
+a folder that was killed between its two renames.
 """
 
 import contextlib
@@ -88,8 +87,7 @@ def write_whole(
     """
     with write_beside(path, is_secret) as beside:
         content = content.encode() if isinstance(content, str) else content
-        with naming(path, len(content)):
-            beside.write_bytes(content)
+        beside.write_bytes(content)
 
 
 def _mode_of(place: Path) -> int | None:
@@ -261,14 +259,6 @@ def _swap(new: Path, place: Path, ask: Callable[[Path], None]) -> None:
     """Put a folder in a place; what is there goes beside the new one."""
     for number in range(_SWAPS):
         ask(place)
-        if _exchange(new, place):
-            try:
-                ask(new)  # somebody's files may have come since
-            except Exception:
-                _exchange(new, place)
-                ask(place)  # says it of the name that was asked for
-                raise
-            return
         try:
             new.rename(place)  # works where nothing is, or an empty folder
             return
@@ -278,19 +268,6 @@ def _swap(new: Path, place: Path, ask: Callable[[Path], None]) -> None:
         with contextlib.suppress(FileNotFoundError):
             place.rename(new.with_name(f"old-{number}"))
     raise OSError(errno.EBUSY, "others keep writing there", str(place))
-
-
-def _exchange(new: Path, place: Path) -> bool:
-    """Let two folders change places in one step; False where one is absent or the system can't."""
-    if sys.platform != "linux":
-        return False
-    import ctypes
-
-    call = getattr(ctypes.CDLL(None), "renameat2", None)
-    if call is None:
-        return False
-    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of the kernel
-    return call(here, os.fsencode(new), here, os.fsencode(place), exchange) == 0
 
 
 def _restore(beside: Path, place: Path) -> None:

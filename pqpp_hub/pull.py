@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pqpp_files.errors import PqppError
-from pqpp_files.full_disk import is_full, naming, require_room
+from pqpp_files.full_disk import is_full, naming
 from pqpp_files.hashes import content_id
 from pqpp_files.paths import expanded
 from pqpp_hub.reasons import NOT_CACHED, reason_of
@@ -250,9 +250,8 @@ def _copy(response: IO[bytes], path: Path, start: int, total: int | None) -> Non
     from datasets.utils import tqdm  # honours the library's own switch for progress bars
 
     name = path.name.removesuffix(".partial")
-    require_room(path.with_name(name), (total or start) - start)
     with (
-        naming(path.with_name(name), total),
+        naming(path.with_name(name)),
         path.open("ab" if start else "wb") as file,
         tqdm(total=total, initial=start, unit="B", unit_scale=True, desc=name) as bar,
     ):

@@ -32,11 +32,10 @@ from pqpp_backbones.training.batches import LengthSortedBatches
 from pqpp_backbones.training.divergence import Divergence
 from pqpp_backbones.training.options import OptimisationOptions
 from pqpp_backbones.training.publish import check_push
-from pqpp_backbones.training.state import BEST, Checkpoints, Progress, alone_in, bytes_to_write
+from pqpp_backbones.training.state import BEST, Checkpoints, Progress, alone_in
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import extra_of, install_command
 from pqpp_files.foreign.arrays import load_tensors
-from pqpp_files.full_disk import require_room
 from pqpp_files.options.option import RecipeError
 from pqpp_files.write_beside import write_whole
 
@@ -199,8 +198,6 @@ class _Run:
         """Ask the Hub, if that is wanted, and the disk whether they will take what is made."""
         if self.accelerator.is_main_process:
             check_push(self.recipe)
-            saves = 1 if self.recipe.epochs == 1 and not self.recipe.checkpoint_steps else 2
-            require_room(self.folder, bytes_to_write(self.whole, self.folder, saves))
 
     def start(self) -> None:
         """Open the trackers and go on from a checkpoint, if that is wanted."""

@@ -141,27 +141,3 @@ def alone_in(folder: Path) -> Iterator[None]:
     finally:
         Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
-
-
-def bytes_to_write(model: Any, folder: Path, saves: int) -> int:
-    """Return how many bytes a training writes at least, beyond what an older run left to replace.
-
-    Args:
-        model: What is trained, by AdamW.
-        folder: The training's folder, with the best weights and the folder of checkpoints.
-        saves: How often a checkpoint is written; the older one goes only when the newer is whole.
-
-    Example:
-        >>> import torch
-        >>> bytes_to_write(torch.nn.Linear(9, 1), Path("nowhere-yet"), 1)  # 10 weights of 4 bytes
-        160
-    """
-
-    def size(tensors: Any) -> int:
-        return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-
-    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    checkpoint = size(model.parameters()) + 2 * size(learned)  # AdamW keeps two numbers of each
-    there = [folder / BEST, *(folder / "checkpoints").rglob("*")]
-    old = sum(path.stat().st_size for path in there if path.is_file())
-    return max(0, size(model.state_dict().values()) + min(saves, 2) * checkpoint - old)

@@ -27,7 +27,6 @@ from pqpp_engines.index.vectors import (
 )
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
-from pqpp_files.full_disk import require_room
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
 
@@ -91,7 +90,6 @@ def build_index(
             f"factory {plan.factory!r}: faiss knows no such index; write IVF1024,SQ8 or the like"
         ) from None
     place = expanded(output)
-    require_room(place, plan.disk)
     with whole_folder(place, FILES) as beside:
         kept = write_vectors(beside / EMBEDDINGS, unit_parts(embeddings), shape)
         try:

@@ -24,7 +24,6 @@ from pqpp_engines.index.vectors import (
     write_vectors,
 )
 from pqpp_files.foreign.arrays import load_faiss
-from pqpp_files.full_disk import require_room
 from pqpp_files.paths import expanded, resolved
 from pqpp_files.write_beside import whole_folder
 
@@ -135,7 +134,6 @@ class Index:
         place = self.folder if output is None else expanded(output)
         per, size = self.config["vectors_per_id"], self.config["size"]
         added = {"vectors": len(every) * per, "added": len(ids) * per}
-        require_room(place, (len(self) + len(ids)) * per * size * 2)
         with whole_folder(place, FILES) as beside:
             vectors = stored_parts(self.embeddings)
             shape = (len(every), *self.embeddings.shape[1:])

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import re
 import signal
 import subprocess
 import sys
@@ -123,8 +122,7 @@ def test_a_full_disk_names_what_was_to_be_written(tmp_path, kind):
         [sys.executable, "-c", FULL, kind], cwd=tmp_path, capture_output=True, text=True
     )
     line = done.stderr.splitlines()[-1]
-    size = {"file": " for its 5,000 bytes", "folder": "", "command": r" for its [\d,]+ bytes"}[kind]
-    assert re.search(rf"no space is left{size} \([\d,]+ are free\); make room", line)
+    assert "no space is left; make room" in line
     assert "it" in line and ".pqpp-" not in line and names(tmp_path) == []
     if kind == "command":
         assert done.returncode == 2 and done.stderr.count("\n") == 1
@@ -176,7 +174,6 @@ def test_an_interruption_between_the_renames_brings_the_old_folder_back(tmp_path
             raise KeyboardInterrupt
         return rename(self, target)
 
-    monkeypatch.setattr(module, "_exchange", lambda *_: False)
     monkeypatch.setattr(pathlib.Path, "rename", fails_when_the_place_is_free)
     with pytest.raises(KeyboardInterrupt):
         write(tmp_path / "model", "new")
@@ -197,10 +194,7 @@ def test_of_two_at_once_the_first_wins_and_the_other_says_where_its_own_is(tmp_p
     assert held(tmp_path / "model") == {"config.json": "three"}
 
 
-@pytest.mark.parametrize("can_exchange", [True, False])
-def test_many_at_once_leave_one_and_lose_nothing(tmp_path, can_exchange, monkeypatch):
-    if not can_exchange:
-        monkeypatch.setattr(module, "_exchange", lambda *_: False)
+def test_many_at_once_leave_one_and_lose_nothing(tmp_path):
     faults, late, place = [], [], tmp_path / "model"
 
     def work(number):
@@ -227,23 +221,6 @@ def test_many_at_once_leave_one_and_lose_nothing(tmp_path, can_exchange, monkeyp
     assert len(held(place)) == 1 and held(place)["config.json"] not in [text for _, text in late]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="others have no such call")
-def test_files_that_come_at_the_last_moment_stay(tmp_path, monkeypatch):
-    write(tmp_path / "model", "old")
-    exchange, times = module._exchange, []
-
-    def files_come_before(one, other):
-        (tmp_path / "model" / "notes.txt").write_text("mine")
-        times.append(1)
-        return exchange(one, other)
-
-    monkeypatch.setattr(module, "_exchange", files_come_before)
-    with pytest.raises(FileError, match=r"model holds other things \(notes.txt\)"):
-        write(tmp_path / "model", "new")
-    assert held(tmp_path / "model") == {"config.json": "old", "notes.txt": "mine"}
-    assert len(times) == 2 and names(tmp_path) == ["model"]
-
-
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
 def test_foreign_files_stay(tmp_path, when):
     write(tmp_path / "model", "old")
@@ -264,10 +241,8 @@ def test_foreign_files_stay(tmp_path, when):
 
 KILLED = """
 import os, pathlib, signal, sys
-from pqpp_files import write_beside as module
 from pqpp_files.write_beside import whole_folder, write_beside
 
-module._exchange = lambda *_: False
 rename = pathlib.Path.rename
 calls = []
 

@@ -17,7 +17,6 @@ from pqpp_backbones.encoder.normaliser import CURRENT, content
 from pqpp_backbones.encoder.pretrained import allowed_length, word_pieces_of
 from pqpp_backbones.training.number_format import number_format
 from pqpp_datasets.target_columns import is_of_images
-from pqpp_files.full_disk import require_room
 from pqpp_files.options.option import RecipeError
 from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles
@@ -67,8 +66,6 @@ class EnsembleData(TextData):
         self.captions = [self.captions[i] for i in some]
         self.texts = [*self.train.prompts, *self.captions]
         allowed_length(self.encoder, recipe.tuned.max_length)  # before what takes long
-        if not recipe.folds:  # the encoder is saved as it is and fine-tuned, a weight in two bytes
-            require_room(recipe.output_dir, 4 * self.encoder.num_parameters())
 
 
 def train_ensemble(
@@ -151,7 +148,6 @@ class StaticData(TextData):
         self.lexicon = None if recipe.lexicon is None else read_lexicon(recipe.lexicon)
         unscored = read_parti(recipe.parti) if recipe.parti else []
         pieces = word_pieces_of(self.encoder, self.tokenizer)
-        require_room(recipe.output_dir, len(pieces) * recipe.student.piece_size)
         self.tokens = WordPieces(pieces, _MOST_PIECES)
         names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
         if recipe.made_up:

@@ -19,7 +19,6 @@ from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.pretrained import check_layers, load_encoder
 from pqpp_backbones.training.number_format import number_format
 from pqpp_files.foreign.arrays import load_arrays
-from pqpp_files.full_disk import require_room
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.read_table import read_table
 from pqpp_files.write_beside import write_beside
@@ -202,7 +201,7 @@ class TextData:
     @cached_property
     def encoded(self) -> dict[int, Singles]:
         """The encoder's states of all texts, by layer; those that an earlier run left, if any."""
-        recipe, size = self.recipe, self.encoder.config.hidden_size
+        recipe = self.recipe
         if recipe.cache is None:
             return self._encode()
         identity = [Path(self.encoder.config.name_or_path).name, *map(str, recipe.layers)]
@@ -210,7 +209,6 @@ class TextData:
         digest = sha256_of_parts(["\n".join([*identity, *self.texts])])
         path = Path(recipe.cache) / f"encoded-{digest[:16]}.npz"
         if not path.exists():
-            require_room(path, len(self.texts) * len(recipe.layers) * size * 4)
             arrays: dict[str, Any] = {str(k): states for k, states in self._encode().items()}
             with write_beside(path) as beside, beside.open("wb") as file:
                 np.savez(file, **arrays)
