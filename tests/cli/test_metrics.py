@@ -81,29 +81,6 @@ def test_pairs_from_every_format(tmp_path, compute, kind):
     assert found["p_value"] == pytest.approx(expected.pvalue) and found["n"] == 5
 
 
-RUN = "q1 Q0 d1 1 0.9 t\nq1 Q0 d2 2 0.8 t\nq1 Q0 d3 3 0.7 t\nq2 Q0 d1 1 0.5 t\nq2 Q0 d4 2 0.9 t\n"
-QRELS = "q1 0 d2 1\nq1 0 d9 1\nq2 0 d4 2\nq2 0 d1 0\n"
-
-
-def test_query_on_one_side(tmp_path, compute, pqpp):
-    (tmp_path / "run.trec").write_text(RUN)
-    (tmp_path / "qrels.trec").write_text(QRELS + "q3 0 d1 1\n")
-    files = ("--predictions", "run.trec", "--references", "qrels.trec")
-    done = pqpp("compute", "reciprocal_rank", *files)
-    assert done.value == 2 and "q3" in done.stderr and done.stderr.count("\n") == 1
-    assert "1 query of" in done.stderr and "--missing zero or --missing drop" in done.stderr
-    assert compute("reciprocal_rank", *files, "--missing", "zero")["scores"] == [0.5, 1.0, 0.0]
-    assert compute("reciprocal_rank", *files, "--missing", "drop")["scores"] == [0.5, 1.0]
-    (tmp_path / "run.trec").write_text(RUN + "q4 Q0 d1 1 1 t\n")
-    for ways in (files, ("--run", "run.trec", "--qrels", "qrels.trec")):
-        done = pqpp(
-            "compute", "rr" if "--run" in ways else "reciprocal_rank", *ways, "--missing", "zero"
-        )
-        assert (
-            done.value == 0 and "1 query of the run without judgments left out (q4)" in done.stderr
-        )
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
