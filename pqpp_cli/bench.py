@@ -211,6 +211,7 @@ class BenchPredictors(Compared):
         False,
         "with --report: colour the words of the easiest and hardest prompts by what they add to "
         "the prediction, for predictors of texts",
+        goes_with="report",
     )
 
     def __post_init__(self) -> None:
@@ -221,8 +222,6 @@ class BenchPredictors(Compared):
                 raise CommandError(
                     f"`{name}`: only `table` {table} has it; leave it out, or take that table"
                 )
-        if self.explain and not self.report:
-            raise CommandError("`explain`: it is about the report's prompts; add `report` FILE")
         if self.table == "automatic-metrics" and self.metrics is None:
             raise CommandError(
                 "`table` automatic-metrics needs `metrics` FILE: prompt_id or prompt, and a column "

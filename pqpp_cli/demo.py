@@ -40,23 +40,22 @@ class Served(OnePredictor, DataDir):
     serve: bool = option(
         False, "serve the page until it is stopped, in place of the demo (needs the extra `demo`)"
     )
-    host: str | None = option(None, "address to listen at (default: this machine only)")
-    port: int | None = option(
-        None, "port to listen at, 0 for any that is free (default: 7860)", metavar="N"
+    host: str | None = option(
+        None, "address to listen at (default: this machine only)", goes_with="serve"
     )
-    predictor: str | None = option(None)  # type: ignore[assignment]
+    port: int | None = option(
+        None,
+        "port to listen at, 0 for any that is free (default: 7860)",
+        metavar="N",
+        goes_with="serve",
+    )
+    predictor: str | None = option(None, goes_with="serve")  # type: ignore[assignment]
     data_dir: str | None = option(
         None,
         "where judged prompts lie, of which the nearest are shown (default: PQPP_DATA_DIR, then "
         "earlier downloads)",
+        goes_with="serve",
     )
-
-    def __post_init__(self) -> None:
-        """Refuse what is about the page where none is served."""
-        super().__post_init__()
-        for name in ("host", "port", "predictor", "data_dir"):
-            if not self.serve and getattr(self, name) is not None:
-                raise CommandError(f"`{name}`: it is about the page; add `serve`")
 
 
 class Demo(Served, Command):

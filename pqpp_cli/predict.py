@@ -96,6 +96,7 @@ class Predict(
         "data are here and the predictor has a space (default: 3; 0: none)",
         metavar="K",
         least=0,
+        goes_with="explain",
     )
     revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")
 
@@ -110,8 +111,6 @@ class Predict(
             raise CommandError("prompts came both as words and by `file`; give one of the two")
         if self.dataset and (self.prompts or self.file):
             raise CommandError("prompts came by `dataset` and in another way; give one of the two")
-        if self.neighbours is not None and not self.explain:
-            raise CommandError("`neighbours`: it is about explanations; add `explain`")
         self.refuse_parts("subset", "split", *(() if self.explain else ("data_dir",)), "image_dir")
 
     def run(self) -> None:

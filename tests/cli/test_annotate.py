@@ -11,7 +11,6 @@ from PIL import Image
 pytest.importorskip("sqlalchemy", reason="needs the extra `annotate`")
 
 from support.file_server import serve
-from support.small_disk import can_mount, run_on_small_disks
 from support.studies import do_all, write_table
 
 from pqpp_annotation.store.answers import current_votes
@@ -236,43 +235,6 @@ def test_a_database_of_a_newer_version_is_refused(folder, capsys):
     capsys.readouterr()
     assert main(["annotate", "status", "study.yaml"]) == 2
     assert "newer version of pqpp (its tables are 'later'" in capsys.readouterr().err
-
-
-@pytest.mark.skipif(not can_mount(), reason="no process may mount a disk here")
-def test_a_disk_that_is_full_has_no_half_of_a_study(folder):
-    words = [
-        "annotate",
-        "init",
-        "disk/study.yaml",
-        "--file",
-        "prompts.csv",
-        "--image-dir",
-        "images",
-    ]
-    cases = [
-        {"disk": str(folder / "disk"), "size": size, "words": words, "cache": str(folder / "cache")}
-        for size in (4096, 40_960)
-    ]
-    for ended in run_on_small_disks(cases, folder):
-        assert (ended["code"], ended["error"]) == (2, None)
-        assert "no space is left" in ended["stderr"] and ended["stderr"].count("\n") == 1
-        assert ended["left"] == []
-
-
-def test_no_output_replaces_a_file_of_the_study(folder, capsys):
-    assert init() == 0
-    files = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    [database] = folder.glob("*.db")
-    (folder / "link.csv").symlink_to(database)
-    for words in (("status", "--format", "csv"), ("backup",), ("invite", "--count", "2")):
-        for output in (database.name, "study.yaml", "prompts.csv", "link.csv"):
-            capsys.readouterr()
-            assert main(["annotate", words[0], "study.yaml", *words[1:], "--output", output]) == 2
-            said = capsys.readouterr().err
-            told = "is the input" in said or "of another kind" in said
-            assert told and said.count("\n") == 1, (words, output)
-    database.with_name(f"{database.name}-wal").unlink(missing_ok=True)
-    assert {path: path.read_bytes() for path in files} == files
 
 
 def test_an_address_that_does_not_answer_leaves_nothing_and_tells_no_password(folder, capsys):

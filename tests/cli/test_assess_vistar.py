@@ -92,23 +92,6 @@ def test_hwpq_by_an_endpoint_within_its_limits(folder, tmp_path, capsys, monkeyp
         assert b"sk-secret" not in everything and "sk-secret" not in told
 
 
-def test_calls_for_prompts_in_shards_are_counted_before_the_first(tmp_path, capsys):
-    for number in range(3):
-        (tmp_path / "images" / str(number)).mkdir(parents=True)
-        draw_text(number)[0].save(tmp_path / "images" / str(number) / "sdxl_0.png")
-        (tmp_path / f"{number}.csv").write_text(f"prompt_id,prompt\n{number},a sign\n")
-    with serve_chat() as server:
-        server.answer = hwpq_reply
-        command = ["assess", "vistar", "--only", "hwpq", "--image-dir", str(tmp_path), "--file"]
-        command += [str(tmp_path / "*.csv"), "--chat-url", server.url, "--chat-model", "m"]
-        command += ["--questionnaires", str(tmp_path / "q"), "--output", str(tmp_path / "out")]
-        command += ["--shard-size", "1", "--most-calls"]
-        assert main([*command, "18"]) == 2  # 1 questionnaire, 3 images, 2 x 3
-        assert "19 calls are needed, 18 are allowed" in capsys.readouterr().err
-        assert server.asked == []
-        assert main([*command, "19"]) == 0 and len(server.asked) == 19
-
-
 @pytest.mark.parametrize(
     "given, said",
     [

@@ -1,7 +1,5 @@
 """`pqpp bench`, and the protocol behind it."""
 
-import csv
-import io
 import json
 import re
 
@@ -126,16 +124,6 @@ def test_json_of_the_sample(tmp_path, home):
     } <= set(found["rows"][0])
     assert all(row["generated"] for row in found["rows"])
     assert found["published"] == []  # generated data never stand beside published figures
-
-
-def test_generated_data_are_marked_in_every_format(tmp_path, home):
-    for style in ("table", "markdown", "latex"):
-        text = bench(*SAMPLE, "--format", style, cwd=tmp_path, home=home)
-        assert "GENERATED DATA" in text and "published" not in text
-    rows = list(
-        csv.DictReader(io.StringIO(bench(*SAMPLE, "--format", "csv", cwd=tmp_path, home=home)))
-    )
-    assert {row["generated"] for row in rows if row["published"] == "False"} == {"True"}
 
 
 def test_report_is_one_file_with_pictures(tmp_path, home):
@@ -309,35 +297,6 @@ def test_baseline_agrees_with_an_outside_test():
     assert "paired permutation test" in text and "Student's t" in text
     assert text.count("↑") == 3 and "better and ↓ worse than poor" in text
     assert "uparrow" in format_results("latex", [first, second, third])
-
-
-def test_the_difference_from_a_baseline_has_an_interval_and_a_warning():
-    from pqpp_metrics.functional import paired_permutation
-    from pqpp_models.bench.comparison import PERMUTATIONS, compare_with_baseline
-
-    generator = np.random.default_rng(8)
-    true = generator.normal(size=40)
-    true[0] = 12  # this prompt alone decides Pearson's r
-    values = true + generator.normal(size=40), np.where(true > 9, 0, true)
-    both = [
-        Predictions(name, ("mean_rr",), column[:, None])
-        for name, column in zip(("with", "without"), values, strict=True)
-    ]
-    rows = evaluate_predictions(both, {"mean_rr": list(true)}, SPLIT)
-    row, baseline = compare_with_baseline(rows, both, {"mean_rr": list(true)}, "without")
-    for name in ("pearson", "kendall"):
-        engine = paired_permutation(*values, true, name, PERMUTATIONS)
-        ends = [getattr(row, f"{name}_baseline_ci_{end}") for end in ("low", "high")]
-        assert ends == [engine["ci_low"], engine["ci_high"]]
-        assert getattr(row, f"{name}_baseline_warning") == engine["warning"]
-    assert row.pearson_baseline_warning and not baseline.pearson_baseline_warning
-    assert np.isnan(baseline.pearson_baseline_ci_low)
-    told = f"{row.pearson - baseline.pearson:+.3f} [{row.pearson_baseline_ci_low:+.3f}, "
-    for style in ("table", "markdown"):
-        text = format_results(style, [row, baseline])
-        assert told in text and "Difference from without" in text
-        assert f"! with less without on mean_rr, Pearson: {row.pearson_baseline_warning}" in text
-    assert "Difference" not in format_results("table", rows)
 
 
 @pytest.mark.parametrize(

@@ -88,31 +88,6 @@ def test_one_error_and_nothing_of_the_users_is_replaced(kept, tmp_path, capsys, 
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 
-def test_all_that_is_wrong_with_the_votes_is_told_in_one_run(kept, tmp_path, capsys):
-    lines = ("A,i,m,ann,5,1", "A,i,m,bob,,x", "A,i,m,ann,3,2", "B,j,m,,4,2", ",i,m,cat,9,2")
-    more = ("B,j,m,,4,2", "B,j,m,bob,33,2", "C,j,m,bob,,2", "A,i,m,ann,2,2")
-    file("v.csv", *lines, *more, header=HEADER + ",seconds")
-    assert main(["build", "v.csv", "--scale", "1..7", "--output", "b"]) == 2
-    said = capsys.readouterr().err.split("\n")
-    assert [line.removeprefix("pqpp: error: v.csv, ") for line in said] == [
-        "row 5: prompt is empty; fill it",
-        "row 4: annotator is empty; fill it; 1 more: row 6",
-        "row 2: seconds is 'x', a finite number is allowed",
-        "row 5: label is '9', a number from 1 to 7 is allowed on the scale 1..7; choose --scale or "
-        "--labels, or --missing-labels=9 leaves such votes out; 1 more: row 7 '33'",
-        "row 2: label is empty; fill it, or --blank drop leaves such votes out; 1 more: row 8",
-        "row 3: this judgment ('A', 'm', 'i', 'ann') also stands in row 1; keep one of them, or "
-        "choose by --repeats first, last or mean; 1 more: row 9 'A'",
-        "",
-    ]
-    assert contents(tmp_path / "b") == kept
-    file("v.csv", *(f"P{n},i,m,ann," for n in range(12)))
-    assert main(["build", "v.csv", "--scale", "likert5", "--output", "b"]) == 2
-    assert "; 11 more: row 2, row 3, row 4, row 5, row 6, row 7, row 8, row 9, row 10, ...\n" in (
-        capsys.readouterr().err
-    )
-
-
 def test_a_prompt_without_a_vote_after_exclusion_has_no_score(kept, capsys):
     """Four honest people and one who votes at random, alone on prompt X."""
     import random

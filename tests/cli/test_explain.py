@@ -68,7 +68,7 @@ def test_a_page(tmp_path):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (("--neighbours", "2"), "add --explain"),
+        (("--neighbours", "2"), "it is about --explain"),
         (("--explain", "--target", "mean_hbp"), "no target is called"),
     ],
 )
@@ -88,7 +88,7 @@ def test_the_report_of_a_bench(tmp_path):
     plain = (tmp_path / "plain.html").read_text("utf-8")
     assert NOTE not in plain and '<div class="words">' not in plain
     done = run_pqpp(*asked, "--explain", cwd=tmp_path)
-    assert done.returncode == 2 and "add --report" in done.stderr
+    assert done.returncode == 2 and "it is about --report" in done.stderr
 
 
 DAILY = [pytest.param(style, marks=pytest.mark.daily) for style in ("table", "markdown")]

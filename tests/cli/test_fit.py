@@ -12,7 +12,6 @@ import pytest
 from models.text.test_ridge import PROMPTS, RATES
 from scipy.stats import spearmanr
 
-from pqpp_cli.fit import format_figures
 from pqpp_cli.main import main
 from pqpp_models import Predictor, PredictorError
 from pqpp_models.text.ridge.fitting import fit
@@ -150,19 +149,3 @@ def test_a_fit_to_few_prompts_begins_at_a_base(capsys):
     assert reached > without + 0.1
     with pytest.raises(PredictorError, match="`base` is 'nix'; static predicts alignment"):
         fit(PROMPTS, RATES, "rate", base="nix")
-
-
-def test_a_target_that_is_not_learned_is_told(capsys):
-    noise = np.random.default_rng(5).normal(size=60)
-    rows = [f"{one},{value}" for one, value in zip(PROMPTS, noise, strict=True)]
-    Path("noise.csv").write_text("\n".join(["prompt,noise", *rows]) + "\n", "utf-8")
-    found = fitted("noise.csv", "--targets", "noise")
-    training = found.details["training"]
-    spearman = training["cross_validation"]["noise"]["spearman"]
-    said = capsys.readouterr().out
-    assert spearman <= 0 and "was not learned" in said
-    # All prompts together keep a form that some parts did not.
-    assert training["forms"]["noise"][training["form"]["noise"]] != spearman
-    assert "of noise some parts kept another form than all prompts together do, so the two" in said
-    training["forms"]["noise"][training["form"]["noise"]] = spearman  # as where all parts kept it
-    assert "another form" not in format_figures(found)

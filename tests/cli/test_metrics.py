@@ -81,37 +81,6 @@ def test_pairs_from_every_format(tmp_path, compute, kind):
     assert found["p_value"] == pytest.approx(expected.pvalue) and found["n"] == 5
 
 
-RUN = "q1 Q0 d1 1 0.9 t\nq1 Q0 d2 2 0.8 t\nq1 Q0 d3 3 0.7 t\nq2 Q0 d1 1 0.5 t\nq2 Q0 d4 2 0.9 t\n"
-QRELS = "q1 0 d2 1\nq1 0 d9 1\nq2 0 d4 2\nq2 0 d1 0\n"
-
-
-def test_trec_files(tmp_path, compute):
-    (tmp_path / "run.trec").write_text(RUN)
-    (tmp_path / "qrels.trec").write_text(QRELS)
-    files = ("--predictions", "run.trec", "--references", "qrels.trec")
-    assert compute("reciprocal_rank", *files)["scores"] == [0.5, 1.0]
-    assert compute("precision_at_k", *files, "--option", "k=2")["scores"] == [0.5, 0.5]
-
-
-def test_query_on_one_side(tmp_path, compute, pqpp):
-    (tmp_path / "run.trec").write_text(RUN)
-    (tmp_path / "qrels.trec").write_text(QRELS + "q3 0 d1 1\n")
-    files = ("--predictions", "run.trec", "--references", "qrels.trec")
-    done = pqpp("compute", "reciprocal_rank", *files)
-    assert done.value == 2 and "q3" in done.stderr and done.stderr.count("\n") == 1
-    assert "1 query of" in done.stderr and "--missing zero or --missing drop" in done.stderr
-    assert compute("reciprocal_rank", *files, "--missing", "zero")["scores"] == [0.5, 1.0, 0.0]
-    assert compute("reciprocal_rank", *files, "--missing", "drop")["scores"] == [0.5, 1.0]
-    (tmp_path / "run.trec").write_text(RUN + "q4 Q0 d1 1 1 t\n")
-    for ways in (files, ("--run", "run.trec", "--qrels", "qrels.trec")):
-        done = pqpp(
-            "compute", "rr" if "--run" in ways else "reciprocal_rank", *ways, "--missing", "zero"
-        )
-        assert (
-            done.value == 0 and "1 query of the run without judgments left out (q4)" in done.stderr
-        )
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -218,12 +187,3 @@ print("seconds", used.ru_utime + used.ru_stime)
     assert done.returncode == 0, done.stderr
     assert "pearson_qpp" in done.stdout and "0.5" in done.stdout
     assert float(done.stdout.split()[-1]) < 3  # on a slow, shared machine; 0.5 on a free one
-
-
-def test_truth_values_as_a_spreadsheet_writes_them_and_blanks(tmp_path, pqpp, compute):
-    (tmp_path / "m.csv").write_text("match,task\nTRUE,a\nFALSE,a\n,b\nTRUE,b\n")
-    files = ("--input", "matches=m.csv:match", "--input", "groups=m.csv:task")
-    refused = pqpp("compute", "match_rate", *files)
-    assert refused.value == 2 and "m.csv, line 4: matches is empty or NaN" in refused.stderr
-    found = compute("match_rate", *files, "--nan", "drop")
-    assert (found["match_rate"], found["n"]) == (pytest.approx(2 / 3), 3)

@@ -106,16 +106,6 @@ def test_the_main_table_has_its_own_targets_and_no_row_of_the_paper(mine, fitted
     assert "published" not in text
 
 
-def test_each_model_is_predicted_from_the_other(mine, fitted, capsys):
-    words = ("bench", "--dataset", "mine", "--predictors", "./my_predictor", "--format", "json")
-    found = json.loads(printed(capsys, *words, "--table", "cross-model"))
-    labels = {row["label"]: (row["predicted"], row["target"]) for row in found["rows"]}
-    assert labels == {
-        "mini-dalle→flux_hbpp": ("mini-dalle_hbpp", "flux_hbpp"),
-        "flux→mini-dalle_hbpp": ("flux_hbpp", "mini-dalle_hbpp"),
-    }
-
-
 def test_pqpps_cross_tables_are_those_of_the_paper():
     from pqpp_models import TARGETS as NINE
 
@@ -159,26 +149,3 @@ def test_generalisation_between_datasets_that_share_a_measure(mine, fitted, caps
     ]
     assert main([*words, "theirs", "--targets", "other"]) == 2
     assert "nothing of the measure of other" in capsys.readouterr().err
-
-
-def test_the_predictor_goes_to_the_hub_and_back(mine, fitted, monkeypatch, capsys, tmp_path):
-    """Pushed by the command and loaded by another process, over the real client."""
-    from support import local_hub
-    from support.processes import run_warm
-
-    with local_hub.serve() as hub:
-        environment = hub.environment(tmp_path / "home")
-        push = (
-            "from pqpp_cli.main import main; print(main(['models', 'push', FOLDER, 'pqpp/mine']))"
-        )
-        done = run_warm(f"FOLDER = {str(fitted)!r}\n{push}", tmp_path, **environment)
-        assert done.returncode == 0 and done.stdout.splitlines()[-1] == "0", done.stderr
-        load = (
-            "import json; from pqpp_models import Predictor\n"
-            "loaded = Predictor.from_pretrained('pqpp/mine')\n"
-            "print(json.dumps([loaded.targets, loaded.predict(['A cat.']).tolist()]))"
-        )
-        done = run_warm(load, tmp_path, **environment)
-    targets, values = json.loads(done.stdout.splitlines()[-1])
-    assert targets == TARGETS
-    assert values == Predictor.from_pretrained(fitted).predict(["A cat."]).tolist()

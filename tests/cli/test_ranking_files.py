@@ -84,29 +84,6 @@ def test_bad_rows_name_file_and_line(compute, rows, words):
     assert words in said and "\n" not in said
 
 
-def test_rows_with_nan(compute):
-    """Without c and d the errors are 0, 0 and 2."""
-    Path("p.csv").write_text("id,p\na,1\nb,2\n\nc,\nd,4\ne,5\n")
-    Path("r.jsonl").write_text(
-        "".join(
-            f'{{"id": "{i}", "r": {r}}}\n' for i, r in zip("edcba", "7N321", strict=True)
-        ).replace("N", "NaN")
-    )
-    files = ("--predictions", "p.csv:p", "--references", "r.jsonl:r")
-    said, _ = compute("rmse_qpp", *files, status=2)
-    assert "(p.csv, line 5: predictions is empty or NaN, as are 2 rows in all; --nan drop" in said
-    wrong = ("--option", "confidence=2", "--nan", "drop")  # what else is wrong is said alone
-    assert "NaN" not in compute("pearson_qpp", *files, *wrong, status=2)[0]
-    said, found = compute("rmse_qpp", *files, "--nan", "drop")
-    assert found["rmse_qpp"] == pytest.approx((4 / 3) ** 0.5) and found["n"] == 3
-    assert said == "joined on id, 5 rows; 2 rows with NaN left out"
-    Path("n.csv").write_text("p,r\n,1\n2,\n")
-    said, _ = compute(
-        "rmse_qpp", "--predictions", "n.csv:p", "--references", "n.csv:r", "--nan", "drop", status=2
-    )
-    assert "every row has an empty cell or NaN" in said
-
-
 @pytest.mark.parametrize("kind", ["run", "csv", "jsonl"])
 def test_packed_files(compute, kind):
     run = frames()[0]

@@ -179,12 +179,6 @@ def _as_encoder(folder: Path, saved: Path) -> object:
     return layer_means(encoder, tokenizer, PROMPTS, [0, 1])[1].shape
 
 
-def _as_backbone(folder: Path, saved: Path) -> object:
-    from pqpp_models.clip.preference import PreferencePredictor
-
-    return PreferencePredictor.from_folder("pick_score", str(folder)).predict(_PAIRS).shape
-
-
 def _as_model(folder: Path, saved: Path) -> object:
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 
@@ -208,21 +202,6 @@ def _as_collection(folder: Path, saved: Path) -> object:
     captions = EncodedCaptions.from_pretrained(folder)
     captions.save_pretrained(saved)
     return len(captions)
-
-
-def _as_statistics(folder: Path, saved: Path) -> object:
-    from pqpp_models.measures.pre_retrieval.statistics import CaptionStatistics
-
-    statistics = CaptionStatistics.load(folder)
-    places = statistics.find(["cat", "dog"])
-    return [statistics.documents(place).tolist() for place in places]
-
-
-def _as_recipe(folder: Path, saved: Path) -> object:
-    from pqpp_files.options.recipe import parse_recipe
-    from pqpp_models.training.recipe import PredictorRecipe
-
-    return parse_recipe(PredictorRecipe, "", "", ["--config", str(folder / "recipe.yaml")])
 
 
 def _ridge(folder: Path) -> None:
@@ -256,18 +235,6 @@ def _collection(folder: Path) -> None:
     EncodedCaptions.build(captions, encoder, predictor.tokenizer, layers).save_pretrained(folder)
 
 
-def _statistics(folder: Path) -> None:
-    from pqpp_models.measures.pre_retrieval.statistics import CaptionStatistics
-
-    CaptionStatistics.from_texts(["a cat", "two dogs and a cat"], postings=True).save(folder)
-
-
-def _recipe(folder: Path) -> None:
-    folder.mkdir()
-    lines = ["targets: [mean_rr, mean_hbpp]", "seed: 3", "epochs: 2", "learning_rate: 0.001"]
-    (folder / "recipe.yaml").write_text("\n".join(lines))
-
-
 def _copied(source: Path) -> Callable[[Path], object]:
     return lambda folder: shutil.copytree(source, folder)
 
@@ -275,7 +242,7 @@ def _copied(source: Path) -> Callable[[Path], object]:
 @functools.cache
 def FAMILIES() -> dict[str, Family]:
     """Return all kinds of folders that we load."""
-    from support.tiny_models import save_clip, save_text_encoder
+    from support.tiny_models import save_text_encoder
     from support.tiny_rahf import tiny_feedback
 
     import pqpp_models
@@ -293,12 +260,9 @@ def FAMILIES() -> dict[str, Family]:
         "correlation_cnn": Family(
             _copied(_OLDER / "correlation_cnn"), (_by_python(_MATRICES), _by_show)
         ),
-        "clip_score": Family(save_clip, (_as_backbone,)),
         "encoder": Family(save_text_encoder, (_as_encoder,), 3),
         "rahf": Family(lambda folder: tiny_feedback().save_pretrained(folder), (_as_feedback,)),
         "collection": Family(_collection, (_as_collection,), 1),
-        "statistics": Family(_statistics, (_as_statistics,), 1),
-        "recipe": Family(_recipe, (_as_recipe,)),
     }
 
 

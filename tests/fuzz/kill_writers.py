@@ -111,15 +111,9 @@ _FIT = ("fit", "ratings_{}.csv", "--targets", "rating", "--overwrite")
 _BENCH = ("bench", "--dataset", "scores_{}.csv", "--targets", "mean_hbpp", "--predictors", "static")
 WRITERS = {
     "predict csv": _predicted("predicted.csv"),
-    "predict jsonl": _predicted("predicted.jsonl"),
     "predict parquet": _predicted("predicted.parquet"),
-    "predict text": _predicted("predicted.txt"),
-    "predict json": _predicted("predicted.json"),
     "fit": Writer("written", _command(*_FIT, *_FOLDERS)),
     "build": Writer("written", _command("build", "votes_{}.csv", "--name", "{}", *_FOLDERS)),
-    "export": Writer(
-        "written", _command("datasets", "export", "conqa", "--data-dir", "conqa_{}", *_FOLDERS)
-    ),
     "select": Writer(
         "chosen.txt",
         _command(
@@ -143,8 +137,6 @@ WRITERS = {
         ),
     ),
     "save bert": _saved("bert"),
-    "save clip": _saved("clip_generation"),
-    "save text_ensemble": _saved("text_ensemble"),
     "bench": Writer("table.md", _command(*_BENCH, "--output", "table.md")),
     "bench report": Writer("page.html", _command(*_BENCH, "--report", "page.html")),
     "card": Writer("cards/README.md", _cards),
@@ -154,10 +146,7 @@ WRITERS = {
         "resumed",
     ),
     "generate": _shelved("written", _generate("--command", _DRAW), "resumed"),
-    "generate from images": _shelved("written", _generate("--image-dir", "images"), "resumed"),
     "search build": _shelved("written", _command("search", "build", "e_{}.npy", *_FOLDERS)),
-    "search merge": _shelved("written", _command("search", "merge", "one", "two_{}", *_FOLDERS)),
-    "search add": _shelved("written", _command("search", "add", "one", "e_{}.npy", *_FOLDERS)),
     "search labels": _shelved(
         "labels.csv",
         _command(
@@ -166,19 +155,11 @@ WRITERS = {
         ),
     ),
     "search retrieve": _retrieved("run.trec"),
-    "search retrieve parquet": _retrieved("run.parquet"),
     "route fit": _shelved("written", _command("route", "fit", *_ROUTES, *_FOLDERS)),
     "route predict": _shelved(
         "routed.csv",
         _command(
             *("route", "predict", "router", "--file", "prompts_{}.csv"), "--output", "routed.csv"
-        ),
-    ),
-    "rewrite": _shelved(
-        "written/rewritten.csv",
-        _command(
-            *("rewrite", "--file", "prompts_{}.csv", "--target", "mean_p10", "--synonyms"),
-            *("--count", "1", "--output", "written/rewritten.csv"),
         ),
     ),
     "rewrite keep": _shelved(
@@ -201,9 +182,6 @@ WRITERS = {
     ),
     "annotate export": _shelved(
         "written", _command("annotate", "export", "study_{}/study.yaml", *_FOLDERS)
-    ),
-    "annotate backup": _shelved(
-        "backup.db", _command("annotate", "backup", "study_{}/study.yaml", "--output", "backup.db")
     ),
 }
 
