@@ -8,7 +8,6 @@ import pytest
 import yaml
 from datasets import Dataset, load_dataset, load_from_disk
 
-from pqpp_datasets.errors import OptionError
 from pqpp_datasets.export.parquet_folder import write_split
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
 from pqpp_datasets.target_columns import (
@@ -52,22 +51,6 @@ def test_where_nothing_is_told_numbers_that_are_called_so_are_targets():
         {"prompt": ["a"], "flux_hbpp": [1.0], "mean_p5": [1], "n_words": [2], "note_rating": ["x"]}
     )
     assert list(targets_of(found.features)) == ["flux_hbpp", "mean_p5"]
-
-
-@pytest.mark.parametrize(
-    ("models", "said"),
-    [
-        (
-            ["SDXL", "sdxl"],
-            "the model 'sdxl' and the model 'SDXL' would share the column sdxl_hbpp",
-        ),
-        (["Mean"], "the model 'Mean' and the mean over the models would share the column mean_"),
-        (["通义", "混元"], "share the column model_hbpp"),
-    ],
-)
-def test_models_that_would_share_a_column_are_refused(models, said):
-    with pytest.raises(OptionError, match=said):
-        targets_for(models, "hbpp")
 
 
 def test_a_built_dataset_tells_its_targets_and_how_its_splits_were_made(tmp_path, cache):
