@@ -236,15 +236,6 @@ def test_same_text_with_ids_of_their_own(tmp_path):
         assert found["1"][1] == found["2"][1]  # no text is in two splits
 
 
-def test_a_text_of_several_sources_is_in_one_split(tmp_path):
-    lines = [f"p{n},{n}{s},m,a,{n % 3},{s}" for s in ("coco", "drawbench") for n in range(40)]
-    for order in (lines, lines[::-1]):
-        built = build(write(tmp_path / "v.csv", *order, header=f"{HEADER},source"), scale="pqpp")
-        texts = {name: set(table["prompt"].to_pylist()) for name, table in built.splits.items()}
-        assert list(map(len, texts.values())) == [24, 8, 8]
-        assert len(set().union(*texts.values())) == 40  # so that none is in two
-
-
 def test_lists_of_votes(tmp_path):
     path = tmp_path / "v.json"
     path.write_text('[{"prompt": "A", "model": "m", "image": "i", "label": [5, "", 1]}]')
