@@ -102,7 +102,7 @@ class DatasetsPush(Push, Command):
 
     def run(self) -> None:
         """Push, and print what was done."""
-        from pqpp_datasets.export.hub import push_folder
+        from pqpp_datasets.export.parquet_folder import push_folder
 
         self.push(push_folder, self.folder, self.repository)
 

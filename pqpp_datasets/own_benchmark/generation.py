@@ -276,22 +276,9 @@ def prompt_scores(
             scores[model] = np.full(prompts, np.nan)
             scores[model][judged] = means
         else:
-            scores[model] = prompt_means(of_images[items], prompt[items], prompts)
+            of_prompts = pd.Series(of_images[items]).groupby(prompt[items]).mean().round(_DIGITS)
+            scores[model] = of_prompts.reindex(range(prompts)).to_numpy()
     return scores
-
-
-def prompt_means(scores: np.ndarray, prompt: np.ndarray, prompts: int) -> np.ndarray:
-    """Return the mean of each prompt's image scores; NaN where there is none.
-
-    Example:
-        >>> prompt_means(np.array([0.1, 0.3, np.nan]), np.array([0, 0, 1]), 2).tolist()
-        [0.2, nan]
-    """
-    voted = ~np.isnan(scores)
-    number = np.bincount(prompt[voted], minlength=prompts)
-    with np.errstate(invalid="ignore"):
-        means = np.bincount(prompt[voted], scores[voted], minlength=prompts) / number
-    return np.round(means, _DIGITS)
 
 
 @dataclass(frozen=True)
@@ -358,15 +345,12 @@ def _performance(
     """Return P@k and RR of each query that is there, in the order of their numbers."""
     from pqpp_metrics.functional import precision_at_k, reciprocal_rank
 
-    order = np.argsort(queries, kind="stable")
-    _, row, counts = np.unique(queries[order], return_inverse=True, return_counts=True)
-    column = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    shape = (len(counts), int(counts.max()))
+    rows = pd.DataFrame({"query": queries, "score": scores, "relevant": relevant})
+    place = rows.groupby("query").cumcount()
+    table = rows.assign(place=place).pivot(index="query", columns="place")
     # A place that no result fills ranks behind all results and is not relevant.
-    score_table = np.full(shape, scores.min() - 1)
-    relevance_table = np.zeros(shape, np.int8)
-    score_table[row, column] = scores[order]
-    relevance_table[row, column] = relevant[order]
+    score_table = table["score"].fillna(scores.min() - 1).to_numpy()
+    relevance_table = (table["relevant"] == 1).to_numpy(np.int8)
     return (
         precision_at_k(score_table, relevance_table, k=options.k),
         reciprocal_rank(score_table, relevance_table),

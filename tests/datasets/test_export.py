@@ -98,10 +98,6 @@ def test_options_and_their_refusal(tmp_path):
     assert rows[0]["judgments"]["label"] == [1, 1, 1, 0]
     with pytest.raises(OptionError, match="conqa, conqa-candidates takes no image_dir="):
         export(configs, tmp_path / "out", data, {"image_dir": "x"})
-    with pytest.raises(OptionError, match="configurations of one benchmark"):
-        export(["conqa", "sample"], tmp_path / "out", data)
-    with pytest.raises(OptionError, match="no such configuration"):
-        export(["nope"], tmp_path / "out")
 
 
 def test_card_names_no_folder(tmp_path):
@@ -113,15 +109,6 @@ def test_card_names_no_folder(tmp_path):
         {"pickapic_dir": "/home/me"},
     )
     assert "export` with `pickapic_dir`; values" in card and "/home/me" not in card
-
-
-def test_own_files_in_an_export_are_not_touched(tmp_path):
-    export(["sample"], tmp_path / "out")
-    own = tmp_path / "out" / "data" / "sample" / "notes.txt"
-    own.write_text("mine")
-    with pytest.raises(OptionError, match=r"holds other files, such as 'data/sample/notes\.txt'"):
-        export(["sample"], tmp_path / "out")
-    assert own.read_text() == "mine"
 
 
 @pytest.mark.daily

@@ -1,12 +1,9 @@
 """Files of votes as they lie: columns of models, names that tell the model, encodings, repeats."""
 
-import numpy as np
 import pytest
 from support.votes import build, scores, write
 
-from pqpp_cli.main import main
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.load import load_benchmark
 from pqpp_datasets.own_benchmark import BuildOptions
 
 HEADER = "prompt,image,model,annotator,label"
@@ -44,25 +41,6 @@ def test_the_model_in_the_name_of_an_image(tmp_path):
             build(bare, model_pattern=pattern, scale="likert5")
 
 
-def test_agiqa_as_it_is_published(real_data):
-    published = build(
-        real_data / "agiqa" / "data.csv",
-        model_pattern="^([^_]+)_",
-        columns={"image": "name", "score": "mos_align", "deviation": "std_align"},
-        scale="0..5",
-    )
-    rows = load_benchmark("agiqa", data_dir=str(real_data), split="train")
-    for model in ("sd1.5", "midjourney", "AttnGAN"):
-        theirs: dict[str, list[float]] = {}
-        for row in rows:
-            if row["model"] == model:
-                theirs.setdefault(row["prompt"], []).append(row["mos_align"])
-        means = {prompt: np.mean(own) for prompt, own in theirs.items()}
-        ours = scores(published, f"{model.lower()}_rating")
-        ours = {prompt: one for prompt, one in ours.items() if one is not None}
-        assert ours == pytest.approx(means, abs=1e-9) and len(ours) > 290
-
-
 def test_a_name_of_a_column_may_be_of_one_kind_of_file(tmp_path):
     votes = write(
         tmp_path / "v.csv", "A,i,m,a,5", "B,j,m,a,4", header="text,image,model,who,rating"
@@ -78,21 +56,6 @@ def test_a_name_of_a_column_may_be_of_one_kind_of_file(tmp_path):
         OptionError, match=r"columns: 'votes\.prompt' is not one of .* judgments\.,"
     ):
         BuildOptions(columns={"votes.prompt": "x"})
-
-
-def test_files_in_another_encoding(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    text = f"{HEADER}\nein Café,i,m,a,5\n"
-    (tmp_path / "v.csv").write_bytes(text.encode("utf-16"))
-    assert scores(build(tmp_path / "v.csv", scale="likert5"), "m_rating") == {"ein Café": 5.0}
-    (tmp_path / "v.csv").write_bytes(text.encode("cp1252"))
-    words = ["build", "v.csv", "--scale", "likert5", "--output", "b"]
-    assert main(words) == 2
-    assert "v.csv, line 2: not UTF-8" in (said := capsys.readouterr().err) and "--encoding" in said
-    assert main([*words, "--encoding", "cp1252"]) == 0
-    assert load_benchmark("b", split="train")["prompt"][:] == ["ein Café"]
-    assert main([*words, "--encoding", "klingon"]) == 2
-    assert "it is unknown; write it like utf-8" in capsys.readouterr().err
 
 
 def test_one_prompt_however_it_is_typed_is_in_one_split(tmp_path):

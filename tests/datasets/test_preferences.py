@@ -266,13 +266,9 @@ NUMBERS = [
     # Pick-a-Pic writes the share of the first image, the others count places.
     ("share", "label_0", ["1", "0", "0.5", "1.0"]),
     (None, "label_0", ["1", "0", "0.5", "1.0"]),
-    (None, "label_0", ["1", "0", "1", "1"]),
-    (None, "label_1", ["0", "1", "0", "0.0"]),
-    (None, "choice", ["1", "0", ".5", "1.0"]),
     ("index", "choice", ["0", "1", "tie", "0.0"]),
     (None, "choice", ["1", "2", "0", "1"]),
     (None, "choice", ["1", "-1", "0", "1"]),
-    ("place", "choice", ["1", "2", "0", "1"]),
     ("sign", "choice", ["1", "-1", "0", "1"]),
 ]
 

@@ -88,7 +88,6 @@ DAMAGES = {
         "[0, 1]",
         "composition.json, image_0_0_0.jpg, human_labels: .* three answers",
     ),
-    "another image's": ("tia2", '"image": "image_0_0_1', '"image": "image_9', "its own name"),
     "two ratings": (
         "genai",
         "[2, 4, 5]",

@@ -137,17 +137,6 @@ def test_a_file_that_is_cut_between_two_records_does_not_pass_as_shorter(tmp_pat
     assert len(load(tmp_path, split="train")) == 3
 
 
-def test_a_file_of_the_published_size_needs_no_number_beside(tmp_path, monkeypatch):
-    from pqpp_datasets.richhf import richhf
-    from pqpp_datasets.sources import PublishedFile, Release
-
-    path = write_richhf(tmp_path, count=4, splits=("train",)) / "train.tfrecord"
-    path.with_name("train.tfrecord.count").unlink()
-    published = PublishedFile("train.tfrecord", "", path.stat().st_size, None)
-    monkeypatch.setattr(richhf, "release", lambda _: Release("richhf", "a", (published,)))
-    assert len(load(tmp_path, split="train")) == 4
-
-
 def write_pickapic(folder, images=True):
     folder.mkdir()
     rows = {

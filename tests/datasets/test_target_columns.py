@@ -4,11 +4,9 @@ import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 import yaml
 from datasets import Dataset, load_dataset, load_from_disk
 
-from pqpp_datasets.errors import OptionError
 from pqpp_datasets.export.parquet_folder import write_split
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
 from pqpp_datasets.target_columns import (
@@ -54,22 +52,6 @@ def test_where_nothing_is_told_numbers_that_are_called_so_are_targets():
     assert list(targets_of(found.features)) == ["flux_hbpp", "mean_p5"]
 
 
-@pytest.mark.parametrize(
-    ("models", "said"),
-    [
-        (
-            ["SDXL", "sdxl"],
-            "the model 'sdxl' and the model 'SDXL' would share the column sdxl_hbpp",
-        ),
-        (["Mean"], "the model 'Mean' and the mean over the models would share the column mean_"),
-        (["通义", "混元"], "share the column model_hbpp"),
-    ],
-)
-def test_models_that_would_share_a_column_are_refused(models, said):
-    with pytest.raises(OptionError, match=said):
-        targets_for(models, "hbpp")
-
-
 def test_a_built_dataset_tells_its_targets_and_how_its_splits_were_made(tmp_path, cache):
     votes = [f"p{n},{n}.png,{m},a,{n % 3}" for n in range(20) for m in ("mini-dalle", "SD 1.5")]
     judgments = tmp_path / "votes.csv"
@@ -85,17 +67,3 @@ def test_a_built_dataset_tells_its_targets_and_how_its_splits_were_made(tmp_path
     rule = json.loads(metadata[b"pqpp"])["splits"]
     assert rule == card["pqpp"]["splits"]
     assert rule["seed"] == 3 and rule["shares"] == {"train": 0.6, "validation": 0.2, "test": 0.2}
-
-
-def test_equal_means_over_the_models_of_a_build_are_one_number(tmp_path, cache):
-    # Sums of three votes a model; 8 / 3 comes as (7/3 + 3) / 2, (8/3 + 8/3) / 2 and (2 + 10/3) / 2.
-    rows = [("a", (2, 2, 3), (3, 3, 3)), ("b", (2, 3, 3), (3, 3, 2)), ("c", (2, 2, 2), (3, 3, 4))]
-    lines = ["prompt,model,annotator,rating"]
-    for prompt, *models in rows:
-        for model, votes in zip(("alpha", "beta"), models, strict=True):
-            lines += [f"{prompt},{model},p{k},{vote}" for k, vote in enumerate(votes)]
-    (tmp_path / "votes.csv").write_text("\n".join(lines))
-    options = BuildOptions(columns={"label": "rating"}, scale="likert5")
-    splits = build_benchmark(tmp_path / "votes.csv", options=options).splits.values()
-    means = [value for one in splits for value in one["mean_rating"].to_pylist()]
-    assert len(means) == 3 and len(set(means)) == 1 and means[0] == pytest.approx(8 / 3, abs=1e-11)

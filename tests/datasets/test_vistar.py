@@ -156,17 +156,3 @@ def test_wrong_questionnaire_names_the_place(tmp_path, name):
     (write_vistar(tmp_path) / "core_questionnaires.jsonl").write_text(line)
     with pytest.raises(DataFileError, match=rf"core_questionnaires\.jsonl, line 1: .*{expected}"):
         load(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        (["{}"], "line 1: an object with prompt_index"),
-        (['{"prompt_index": 2, "questionnaire": {}}'], "prompt_index is 2, a number from 0 to 1"),
-        ([json.dumps({"prompt_index": 0, "questionnaire": QUESTIONNAIRE})] * 2, "line 2: prompt_i"),
-    ],
-)
-def test_wrong_line_of_questionnaires(tmp_path, lines, expected):
-    (write_vistar(tmp_path) / "core_questionnaires.jsonl").write_text("\n".join(lines))
-    with pytest.raises(DataFileError, match=expected):
-        load(tmp_path)

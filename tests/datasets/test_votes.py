@@ -213,9 +213,6 @@ def test_prompts_and_images_are_joined_by_id(tmp_path):
         with pytest.raises(DataFileError, match=expected):
             build(votes, **options)
         path.write_text(before)
-    images.write_text("image,id,model\n1.png,007,SD\n2.png,07,SD\n")
-    with pytest.raises(DataFileError, match=r"v\.csv, row 2: id is '07', which is not in .*p\.csv"):
-        build(votes, **options)
 
 
 SAME_TEXT = ["A,i,m,x,5,1", "A,i,m,x,1,2", "B,i,m,x,3,3", "C,i,m,x,3,4"]
@@ -237,15 +234,6 @@ def test_same_text_with_ids_of_their_own(tmp_path):
             **{"3": 3.0, "4": 3.0},
         }
         assert found["1"][1] == found["2"][1]  # no text is in two splits
-
-
-def test_a_text_of_several_sources_is_in_one_split(tmp_path):
-    lines = [f"p{n},{n}{s},m,a,{n % 3},{s}" for s in ("coco", "drawbench") for n in range(40)]
-    for order in (lines, lines[::-1]):
-        built = build(write(tmp_path / "v.csv", *order, header=f"{HEADER},source"), scale="pqpp")
-        texts = {name: set(table["prompt"].to_pylist()) for name, table in built.splits.items()}
-        assert list(map(len, texts.values())) == [24, 8, 8]
-        assert len(set().union(*texts.values())) == 40  # so that none is in two
 
 
 def test_lists_of_votes(tmp_path):
@@ -280,10 +268,6 @@ def test_ready_scores(tmp_path):
     built = build(path, columns=columns, scale="1..5")
     assert scores(built, "m_rating") == {"A": 3.0} and built.targets[0].limits == (1.0, 5.0)
     assert built.generation.table.deviation.tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
-    with pytest.raises(OptionError, match="the scores are ready, one for each image"):
-        build(path, columns=columns, scale="1..5", aggregate="median")
-    with pytest.raises(DataFileError, match=r"row 2: mos is '3\.5', a number from 0 to 3"):
-        build(path, columns=columns, scale="0..3")
 
 
 def test_gimbrr_gives_its_published_rates(real_data):
@@ -346,8 +330,6 @@ def test_genai_and_agiqa(real_data):
         expected = votes[table["model"] == model].groupby(table["prompt"]).mean().to_dict()
         assert scores(found, f"{model.lower()}_rating") == pytest.approx(expected, abs=1e-9)
     assert scores(found, "prompt_id") == dict(zip(table["prompt"], table["prompt_id"], strict=True))
-    with pytest.raises(DataFileError, match=r"row 1387: rating_2 is '41', .* `missing`=41 leaves"):
-        build(path, annotators=names, scale="likert5")
     lists = build(
         real_data / "genai/genai_image.json",
         columns={"prompt_id": "id", "label": "models"},
@@ -384,9 +366,6 @@ def test_runs_and_qrels_of_trec(tmp_path):
     assert scores(tables, "clip_rr") == scores(built, "clip_rr")
     with pytest.raises(OptionError, match="hold only ids; give the texts by `prompts` FILE"):
         build(runs=tmp_path / "clip.trec", relevance=tmp_path / "q.qrels")
-    (tmp_path / "q.qrels").write_text("1 0 y 2\n")
-    with pytest.raises(DataFileError, match="row 1: prompt_id is '1', which is not in"):
-        build(runs=tmp_path / "clip.trec", **options)
     (tmp_path / "q.qrels").write_text("01 0 y\n")
     with pytest.raises(DataFileError, match=r"q\.qrels, line 1"):
         build(runs=tmp_path / "clip.trec", **options)

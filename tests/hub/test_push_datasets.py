@@ -17,7 +17,8 @@ def folder(tmp_path, cache):
 def push(printed):
     def run(folder, options="", token="hf_tester"):
         return printed(
-            "import dataclasses, json\nfrom pqpp_datasets.export.hub import push_folder\n"
+            "import dataclasses, json\n"
+            "from pqpp_datasets.export.parquet_folder import push_folder\n"
             f"try: print(json.dumps(dataclasses.asdict(push_folder({str(folder)!r}, "
             f"'tester/bench'{options}))))\n"
             "except ValueError as error: print(json.dumps([type(error).__name__, str(error)]))",

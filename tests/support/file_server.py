@@ -13,17 +13,14 @@ class FileServer:
 
     Attributes:
         files: Path to bytes.
-        faults: One fault a request, used up in order: `None`, a status like 503, `cut`, `endless`
-            for a body without a length that does not end, or `length ` with what is said of it.
+        faults: One fault a request, used up in order: `None`, a status like 503, or `cut`.
         requests: The path and the Range header of each request that came.
-        ranges: Whether ranges are honoured.
     """
 
     url: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
     faults: list = field(default_factory=list)
     requests: list[tuple[str, str | None]] = field(default_factory=list)
-    ranges: bool = True
 
 
 @contextlib.contextmanager
@@ -40,22 +37,12 @@ def serve() -> Iterator[FileServer]:
             if isinstance(fault, int) or body is None:
                 self.send_error(fault if isinstance(fault, int) else 404)
                 return
-            if fault == "endless":
-                self.send_response(200)
-                self.end_headers()
-                with contextlib.suppress(OSError):
-                    while True:
-                        self.wfile.write(body)
-            start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and state.ranges else 0
+            start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
             if start and start >= len(body):
                 self.send_error(416)
                 return
             self.send_response(206 if start else 200)
-            told = str(len(body) - start)
-            if str(fault).startswith("length "):
-                told = fault.removeprefix("length ")
-            if told:
-                self.send_header("Content-Length", told)
+            self.send_header("Content-Length", str(len(body) - start))
             self.end_headers()
             rest = body[start:]
             self.wfile.write(rest[: len(rest) // 2] if fault == "cut" else rest)
