@@ -162,7 +162,7 @@ def rows_of(made: Made, factory: str | None) -> list[Row]:
         built = time.process_time() - start
         on_disk = sum(path.stat().st_size for path in Path(f"{folder}/index").iterdir())
         print(
-            f"  {plan.factory}: planned {plan.told()}; {built:.1f} CPU-s, {on_disk / 1e6:.4g} MB, "
+            f"  {plan.factory}: {built:.1f} CPU-s, {on_disk / 1e6:.4g} MB, "
             f"{index.config['probes']} cells looked at, recall told {index.config['recall_at_10']}"
         )
         each = on_disk / len(made.images)

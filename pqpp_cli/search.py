@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -141,12 +140,8 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
             self._build(vectors, ids, self.model or "", self.revision)
 
     def _build(self, vectors: Any, ids: Sequence[str], model: str, revision: str | None) -> None:
-        from pqpp_engines.index import build_index, plan_for
-        from pqpp_engines.index.ids import ItemIds
+        from pqpp_engines.index import build_index
 
-        ids = ItemIds.of(ids, len(vectors))  # refused before the estimate is printed
-        plan = plan_for(math.prod(vectors.shape[:-1]), vectors.shape[-1], self.factory)
-        print(f"pqpp: {plan.told()}", file=sys.stderr)
         print_index(build_index(vectors, ids, self.output, self.factory, model, revision))
 
 
