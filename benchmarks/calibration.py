@@ -33,10 +33,7 @@ from importlib.metadata import version
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_metrics.functional import (
-    _influence,
-    qpp_report,
-)
+from pqpp_metrics.functional import _influence, qpp_report
 from pqpp_metrics.functional._pairs import PairOrder
 from pqpp_metrics.functional._studentised import (
     LARGE_SHARE,
@@ -54,14 +51,7 @@ from pqpp_metrics.functional.seeds import _of_draws, _of_seeds, _together
 RUNS, LEVEL = 4_000, 0.05
 RESAMPLES = 39
 KINDS = ("normal", "lognormal", "tied", "heteroscedastic", "t3", "PQPP")
-UNLIKE = (
-    "lognormal noise",
-    "t3 noise",
-    "growing noise",
-    "gross errors",
-    "skewed",
-    "PQPP, unlike",
-)
+UNLIKE = ("lognormal noise", "t3 noise", "growing noise", "gross errors", "skewed", "PQPP, unlike")
 COVERAGE, LIKE_ERRORS, UNLIKE_ERRORS = (0.92, 0.98), (0.035, 0.065), (0.0, 0.08)
 FREE = ("rmse",)
 """Measures without a limit for unlike pairs: where one has long tails, no test told them well."""
@@ -174,10 +164,7 @@ def true_values(kind: str, rows: Callable[[], Sample]) -> dict[str, float]:
     known: dict[str, dict[str, float]] = {
         "normal": ranks | {"pearson": 0.5, "rmse": 1.0},
         "lognormal": ranks
-        | {
-            "pearson": (mean - 1) / (np.e - 1),
-            "rmse": np.sqrt(2 * np.e**2 - 2 * np.e * mean),
-        },
+        | {"pearson": (mean - 1) / (np.e - 1), "rmse": np.sqrt(2 * np.e**2 - 2 * np.e * mean)},
         "heteroscedastic": {"pearson": 1 / np.sqrt(3.25), "rmse": 1.5},
         "t3": {"pearson": 0.5, "rmse": np.sqrt(3)},
     }

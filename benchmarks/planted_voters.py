@@ -86,11 +86,7 @@ def _images(votes: Votes, rng: np.random.Generator, by_prompt: bool) -> NDArray[
 
 
 def rates(
-    votes: Votes,
-    kind: str,
-    plantings: int,
-    size: int | None = None,
-    by_prompt: bool = False,
+    votes: Votes, kind: str, plantings: int, size: int | None = None, by_prompt: bool = False
 ) -> Rates:
     """Plant a voter again and again, one at a time, and count who is flagged.
 

@@ -148,11 +148,7 @@ def own_training(encoder: str, prompts: list[str], size: int) -> float:
     from pqpp_models import TARGETS
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 
-    encoded = encode(
-        AutoTokenizer.from_pretrained(encoder, trust_remote_code=False),
-        prompts,
-        128,
-    )
+    encoded = encode(AutoTokenizer.from_pretrained(encoder, trust_remote_code=False), prompts, 128)
     model = BertForPerformancePrediction.from_backbone(encoder, targets=TARGETS)
     labels = torch.full((size, N_TARGETS), 0.5)
     with tempfile.TemporaryDirectory() as folder:

@@ -35,11 +35,7 @@ _CHUNK = 10_000
 _RULES = ("min_kappa", "min_reference_share", "exclude")
 
 
-def export_study(
-    store: Store,
-    output: str | Path,
-    format: str = "csv",
-) -> list[str]:
+def export_study(store: Store, output: str | Path, format: str = "csv") -> list[str]:
     r"""Write all that a study has brought to a folder, whole or not at all.
 
     - the files of the kind of task, such as `judgments.csv`: every current vote;

@@ -34,11 +34,7 @@ _QUERIES, _VOTES, _IMAGES = "seed.json", "mturk.json", "vg_subset.txt"
 # Where the published repository keeps them, and the flat layout of a copy.
 _REPHRASINGS = ("repro-kit/exp_GPT_J6B.json", "exp_GPT_J6B.json")
 _VOTE_NAMES = ("relevant", "non_relevant", "unsure")
-_JUDGMENTS = {
-    "image_id": pa.int64(),
-    **dict.fromkeys(_VOTE_NAMES, pa.int32()),
-    "label": pa.int8(),
-}
+_JUDGMENTS = {"image_id": pa.int64(), **dict.fromkeys(_VOTE_NAMES, pa.int32()), "label": pa.int8()}
 _SCHEMA = pa.schema(
     {
         "query_id": pa.int64(),

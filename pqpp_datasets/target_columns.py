@@ -109,11 +109,7 @@ MEASURES = {
         ),
         TargetMeasure("rating", "Ratings", "mean rating", None, words="rating of images"),
         TargetMeasure(
-            "score",
-            "Scores",
-            "mean score, on a scale of its own",
-            None,
-            words="score of images",
+            "score", "Scores", "mean score, on a scale of its own", None, words="score of images"
         ),
     )
 }

@@ -19,10 +19,7 @@ def visible(text: str, kept: str = "") -> str:
         >>> visible("a \x1b[31mred cat\n")
         'a \\x1b[31mred cat\\n'
     """
-    return _UNSEEN.sub(
-        lambda match: match[0] if match[0] in kept else ascii(match[0])[1:-1],
-        text,
-    )
+    return _UNSEEN.sub(lambda match: match[0] if match[0] in kept else ascii(match[0])[1:-1], text)
 
 
 def markdown_cell(text: str) -> str:

@@ -48,10 +48,7 @@ def said_here() -> Any:
     """Return the place of a page where refusals and news are read, aloud by screen readers too."""
     import gradio
 
-    return gradio.HTML(
-        elem_id="said",
-        js_on_load="element.setAttribute('aria-live', 'polite');",
-    )
+    return gradio.HTML(elem_id="said", js_on_load="element.setAttribute('aria-live', 'polite');")
 
 
 def telling(

@@ -138,11 +138,7 @@ def unknown_predictor(name: str) -> UnknownPredictorError:
 
 
 def folder_from_hub(
-    name: str,
-    folder: Path,
-    revision: str | None,
-    cache_dir: str | None,
-    token: str | bool | None,
+    name: str, folder: Path, revision: str | None, cache_dir: str | None, token: str | bool | None
 ) -> Path:
     """Return the folder of a predictor that a name has on the Hub, or say what the name is.
 

@@ -73,12 +73,7 @@ def _write(file: Path, catalogue: Catalog) -> None:
     with write_beside(file) as beside, beside.open("wb") as output:
         output.write("\n".join(head).encode())
         write_po(
-            output,
-            catalogue,
-            width=0,
-            omit_header=True,
-            include_lineno=False,
-            ignore_obsolete=True,
+            output, catalogue, width=0, omit_header=True, include_lineno=False, ignore_obsolete=True
         )
 
 

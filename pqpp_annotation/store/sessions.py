@@ -18,8 +18,7 @@ _PERSON = (
     .where(Person.withdrawn.is_(None))
 )
 _ITEM = _PERSON.with_only_columns(Person.id, Assignment.item_id).outerjoin(
-    Assignment,
-    and_(Assignment.person_id == Person.id, Assignment.id == bindparam("assignment")),
+    Assignment, and_(Assignment.person_id == Person.id, Assignment.id == bindparam("assignment"))
 )
 
 

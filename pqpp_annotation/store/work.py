@@ -22,12 +22,7 @@ from pqpp_annotation.store.assignments import (
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import person_by_id
 from pqpp_annotation.store.tables import Assignment, Item, Person, StudyRow
-from pqpp_annotation.store.training import (
-    end_try,
-    items_of_try,
-    own_training,
-    training_state,
-)
+from pqpp_annotation.store.training import end_try, items_of_try, own_training, training_state
 from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
 
 MOST_OPEN = 5

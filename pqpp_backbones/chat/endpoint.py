@@ -32,13 +32,7 @@ class Endpoint(Chat):
         pqpp_backbones.chat.service.ServiceError: 'localhost:8000' is not the address ...
     """
 
-    def __init__(
-        self,
-        url: str,
-        model: str,
-        budget: Budget | None = None,
-        **patience: Any,
-    ) -> None:
+    def __init__(self, url: str, model: str, budget: Budget | None = None, **patience: Any) -> None:
         self._service = Service(url, KEY, **patience)
         self.url, self.name = self._service.url, model
         self.budget = budget or Budget()

@@ -133,11 +133,7 @@ class Service:
                 # The key is for this address alone.
                 httpx.Client(timeout=self.timeout, follow_redirects=False) as client,
                 client.stream(
-                    "POST",
-                    self.url + path,
-                    json=body,
-                    headers=headers,
-                    extensions={"trace": trace},
+                    "POST", self.url + path, json=body, headers=headers, extensions={"trace": trace}
                 ) as response,
             ):
                 raw = bytearray()

@@ -90,10 +90,7 @@ def take_weights(text: str, ignored: dict[str, list[str]]) -> str:
 
 
 def _taking(
-    pattern: re.Pattern[str],
-    text: str,
-    kept: Callable[[re.Match[str]], str],
-    taken: list[str],
+    pattern: re.Pattern[str], text: str, kept: Callable[[re.Match[str]], str], taken: list[str]
 ) -> str:
     """Let of each match stay what ``kept`` gives; what was there is told, of many words ``…``."""
 

@@ -27,10 +27,7 @@ class DataOptions(Options):
     """Data."""
 
     dataset: str = option(
-        "pqpp",
-        "dataset: a folder, OWNER/NAME or a listed name",
-        path="name",
-        also=("benchmark",),
+        "pqpp", "dataset: a folder, OWNER/NAME or a listed name", path="name", also=("benchmark",)
     )
     subset: str | None = option(None, "its configuration, like pqpp-v1.0")
     data_dir: str | None = option(

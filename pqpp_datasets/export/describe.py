@@ -14,12 +14,7 @@ from pqpp_datasets.benchmark import LICENCES, Benchmark
 from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import BenchmarkError, DataFileError
 from pqpp_datasets.export.parquet_folder import CARD, card_data
-from pqpp_datasets.location import (
-    downloaded_folder,
-    has_a_split,
-    local_folder,
-    missing_files,
-)
+from pqpp_datasets.location import downloaded_folder, has_a_split, local_folder, missing_files
 from pqpp_datasets.sources import release
 from pqpp_files.errors import in_a_line
 

@@ -30,12 +30,7 @@ import numpy as np
 import pandas as pd
 
 from pqpp_datasets.errors import OptionError
-from pqpp_datasets.own_benchmark.admission import (
-    Annotator,
-    depths,
-    judge_annotators,
-    trusted_votes,
-)
+from pqpp_datasets.own_benchmark.admission import Annotator, depths, judge_annotators, trusted_votes
 from pqpp_datasets.own_benchmark.forms import one_of
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions

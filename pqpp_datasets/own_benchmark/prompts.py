@@ -178,10 +178,7 @@ def stratified_split(
     counts = split_counts([len(members[s]) for s in ordered], list(fractions.values()))
     split_of = [""] * len(ids)
     for stratum, sizes in zip(ordered, counts, strict=True):
-        positions = sorted(
-            members[stratum],
-            key=lambda p: sha256_of_parts([f"{seed}\0{ids[p]}"]),
-        )
+        positions = sorted(members[stratum], key=lambda p: sha256_of_parts([f"{seed}\0{ids[p]}"]))
         names = [name for name, count in zip(fractions, sizes, strict=True) for _ in range(count)]
         for position, name in zip(positions, names, strict=True):
             split_of[position] = name

@@ -128,10 +128,7 @@ class Keeping:
 
 
 def write_benchmark(
-    built: Built,
-    folder: str | Path,
-    name: str = "My benchmark",
-    keeping: Keeping | None = None,
+    built: Built, folder: str | Path, name: str = "My benchmark", keeping: Keeping | None = None
 ) -> Path:
     """Write a benchmark as a folder of Parquet files, with a card and a quality report.
 

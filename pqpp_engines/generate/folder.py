@@ -41,11 +41,7 @@ class FolderGenerator(Generator):
     """
 
     def __init__(
-        self,
-        folder: str | Path,
-        name: str,
-        prompt_ids: Set[str],
-        pattern: str | None = None,
+        self, folder: str | Path, name: str, prompt_ids: Set[str], pattern: str | None = None
     ) -> None:
         self.folder, self.name = expanded(folder), name
         self.settings = {"taken_from": self.folder.name}

@@ -33,11 +33,7 @@ class Writer:
     """
 
     def __init__(
-        self,
-        chat: Chat,
-        count: int = 4,
-        target: str = "mean_hbpp",
-        instruction: str | None = None,
+        self, chat: Chat, count: int = 4, target: str = "mean_hbpp", instruction: str | None = None
     ) -> None:
         if count < 1:
             raise RewriteError(f"{count} rewrites: give 1 or more")

@@ -182,11 +182,7 @@ def choose(
 
 
 def price_for(
-    worth: Floats,
-    costs: Floats,
-    far: NDArray[np.bool_],
-    rule: Rule,
-    limit: float | None = None,
+    worth: Floats, costs: Floats, far: NDArray[np.bool_], rule: Rule, limit: float | None = None
 ) -> float:
     """Return a price at which the calibration prompts keep to a budget or a share.
 

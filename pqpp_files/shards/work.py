@@ -133,10 +133,7 @@ class Work:
         import pyarrow.parquet
 
         try:
-            with (
-                self.store.open(shard.name) as opened,
-                pyarrow.parquet.ParquetFile(opened) as file,
-            ):
+            with self.store.open(shard.name) as opened, pyarrow.parquet.ParquetFile(opened) as file:
                 return _errors(file.read(columns=[ERROR]))  # none is no error here
         except (pa.ArrowException, OSError) as error:
             reason = in_a_line(error, named=False)

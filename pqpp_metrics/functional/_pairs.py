@@ -37,10 +37,7 @@ def is_constant(values: NDArray[Any]) -> bool:
 
 
 def summed(
-    sums: Callable[[Floats, Floats], Sums],
-    predictions: Values,
-    references: Values,
-    least: int = 2,
+    sums: Callable[[Floats, Floats], Sums], predictions: Values, references: Values, least: int = 2
 ) -> tuple[list[Floats], Sums]:
     """The checked pairs, and their sums."""
     pairs = paired_values(predictions, references, least)

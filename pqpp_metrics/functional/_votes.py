@@ -50,10 +50,7 @@ def _agreeing(codes, categories):
 
 
 def kappa_of(
-    left: NDArray[Any],
-    right: NDArray[Any],
-    weights: str | None = None,
-    single_class: str = "one",
+    left: NDArray[Any], right: NDArray[Any], weights: str | None = None, single_class: str = "one"
 ) -> float:
     """As `cohen_kappa`, of checked labels.
 

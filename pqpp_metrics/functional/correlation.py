@@ -83,13 +83,7 @@ def pearson_qpp(
     r, n = correlation_of(sums), sums[""]
     tested = {"pearson_qpp": r, "p_value": student_t_p_value(r, n)}
     return tested | _interval(
-        r,
-        n,
-        confidence,
-        interval,
-        lambda: _influence.of_pearson(*pairs)[1],
-        variance=1.0,
-        lost=3,
+        r, n, confidence, interval, lambda: _influence.of_pearson(*pairs)[1], variance=1.0, lost=3
     )
 
 

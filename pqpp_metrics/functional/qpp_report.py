@@ -14,12 +14,7 @@ import numpy as np
 
 from pqpp_metrics.functional import _pairs, correlation
 from pqpp_metrics.functional._containers import Floats, Values
-from pqpp_metrics.functional._influence import (
-    LEAST_PAIRS,
-    checked_confidence,
-    of_rmse,
-    of_smare,
-)
+from pqpp_metrics.functional._influence import LEAST_PAIRS, checked_confidence, of_rmse, of_smare
 from pqpp_metrics.functional._inputs import alike_floats, as_list, require_choice
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._studentised import LONG_TAILED, mean_interval, reach

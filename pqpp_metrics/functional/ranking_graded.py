@@ -16,12 +16,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Array, Values
-from pqpp_metrics.functional._inputs import (
-    not_allowed,
-    require_choice,
-    require_int,
-    to_numpy,
-)
+from pqpp_metrics.functional._inputs import not_allowed, require_choice, require_int, to_numpy
 from pqpp_metrics.functional._rankings import order
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
 from pqpp_metrics.functional._rankings.ranked import mean_gains, ranked_gains

@@ -167,9 +167,7 @@ def _measure_of(result: Figure) -> str:
     return measure.name if measure else "other"
 
 
-def published_groups(
-    published: Sequence[PublishedResult],
-) -> dict[str, list[PublishedResult]]:
+def published_groups(published: Sequence[PublishedResult]) -> dict[str, list[PublishedResult]]:
     """Group published figures by where they stand, under the keys [a], [b] and so on."""
     sources = list(dict.fromkeys(result.source for result in published))
     return {

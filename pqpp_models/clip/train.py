@@ -20,12 +20,7 @@ import torch
 from pqpp_backbones.images.embedding import pixels_of, tokens_of
 from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.batches import in_order
-from pqpp_backbones.training.loop import (
-    Task,
-    is_sharded,
-    make_accelerator,
-    predict_in_parts,
-)
+from pqpp_backbones.training.loop import Task, is_sharded, make_accelerator, predict_in_parts
 from pqpp_backbones.training.state import Progress
 from pqpp_datasets.target_columns import measure_of, targets_of
 from pqpp_files.options.option import RecipeError, option
@@ -194,11 +189,7 @@ def train_clip(
         return correlations(predicted, held_out_rows.targets, recipe.targets)
 
     task = Task(
-        model=model,
-        examples=known.tolist(),
-        collate=collate,
-        evaluate=evaluate,
-        head="head",
+        model=model, examples=known.tolist(), collate=collate, evaluate=evaluate, head="head"
     )
 
     def predictor_of(trained, details):

@@ -90,11 +90,7 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR, data_dir: str | No
         )
         link.click(None, None, said, js="() => window.pqpp.copy()", api_visibility="private")
         page.load(
-            None,
-            None,
-            [box, target],
-            js="() => window.pqpp.held()",
-            api_visibility="private",
+            None, None, [box, target], js="() => window.pqpp.held()", api_visibility="private"
         ).then(
             ask_if_held,
             [box, target],

@@ -120,11 +120,7 @@ def _known(value: float) -> float | None:
 
 
 def explain_prompts(
-    predictor: Any,
-    prompts: Any,
-    target: str | None = None,
-    permutations: int = 0,
-    seed: int = 0,
+    predictor: Any, prompts: Any, target: str | None = None, permutations: int = 0, seed: int = 0
 ) -> list[Explanation]:
     """Do what `Predictor.explain` says."""
     if predictor.inputs != "text":
@@ -167,9 +163,7 @@ def _base_of(predictor: Any, target: str) -> float:
 
 
 def _values_of(
-    predictor: Any,
-    target: str,
-    jobs: Iterable[tuple[str, list[Span], Design | None]],
+    predictor: Any, target: str, jobs: Iterable[tuple[str, list[Span], Design | None]]
 ) -> list[NDArray[np.float64]]:
     """Return the predictions of all coalitions, each text asked once and many at a time."""
     values: list[NDArray[np.float64]] = []

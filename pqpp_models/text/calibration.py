@@ -22,10 +22,7 @@ from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.targets import resolve_targets, target_limits
 from pqpp_models.text.arrays import Arrays, Floats, Singles, prefixed
 from pqpp_models.text.reading.known_words import KnownWords, repeats
-from pqpp_models.text.reading.words import (
-    WordTables,
-    kinds_of_prompts,
-)
+from pqpp_models.text.reading.words import WordTables, kinds_of_prompts
 
 NEAREST = 5
 """The distance of a prompt is one minus its mean cosine to so many reference prompts."""

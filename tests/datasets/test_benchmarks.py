@@ -43,12 +43,7 @@ def record(**more):
 
 @pytest.mark.parametrize(
     ("facts", "expected"),
-    [
-        (
-            {"licence": "GPL"},
-            r"benchmark toy: licence='GPL' .* one of CC BY 4\.0.* add the licence",
-        ),
-    ],
+    [({"licence": "GPL"}, r"benchmark toy: licence='GPL' .* one of CC BY 4\.0.* add the licence")],
 )
 def test_an_unknown_licence_or_year_is_an_error(facts, expected):
     with pytest.raises(BenchmarkError, match=expected):

@@ -5,13 +5,7 @@ import csv
 import pytest
 from datasets import load_dataset
 from scipy.stats import kendalltau
-from support.pqpp_folders import (
-    V1_0_ROWS,
-    write_categories,
-    write_csv,
-    write_v1_0,
-    write_v1_1,
-)
+from support.pqpp_folders import V1_0_ROWS, write_categories, write_csv, write_v1_0, write_v1_1
 
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.pqpp import SCHEMA, TARGETS
@@ -160,9 +154,7 @@ def test_changed_data_is_read_anew_and_equal_data_is_not(tmp_path, cache):
     assert "test" in load("pqpp-v1.0", data_dir=str(folder))
 
 
-ODD_LABELS = {
-    "not UTF-8": b"Prompts,Category\nA red car.,Col\xff\n",
-}
+ODD_LABELS = {"not UTF-8": b"Prompts,Category\nA red car.,Col\xff\n"}
 
 
 @pytest.mark.parametrize("name", ODD_LABELS)

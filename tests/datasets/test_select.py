@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.select import (
-    embed_captions,
-    read_embeddings,
-    sample_centres,
-    select_captions,
-)
+from pqpp_datasets.select import embed_captions, read_embeddings, sample_centres, select_captions
 
 pytest.importorskip("faiss")
 

@@ -9,12 +9,7 @@ from datasets import Dataset, load_dataset, load_from_disk
 
 from pqpp_datasets.export.parquet_folder import write_split
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
-from pqpp_datasets.target_columns import (
-    Target,
-    targets_for,
-    targets_of,
-    with_targets,
-)
+from pqpp_datasets.target_columns import Target, targets_for, targets_of, with_targets
 
 TOLD = [
     *targets_for(["mini-dalle", "SD 1.5"], "hbpp"),

@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from support.benchmark_folders import QUESTIONNAIRE, VISTAR_PROMPTS, write_vistar
 
 from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.vistar.structured_prompt import (
-    PromptSyntaxError,
-    StructuredPrompt,
-    parse_prompt,
-)
+from pqpp_datasets.vistar.structured_prompt import PromptSyntaxError, StructuredPrompt, parse_prompt
 from pqpp_datasets.vistar.vistar import validate_questionnaire
 
 

@@ -63,7 +63,7 @@ def test_a_model_that_lacks_weights_is_refused(clip, tmp_path):
 def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["search", "build", "images", "--model", str(clip), "--output", "index"]) == 0
-    assert "Flat" in capsys.readouterr().err
+    assert "Flat" in capsys.readouterr().out
     index = Index("index")
     assert index.ids == sorted(p.relative_to(images).as_posix() for p in images.rglob("*.png"))
     (tmp_path / "q.csv").write_text("query_id,prompt\nq1,a red cat\nq2,a dog\n")

@@ -134,10 +134,7 @@ def test_what_was_paid_for_is_written_when_the_limit_or_the_endpoint_ends(tmp_pa
             ["--chat-url", "URL", "--chat-model", "m", "--prices", "nan,1"],
             "must be a finite number",
         ),
-        (
-            ["--chat-url", "URL", "--chat-model", "m", "--prices", "1,-2"],
-            "must be 0 or more",
-        ),
+        (["--chat-url", "URL", "--chat-model", "m", "--prices", "1,-2"], "must be 0 or more"),
         (
             ["--chat-url", "URL", "--chat-model", "m", "--prices", "1,2", "--most-money", "nan"],
             "--most-money is nan",
@@ -149,10 +146,7 @@ def test_what_was_paid_for_is_written_when_the_limit_or_the_endpoint_ends(tmp_pa
         ),
         (["--chat-url", "here", "--chat-model", "m"], "is not the address of an endpoint"),
         (["--candidates", "none.csv"], "there is no such file"),
-        (
-            ["--candidates", "c.csv", "--chat-model", "m"],
-            "; --candidates and --chat-model came",
-        ),
+        (["--candidates", "c.csv", "--chat-model", "m"], "; --candidates and --chat-model came"),
         ([], "give one of --candidates, --synonyms, --chat-model; none of them came"),
         (["--synonyms", "--most-calls", "3"], "--most-calls: it is about a --chat-model"),
         (["--synonyms", "--count", "0"], "0 rewrites: give 1 or more"),

@@ -298,9 +298,7 @@ def test_a_budget_is_hard_in_batches_one_by_one_and_where_a_route_fails(tmp_path
 
 @pytest.mark.daily
 @pytest.mark.realdata
-def test_shares_are_off_by_chance_alone_and_with_an_account_by_a_point(
-    real_data,
-):
+def test_shares_are_off_by_chance_alone_and_with_an_account_by_a_point(real_data):
     rows = load_benchmark("pqpp-v1.0", data_dir=str(real_data), split="validation")
     worth = Predictor.from_pretrained("static-train").predict(
         list(rows["prompt"]), ["glide_hbpp", "sdxl_hbpp"]

@@ -230,10 +230,7 @@ def test_foreign_files_stay(tmp_path, when):
         mine.write_text("mine")
         with pytest.raises(FileError, match=said):
             check_output_folder(tmp_path / "model", FILES)
-    with (
-        pytest.raises(FileError, match=said),
-        whole_folder(tmp_path / "model", FILES) as new,
-    ):
+    with pytest.raises(FileError, match=said), whole_folder(tmp_path / "model", FILES) as new:
         mine.write_text("mine")
         (new / "config.json").write_text("new")
     assert held(tmp_path / "model") == {"config.json": "old", "notes.txt": "mine"}

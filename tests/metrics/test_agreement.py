@@ -122,12 +122,7 @@ def test_pairs_by_hand():
     preference = [1, 1, -1, -1, 0]
     for score_ties, value, n in (("wrong", 2 / 4, 4), ("half", 2.5 / 4, 4), ("dropped", 2 / 3, 3)):
         result = pairwise_accuracy(scores, preference, score_ties=score_ties)
-        assert result == {
-            "pairwise_accuracy": value,
-            "n": n,
-            "n_ties": 1,
-            "n_score_ties": 1,
-        }
+        assert result == {"pairwise_accuracy": value, "n": n, "n_ties": 1, "n_score_ties": 1}
     assert math.isnan(pairwise_accuracy([[1, 2]], [0])["pairwise_accuracy"])
 
 

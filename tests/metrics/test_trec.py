@@ -230,8 +230,7 @@ WORDS = st.text("abcé7#", min_size=1, max_size=3).filter(lambda one: one[0] != 
 
 
 @given(
-    st.dictionaries(st.tuples(WORDS, WORDS), st.integers(-9, 9), min_size=1, max_size=6),
-    st.data(),
+    st.dictionaries(st.tuples(WORDS, WORDS), st.integers(-9, 9), min_size=1, max_size=6), st.data()
 )
 def test_what_trec_eval_passes_over(tmp_path_factory, known, data):
     """Blanks of any kind and number, comments, blank lines and words behind a run's tag."""

@@ -151,10 +151,7 @@ def test_details_of_another_kind(tmp_path, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [{"depth": [1]}, {"kernel_widths": "a"}, {"layers": None}],
-)
+@pytest.mark.parametrize("fields", [{"depth": [1]}, {"kernel_widths": "a"}, {"layers": None}])
 def test_a_text_ensemble_of_other_settings(tmp_path, fields):
     pytest.importorskip("torch", reason="the predictor needs torch")
     source = OLDER / "text_ensemble"

@@ -89,11 +89,7 @@ class Scene:
 
 
 def make_scene(
-    seed: int,
-    number: int,
-    size: int = 64,
-    misaligned: float = 0.75,
-    implausible: float = 0.7,
+    seed: int, number: int, size: int = 64, misaligned: float = 0.75, implausible: float = 0.7
 ) -> Scene:
     """Make a scene; the same numbers always make the same one.
 

@@ -62,9 +62,7 @@ def _rt_detr(version=""):
         out_features=["stage2", "stage3", "stage4"],
     )
     config = getattr(transformers, f"RTDetr{version}Config")(
-        backbone_config=backbone,
-        encoder_in_channels=[4, 8, 8],
-        **_real_time_layers(),
+        backbone_config=backbone, encoder_in_channels=[4, 8, 8], **_real_time_layers()
     )
     side = {"height": 64, "width": 64}
     model = getattr(transformers, f"RTDetr{version}ForObjectDetection")(config)

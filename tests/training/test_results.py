@@ -273,11 +273,7 @@ GOOD = {"prompt": ["a cat", "a dog"], "mean_hbpp": [0.1, 0.2]}
 @pytest.mark.parametrize(
     ("rows", "more", "message"),
     [
-        (
-            {},
-            {"subset": "nope"},
-            r"cannot be loaded \(BuilderConfig 'nope' not found",
-        ),
+        ({}, {"subset": "nope"}, r"cannot be loaded \(BuilderConfig 'nope' not found"),
         ({}, {"train_split": "foo"}, 'Unknown split "foo".*check .*and `train_split`'),
         ({}, {"train_split": "train[:0]"}, r'"train\[:0\]" corresponds to no data.*`train_split`'),
         ({"prompt": ["a cat", None]}, {}, "the prompt at index 1 of train is None, not a text"),

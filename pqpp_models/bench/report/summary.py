@@ -22,9 +22,7 @@ def where(result: Result) -> str:
 
 
 def in_words(
-    results: Sequence[Result],
-    published: Sequence[PublishedResult],
-    described: Mapping[str, Target],
+    results: Sequence[Result], published: Sequence[PublishedResult], described: Mapping[str, Target]
 ) -> list[str]:
     """Return sentences: what was compared on what, who is first, and how published rows stand.
 

@@ -40,11 +40,7 @@ _KEPT = 2048
 
 
 def ego_network(
-    vectors: WordVectors,
-    word: str,
-    alpha: int = 2,
-    beta: float = 0.99,
-    threshold: str = "relative",
+    vectors: WordVectors, word: str, alpha: int = 2, beta: float = 0.99, threshold: str = "relative"
 ) -> Any:
     """Build the network around a word.
 
@@ -92,11 +88,7 @@ class EgoNetworks:
     """
 
     def __init__(
-        self,
-        vectors: WordVectors,
-        alpha: int = 2,
-        beta: float = 0.99,
-        threshold: str = "relative",
+        self, vectors: WordVectors, alpha: int = 2, beta: float = 0.99, threshold: str = "relative"
     ) -> None:
         _check(alpha, beta, threshold)
         self.vectors, self._alpha, self._beta = vectors, alpha, beta

@@ -159,10 +159,7 @@ def _best(scores: Vectors, k: int) -> NDArray[np.int64]:
 
 
 def _of_tops(
-    scores: ArrayLike,
-    embeddings: ArrayLike,
-    k: int,
-    value: Callable[[Scores, Vectors], float],
+    scores: ArrayLike, embeddings: ArrayLike, k: int, value: Callable[[Scores, Vectors], float]
 ) -> Scores:
     """Return a value of each query's best k documents in their order, NaN for an empty list."""
     values = checked(scores)

@@ -21,11 +21,7 @@ from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Uncertain
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unprefixed
-from pqpp_models.text.calibration import (
-    CalibratedPredictor,
-    calibration_tensors,
-    read_calibrated,
-)
+from pqpp_models.text.calibration import CalibratedPredictor, calibration_tensors, read_calibrated
 from pqpp_models.text.reading.words import DIFFICULTY_FEATURES
 from pqpp_models.text.ridge.blocks import BUCKETS, Neighbours, Pieces, ReadPrompts, read
 from pqpp_models.text.ridge.pieces import HALF, SeenPieces

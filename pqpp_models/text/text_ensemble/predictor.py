@@ -19,11 +19,7 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_models import registration
 from pqpp_models.targets import TARGETS
 from pqpp_models.text.arrays import Floats, Singles, prefixed, unprefixed
-from pqpp_models.text.calibration import (
-    CalibratedPredictor,
-    read_calibrated,
-    read_targets,
-)
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, read_targets
 from pqpp_models.text.collection.model import CollectionModel
 from pqpp_models.text.saved_encoder import encoder_config, encoder_weights, rebuilt_encoder
 from pqpp_models.torch_predictor import processor_files

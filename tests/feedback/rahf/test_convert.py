@@ -28,7 +28,7 @@ def towers():
     vit = transformers.ViTModel(
         transformers.ViTConfig(
             hidden_size=128, image_size=GRID * PATCH, patch_size=PATCH, hidden_act="gelu", **layers
-        ),
+        )
     ).eval()
     t5 = transformers.T5ForConditionalGeneration(
         transformers.T5Config(

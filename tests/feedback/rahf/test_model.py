@@ -345,10 +345,7 @@ class TestProcessorOptions:
             ({"text": 5}, "the text at index 0 is 5; give a prompt"),
             ({"text": "a", "padding": False}, "`padding` is False; choose among .*'longest'"),
             ({"text": "a", "truncation": False}, "`truncation` is False"),
-            (
-                {"text": "a", "return_tensors": "tf"},
-                "`return_tensors` is 'tf'; choose",
-            ),
+            ({"text": "a", "return_tensors": "tf"}, "`return_tensors` is 'tf'; choose"),
             ({"text": "a", "max_length": "9"}, "`max_length` is '9'"),
             ({"text": "a", "paddin": True}, "no option 'paddin'"),
         ],

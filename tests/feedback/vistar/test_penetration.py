@@ -12,11 +12,7 @@ from support.meeting_solids import meeting_solids
 
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.vistar.scores.penetration import (
-    PenetrationScore,
-    conflicts,
-    meeting_pairs,
-)
+from pqpp_feedback.vistar.scores.penetration import PenetrationScore, conflicts, meeting_pairs
 
 PICTURE = Picture(Path("a.png"), "two solids")
 

@@ -12,11 +12,7 @@ from pqpp_feedback.vistar.roles.bench import (
     preference_agreement,
     read_choices,
 )
-from pqpp_feedback.vistar.roles.ranking import (
-    read_roles,
-    role_ranking,
-    separation,
-)
+from pqpp_feedback.vistar.roles.ranking import read_roles, role_ranking, separation
 from pqpp_feedback.vistar.score import ANGLES
 
 

@@ -44,10 +44,7 @@ def test_the_static_space_is_the_one_that_distances_are_measured_in():
 def test_predictors_without_a_space_or_a_distance_say_so():
     words = Predictor.from_pretrained("n_words")
     assert not words.has_space and not words.knows_uncertainty
-    for ask in (
-        lambda: words.embed(["a"]),
-        lambda: words.predict_with_uncertainty(["a"]),
-    ):
+    for ask in (lambda: words.embed(["a"]), lambda: words.predict_with_uncertainty(["a"])):
         with pytest.raises(PredictorError, match=r"n_words .*static"):
             ask()
     static = Predictor.from_pretrained("static")

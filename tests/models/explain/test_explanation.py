@@ -232,12 +232,7 @@ def test_long_prompts_become_phrases():
     assert {len(phrase.split()) for phrase in phrases} == {3, 4}
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"seed": -1}, "seed is -1; give a whole number"),
-    ],
-)
+@pytest.mark.parametrize(("options", "said"), [({"seed": -1}, "seed is -1; give a whole number")])
 def test_numbers_that_are_none_are_told(options, said):
     with pytest.raises(PqppError, match=said):
         Predictor.from_pretrained("static").explain(["a cat"], **options)

@@ -179,13 +179,7 @@ class TestMeasures:
 
     @pytest.mark.parametrize(
         ("aggregation", "expected"),
-        [
-            ("mean", 4 / 3),
-            ("max", 3.0),
-            ("min", 0.0),
-            ("sum", 4.0),
-            ("std", math.sqrt(14) / 3),
-        ],
+        [("mean", 4 / 3), ("max", 3.0), ("min", 0.0), ("sum", 4.0), ("std", math.sqrt(14) / 3)],
     )
     def test_aggregation(self, aggregation, expected):
         networks = EgoNetworks(CIRCLE, 0, 0.7)

@@ -109,8 +109,7 @@ class TestScores:
         same_scores(ON_SCORES[name](pad(lists)), alone, max(map(max, lists)))
 
     @pytest.mark.parametrize(
-        ("name", "power"),
-        list(zip(ON_SCORES, (0, 1, 0, 1, 1, 2), strict=True)),
+        ("name", "power"), list(zip(ON_SCORES, (0, 1, 0, 1, 1, 2), strict=True))
     )
     @given(scores=score_lists, factor=st.sampled_from([0.25, 2.0, 1024.0]))
     def test_scale_of_scores(self, name, power, scores, factor):

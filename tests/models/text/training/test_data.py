@@ -5,11 +5,7 @@ import pytest
 pytest.importorskip("torch")
 
 from pqpp_files.errors import PqppError
-from pqpp_models.text.training.data import (
-    made_up_prompts,
-    read_captions,
-    read_parti,
-)
+from pqpp_models.text.training.data import made_up_prompts, read_captions, read_parti
 
 
 def test_captions_are_read_once_and_without_known_prompts(tmp_path):
