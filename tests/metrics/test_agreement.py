@@ -1,6 +1,5 @@
 import math
 import tracemalloc
-import uuid
 import warnings
 
 import numpy as np
@@ -14,7 +13,6 @@ from pqpp_metrics.functional import (
     cohen_kappa,
     fleiss_kappa,
     krippendorff_alpha,
-    match_rate,
     pairwise_accuracy,
 )
 
@@ -212,40 +210,3 @@ def test_fleiss_with_many_labels_needs_no_table():
     by_chance = (shares**2).sum()
     agree = sum(by_hand) / (60_000 * 45)
     assert value == pytest.approx((agree - by_chance) / (1 - by_chance), abs=1e-12)
-
-
-@pytest.mark.parametrize("pair", [(2**60, 2**60 + 1), (2**63, -1), (2**70, 2**70 + 1)])
-def test_labels_that_floats_merge_stay_apart(pair):
-    left, right = np.random.default_rng(0).integers(0, 2, (2, 40)).tolist()
-    named = [[pair[i] for i in side] for side in (left, right)]
-    assert cohen_kappa(*named) == cohen_kappa(left, right)
-    assert cohen_kappa([pair[0], pair[0]], [pair[0], pair[1]]) == 0
-    assert fleiss_kappa(np.transpose(named).tolist()) == fleiss_kappa(np.transpose([left, right]))
-    # Beside a fraction numpy would make floats of all.
-    assert cohen_kappa([*named[0], 0.5], [*named[1], 0.5]) == cohen_kappa([*left, 2], [*right, 2])
-    assert cohen_kappa([*pair, 0], [*pair, 0.5]) == cohen_kappa([1, 2, 0], [1, 2, 3])
-
-
-def test_labels_of_any_kind():
-    numbers = [[0, 1, 1], [1, 1, 0], [0, 0, 0]]
-    expected = fleiss_kappa(numbers)
-    for kind in (bool, str, float, lambda i: uuid.UUID(int=i), lambda i: i + 2**80):
-        assert fleiss_kappa([[kind(i) for i in row] for row in numbers]) == expected
-    # Text and UUIDs have an order, by which disagreements are weighted.
-    for kind in (str, lambda i: uuid.UUID(int=i)):
-        sides = [kind(i) for i in (0, 1, 2, 2)], [kind(i) for i in (2, 1, 1, 2)]
-        value = cohen_kappa(*sides, weights="quadratic")
-        assert value == cohen_kappa([0, 1, 2, 2], [2, 1, 1, 2], weights="quadratic")
-    with pytest.raises(MetricInputError, match="UUIDs and the other text"):
-        cohen_kappa([uuid.UUID(int=1)], ["a"])
-    with pytest.raises(MetricInputError, match="NaN"):
-        cohen_kappa([2**60, math.nan], [1, 2])
-
-
-def test_groups_keep_their_type():
-    rows = [[True, 2**60, "a"], [True, 2**60 + 1, "a"], [False, 2**60, "a"]]
-    found = match_rate([1, 0, 1], rows, ["control", "seed", "task"])["groups"]
-    assert [[row["control"], row["seed"], row["task"]] for row in found] == rows
-    assert [type(row["control"]) for row in found] == [bool] * 3
-    with pytest.raises(MetricInputError, match="mixes text and numbers: int, str"):
-        match_rate([1, 0, 1], [1, "a", 2])

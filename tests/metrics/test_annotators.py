@@ -106,33 +106,3 @@ def test_photographs_alone_only_admit():
 def test_bad_rules_are_refused(options, words):
     with pytest.raises(MetricInputError, match=words):
         hbpp([[2, 1], [0, 1]], ["a", "b"], **options)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (([[2, 1]], ["a"], [0.5]), "1 `quality` and 2 `labels`"),
-        (([[2, 1]], ["a", "b"], [0.5, 0.4]), "2 `prompt_ids` and 1 `labels`"),
-        (([[7, 1]], ["a"], [0.5, 0.4]), "holds 7"),
-    ],
-)
-def test_bad_selections_are_refused(arguments, words):
-    with pytest.raises(MetricInputError, match=words):
-        keep_best_annotators(*arguments)
-
-
-def test_each_input_is_checked_once(monkeypatch):
-    """With control labels the votes pass one check, not one in every step."""
-    from pqpp_metrics.functional import _votes
-
-    checked, as_votes = [], _votes.as_votes
-
-    def noted(name, labels):
-        checked.append(name)
-        return as_votes(name, labels)
-
-    monkeypatch.setattr(_votes, "as_votes", noted)
-    votes = [[2, 0], [0, 2], [1, 1], [2, 2]]
-    ids, scores = hbpp(votes, list("aabb"), control_labels=[[2], [0], [1], [2]])
-    assert checked == ["labels", "control_labels"]
-    assert ids.tolist() == ["a", "b"] and scores.tolist() == [1.0, 1.5]

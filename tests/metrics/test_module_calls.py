@@ -8,7 +8,6 @@ import pytest
 from metrics.module_cases import CASES
 from metrics.test_evaluate_modules import NAMES, same, shards
 
-from pqpp_metrics import functional
 from pqpp_metrics.errors import MetricInputError
 
 
@@ -84,36 +83,6 @@ LABELS = {
     "uuid": [uuid.UUID(int=i) for i in range(4)],
     "fractions": [0.1, 0.2, 0.5, 1.0],
 }
-
-
-@pytest.mark.parametrize("kind", LABELS)
-@pytest.mark.parametrize("way", ["at once", "in batches"])
-def test_labels_and_ids_keep_their_type(kind, way):
-    labels = LABELS[kind]
-
-    def computed(name, **inputs):
-        metric = evaluate.load(f"pqpp/{name}")
-        if way == "at once":
-            return metric.compute(**inputs)
-        for part in shards(inputs, 2):
-            metric.add_batch(**part)
-        return metric.compute()
-
-    swapped = [labels[1], labels[0], *labels[2:]]
-    kappa = computed("cohen_kappa", predictions=labels, references=swapped)
-    assert kappa == {"cohen_kappa": functional.cohen_kappa(labels, swapped)}
-    assert kappa["cohen_kappa"] < 1
-    ratings = [list(pair) for pair in zip(labels, swapped, strict=True)]
-    found = computed("fleiss_kappa", ratings=ratings)
-    assert found == {"fleiss_kappa": functional.fleiss_kappa(ratings)}
-    for groups in (labels, [[label, "x", 7] for label in labels]):
-        rows = computed("match_rate", matches=[1, 0, 1, 1], groups=groups)["groups"]
-        own = [row["group_0"] for row in rows]
-        assert own == list(dict.fromkeys(labels)) and set(map(type, own)) == {type(labels[0])}
-        assert rows == functional.match_rate([1, 0, 1, 1], groups)["groups"]
-    if kind not in ("truth", "fractions"):
-        ids = computed("hbpp", labels=[[2], [0], [1], [1]], prompt_ids=labels)["prompt_ids"]
-        assert ids == labels and set(map(type, ids)) == {type(labels[0])}
 
 
 @pytest.mark.parametrize("give", ["compute", "add_batch"])

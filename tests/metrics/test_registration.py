@@ -7,7 +7,7 @@ from support.processes import run_python, run_warm
 
 from pqpp_metrics import registration
 from pqpp_metrics.errors import UnknownMetricError
-from pqpp_metrics.registration import _ALSO_CALLED, list_metrics, metric_path
+from pqpp_metrics.registration import _ALSO_CALLED, list_metrics
 
 
 def run(code, cwd, runs=run_warm, **environment):
@@ -101,30 +101,6 @@ def test_an_unknown_name_is_one_clear_error():
     for name in ("", "..", "../errors", "hbpp/", "functional", "app"):
         with pytest.raises(UnknownMetricError):
             evaluate.load(f"pqpp/{name}")
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("map", "'pqpp/average_precision'?"),
-        ("MRR", "'pqpp/reciprocal_rank'?"),
-        ("mrr@10", "'pqpp/reciprocal_rank' with k=10?"),
-        ("spearman", "'pqpp/spearman_qpp'?"),
-        ("P_10", "'pqpp/precision_at_k' with k=10?"),
-        ("ndcg_cut_5", "'pqpp/ndcg' with k=5?"),
-        ("nDCG@5", "'pqpp/ndcg' with k=5?"),
-        ("Cohen's kappa", "'pqpp/cohen_kappa'?"),
-        ("Rprec", "'pqpp/r_precision'?"),
-        ("success@5", "'pqpp/hit_rate_at_k' with k=5?"),
-        ("kendal_qpp", "'pqpp/kendall_qpp'?"),
-        ("AUC-Judd", "'pqpp/auc_judd'?"),
-        ("KendallQPP", "'pqpp/kendall_qpp'?"),
-    ],
-)
-def test_names_that_people_type_are_understood(name, meant):
-    with pytest.raises(UnknownMetricError, match="did you mean") as caught:
-        metric_path(name)
-    assert f"did you mean {meant}" in str(caught.value)
 
 
 def test_every_other_name_is_one_of_a_metric_or_of_none():

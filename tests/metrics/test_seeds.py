@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import paired_permutation, paired_seeds, rmse_qpp
 from pqpp_metrics.functional.qpp_report import QPP_MEASURES
 
@@ -74,21 +73,6 @@ def test_seeds_that_differ_widen_the_interval():
     assert narrow["seed_share"] < 0.1 and wide["seed_share"] > 0.9
     lengths = [one["ci_high"] - one["ci_low"] for one in (narrow, wide)]
     assert lengths[1] > 5 * lengths[0]
-
-
-@pytest.mark.parametrize(
-    ("shapes", "said"),
-    [
-        (((9, 1), (9, 1), 9), "one seed"),
-        (((9, 2), (8, 2), 9), "a row for each query"),
-        (((3, 2), (3, 2), 3), "at least 4"),
-        (((9,), (9, 2), 9), "dimension"),
-    ],
-)
-def test_what_cannot_be_compared(shapes, said):
-    rng = np.random.default_rng(0)
-    with pytest.raises(MetricInputError, match=said):
-        paired_seeds(*(rng.random(shape) for shape in shapes))
 
 
 def test_no_correlation_no_comparison():

@@ -1,13 +1,10 @@
 """Where well-known tools are wrong or silent: what the right value is, and that it comes out."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from pqpp_metrics import functional as F
-from pqpp_metrics import registration, trec
+from pqpp_metrics import trec
 from pqpp_metrics.errors import MetricInputError
 
 RANKED = [1, 0, 1, 0, 0, 1, 0]
@@ -62,18 +59,6 @@ def test_a_query_that_the_run_misses_is_not_dropped_in_silence(tmp_path):
         trec.rankings(run, qrels)
     found = trec.rankings(run, qrels, missing="zero")
     assert F.reciprocal_rank(found.scores, found.relevance).tolist() == [1.0, 0.0]
-
-
-def test_nothing_is_compiled_at_the_first_call():
-    """The first ranking of a fresh process must not take seconds."""
-    code = (
-        "import time; import numpy as np; from pqpp_metrics.functional import ndcg; "
-        "t = time.process_time()"
-        "; ndcg(np.random.rand(50, 20), np.ones((50, 20), int)); print(time.process_time() - t)"
-    )
-    root = str(registration._PACKAGE.parent)
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=root, check=True)
-    assert float(output.stdout) < 1.0
 
 
 def test_maps_without_fixations_have_no_value_and_divide_nothing_by_zero():

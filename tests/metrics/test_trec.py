@@ -94,20 +94,6 @@ def test_standard_input(tmp_path, monkeypatch):
         trec.read_run(tmp_path / "r.gz")
 
 
-def test_ids_of_any_length_and_script(tmp_path):
-    long = "x" * 300
-    text = f"ü Q0 {long}1 1 2 t\nü Q0 {long}2 2 1 t\nzweite Q0 文書 1 1 t\n"
-    run = trec.read_run(write(tmp_path, "run", text))
-    assert [line[:2] for line in lines_of(run)] == [
-        ("ü", long + "1"),
-        ("ü", long + "2"),
-        ("zweite", "文書"),
-    ]
-    qrels = trec.read_qrels(write(tmp_path, "qrels", f"ü 0 {long}2 1\nzweite 0 文書 3\n"))
-    found = trec.rankings(run, qrels)
-    assert found.relevance.tolist() == [[0, 1], [3, 0]]
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -249,47 +235,6 @@ def test_what_trec_eval_passes_over(tmp_path_factory, known, data):
     assert found == [(*names, number) for names, number in known.items()]
     found = lines_of(trec.read_qrels(write(folder, "qrels", qrels)))
     assert found == [(*names, max(number, 0)) for names, number in known.items()]
-
-
-@given(collections(), st.randoms(use_true_random=False))
-def test_the_order_of_lines_changes_nothing(tmp_path_factory, collection, rng):
-    folder, found = tmp_path_factory.mktemp("order"), []
-    for turn in range(2):
-        run, qrels = map(list, collection)
-        if turn:
-            rng.shuffle(run)
-            rng.shuffle(qrels)
-        run = write(folder, "run", "".join(f"{q} Q0 d{d} 0 {s} t\n" for q, d, s in run))
-        qrels = write(folder, "qrels", "".join(f"{q} 0 d{d} {r}\n" for q, d, r in qrels))
-        both = trec.rankings(trec.read_run(run), trec.read_qrels(qrels))
-        values = ndcg(both.scores, both.relevance, unretrieved=both.unretrieved)
-        found.append(dict(zip(both.query_ids, values.tolist(), strict=True)))
-    assert found[0] == pytest.approx(found[1], abs=1e-12)
-
-
-@pytest.mark.parametrize("bits", [0, 1, 2, 5, 64])
-def test_names_whose_hashes_agree(tmp_path, monkeypatch, bits):
-    """However many names have one hash, documents are told apart and brought together."""
-    hashes_of, rng = trec.hashes_of, np.random.default_rng(bits)
-    kept = np.uint64((1 << bits) - 1) << np.uint64(64 - bits if bits else 0)
-    monkeypatch.setattr(trec, "hashes_of", lambda names: hashes_of(names) & kept)
-    for _ in range(5):
-        names = [f"d{'x' * (number % 4 * 7)}{number}" for number in range(12)]
-        asked = {q: rng.permutation(names) for q in ("q", "p")}
-        grades = {q: dict(zip(of[:6], range(1, 7), strict=True)) for q, of in asked.items()}
-        scores = {q: dict(zip(of[3:11], rng.random(8), strict=True)) for q, of in asked.items()}
-        run = "".join(f"{q} Q0 {d} 0 {s} t\n" for q, of in scores.items() for d, s in of.items())
-        qrels = "".join(f"{q} 0 {d} {g}\n" for q, of in grades.items() for d, g in of.items())
-        read = trec.read_run(write(tmp_path, "run", run))
-        found = trec.rankings(read, trec.read_qrels(write(tmp_path, "qrels", qrels)))
-        for row, query in enumerate(found.query_ids):
-            expected = [grades[query].get(name, 0) for name in scores[query]]
-            assert found.relevance[row].tolist() == expected
-            left = sorted(g for name, g in grades[query].items() if name not in scores[query])
-            assert sorted(found.unretrieved[row][found.unretrieved[row] > 0]) == left
-        again = run.splitlines()[3].split()[2]
-        with pytest.raises(MetricInputError, match=f"line 17: document {again} is there twice"):
-            trec.read_run(write(tmp_path, "run", run + run.splitlines()[3]))
 
 
 def test_reading_needs_no_pandas(tmp_path):
