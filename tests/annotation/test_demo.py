@@ -45,7 +45,7 @@ def test_a_demo_that_ends_early_leaves_nothing(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setitem(make_demo.__globals__, "_write_pictures", full)
-    with pytest.raises(OSError, match=r"no space is left .*demo"):
+    with pytest.raises(OSError, match=r"no space is left"):
         make_demo(tmp_path / "demo")
     assert not list(tmp_path.iterdir())
 

@@ -116,7 +116,7 @@ def test_pinned_files_name_where_a_copy_goes(monkeypatch, tmp_path, cache, looke
     monkeypatch.delenv("PQPP_DATA_DIR", raising=False)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
-    with pytest.raises(OSError) as caught:
+    with pytest.raises(PqppError) as caught:
         load_dataset("pqpp", "pqpp-v1.0", split="validation")
     assert looked_up_for_ever == []
     said = str(caught.value)

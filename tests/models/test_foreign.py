@@ -13,7 +13,7 @@ from pqpp_backbones.foreign import check_foreign
 from pqpp_models import CheckpointError, Predictor
 from pqpp_models.measures.pre_retrieval.statistics import CaptionStatistics
 
-OLDER = Path(__file__).parent / "older_checkpoints"
+OLDER = Path(__file__).parent / "checkpoints"
 
 
 @pytest.fixture
@@ -151,16 +151,7 @@ def test_details_of_another_kind(tmp_path, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.parametrize("fields", [{"depth": [1]}, {"kernel_widths": "a"}, {"layers": None}])
-def test_a_text_ensemble_of_other_settings(tmp_path, fields):
-    pytest.importorskip("torch", reason="the predictor needs torch")
-    source = OLDER / "text_ensemble"
-    told = json.loads((source / "config.json").read_text())["collection"]
-    with pytest.raises(CheckpointError, match="holds no usable"):
-        Predictor.from_pretrained(changed(source, tmp_path / "a", collection=told | fields))
-
-
-@pytest.mark.parametrize("name", ["bert", "text_ensemble"])
+@pytest.mark.parametrize("name", ["bert"])
 def test_tokens_that_the_model_does_not_know(tmp_path, name):
     pytest.importorskip("torch", reason="the predictor needs torch")
     folder = shutil.copytree(OLDER / name, tmp_path / name)

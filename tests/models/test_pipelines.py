@@ -9,7 +9,6 @@ pytest.importorskip("transformers", reason="pipelines need transformers")
 from support.processes import run_warm  # noqa: E402
 from support.tiny_models import REPOSITORY, save_clip, save_text_encoder  # noqa: E402
 
-from pqpp_files.errors import PqppError  # noqa: E402
 from pqpp_models import (  # noqa: E402
     Predictor,
     PredictorError,
@@ -56,13 +55,6 @@ def test_it_gives_what_the_predictor_gives(text_folder, make_pipeline):
 def test_options_that_are_not_known_are_refused(text_folder, make_pipeline):
     with pytest.raises(PredictorError, match="no option 'top_k'"):
         make_pipeline(text_folder)("a cat", top_k=3)
-
-
-@pytest.mark.parametrize("targets", [5, 0, True, 2.5])
-def test_targets_that_are_no_names_are_refused(text_folder, make_pipeline, targets):
-    for predict in (Predictor.from_pretrained("n_words").predict, make_pipeline(text_folder)):
-        with pytest.raises(PqppError, match=f"`(targets|names)` is {targets}[; ]"):
-            predict(["a cat"], targets)
 
 
 def test_another_model_is_refused(text_folder, make_pipeline, tmp_path):

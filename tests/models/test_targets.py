@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_datasets.target_columns import sort_targets
-from pqpp_files.errors import PqppError
 from pqpp_models import TARGETS, Predictor, UnknownTargetError, resolve_targets, target_range
 from pqpp_models.targets import scale_targets, target_limits, unscale_targets
 
@@ -57,11 +56,6 @@ def test_names_are_resolved_in_their_order():
 def test_bad_names_are_refused(names, said):
     with pytest.raises(UnknownTargetError, match=said):
         resolve_targets(names)
-
-
-def test_a_name_that_is_no_text_is_refused():
-    with pytest.raises(PqppError, match="`names` is list of int; give str"):
-        resolve_targets([3])
 
 
 def test_target_that_a_predictor_does_not_have():

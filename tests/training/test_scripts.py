@@ -52,9 +52,6 @@ class OutOfMemoryError(RuntimeError):
         (MemoryError(), "take a smaller batch_size"),
         (OSError(28, "No space left on device"), "no space is left"),
         (OSError(28, "no space is left (9 are free)", "out/it"), r"out/it: no space is left"),
-        (RuntimeError("PytorchStreamWriter failed writing file data/0"), "no space is left"),
-        (RuntimeError("[enforce] . unexpected pos 52608 vs 52496"), "no space is left"),
-        (RuntimeError("basic_ios::clear: iostream error"), "no space is left"),
     ],
 )
 def test_what_a_training_died_of_is_told(error, said):
