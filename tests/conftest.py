@@ -49,7 +49,8 @@ def pytest_itemcollected(item):
     """Mark what is `daily` as `slow`, and what needs data from outside the repository as `data`."""
     if item.get_closest_marker("daily"):
         item.add_marker("slow")
-    if "real_data" in item.fixturenames or item.get_closest_marker("nltk"):
+    marks = {mark.name for mark in item.iter_markers()}
+    if "real_data" in item.fixturenames or marks & {"realdata", "nltk"}:
         item.add_marker("data")
 
 
