@@ -64,11 +64,14 @@ def pytest_runtest_setup(item):
 def _has_nltk_data() -> bool:
     import nltk
 
+    def is_there(name: str) -> bool:
+        try:
+            return bool(nltk.data.find(name))
+        except LookupError:
+            return False
+
     names = ("tokenizers/punkt_tab", "corpora/stopwords", "corpora/wordnet")
-    try:
-        return all(nltk.data.find(name) for name in names)
-    except LookupError:
-        return False
+    return all(is_there(name) or is_there(f"{name}.zip") for name in names)
 
 
 def _leave_out(reason: str) -> NoReturn:
