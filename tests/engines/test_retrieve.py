@@ -1,8 +1,5 @@
 """Images to an index to a run, by the commands, with a random CLIP of a few kilobytes."""
 
-import json
-import shutil
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -10,7 +7,6 @@ import pytest
 from pqpp_cli.main import main
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index import ImageTextEncoder, Index, build_index
-from pqpp_models import CheckpointError
 
 pytest.importorskip("faiss")
 pytest.importorskip("transformers")
@@ -48,18 +44,6 @@ def test_embeddings_do_not_depend_on_the_batch(clip, images):
         encoder.texts([])
 
 
-def test_a_model_that_lacks_weights_is_refused(clip, tmp_path):
-    """Those would be random, and so would be what is found."""
-    from safetensors.torch import load_file, save_file
-
-    shutil.copytree(clip, tmp_path / "less")
-    weights = load_file(tmp_path / "less/model.safetensors")
-    del weights["visual_projection.weight"]
-    save_file(weights, tmp_path / "less/model.safetensors", {"format": "pt"})
-    with pytest.raises(CheckpointError, match=r"lack 'visual_projection\.weight'"):
-        ImageTextEncoder(str(tmp_path / "less"), device="cpu")
-
-
 def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["search", "build", "images", "--model", str(clip), "--output", "index"]) == 0
@@ -88,119 +72,11 @@ def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
     assert "0.6" in capsys.readouterr().out  # (1 + 1/5) / 2
 
 
-def test_an_index_grows_merges_and_shows(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(1)
-    for name, n in (("a", 30), ("b", 20)):
-        np.save(f"{name}.npy", rng.normal(size=(n, 8)).astype("f4"))
-        (tmp_path / f"{name}.txt").write_text("".join(f"{name}{i}\n" for i in range(n)))
-        build = ["search", "build", f"{name}.npy", "--ids", f"{name}.txt", "--output", name]
-        assert main(build) == 0
-    assert main(["search", "merge", "a", "b", "--output", "both"]) == 0
-    assert len(Index("both")) == 50
-    np.save("c.npy", rng.normal(size=(2, 8)).astype("f4"))
-    assert main(["search", "add", "both", "c.npy"]) == 0
-    capsys.readouterr()
-    assert main(["search", "show", "both"]) == 0
-    shown = capsys.readouterr().out
-    assert "52" in shown and "Flat" in shown
-    assert json.loads((tmp_path / "both/index.json").read_text())["added"] == 2
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["search", "build", "images", "--output", "o"], "name what embeds the images"),
         (["search", "build", "none.npy", "--output", "o"], "neither a folder of images nor"),
-        (
-            ["search", "build", "empty", "--model", "x", "--output", "o"],
-            "there is no folder x, and it is no",
-        ),
-        (["search", "show", "images"], "no index.json"),
-        (
-            ["search", "retrieve", "images", "--file", "q.csv", "--output", "r.trec"],
-            "no index.json",
-        ),
-        (
-            ["search", "retrieve", "good", "--file", "q.csv", "--output", "r.trec"],
-            "does not say which model",
-        ),
-        (
-            ["search", "retrieve", "good", "--model", "x", "--file", "q.csv", "--output", "r.trec"],
-            "does not say which model",
-        ),
-        (
-            [
-                "search",
-                "retrieve",
-                "good",
-                "--file",
-                "q.csv",
-                "--queries",
-                "e.npy",
-                "--output",
-                "r.trec",
-            ],
-            "3 embeddings for 2 queries",
-        ),
-        (
-            [
-                "search",
-                "retrieve",
-                "good",
-                "--file",
-                "q.csv",
-                "--queries",
-                "two.npy",
-                "--output",
-                "r.gif",
-            ],
-            "name a file in .trec",
-        ),
-        (
-            [
-                "search",
-                "retrieve",
-                "good",
-                "--file",
-                "q.csv",
-                "--queries",
-                "two.npy",
-                "--output",
-                "r.trec",
-            ],
-            "TREC's format has no blanks, query_id 'q 1' has",
-        ),
-        (["search", "build", "some.npz", "--output", "o"], "several arrays"),
-        (["search", "build", "nothing.npy", "--output", "o"], "neither a folder of images nor"),
-        (
-            [
-                "search",
-                "retrieve",
-                "good",
-                "--file",
-                "q.csv",
-                "--queries",
-                "one.npy",
-                "--output",
-                "r.csv",
-            ],
-            "no array of shape (queries, size)",
-        ),
-        (
-            [
-                "search",
-                "retrieve",
-                "good",
-                "--file",
-                "q.csv",
-                "--queries",
-                "lie.npy",
-                "--output",
-                "r.csv",
-            ],
-            "no .npy of embeddings",
-        ),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(words, said, images, tmp_path, capsys, monkeypatch):
@@ -220,14 +96,3 @@ def test_what_cannot_be_done_is_said_in_a_line(words, said, images, tmp_path, ca
     assert main(words) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
-
-
-def test_a_blank_in_a_name_is_refused_before_the_search(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    build_index(np.eye(3), ["a.png", "b c.png", "d.png"], "spaced")
-    np.save("q.npy", np.eye(3)[:1])
-    (tmp_path / "q.csv").write_text("query_id,prompt\nq1,a cat\n")
-    monkeypatch.setattr(Index, "search", lambda *_: pytest.fail("searched"))
-    words = ["search", "retrieve", "spaced", "--file", "q.csv", "--queries", "q.npy", "--output"]
-    assert main([*words, "r.trec"]) == 2
-    assert "no blanks, image 'b c.png' has" in capsys.readouterr().err
