@@ -1,12 +1,16 @@
 """Images to an index to a run, by the commands, with a random CLIP of a few kilobytes."""
 
+import json
+import shutil
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from pqpp_cli.main import main
 from pqpp_engines.errors import IndexingError
-from pqpp_engines.index import ImageTextEncoder, Index, build_index
+from pqpp_engines.index import ImageTextEncoder, Index
+from pqpp_models import CheckpointError
 
 pytest.importorskip("faiss")
 pytest.importorskip("transformers")
@@ -44,6 +48,18 @@ def test_embeddings_do_not_depend_on_the_batch(clip, images):
         encoder.texts([])
 
 
+def test_a_model_that_lacks_weights_is_refused(clip, tmp_path):
+    """Those would be random, and so would be what is found."""
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(clip, tmp_path / "less")
+    weights = load_file(tmp_path / "less/model.safetensors")
+    del weights["visual_projection.weight"]
+    save_file(weights, tmp_path / "less/model.safetensors", {"format": "pt"})
+    with pytest.raises(CheckpointError, match=r"lack 'visual_projection\.weight'"):
+        ImageTextEncoder(str(tmp_path / "less"), device="cpu")
+
+
 def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["search", "build", "images", "--model", str(clip), "--output", "index"]) == 0
@@ -72,27 +88,20 @@ def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
     assert "0.6" in capsys.readouterr().out  # (1 + 1/5) / 2
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["search", "build", "images", "--output", "o"], "name what embeds the images"),
-        (["search", "build", "none.npy", "--output", "o"], "neither a folder of images nor"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_a_line(words, said, images, tmp_path, capsys, monkeypatch):
+def test_an_index_grows_merges_and_shows(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty").mkdir()
-    first = "q 1" if "no blanks" in said else "q1"
-    (tmp_path / "q.csv").write_text(f"query_id,prompt\n{first},a red cat\nq2,a dog\n")
-    np.save("e.npy", np.ones((3, 4)))
-    np.save("two.npy", np.ones((2, 4)))
-    np.save("one.npy", np.float32(1))
-    np.savez("some.npz", np.ones((2, 4)))
-    (tmp_path / "nothing.npy").touch()
-    head = (tmp_path / "two.npy").read_bytes()  # of terabytes that are not there
-    (tmp_path / "lie.npy").write_bytes(head.replace(b"(2, 4), }        ", b"(99999999999, 4)}"))
-    build_index(np.eye(4), list("abcd"), "good")
+    rng = np.random.default_rng(1)
+    for name, n in (("a", 30), ("b", 20)):
+        np.save(f"{name}.npy", rng.normal(size=(n, 8)).astype("f4"))
+        (tmp_path / f"{name}.txt").write_text("".join(f"{name}{i}\n" for i in range(n)))
+        build = ["search", "build", f"{name}.npy", "--ids", f"{name}.txt", "--output", name]
+        assert main(build) == 0
+    assert main(["search", "merge", "a", "b", "--output", "both"]) == 0
+    assert len(Index("both")) == 50
+    np.save("c.npy", rng.normal(size=(2, 8)).astype("f4"))
+    assert main(["search", "add", "both", "c.npy"]) == 0
     capsys.readouterr()
-    assert main(words) == 2
-    error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1
+    assert main(["search", "show", "both"]) == 0
+    shown = capsys.readouterr().out
+    assert "52" in shown and "Flat" in shown
+    assert json.loads((tmp_path / "both/index.json").read_text())["added"] == 2

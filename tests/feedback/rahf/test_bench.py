@@ -18,24 +18,6 @@ def scenes(tmp_path, cache):
     return write_scenes(tmp_path / "scenes", {"train": 12, "validation": 6, "test": 4})
 
 
-def save_resnet(folder):
-    """Save a random two-stage ResNet for images of 32 x 32."""
-    from transformers import ConvNextImageProcessor, ResNetConfig, ResNetModel
-
-    torch.manual_seed(0)
-    sizes = {"embedding_size": 4, "hidden_sizes": [4, 8], "depths": [1, 1]}
-    ResNetModel(ResNetConfig(layer_type="basic", **sizes)).save_pretrained(folder)
-    ConvNextImageProcessor(size={"shortest_edge": 32}, crop_pct=1.0).save_pretrained(folder)
-    return folder
-
-
-def rows_of(found, name):
-    """Return the names of our rows in a table."""
-    (table,) = (table for table in found if table.name == name)
-    names = [row["model"] for row in table.rows]
-    return [model for model in names if not model.endswith("(published)")]
-
-
 def test_the_command_prints_the_four_tables(scenes, tmp_path, capsys):
     from transformers.utils import logging
 

@@ -116,6 +116,13 @@ def test_the_examples_are_told_each_epoch_of_a_training(recipe, tmp_path, monkey
     assert {int(one["step"]) for one in state.values()} == {8}
 
 
+def test_another_recipe_is_not_resumed(recipe):
+    run(recipe)
+    recipe.resume, recipe.blind = True, "image"
+    with pytest.raises(RecipeError, match="`blind` 'none', now it is 'image'"):
+        run(recipe)
+
+
 def test_workers_and_augmentations_leave_a_run_repeatable(recipe, tmp_path):
     recipe.epochs, recipe.augmentation = 1, True
     _, expected = run(recipe)
