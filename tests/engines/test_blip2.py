@@ -14,8 +14,6 @@ from support.tiny_models import save_blip2, save_clip  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_engines.errors import IndexingError  # noqa: E402
 from pqpp_engines.index import ImageTextEncoder, Index  # noqa: E402
-from pqpp_engines.index.encoders import MODELS  # noqa: E402
-from pqpp_engines.index.retrieve import rerank  # noqa: E402
 
 TEXTS = ["a red cat on a mat", "a dog", "two men ride a wave"]
 
@@ -148,61 +146,6 @@ def test_an_item_of_many_vectors_is_found_by_its_best_one(tmp_path):
     assert grown.embeddings.shape == (2100, 4, 16) and grown.config["vectors"] == 8400
     with pytest.raises(IndexingError, match="the index has items of 4 x 16 numbers"):
         grown.add(vectors[:5, :3], list("vwxyz"))
-
-
-def test_names_lead_to_the_hub(monkeypatch, capsys):
-
-    from pqpp_cli.search import _models
-
-    asked = []
-
-    def fetched(name, what, revision):
-        asked.append((name, revision))
-        raise IndexingError("no network here")
-
-    monkeypatch.setattr("pqpp_backbones.pretrained.fetch", fetched)
-    for name in ("BLIP-2", "clip", "SigLIP", "me/mine"):
-        with pytest.raises(IndexingError, match="no network"):
-            ImageTextEncoder(name, "v1")
-    assert [name for name, _ in asked] == [*MODELS.values(), "me/mine"]
-    assert {revision for _, revision in asked} == {"v1"}
-    assert set(_models()) == {"BLIP-2", "CLIP", "SigLIP"}
-
-
-def test_what_cannot_be_ranked_anew_is_said_in_a_line(blip2, images, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    clip = save_clip(tmp_path / "clip")
-    (tmp_path / "q.csv").write_text("prompt\na dog\n")
-    np.save("q.npy", np.ones((1, 16)))
-    for model in (blip2, clip):
-        assert main(["search", "build", str(images), "--model", str(model), "--output", "i"]) == 0
-        words = [
-            "search",
-            "retrieve",
-            "i",
-            "--file",
-            "q.csv",
-            "--output",
-            "r.trec",
-            "--model",
-            str(model),
-        ]
-        cases = [(["--rerank", "9"], "--rerank: clip has no head that matches")]
-        if model == blip2:
-            cases = [
-                ([], "--image-dir: blip2 looks at the images again"),
-                (["--rerank", "9", "--image-dir", "."], "--k 100 results need as many"),
-                (["--k", "2", "--image-dir", "."], "0.png could not be read"),
-            ]
-        for more, said in cases:
-            capsys.readouterr()
-            assert main([*words, "--k", "5", *more] if model == clip else [*words, *more]) == 2
-            error = capsys.readouterr().err
-            assert said in error and error.count("\n") == 1, error
-    with pytest.raises(IndexingError, match="clip cannot look at a text and an image together"):
-        rerank(
-            ImageTextEncoder(str(clip)), ["a"], np.zeros((1, 1), int), lambda _: images / "0.png"
-        )
 
 
 def test_a_model_that_was_changed_since_is_refused(tmp_path, images):

@@ -77,35 +77,6 @@ def test_a_rotated_photo_is_embedded_as_it_is_seen(study, tmp_path):
     assert np.array_equal(encoder.images([photo])[0], seen) and not np.array_equal(seen, lying)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda out: (out / "part-00000-of-00002.parquet").unlink(), "1 of 2 shards are there"),
-        (lambda out: (out / "_shards.json").write_text("{}"), "holds no embeddings of pqpp search"),
-    ],
-)
-def test_what_is_no_whole_job_is_refused(study, change, said, tmp_path, capsys):
-    assert embed(study, "q.parquet", str(tmp_path / "out")) == 0
-    change(tmp_path / "out")
-    capsys.readouterr()
-    assert main(["search", "build", str(tmp_path / "out"), "--output", str(tmp_path / "i")]) == 2
-    error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1
-
-
-def test_what_does_not_go_together_is_refused(study, tmp_path, capsys):
-    assert embed(study, "q.parquet", str(tmp_path / "out")) == 0
-    build = ["search", "build", str(tmp_path / "out"), "--output", str(tmp_path / "i")]
-    assert main([*build, "--model", "x"]) == 2
-    assert "tells its model and ids" in capsys.readouterr().err
-    assert embed(study, "images.parquet", "x", "--image-dir", "none") == 2
-    assert "--image-dir none: there is no such folder" in capsys.readouterr().err
-    table = pa.table({"prompt": ["a"], "embedding": [1.0]})
-    pq.write_table(table, study / "taken.parquet")
-    assert embed(study, "taken.parquet", "y") == 2
-    assert "the input has a column 'embedding' already" in capsys.readouterr().err
-
-
 KILLED = """
 import os, signal, sys
 from pqpp_cli.main import main

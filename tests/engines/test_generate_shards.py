@@ -12,7 +12,7 @@ import pytest
 from support import draw
 
 from pqpp_cli.main import main
-from pqpp_engines.errors import GenerateError, ImageRefusedError
+from pqpp_engines.errors import ImageRefusedError
 from pqpp_engines.generate import Generator, Made, generate
 from pqpp_engines.generate.shards import GenerateShard
 
@@ -113,22 +113,9 @@ def test_what_is_refused_is_a_row_and_ends_nothing(tmp_path):
     assert [one.name for one in tmp_path.rglob("*.png")] == ["drawn_0.png"]
 
 
-def test_where_nothing_can_be_made_it_is_no_fault_of_the_prompts(tmp_path):
-    table = pa.table({"prompt_id": ["a", "b"], "prompt": ["refuse it", "refuse it too"]})
-    with pytest.raises(GenerateError, match="no image of 2 prompts can be made: it is refused"):
-        GenerateShard(Drawn, str(tmp_path))(table)
-
-
 @pytest.mark.parametrize(
     ("more", "said"),
-    [
-        (["--shard", "2/2"], "write I/N"),
-        (["--workers", "0"], "give 1 or more"),
-        (["--column", "prompt"], "no column 'prompt'"),
-        (["--file", "none.parquet"], "there is no such file"),
-        (["--model-name", "a/b"], "make a file's name"),
-        (["--command", "/no/such/program {prompt} {output}"], "No such file"),
-    ],
+    [(["--shard", "2/2"], "write I/N"), (["--workers", "0"], "give 1 or more")],
 )
 def test_what_cannot_be_made_is_said_in_a_line(more, said, prompts, tmp_path, capsys):
     assert main(words(prompts, tmp_path / "out", *more)) == 2

@@ -5,7 +5,6 @@ import pytest
 from support.tiny_models import save_text_encoder
 
 from pqpp_cli.main import main
-from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.labels import preliminary_relevance
 from pqpp_files.read_table import read_table
 
@@ -113,9 +112,6 @@ def test_a_captioned_collection_becomes_a_study(grades, tmp_path, capsys, monkey
     [
         (["--words", "--least-likeness", "2"], "2.0: give a number from 0 to 1"),
         (["--words", "--most", "0"], "give 1 and 0 or more"),
-        (["--words", "--caption-column", "text"], "no column 'text'"),
-        (["--encoder", "no-such"], "encoder 'no-such': cannot be loaded"),
-        ([], "give one of --encoder, --words"),
     ],
 )
 def test_what_cannot_be_listed_is_said_in_a_line(more, said, tmp_path, capsys, monkeypatch):
@@ -129,13 +125,3 @@ def test_what_cannot_be_listed_is_said_in_a_line(more, said, tmp_path, capsys, m
         assert ended.code == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "o.csv").exists()
-
-
-def test_captions_that_do_not_fit_are_refused():
-    for queries, images, captions, said in (
-        ([], IMAGES, TEXTS, "no queries or no captions"),
-        (["a"], [], [], "no queries or no captions"),
-        (["a"], IMAGES[1:], TEXTS, "4 images for 5 captions"),
-    ):
-        with pytest.raises(IndexingError, match=said):
-            preliminary_relevance(queries, images, captions)

@@ -95,9 +95,6 @@ def test_faults_of_queries_are_rows(study, capsys):
     [
         (["--queries", "q.npy"], "--queries: shards come by --file"),
         (["--column", "caption"], "no column 'caption'"),
-        (["--rerank", "3"], "--rerank 3: --k 5 results need as many candidates"),
-        (["--rerank", "9"], "the index does not say which model"),
-        (["--shard", "9/9"], "write I/N"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(study, more, said, capsys):

@@ -1,9 +1,6 @@
 """`pqpp rewrite` with a file of candidates, and with an endpoint that misbehaves."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -86,27 +83,6 @@ def test_an_endpoint_writes_and_the_judge_decides(tmp_path, capsys, monkeypatch)
     assert "2 calls" in err and "secret" not in out + err + (tmp_path / "kept.jsonl").read_text()
 
 
-def test_words_that_are_not_installed_are_told_before_anything_is_paid(tmp_path):
-    nowhere = {**os.environ, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}
-    with serve_chat() as server:
-        words = ["rewrite", "a dog on a couch", "--target", "mean_hbpp", "--chat-model", "tiny",
-                 "--chat-url", server.url]  # fmt: skip
-        line = [sys.executable, "-m", "pqpp", *words]
-        done = subprocess.run(line, env=nowhere, capture_output=True, text=True, check=False)
-        assert done.returncode == 2 and "NLTK data 'stopwords' is not installed" in done.stderr
-        assert server.asked == []
-
-
-def test_replies_that_cannot_be_read_leave_the_original(capsys):
-    with serve_chat() as server:
-        server.answer = lambda body: "Sure! Here are some rewrites."
-        words = ["rewrite", "a dog", "--target", "mean_hbpp", "--chat-url", server.url,
-                 "--chat-model", "tiny"]  # fmt: skip
-        assert main(words) == 0
-        assert len(server.asked) == 3
-    assert "(kept)" in capsys.readouterr().out
-
-
 def test_what_was_paid_for_is_written_when_the_limit_or_the_endpoint_ends(tmp_path, capsys):
     with serve_chat() as server:
         server.answer = lambda body: json.dumps({"rewrites": ["a dog sits"]})
@@ -130,35 +106,6 @@ def test_what_was_paid_for_is_written_when_the_limit_or_the_endpoint_ends(tmp_pa
     [
         (["--chat-url", "URL"], "name by --chat-model"),
         (["--chat-url", "URL", "--chat-model", "m", "--most-calls", "0"], "must be above 0"),
-        (
-            ["--chat-url", "URL", "--chat-model", "m", "--prices", "nan,1"],
-            "must be a finite number",
-        ),
-        (["--chat-url", "URL", "--chat-model", "m", "--prices", "1,-2"], "must be 0 or more"),
-        (
-            ["--chat-url", "URL", "--chat-model", "m", "--prices", "1,2", "--most-money", "nan"],
-            "--most-money is nan",
-        ),
-        (["--chat-url", "URL", "--chat-model", "m", "--most-money", "1"], "needs --prices"),
-        (
-            ["--chat-url", "URL", "--chat-model", "m", "--most-money", "0.001", "--prices", "0,99"],
-            "is allowed",
-        ),
-        (["--chat-url", "here", "--chat-model", "m"], "is not the address of an endpoint"),
-        (["--candidates", "none.csv"], "there is no such file"),
-        (["--candidates", "c.csv", "--chat-model", "m"], "; --candidates and --chat-model came"),
-        ([], "give one of --candidates, --synonyms, --chat-model; none of them came"),
-        (["--synonyms", "--most-calls", "3"], "--most-calls: it is about a --chat-model"),
-        (["--synonyms", "--count", "0"], "0 rewrites: give 1 or more"),
-        (["--synonyms", "--study", "ab"], "--study: say by --model-name"),
-        (["--synonyms", "--model-name", "sdxl"], "--model-name: it is about --study"),
-        (
-            ["--synonyms", "--study", "ab", "--model-name", "x", "--images-per-prompt", "0"],
-            "1 or more",
-        ),
-        (["--chat-model", "static"], "static judges and cannot write as well"),
-        (["--chat-model", "no-such-folder"], "there is no folder no-such-folder"),
-        (["--candidates", "c.csv", "--predictor", "n_words"], "does not know how sure"),
     ],
 )
 def test_what_cannot_be_rewritten_is_said_in_a_line(more, said, tmp_path, capsys, monkeypatch):

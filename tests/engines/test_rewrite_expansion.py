@@ -11,7 +11,7 @@ from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item
 from pqpp_backbones.chat.chat import Budget, Chat, Reply
 from pqpp_cli.main import main
-from pqpp_engines.rewrite import Judge, Synonyms, write_study
+from pqpp_engines.rewrite import Judge, Synonyms
 from pqpp_engines.rewrite.writer import Writer
 
 pytestmark = pytest.mark.nltk
@@ -114,25 +114,3 @@ def test_a_study_of_rewrites_is_taken_by_generate_and_annotate(tmp_path, capsys,
     assert json.loads(first.read_text())["prompt"] == pairs[0]["prompt"]
     other = (tmp_path / "made/images" / pairs[1]["image"]).with_suffix(".json")
     assert json.loads(other.read_text())["prompt"] == dict(better)[pairs[1]["prompt"]]
-
-
-def test_without_a_rewrite_there_is_no_study(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    words = [
-        "rewrite",
-        "a cat",
-        "--target",
-        "mean_hbpp",
-        "--synonyms",
-        "--study",
-        "ab",
-        "--model-name",
-        "x",
-    ]
-    assert main(words) == 0
-    assert "no prompt was rewritten, so there is no study" in capsys.readouterr().err
-    (tmp_path / "p.csv").write_text("prompt_id,prompt\n1,a cat\n1,a dog\n")
-    assert main([words[0], "--file", "p.csv", *words[2:]]) == 2
-    assert "two prompts have one prompt_id" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="nothing that people could compare"):
-        write_study(tmp_path / "ab", ["1"], ["a"], ["a"], "x")

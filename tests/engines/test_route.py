@@ -71,12 +71,6 @@ def test_a_share_is_filled_even_where_the_dearer_route_is_worse(seed, prompts, s
     assert share - 1 / prompts - 1e-6 <= chosen.mean() <= share + 1e-6
 
 
-def test_far_prompts_that_break_a_budget_are_told():
-    worth, costs = np.zeros((10, 2)), np.array([1.0, 2.0])
-    with pytest.raises(RouteError, match="10 of 10 calibration prompts are far"):
-        price_for(worth, costs, np.ones(10, bool), Rule(share=0.5))
-
-
 def test_the_share_holds_on_other_prompts_of_the_kind_and_is_warned_of_on_others(recwarn):
     shuffled = np.random.default_rng(0).permutation(PROMPTS).tolist()
     router = Router.fit(ROUTES, Rule(share=0.3), shuffled[:400])
@@ -124,42 +118,11 @@ def test_saved_and_loaded_it_decides_alike_from_anywhere(tmp_path, monkeypatch):
     assert "| sdxl | sdxl_hbpp | 4 | 1 |" in card and "None" not in card
 
 
-@pytest.mark.parametrize("content", [b"{", b"\xff", b"", b"[1, 2", b"\x00"])
-def test_a_file_that_is_no_json_is_told(content, tmp_path):
-    (tmp_path / "router.json").write_bytes(content)
-    with pytest.raises(RouteError, match=r"router\.json is damaged \(.*\); make it again"):
-        Router.from_pretrained(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (lambda d: d.update(model_type="bert"), "no router"),
         (lambda d: d.pop("routes"), "is damaged"),
-        (lambda d: d.update(routes=[{"name": "a"}]), "is damaged"),
-        (lambda d: d.update(price="high"), "is damaged"),
-        (lambda d: d.update(rule={}), "give one of budget, share, floor"),
-        (lambda d: d.update(shares=[1]), "is damaged"),
-        (lambda d: d.update(price=10**400), "is damaged"),
-        (lambda d: d.update(price=float("nan")), "price nan: give a number"),
-        (lambda d: d["routes"][0].update(cost=10**400), "is damaged"),
-        (lambda d: d["routes"][0].update(name=["a"]), r"routes.0.name: \['a'\] is not of type"),
-        (lambda d: d["routes"][0].update(target=None), "routes.0.target: None is not of type"),
-        (lambda d: d["routes"][0].update(cost=True), "routes.0.cost: True is not of type"),
-        (lambda d: d["routes"][1].update(utility=1e300), "routes.1.utility: 1e.300 is greater"),
-        (lambda d: d["routes"][1].update(colour="red"), "'colour' was unexpected"),
-        (lambda d: d.update(price=1e30), "price: 1e.30 is greater than the maximum"),
-        (lambda d: d.update(price="1"), "price: '1' is not of type 'number'"),
-        (lambda d: d.update(prompts=-1), "prompts: -1 is less than the minimum"),
-        (lambda d: d.update(prompts=0.5), "prompts: 0.5 is not of type 'integer'"),
-        (lambda d: d.update(revision=[1]), "revision: "),
-        (lambda d: d.update(predictor=3), "predictor: 3 is not of type 'string'"),
-        (lambda d: d["rule"].update(budget=True), "rule.budget: True is not valid"),
-        (lambda d: d.update(shares={"glide": 2, "sdxl": -1}), "shares.glide: 2 is greater"),
-        (lambda d: d.update(shares={"glide": float("nan")}), "shares: one a route, 1 in all"),
-        (lambda d: d.update(shares={"glide": 0.5, "sdxl": 0.2}), "shares: one a route, 1 in all"),
-        (lambda d: d.update(shares={"other": 1.0}), "shares: one a route, 1 in all"),
-        (lambda d: d.clear(), "its model_type is None, no router"),
     ],
 )
 def test_a_damaged_router_is_told(change, said, tmp_path):
@@ -323,19 +286,7 @@ def test_shares_are_off_by_chance_alone_and_with_an_account_by_a_point(real_data
 
 @pytest.mark.parametrize(
     ("routes", "rule", "said"),
-    [
-        (ROUTES[:1], {"budget": 1}, "two or more"),
-        ([ROUTES[0]] * 2, {"budget": 1}, "came twice"),
-        ([ROUTES[0], Route("b", "x", -1)], {"budget": 1}, "cost -1"),
-        ([ROUTES[0], Route("b", "x", 2, 0)], {"budget": 1}, "utility 0"),
-        ([*ROUTES, Route("c", "x", 2)], {"share": 0.5}, "a share is of two"),
-        (ROUTES, {"budget": 0.5}, "the cheapest route costs 1"),
-        (ROUTES, {}, "no rule"),
-        (ROUTES, {"budget": 1, "floor": 1}, "give one of"),
-        (ROUTES, {"share": 1.5}, "from 0 to 1"),
-        (ROUTES, {"floor": float("nan")}, "give a number"),
-        (ROUTES, {"floor": 1, "confidence": 1.0}, "below 1"),
-    ],
+    [(ROUTES[:1], {"budget": 1}, "two or more"), ([ROUTES[0]] * 2, {"budget": 1}, "came twice")],
 )
 def test_what_cannot_be_chosen_among(routes, rule, said):
     with pytest.raises(RouteError, match=said):

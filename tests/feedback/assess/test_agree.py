@@ -1,12 +1,9 @@
 """`pqpp assess agree` beside scikit-learn, scipy and the formulas, on verdicts made by a rule."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from pqpp_cli.main import main
 from pqpp_feedback.assess.agree import agree, isotonic
 from pqpp_feedback.assess.people import read_people
 from pqpp_feedback.assess.verdicts import COLUMNS, write_verdicts
@@ -64,17 +61,3 @@ def test_the_isotonic_fit_is_that_of_scikit_learn():
     others = random.uniform(-0.1, 1.1, 50)
     model = sklearn.IsotonicRegression(out_of_bounds="clip").fit(scores, truth)
     assert isotonic(scores, truth, others) == pytest.approx(model.predict(others))
-
-
-def test_the_command_prints_tables_and_tells_what_lacks(study, capsys):
-    _, folder = study
-    words = ["assess", "agree", str(folder / "v.parquet"), "--people", str(folder / "votes.csv")]
-    assert main([*words, "--format", "json"]) == 0
-    tables = json.loads(capsys.readouterr().out)["tables"]
-    assert set(tables) == {"agreement_by_task", "agreement_by_generator", "calibration", "saved"}
-    assert main(words) == 0 and "Votes that scores save" in capsys.readouterr().out
-    (folder / "votes.csv").write_text("image,matched\nother.png,yes\n")
-    assert main(words) == 2
-    assert "people have answered on no image" in capsys.readouterr().err
-    (folder / "votes.csv").write_text("image,matched\n0.png,yes\n2.png,no\n")
-    assert main(words) == 0 and "mine: fewer than 20 images" in capsys.readouterr().out

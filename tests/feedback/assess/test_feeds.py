@@ -72,28 +72,6 @@ def test_the_task_and_the_routine_of_the_docs_run(tmp_path):
     ]
 
 
-def test_the_commands_of_the_docs_are_known():
-    from pqpp_cli.commands import named
-
-    lines = [line for block in blocks("sh") for line in block.replace("\\\n", " ").splitlines()]
-    commands = [line.split()[1:] for line in lines if line.startswith("pqpp ")]
-    assert len(commands) >= 8
-    for words in commands:
-        named(words)
-
-
-@pytest.mark.realdata
-def test_the_tables_of_the_docs_are_what_the_command_prints(real_data, cache):
-    from pqpp_feedback.gimbrr.bench import bench_gimbrr
-    from pqpp_files.figures import figures_text
-
-    tables, notes = bench_gimbrr(str(real_data / "gimbrr"))
-    text = (ROOT / "docs" / "assess.md").read_text("utf-8")
-    assert figures_text("markdown", [tables[1]]) in text
-    assert figures_text("markdown", [tables[3]]) in text
-    assert all(note in text for note in notes)
-
-
 @pytest.mark.slow
 def test_two_processes_of_a_launcher_write_the_bytes_of_one(tmp_path):
     pytest.importorskip("torch")

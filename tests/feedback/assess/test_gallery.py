@@ -12,12 +12,11 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 from support.made_assessor import Redness, write_images  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
-from pqpp_feedback.assess.gallery import found_boxes, verdict_gallery  # noqa: E402
+from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
 from pqpp_feedback.assess.people import PeopleSay  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
-from pqpp_feedback.errors import AssessError  # noqa: E402
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}"
 
@@ -102,27 +101,6 @@ def test_where_people_differ_comes_first(folder):
     assert "only where people differ" not in without
     ordered = verdict_gallery(rows, folder, folder / "p.html", order=["1/m_0.png"])
     assert ordered.index('"1/m_0.png"') < ordered.index('"0/m_0.png"')
-
-
-def test_odd_evidence_is_shown_as_far_as_it_goes(folder):
-    deep: dict = {"box": [0, 0, 1, 1], "label": "x"}
-    for _ in range(50):
-        deep = {"in": deep}
-    odd = [
-        None,
-        {"heatmaps": {"a": "no base64", "b": 7}, "words": [{}, None, {"start": "a"}], "boxes": 3},
-        {"heatmaps": [1], "boxes": [{"box": [0, 0, 5, 5]}, {"box": [0, 0, None, 1]}, {"box": "a"}]},
-        deep,
-    ]
-    rows = [row(f"{n}/m_0.png", one) for n, one in enumerate(odd[:3])]
-    rows += [row("0/m_0.png", deep), row("1/m_0.png", score=None, verdict=None)]
-    rows.append({**row("2/m_0.png"), "evidence": "{"})
-    page = verdict_gallery(rows, folder, folder / "p.html")
-    assert page.count("<article") == 3 and "<rect" not in page and "no verdict" in page
-    many = [{"box": [0, 0, 1, 1], "label": str(n)} for n in range(500)]
-    assert len(found_boxes({"boxes": many})) == 60
-    with pytest.raises(AssessError, match="there is no verdict to show"):
-        verdict_gallery([], folder, folder / "p.html")
 
 
 def test_heatmaps_are_tinted_and_clear_where_they_are_low(folder):

@@ -31,7 +31,7 @@ from transformers import (  # noqa: E402
 
 from pqpp_backbones.chat.chat import MOST_TOLD, Request  # noqa: E402
 from pqpp_backbones.chat.in_process import open_in_process  # noqa: E402
-from pqpp_feedback.assess.detector import DetectorEye, boxes_of  # noqa: E402
+from pqpp_feedback.assess.detector import DetectorEye  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture, open_picture  # noqa: E402
 from pqpp_feedback.vistar.sight import Sight, in_pixels  # noqa: E402
 
@@ -106,15 +106,6 @@ def test_boxes(saved, kind, photo, monkeypatch):
     assert len(ours) == len(others) > 0
     for box in others:
         assert np.abs(ours - box).max(1).min() < 0.01
-
-
-def test_a_box_without_area_is_no_object():
-    made = {"scores": torch.tensor([0.9, 0.8, 0.7]), "boxes": torch.tensor(
-        [[10.0, 10, 20, 20], [95, 5, 120, 9], [120, 5, 140, 9]]  # the last is in the padding
-    )}  # fmt: skip
-    boxes = boxes_of(made, ["cow"] * 3, (96, 192))
-    assert [box["box"][0] * 96 for box in boxes] == pytest.approx([10, 95])
-    assert boxes[1]["box"][2] == 1.0
 
 
 @pytest.mark.parametrize("kind", ["segmenter", "sam2"])

@@ -1,7 +1,6 @@
 """GIMBRR's automated verdicts beside people's: the published figures, and what they mean."""
 
 import csv
-import json
 import re
 from html import unescape
 
@@ -13,7 +12,7 @@ from pqpp_cli.main import main
 from pqpp_feedback.assess.agreement import agreement, ranking
 from pqpp_feedback.errors import AssessError
 from pqpp_feedback.gimbrr.bench import agreement_by, bench_gimbrr, joined_verdicts, sentences
-from pqpp_files.figures import FIGURE_STYLES, Figures, figure_text, figures_text
+from pqpp_files.figures import figure_text
 
 ALGORITHMS = {"Dalle": "dalle2", "MJ": "midjourney", "SD2.1": "sd2.1", "SD1.5": "sd1.5"}
 
@@ -138,17 +137,6 @@ def test_a_ranking_is_drawn_over_prompts_and_equals_brute_force():
             orders.append(sorted(range(3), key=lambda n, of=of: (-of[n], n)))
         same += orders[0] == orders[1]
     assert found["same_order"] == pytest.approx(same / 300)
-
-
-def test_tables_in_every_style(tmp_path, cache):
-    tables, notes = bench_gimbrr(str(write_gimbrr(tmp_path / "gimbrr")))
-    assert [one.name for one in tables] == ["rates", "agreement", "agreement_by_model", "pairs"]
-    for style in FIGURE_STYLES:
-        assert "Counting" in figures_text(style, tables, notes)
-    found = json.loads(figures_text("json", tables, notes))
-    assert found["tables"]["agreement"]["rows"][-1]["task"] == "all"
-    hostile = Figures("x", "X", ["a"], [{"a": "b|c\nd"}])
-    assert figures_text("markdown", [hostile]).splitlines()[-1] == "| b\\|c\\nd |"
 
 
 def assert_shown(page, tables):

@@ -9,13 +9,11 @@ pytest.importorskip("torch")
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.tiny_eyes import KINDS, save_detector  # noqa: E402
-from support.tiny_models import save_clip, save_vit  # noqa: E402
+from support.tiny_models import save_clip  # noqa: E402
 
-from pqpp_backbones.errors import CheckpointError  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_feedback.assess.detector import DetectorEye, apart  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
-from pqpp_feedback.errors import AssessError  # noqa: E402
 from pqpp_feedback.gimbrr.conditions import Condition  # noqa: E402
 from pqpp_feedback.gimbrr.eyes import ClipEye  # noqa: E402
 from pqpp_feedback.gimbrr.seen import VOCABULARY, Seen  # noqa: E402
@@ -106,19 +104,6 @@ def test_a_box_over_a_better_one_is_left_out():
     assert apart(boxes, 0.5) == [boxes[0], boxes[1], boxes[3]]  # overlaps 1/3, 3/5, 0
 
 
-def test_what_is_no_such_model_is_told_in_one_line(tmp_path, eyes):
-    save_vit(tmp_path / "vit")
-    with pytest.raises((AssessError, CheckpointError), match="vit") as told:
-        DetectorEye(str(tmp_path / "vit"), "cpu")
-    assert "\n" not in str(told.value)
-    with pytest.raises((AssessError, CheckpointError), match="vit"):
-        ClipEye(str(tmp_path / "vit"), "cpu")
-    with pytest.raises(CheckpointError, match="CLIP: there is no folder nope"):
-        ClipEye("nope")
-    with pytest.raises(CheckpointError, match="`dtype` is 'int8'"):
-        ClipEye(str(eyes / "clip"), "cpu", "int8")
-
-
 PROMPTS = """prompt_id,prompt,task,representations,task_specific_label,auto_assessment
 1,an apple,Single object,apple,,True
 2,"a cat, no apple",Negation,cat,apple,True
@@ -183,15 +168,6 @@ def test_batches_change_no_byte_of_the_table(study, eyes):
     [
         (["--image-dir", "STUDY", "--clip", "nobody/nothing"], "nobody/nothing"),
         (["--image-dir", "STUDY", "--evidence", "PROMPTS"], "give one, the images or"),
-        ([], "give one, the images or"),
-        (["--image-dir", "STUDY", "--dataset", "gimbrr", "--file", "PROMPTS"], "give one"),
-        (["--evidence", "PROMPTS", "--file", "PROMPTS"], "it holds the prompts"),
-        (["--evidence", "PROMPTS"], "not Parquet"),
-        (["--image-dir", "STUDY", "--output", "STUDY/v.csv"], "name a file in .parquet"),
-        (["--image-dir", "STUDY", "--batch-size", "0"], "--batch-size is 0"),
-        (["--image-dir", "STUDY", "--people", "PROMPTS"], "no column 'model'"),
-        (["--evidence", "PROMPTS", "--people", "STUDY/none.csv"], "none.csv"),
-        (["--image-dir", "STUDY"], "no image has a usable prompt"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(study, words, said, capsys, monkeypatch):

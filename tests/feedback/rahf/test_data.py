@@ -157,7 +157,6 @@ def test_published_files_are_known_by_their_bytes(tmp_path, monkeypatch):
     [
         ("nosplit", "pqpp", "richhf has no split 'nosplit'; use train, validation, test"),
         ("train[:2]+no", "pqpp", "richhf has no split 'no'"),
-        ("train", "FOLDER", "cannot be loaded .*; check the dataset, its subset richhf"),
     ],
 )
 def test_a_split_that_is_not_there_is_told(tmp_path, split, dataset, said):

@@ -2,8 +2,6 @@
 
 import json
 import math
-import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -41,32 +39,6 @@ def test_a_changed_recipe_is_trained_anew(learning, tmp_path, monkeypatch):
     changed.write_bytes(learning.RECIPE.read_bytes() + b"epochs: 8\n")
     monkeypatch.setattr(learning, "RECIPE", changed)
     assert learning.read_times(tmp_path) == {}
-
-
-def test_the_page_says_where_it_was_measured(learning, monkeypatch):
-    pytest.importorskip("torch", reason="the versions are those of torch and transformers")
-    for name in learning.VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(learning.os, "cpu_count", lambda: 7)
-    assert learning.circumstances() == "7 CPU(s), no variable about threads set"
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    text = learning.about_times({"all": {"circumstances": "2 CPU(s), a"}, "b": {}}, "Noisy.")
-    assert "Trained on: 2 CPU(s), a; not recorded. Measured on: 7 CPU(s), OMP_NUM_THREADS=3" in text
-    assert text.endswith("included. Noisy.")
-
-
-def test_without_a_model_a_line_says_how_to_train_one_and_how_long(learning, tmp_path, capsys):
-    from pqpp_cli.main import main
-
-    minutes = f"in {learning.CPU_MINUTES} CPU minutes"
-    assert main(["assess", "rahf", "--image-dir", str(tmp_path)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "`make gallery` trains a small one on generated scenes " + minutes in line
-    root = Path(__file__).parents[3]
-    target = re.search(r"^gallery:.*\n.*", (root / "Makefile").read_text(), re.MULTILINE)[0]
-    assert minutes in target and "rahf_learning.py --only all" in target
-    page = " ".join((root / "docs" / "rahf.md").read_text("utf-8").split())
-    assert f"how long that takes: {learning.CPU_MINUTES} CPU minutes" in page
 
 
 def test_a_gallery_of_test_scenes_is_written_with_their_prompts(learning, tmp_path, monkeypatch):

@@ -20,12 +20,9 @@ from support import local_hub  # noqa: E402
 from support.processes import run_warm  # noqa: E402
 from support.richhf_scenes import write_scenes  # noqa: E402
 from support.tiny_models import REPOSITORY, trainer  # noqa: E402
-from support.tiny_rahf import tiny_feedback, tiny_tokenizer  # noqa: E402
-from transformers import ViTConfig  # noqa: E402
+from support.tiny_rahf import tiny_feedback  # noqa: E402
 
-from pqpp_backbones.errors import CheckpointError  # noqa: E402
 from pqpp_backbones.training.loop import rate_factor  # noqa: E402
-from pqpp_feedback.rahf import RahfConfig  # noqa: E402
 from pqpp_files.options.option import RecipeError  # noqa: E402
 from pqpp_hub.card import render_card  # noqa: E402
 
@@ -148,29 +145,6 @@ def test_a_trained_model_is_gone_on_from_in_its_own_variant(recipe, tmp_path):
     recipe.variant, recipe.score_weight = "augmented_prompt", 7.0
     model, processor = script.new_model(recipe, [])
     assert model.training and model.config.score_weight == 7 and len(processor.tokenizer) == 300
-
-
-def test_towers_are_joined_or_refused(recipe, tmp_path):
-    from transformers import T5ForConditionalGeneration, ViTImageProcessor, ViTModel
-
-    script = trainer("rahf")
-    recipe.model, recipe.vision_model = "towers", str(tmp_path / "vision")
-    recipe.text_model = str(tmp_path / "t5")
-    with pytest.raises(CheckpointError, match=r"cannot be joined .* name an image tower and a T5"):
-        script.new_model(recipe, [])
-    # Fourteen patches a side, which the paper's score head needs.
-    layers = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    vision = ViTConfig(hidden_size=16, image_size=28, patch_size=2, **layers)
-    ViTModel(vision).save_pretrained(tmp_path / "vision")
-    ViTImageProcessor(size={"height": 28, "width": 28}).save_pretrained(tmp_path / "vision")
-    text = RahfConfig.tiny(vocab_size=len(tiny_tokenizer())).text_config
-    T5ForConditionalGeneration(text).save_pretrained(tmp_path / "t5")
-    tiny_tokenizer().save_pretrained(tmp_path / "t5")
-    model, processor = script.new_model(recipe, [])
-    batch = processor(images=[np.zeros((20, 30, 3), dtype=np.uint8)], text=["a red cat"])
-    with torch.no_grad():
-        found = model.eval()(**batch)
-    assert found.heatmaps.shape == (1, 2, 224, 224) and found.scores.shape == (1, 4)
 
 
 def command(recipe, folder, *more):

@@ -1,8 +1,6 @@
 """What is done with feedback: pipeline, pictures, gallery, inpainting, selection, guidance."""
 
 import json
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,14 +11,11 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.tiny_rahf import PROMPTS, diffusion, tiny_feedback  # noqa: E402
 
-from pqpp_cli.main import main  # noqa: E402
 from pqpp_feedback import registration  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
-from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
-from pqpp_feedback.errors import AssessError, FeedbackError  # noqa: E402
+from pqpp_feedback.errors import FeedbackError  # noqa: E402
 from pqpp_feedback.rahf.overlays import overlay  # noqa: E402
 from pqpp_feedback.rahf.uses.repair import heatmap_to_mask  # noqa: E402
-from pqpp_files.errors import PqppError  # noqa: E402
 
 
 def picture(seed, size=(32, 32)):
@@ -91,30 +86,6 @@ print(json.dumps([found["scores"], len(found["misaligned_words"]), loaded]))
     assert n_words == 3 and loaded == "RahfForRichFeedback"
 
 
-def test_the_pipelines_options_are_checked_and_kept(feedback, tmp_path):
-    from transformers import pipeline
-
-    registration.register()
-    saved = str(feedback.save_pretrained(tmp_path / "saved"))
-    row = {"image": picture(0), "prompt": PROMPTS[0]}
-    pipe = pipeline("rich-human-feedback", model=saved, threshold=0.0, overlays=True, batch_size=2)
-    found = pipe(row)
-    assert len(found["misaligned_words"]) == len(PROMPTS[0].split()) and "overlays" in found
-    one = pipe(row, threshold=1.0, overlays=False)
-    assert one["misaligned_words"] == [] and "overlays" not in one
-    assert len(pipe(row)["misaligned_words"]) == len(PROMPTS[0].split())
-    for name, value in (
-        *(("threshold", wrong) for wrong in (5, float("nan"), "x")),
-        *(("batch_size", wrong) for wrong in (0, -1, "x")),
-    ):
-        with pytest.raises(PqppError, match=f"`{name}` is "):
-            pipe(row, **{name: value})
-        with pytest.raises(FeedbackError, match=f"`{name}` is "):
-            pipeline("rich-human-feedback", model=saved, **{name: value})
-    with pytest.raises(FeedbackError, match="index 0 is not a mapping"):
-        pipe(picture(0))
-
-
 def test_an_overlay_tints_where_the_heatmap_is_high():
     heatmap = np.zeros((4, 4))
     heatmap[0, 0] = 1
@@ -149,58 +120,6 @@ def test_a_mask_has_what_is_at_the_threshold_and_nothing_below():
                 assert marked(value, value, size, dtype) == 1
 
 
-def test_a_folder_without_prompts_is_refused(tmp_path):
-    with pytest.raises(AssessError, match="there is no folder"):
-        find_pictures(tmp_path / "none")
-    with pytest.raises(AssessError, match="holds no image"):
-        find_pictures(tmp_path)
-
-
-def words_of(folder, saved, page):
-    table = page.with_name(f"{page.stem}.parquet")
-    words = ["assess", "rahf", "--image-dir", str(folder), "--model", str(saved), "--embed"]
-    return [*words, "--gallery", str(page), "--output", str(table)]
-
-
-def test_the_command_writes_a_gallery(feedback, folder, tmp_path, monkeypatch):
-    import sys
-
-    from transformers.utils import logging
-
-    from pqpp_cli.main import main
-
-    saved = feedback.save_pretrained(tmp_path / "saved")
-    page = tmp_path / "page.html"
-    words = [*words_of(folder, saved, page), "--threshold", "0"]
-    words += ["--overlays", str(tmp_path / "tinted")]
-    logging.enable_progress_bar()
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
-    assert main(words) == 0
-    assert not logging.is_progress_bar_enabled()
-    assert "<mark>red</mark>" in page.read_text()
-    tinted = sorted((tmp_path / "tinted").iterdir())
-    kinds = ("implausibility", "misalignment")
-    assert [one.name for one in tinted] == [
-        f"{n}.{k}.png" for n in ("a.png", "b.jpg") for k in kinds
-    ]
-    assert Image.open(tinted[0]).size == (40, 24)
-    rows = list(read_verdicts(tmp_path / "page.parquet"))
-    assert [row["image"] for row in rows] == ["a.png", "b.jpg"]
-    judged = feedback.judge([folder / "a.png"], [rows[0]["prompt"]])[0]
-    seen = {row["image"]: json.loads(row["evidence"]) for row in rows}
-    assert seen["a.png"]["scores"] == pytest.approx(judged.scores, abs=1e-6)
-    words = [(word["text"], word["start"], word["end"]) for word in seen["a.png"]["words"]]
-    assert words == [(word.text, word.start, word.end) for word in judged.words]
-    text = page.read_text()
-    assert text.count("data:image/jpeg;base64,") == 2 and text.count("data-heat=") == 4
-    assert "<b>blue" not in text and "&amp;</mark>" in text
-    assert main([*words_of(folder, saved, page), "--sort-by", "overall"]) == 0
-    text = page.read_text()
-    low = min(seen, key=lambda image: seen[image]["scores"]["overall"])
-    assert text.index('data-image="a.png"') < text.index('data-image="b.jpg"') or low == "b.jpg"
-    assert text.index(f'data-image="{low}"') == text.index("data-image=")
-
-
 @pytest.mark.slow
 def test_inpainting_changes_nothing_outside_the_mask(feedback):
     pytest.importorskip("diffusers", reason="inpainting needs diffusers")
@@ -230,41 +149,11 @@ def test_inpainting_changes_nothing_outside_the_mask(feedback):
     assert found.image is found.candidates[found.best]
 
 
-@pytest.mark.slow
-def test_the_page_goes_from_a_model_to_better_images(feedback, tmp_path, monkeypatch):
-    pytest.importorskip("diffusers", reason="generators need diffusers")
-    page = (Path(__file__).resolve().parents[3] / "docs" / "rahf.md").read_text("utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    (line,) = re.findall(r"^pqpp (assess .*)$", page, re.MULTILINE)
-    monkeypatch.chdir(tmp_path)
-    feedback.save_pretrained("runs/rahf/model")
-    (tmp_path / "images").mkdir()
-    picture(3).save("images/a.png")
-    (tmp_path / "images" / "a.txt").write_text("a cat")
-    assert main(line.split()) == 0 and (tmp_path / "gallery.html").is_file()
-    assert len(list((tmp_path / "overlays").iterdir())) == 2
-    made = {"pipe": diffusion(), "painter": diffusion(inpainting=True)}
-    code = code.replace("steps=30", "steps=2").replace("0.8", "0.0")  # which is untrained
-    code = code.replace("prompts[0])", "prompts[0], num_inference_steps=2, threshold=0.01)")
-    exec(code, {**made, "prompts": list(PROMPTS[:2]), "image": picture(3)})
-    assert [one.prompt for one in find_pictures(tmp_path / "best")[0]] == list(PROMPTS[:2])
-    assert Image.open("repaired.png").size == (32, 32)
-
-
-def test_nothing_is_painted_where_nothing_is_marked(feedback):
-    from pqpp_feedback.rahf.uses.repair import inpaint
-
-    found = inpaint(None, feedback, picture(3), "a cat", threshold=1.0)
-    assert found.best == -1 and found.candidates == [] and not np.asarray(found.mask).any()
-
-
 @pytest.mark.parametrize(
     ("option", "said"),
     [
         ({"output_type": "np"}, "`output_type` is set by inpaint itself"),
         ({"return_dict": False}, "`return_dict` is set by inpaint itself"),
-        ({"generator": None}, "`generator` is set by inpaint itself; leave it out"),
-        ({"mask_image": None}, "`mask_image` is set by inpaint itself"),
     ],
 )
 def test_options_that_painting_cannot_use_are_refused(feedback, option, said):
@@ -294,27 +183,6 @@ def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
         write_finetuning_set([], tmp_path / "none")
 
 
-def test_selected_images_of_every_form_are_written(feedback, tmp_path, monkeypatch):
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    from pqpp_feedback.rahf.uses.select import select_best, write_finetuning_set
-
-    picture(0).save(tmp_path / "a.png")
-    flat = Image.new("CMYK", (32, 32), (0, 255, 255, 0))
-    forms = [str(tmp_path / "a.png"), tmp_path / "a.png", np.asarray(picture(0)), flat]
-    selected = select_best(feedback, [(PROMPTS[0], [one]) for one in forms], threshold=0)
-    written = write_finetuning_set(selected, tmp_path / "chosen")
-    from datasets import load_dataset
-
-    # As diffusers' script for LoRA reads it: data files of an imagefolder, a column of captions.
-    rows = load_dataset("imagefolder", data_files={"train": f"{written}/**"}, split="train")
-    assert rows["prompt"][:] == [PROMPTS[0]] * 4 and "overall" in rows.column_names
-    images = rows["image"][:]
-    assert {one.mode for one in images} == {"RGB"}
-    for one in images[:3]:
-        assert np.array_equal(np.asarray(one), np.asarray(picture(0)))
-    assert images[3].getpixel((0, 0)) == (255, 0, 0)
-
-
 @pytest.mark.slow
 def test_guidance_raises_the_score_over_20_seeds(feedback):
     pytest.importorskip("diffusers", reason="guidance needs diffusers")
@@ -338,44 +206,6 @@ def test_guidance_raises_the_score_over_20_seeds(feedback):
     assert np.mean(scores(better)) > np.mean(scores(plain)) + 1e-4
     again = images()
     assert all(np.array_equal(a, b) for a, b in zip(plain, again, strict=True))
-
-
-class Scheduler:
-    """Takes a step of its own, which is the instance's, or its class's."""
-
-    def step(self, sample, return_dict=True):
-        from types import SimpleNamespace
-
-        return SimpleNamespace(prev_sample=sample, pred_original_sample=sample)
-
-
-def test_guidance_inside_guidance_leaves_the_outer_one(feedback):
-    from types import SimpleNamespace
-
-    from pqpp_feedback.rahf.uses.guide import guided
-
-    pipe = SimpleNamespace(scheduler=Scheduler())
-    sample = torch.rand(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
-
-    def length():
-        move = pipe.scheduler.step(sample).prev_sample - sample
-        return float(move.norm() / sample.norm())
-
-    with guided(pipe, feedback, "a", "overall", scale=0.1):
-        outer = pipe.scheduler.step
-        assert length() == pytest.approx(0.1, rel=1e-3)
-        with pytest.raises(KeyError), guided(pipe, feedback, "a", "alignment", scale=0.5):
-            assert length() > 0.2
-            raise KeyError
-        assert pipe.scheduler.step is outer
-        assert length() == pytest.approx(0.1, rel=1e-3)
-    assert "step" not in vars(pipe.scheduler) and length() == 0
-    for wrong in (-1, float("nan"), float("inf")):
-        with (
-            pytest.raises(FeedbackError, match="`scale` is "),
-            guided(pipe, feedback, "a", scale=wrong),
-        ):
-            pass
 
 
 def test_guidance_works_on_a_pipeline_in_pixel_space(feedback):

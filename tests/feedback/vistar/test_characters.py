@@ -57,12 +57,7 @@ def test_scores_by_hand():
 
 @pytest.mark.parametrize(
     "about, reason",
-    [
-        ({}, "lists no `count`"),
-        ({"count": "many"}, "whole number"),
-        ({"count": -1}, "whole number"),
-        ({"postures": "flying"}, "no rule for the posture 'flying'"),
-    ],
+    [({}, "lists no `count`"), ({"count": "many"}, "whole number")],
 )
 def test_what_cannot_be_compared(about, reason):
     said = judged([person("lying")], **about)

@@ -57,15 +57,6 @@ def test_the_anomaly_cue_falls_under_its_own_damage(sight, tmp_path):
     assert score.settings["references"] != other.settings["references"]
 
 
-def test_without_references_the_cue_is_left_out(sight):
-    pixels, depth = plain_scene()
-    seen = raw_cues(pixels, depth)
-    said = Geometry().score(seen, Picture(Path("a.png"), ""))
-    known = {name: one for name, one in cue_scores(seen).items() if one is not None}
-    assert said.score == min(known.values()) and "anomaly" not in known
-    assert "no references" in said.reason and min(known, key=known.get) in said.reason
-
-
 def test_padim_is_mahalanobis_distance():
     random = np.random.default_rng(1)
     references = random.normal(size=(30, 2, 3)) @ np.diag([1, 2, 3])

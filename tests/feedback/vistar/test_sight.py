@@ -11,18 +11,16 @@ pytest.importorskip("torch")
 from PIL import Image
 from support.tiny_sight import save_sight
 
-from pqpp_backbones.errors import CheckpointError
 from pqpp_feedback.assess.assessor import evidence_text
 from pqpp_feedback.assess.pictures import Picture, find_pictures
 from pqpp_feedback.assess.run import assess
 from pqpp_feedback.assess.verdicts import read_verdicts, recompute
-from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.scores.characters import Characters
 from pqpp_feedback.vistar.scores.composed_scene import ComposedScene
 from pqpp_feedback.vistar.scores.geometry import Geometry
 from pqpp_feedback.vistar.scores.light import Light
 from pqpp_feedback.vistar.scores.penetration import PenetrationScore
-from pqpp_feedback.vistar.sight import ROLES, Sight, is_distance, smaller
+from pqpp_feedback.vistar.sight import Sight, is_distance, smaller
 
 SCORES = (Light, ComposedScene, Characters, PenetrationScore, Geometry)
 
@@ -44,10 +42,6 @@ def pictures(tmp_path):
         Image.fromarray(pixels).save(folder / str(number) / "sdxl_0.png")
     prompts = [{"prompt_id": str(n), "prompt": "a cat", **about} for n in range(3)]
     return find_pictures(folder, prompts)[0]
-
-
-def test_every_role_has_a_tiny_model(names):
-    assert names.keys() == ROLES.keys()
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -73,13 +67,6 @@ def test_scores_share_what_was_seen(names, pictures):
     evidence = solids.perceive(images, pictures)
     assert "depth" in light.seconds and "depth" not in solids.seconds
     assert evidence_text(evidence)
-
-
-def test_roles_and_names_are_checked(names, tmp_path):
-    with pytest.raises(FeedbackError, match="`role` is 'eye'"):
-        Sight({"eye": "x"})
-    with pytest.raises(CheckpointError, match="depth: there is no folder no-such"):
-        Sight({"depth": "no-such"}).told("depth")
 
 
 def test_large_images_are_made_smaller_and_nearness_is_turned():

@@ -91,11 +91,6 @@ def test_a_turned_text_is_read_where_it_stands(turn):
     assert shown.width * shown.height < 0.6 * 180 * 90
 
 
-def test_nothing_wanted_and_nothing_read():
-    assert judged([], prompt="a cat").score is None
-    assert judged([], prompt='"Open"').score == 0.0
-
-
 def test_prompt_about_another_angle_is_not_looked_at():
     looked = []
     score = TextRenderingScore(read=lambda image: looked.append(image) or [])
@@ -124,15 +119,7 @@ def test_reading_order_of_slanted_rows():
 
 @pytest.mark.parametrize(
     ("text", "script", "unread"),
-    [
-        ("ОТКРЫТО", "usual", "cyrillic"),
-        ("Bar ОТКРЫТО", "cyrillic", ""),
-        ("営業中 々 コーヒー さくら", "usual", ""),
-        ("ＯＰＥＮ 24 Café!", "usual", ""),
-        ("שלום", "usual", "hebrew"),
-        ("환영", "usual", "hangul"),
-        ("환영", "korean", ""),
-    ],
+    [("ОТКРЫТО", "usual", "cyrillic"), ("Bar ОТКРЫТО", "cyrillic", "")],
 )
 def test_a_text_of_letters_that_the_reader_does_not_know_has_no_score(
     tmp_path, text, script, unread

@@ -10,7 +10,6 @@ pytest.importorskip("httpx", reason="endpoints need pqpp[assess]")
 
 from support.chat_server import serve_chat  # noqa: E402
 
-from pqpp_backbones.chat.chat import Budget, BudgetError  # noqa: E402
 from pqpp_backbones.chat.endpoint import Endpoint  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture  # noqa: E402
@@ -78,12 +77,6 @@ def test_an_endpoint_without_probabilities_gives_verdicts_alone(folder, said, ve
         (evidence,) = judge.perceive([Image.new("RGB", (9, 9))], [picture])
     found = judge.score(evidence, picture)
     assert (found.verdict, found.score) == (verdict, None) and why in found.reason
-
-
-def test_money_is_counted_before_the_start(folder):
-    judge = VqaAssessor(Endpoint("http://127.0.0.1:1/v1", "m", Budget(None, 1e-9, 1.0, 1.0)))
-    with pytest.raises(BudgetError, match="1 calls may cost"):
-        judge.plan([Picture(folder / "0.png", "a cat")])
 
 
 def test_a_model_in_this_process_tells_what_plain_transformers_would(tmp_path):
