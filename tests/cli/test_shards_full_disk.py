@@ -18,7 +18,8 @@ DRAW = (
 )
 COMMAND = f'{sys.executable} -c "{DRAW}" {{prompt}} {{seed}} {{output}}'
 CASES = {
-    "predict": ("predict", "--file", "p.parquet", "--predictor", "n_words", "--shard-size", "5"),
+    "predict": ("predict", "--file", "p.parquet", "--predictor", "mean_word_length",
+                "--shard-size", "5"),
     "generate": ("generate", "--command", COMMAND, "--model-name", "m", "--file", "p.parquet",
                  "--images-per-prompt", "1", "--shard-size", "5"),
     "retrieve": ("search", "retrieve", "index", "--k", "30", "--file", "p.parquet",

@@ -111,7 +111,7 @@ if sys.argv[1] == "folder":
         (new / "a").write_bytes(bytes(5000))
 if sys.argv[1] == "file":
     write_whole("it", bytes(5000))
-sys.exit(main(["predict", *["a cat"] * 500, "--predictor", "n_words", "--output", "it"]))
+sys.exit(main(["predict", *["a cat"] * 500, "--predictor", "mean_word_length", "--output", "it"]))
 """
 
 
