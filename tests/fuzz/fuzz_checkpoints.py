@@ -22,7 +22,7 @@ from fuzz.hostile_folders import make_hostile
 SECONDS, MEMORY = 5, 500_000_000
 TOKEN = "hf_fuzzedTokenThatNobodyMaySee"
 PROMPTS = ["a red cat", "two dogs and a bird " * 20]
-_OLDER = Path(__file__).parents[1] / "models" / "checkpoints"
+_CHECKPOINTS = Path(__file__).parents[1] / "models" / "checkpoints"
 _PIXELS = np.arange(16 * 16 * 3).reshape(16, 16, 3)
 _IMAGES = [(_PIXELS * factor % 251).astype(np.uint8) for factor in (1, 3, 7)]
 _PAIRS = [{"prompt": "a wave", "images": _IMAGES}]
@@ -196,14 +196,6 @@ def _as_feedback(folder: Path, saved: Path) -> object:
     return model.judge([Image.fromarray(_IMAGES[0])], ["a red cat on a mat"])[0].scores
 
 
-def _as_collection(folder: Path, saved: Path) -> object:
-    from pqpp_models.text.collection.encoded import EncodedCaptions
-
-    captions = EncodedCaptions.from_pretrained(folder)
-    captions.save_pretrained(saved)
-    return len(captions)
-
-
 def _ridge(folder: Path) -> None:
     from pqpp_models.text.ridge.fitting import fit
 
@@ -220,19 +212,9 @@ def _onnx(folder: Path) -> None:
     from fuzz.hostile_graphs import sound_graph
     from pqpp_models.bert.onnx_predictor import OnnxBertPredictor
 
-    tokenizer = AutoTokenizer.from_pretrained(str(_OLDER / "bert"), trust_remote_code=False)
-    config = {"targets": ["mean_rr"], "max_length": 48, "int8": False}
+    tokenizer = AutoTokenizer.from_pretrained(str(_CHECKPOINTS / "bert"), trust_remote_code=False)
+    config = {"targets": ["mean_rr"], "max_length": 48}
     OnnxBertPredictor(sound_graph(), tokenizer, config, threads=1).save_pretrained(folder)
-
-
-def _collection(folder: Path) -> None:
-    from pqpp_models import Predictor
-    from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of
-
-    predictor = Predictor.from_pretrained(_OLDER / "text_ensemble")
-    encoder, layers = encoder_of(predictor)
-    captions = ["a cat on a mat", "two dogs", "a bird", "a red bus"]
-    EncodedCaptions.build(captions, encoder, predictor.tokenizer, layers).save_pretrained(folder)
 
 
 def _copied(source: Path) -> Callable[[Path], object]:
@@ -253,16 +235,14 @@ def FAMILIES() -> dict[str, Family]:
     return {
         "static": Family(_copied(shipped), texts),
         "ridge": Family(_ridge, texts),
-        "text_ensemble": Family(_copied(_OLDER / "text_ensemble"), texts, 3),
-        "bert": Family(_copied(_OLDER / "bert"), (*texts, _as_model), 4),
+        "bert": Family(_copied(_CHECKPOINTS / "bert"), (*texts, _as_model), 4),
         "bert_onnx": Family(_onnx, texts, 3),
-        "clip": Family(_copied(_OLDER / "clip_generation"), images, 3),
+        "clip": Family(_copied(_CHECKPOINTS / "clip_generation"), images, 3),
         "correlation_cnn": Family(
-            _copied(_OLDER / "correlation_cnn"), (_by_python(_MATRICES), _by_show)
+            _copied(_CHECKPOINTS / "correlation_cnn"), (_by_python(_MATRICES), _by_show)
         ),
         "encoder": Family(save_text_encoder, (_as_encoder,), 3),
         "rahf": Family(lambda folder: tiny_feedback().save_pretrained(folder), (_as_feedback,)),
-        "collection": Family(_collection, (_as_collection,), 1),
     }
 
 

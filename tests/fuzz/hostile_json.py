@@ -1,5 +1,6 @@
 """Damaged and malicious JSON: a text for a text, from a seed."""
 
+import copy
 import json
 from collections.abc import Callable
 
@@ -54,7 +55,7 @@ def _changed(random: np.random.Generator, content: object) -> None:
         inside, key = places[random.integers(len(places))]
         way = random.random()
         if way < 0.75:
-            inside[key] = _odd(random)
+            inside[key] = copy.deepcopy(_odd(random))
         elif way < 0.85:
             del inside[key]
         else:

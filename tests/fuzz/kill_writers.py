@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-_OLDER = Path(__file__).parents[1] / "models" / "checkpoints"
+_CHECKPOINTS = Path(__file__).parents[1] / "models" / "checkpoints"
 _COLOURS = ("red", "blue", "green", "black", "white")
 _THINGS = ("cat", "dog", "bus", "bird", "clock", "wave", "tree", "boat")
 
@@ -54,7 +54,7 @@ def _saved(name: str) -> Writer:
     def run(version: str) -> None:
         from pqpp_models import Predictor
 
-        loaded = Predictor.from_pretrained(_OLDER / name)
+        loaded = Predictor.from_pretrained(_CHECKPOINTS / name)
         loaded.details = {**loaded.details, "note": version}
         loaded.save_pretrained("saved")
 
@@ -127,13 +127,6 @@ WRITERS = {
                 "vectors.npy",
             ),
             *("--output", "chosen.txt"),
-        ),
-    ),
-    "collection build": Writer(
-        "written",
-        _command(
-            *("models", "collection", "build", "captions_{}.txt"),
-            *("--predictor", str(_OLDER / "text_ensemble"), *_FOLDERS),
         ),
     ),
     "save bert": _saved("bert"),
