@@ -1,5 +1,6 @@
 """Puts the start-up files and the cards where an install needs them, and README on the index.
 
+`training/` is installed as `pqpp_training`.
 All else is in setup.cfg.
 """
 
@@ -8,7 +9,7 @@ import runpy
 import shutil
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
@@ -59,6 +60,8 @@ class BuildWithFilesFromElsewhere(build_py):
 
 if __name__ == "__main__":
     setup(
+        packages=[*find_packages(include=["pqpp_*"]), "pqpp_training"],
+        package_dir={"pqpp_training": "training"},
         cmdclass={"build_py": BuildWithFilesFromElsewhere},
         long_description=on_index((ROOT / "README.md").read_text("utf-8")),
     )

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-RECIPE = ROOT / "pqpp_feedback" / "rahf" / "recipes" / "rahf_scenes.yaml"
+RECIPE = ROOT / "training" / "recipes" / "rahf_scenes.yaml"
 SCENES = {"train": 10000, "validation": 300, "test": 300}
 # What decides how many cores a training uses.
 VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME")

@@ -1,7 +1,113 @@
-"""The trainer of `pqpp train bert`, for `accelerate launch`."""
+"""Fine-tune a text encoder to predict performance from prompts (PQPP, sections 5.1 and 11).
 
-import sys
+Examples::
 
-from pqpp_cli.entry import main
+  accelerate launch training/train_bert.py --config bert
+  pqpp train bert --model sentence-transformers/all-MiniLM-L6-v2 --pooling mean
+  pqpp train bert --dataset my_folder --targets mean_hbpp --num-train-epochs 4
+  torchrun --nproc_per_node 2 -m pqpp_training.train_bert --config bert
+"""
 
-sys.exit(main(["train", "bert", *sys.argv[1:]]))
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from transformers import EvalPrediction, set_seed
+
+from pqpp_backbones.encoder.encoding import as_batch
+from pqpp_backbones.encoder.normaliser import CURRENT, content
+from pqpp_backbones.encoder.tokens import encode
+from pqpp_backbones.pretrained import load_tokenizer
+from pqpp_backbones.training.publish import check_model_folder
+from pqpp_backbones.training.script import or_exit, run_script
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
+from pqpp_files.options.option import option
+from pqpp_models.bert.configuration_bert_predictor import POOLINGS
+from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+from pqpp_models.bert.predictor import BertPredictor
+from pqpp_models.targets import scale_targets
+from pqpp_models.training.data import load_rows, scaled_correlations
+from pqpp_models.training.recipe import PredictorRecipe
+from pqpp_models.training.save import save_predictor
+
+
+@dataclass(kw_only=True)
+class BertRecipe(PredictorRecipe):
+    """What a text encoder is trained by."""
+
+    output_dir: str = option("runs/bert")
+    pooling: str = option("cls", "what of the last layer the head gets", POOLINGS)
+    head_size: int = option(512, "units of the head's hidden layer")
+    head_dropout: float = option(0.3, "dropout before it")
+    max_length: int | None = option(
+        None, "tokens after which a prompt is cut; 128, or what the encoder takes, if left out"
+    )
+    group_by_length: bool = option(True, "put prompts of like length in a batch, still shuffled")
+    balanced: bool = option(False, "divide each target's squared error by the target's variance")
+
+
+def train(recipe: BertRecipe) -> Outcome:
+    """Train by a recipe, save the predictor, and return how it went."""
+    check_model_folder(recipe, BertPredictor.name)
+    arguments = training_arguments(recipe)
+    training = load_rows(recipe, recipe.train_split)
+    validation = load_rows(recipe, recipe.validation_split)
+
+    def scaled(rows):
+        return scale_targets(rows.targets, recipe.targets, training.limits).astype("float32")
+
+    set_seed(recipe.seed)
+    model = BertForPerformancePrediction.from_backbone(
+        recipe.model,
+        targets=recipe.targets,
+        limits=training.limits or None,
+        pooling=recipe.pooling,
+        head_size=recipe.head_size,
+        head_dropout=recipe.head_dropout,
+        max_length=recipe.max_length,
+        target_weights=(1 / np.nanvar(scaled(training), axis=0)).tolist()
+        if recipe.balanced
+        else None,
+        normaliser=CURRENT,
+    )
+    recipe = replace(recipe, max_length=model.config.max_length)
+    tokenizer = load_tokenizer(recipe.model)
+
+    def examples(rows):
+        prompts = [content(prompt) for prompt in rows.prompts]
+        return [*zip(encode(tokenizer, prompts, recipe.max_length), scaled(rows), strict=True)]
+
+    def collate(batch):
+        labels = torch.from_numpy(np.stack([row for _, row in batch]))
+        return {**as_batch([ids for ids, _ in batch], tokenizer.pad_token_id or 0), "labels": labels}
+
+    def compute_metrics(prediction: EvalPrediction):
+        return scaled_correlations(prediction.predictions, recipe.targets, training, validation)
+
+    encoded = examples(training)
+    trainer = PerformanceTrainer(
+        recipe,
+        model,
+        arguments,
+        head="head",
+        lengths=[len(ids) for ids, _ in encoded] if recipe.group_by_length else None,
+        train_dataset=encoded,
+        eval_dataset=examples(validation),
+        data_collator=collate,
+        compute_metrics=compute_metrics,
+    )
+    outcome = trainer.fit()
+    if trainer.is_world_process_zero():
+        predictor = BertPredictor(trainer.model, tokenizer)
+        save_predictor(predictor, recipe, training, validation, outcome)
+    return outcome
+
+
+def main(words: Sequence[str] | None = None, prog: str | None = None) -> None:
+    """Train by the words of a command line."""
+    run_script(train, BertRecipe, __doc__, words, prog)
+
+
+if __name__ == "__main__":
+    or_exit(main)

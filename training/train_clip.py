@@ -1,7 +1,172 @@
-"""The trainer of `pqpp train clip`, for `accelerate launch`."""
+r"""Fine-tune a CLIP-like model on (prompt, image) pairs (PQPP, sections 5.2 and 11).
 
-import sys
+Examples::
 
-from pqpp_cli.entry import main
+  accelerate launch training/train_clip.py --config clip_generation --image-dir pqpp_images
+  pqpp train clip --model google/siglip-base-patch16-224 --tuning lora \
+      --targets mean_hbpp --image-dir pqpp_images
+  pqpp train clip --config clip_retrieval --dataset my_folder
+"""
 
-sys.exit(main(["train", "clip", *sys.argv[1:]]))
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import EvalPrediction, set_seed
+
+from pqpp_backbones.images.embedding import pixels_of, tokens_of
+from pqpp_backbones.pretrained import load_processor
+from pqpp_backbones.training.publish import check_model_folder
+from pqpp_backbones.training.script import or_exit, run_script
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
+from pqpp_datasets.target_columns import measure_of, targets_of
+from pqpp_files.options.option import RecipeError, option
+from pqpp_models.clip.configuration_clip_predictor import AGGREGATIONS, TASKS
+from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+from pqpp_models.clip.predictor import ClipPredictor
+from pqpp_models.clip.tuning import TUNINGS, merge, prepare
+from pqpp_models.images.pairs import Pairs, performance, read_pairs, task_of
+from pqpp_models.images.rows import read_mappings
+from pqpp_models.images.scoring import cached_embeddings
+from pqpp_models.training.data import Rows, correlations, load_rows
+from pqpp_models.training.recipe import PredictorRecipe
+from pqpp_models.training.save import save_predictor
+
+
+@dataclass(kw_only=True)
+class ClipRecipe(PredictorRecipe):
+    """What a CLIP-like model is trained by."""
+
+    model: str = option("openai/clip-vit-base-patch32", "pretrained CLIP-like model")
+    output_dir: str = option("runs/clip")
+    image_dir: str | None = option(
+        None, "folder of the images, those of PQPP or of the dataset", path="folder"
+    )
+    targets: list[str] = option(["mean_hbpp"], "targets, with commas")
+    task: str = option("generation", "which images and head", TASKS)
+    tuning: str = option("full", "what learns beside the head", TUNINGS)
+    lora_rank: int = option(8, "rank of the adapters, with --tuning lora", above=0)
+    lora_alpha: int = option(16, "scale of the adapters")
+    head_dropout: float = option(0.5, "dropout in the head")
+    first_k: int = option(25, "retrieved images of a model that are looked at")
+    aggregation: str = option("threshold", "how relevances become P@10 and RR", AGGREGATIONS)
+    cache_dir: str = option(
+        "runs/embeddings", "cache of features, with --tuning frozen", path="output"
+    )
+
+
+def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
+    """Load a split and take its rows apart into pairs."""
+    rows = load_rows(recipe, split, images=True)
+    measures = {target.rpartition("_")[2] for target in recipe.targets}
+    if recipe.task == "generation" and len(measures) > 1:
+        raise RecipeError(
+            f"`targets` are {', '.join(recipe.targets)}; an image has one score, so name targets "
+            "of one measure"
+        )
+    if wrong := [name for name in recipe.targets if task_of(name) != recipe.task]:
+        raise RecipeError(
+            f"{wrong[0]!r} is not a target of the task {recipe.task!r}; choose `task`"
+        )
+    rows = replace(rows, limits=common_limits(rows, recipe.targets))
+    limits, mappings = next(iter(rows.limits.values()), None), read_mappings(rows.table)
+    return rows, read_pairs(mappings, recipe.task, recipe.first_k, min(measures), limits)
+
+
+def common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, float]]:
+    """Return the same limits for all targets: an image is scored on one scale, whoever made it."""
+    if not rows.limits:
+        return {}
+    columns = [c for c in rows.table.column_names if measure_of(c) == measure_of(targets[0])]
+    described = targets_of(rows.table.features)
+    ends = list(rows.limits.values())
+    for column in columns:
+        values = [value for value in rows.table[column] if value is not None]
+        ends.append(described[column].limits or (min(values), max(values)))
+    common = (min(low for low, _ in ends), max(high for _, high in ends))
+    return dict.fromkeys(targets, common)
+
+
+def reader_of_features(
+    recipe: ClipRecipe, model: Any, processor: Any, pairs: Pairs
+) -> Callable[[int], dict[str, Any]]:
+    """Return what gives a pair's features, computed once by the frozen backbone."""
+    folder, size = Path(recipe.cache_dir), recipe.per_device_train_batch_size
+    known = cached_embeddings(folder, model.backbone, processor, pairs, size)
+    text, images = known["text"], known["images"]
+    return lambda pair: {"text_embeds": text[pairs.row[pair]], "image_embeds": images[pair]}
+
+
+def train(recipe: ClipRecipe) -> Outcome:
+    """Train by a recipe, save the predictor, and return how it went."""
+    check_model_folder(recipe, ClipPredictor.name)
+    arguments = training_arguments(recipe)
+    rows, training = read_labelled_pairs(recipe, recipe.train_split)
+    held_out_rows, held_out = read_labelled_pairs(recipe, recipe.validation_split)
+    known = np.flatnonzero(~np.isnan(training.labels))
+    if not len(known):
+        raise RecipeError(
+            "no pair has a label; a row needs <model>_hbpp, or another measure, for its images, or "
+            "<model>_relevance for the task retrieval"
+        )
+    set_seed(recipe.seed)
+    model = ClipForPerformancePrediction.from_backbone(
+        recipe.model,
+        targets=recipe.targets,
+        limits=rows.limits or None,
+        task=recipe.task,
+        head_dropout=recipe.head_dropout,
+        first_k=recipe.first_k,
+        aggregation=recipe.aggregation,
+    ).to(arguments.device)
+    processor = load_processor(recipe.model)
+    if recipe.tuning == "frozen":
+        split_of = [reader_of_features(recipe, model, processor, p) for p in (training, held_out)]
+    prepare(model, recipe.tuning, recipe.lora_rank, recipe.lora_alpha)
+
+    def collate(batch: list[tuple[int, int]]):
+        pairs, places = (training, held_out)[batch[0][0]], [pair for _, pair in batch]
+        labels = {"labels": torch.from_numpy(pairs.labels[places])}
+        if recipe.tuning == "frozen":
+            features = [split_of[split](pair) for split, pair in batch]
+            names = ("text_embeds", "image_embeds")
+            stacked = {n: torch.from_numpy(np.stack([f[n] for f in features])) for n in names}
+            return stacked | labels
+        prompts = [pairs.prompts[row] for row in pairs.row[places]]
+        tokens = tokens_of(processor, prompts, model.config.backbone_config)
+        pixels = pixels_of(processor, [pairs.images[pair] for pair in places])
+        return {**tokens, "pixel_values": pixels, **labels}
+
+    def compute_metrics(prediction: EvalPrediction):
+        scores = prediction.predictions[:, 0].astype(float)
+        predicted = performance(scores, held_out, recipe.targets, recipe.aggregation, rows.limits)
+        return correlations(predicted, held_out_rows.targets, recipe.targets)
+
+    trainer = PerformanceTrainer(
+        recipe,
+        model,
+        arguments,
+        head="head",
+        train_dataset=[(0, pair) for pair in known.tolist()],
+        eval_dataset=[(1, pair) for pair in range(len(held_out.row))],
+        data_collator=collate,
+        compute_metrics=compute_metrics,
+    )
+    outcome = trainer.fit()
+    if trainer.is_world_process_zero():
+        merge(trainer.model, recipe.tuning)
+        predictor = ClipPredictor(trainer.model, processor)
+        save_predictor(predictor, recipe, rows, held_out_rows, outcome)
+    return outcome
+
+
+def main(words: Sequence[str] | None = None, prog: str | None = None) -> None:
+    """Train by the words of a command line."""
+    run_script(train, ClipRecipe, __doc__, words, prog)
+
+
+if __name__ == "__main__":
+    or_exit(main)

@@ -1,7 +1,135 @@
-"""The trainer of `pqpp train correlation_cnn`, for `accelerate launch`."""
+r"""Train a CNN on the similarities among a prompt's result images (PQPP, sections 5.2 and 11).
 
-import sys
+Examples::
 
-from pqpp_cli.entry import main
+  accelerate launch training/train_correlation_cnn.py --image-dir pqpp_images \
+      --config correlation_cnn_generation
+  pqpp train correlation_cnn --dataset my_folder --channels 2 \
+      --config correlation_cnn_retrieval
+"""
 
-sys.exit(main(["train", "correlation_cnn", *sys.argv[1:]]))
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import EvalPrediction, set_seed
+
+from pqpp_backbones.images.embedding import load_backbone
+from pqpp_backbones.pretrained import load_processor
+from pqpp_backbones.training.publish import check_model_folder
+from pqpp_backbones.training.script import or_exit, run_script
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
+from pqpp_files.options.option import option
+from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
+from pqpp_models.correlation_cnn.matrices import cosine_similarities, fit_size, matrices_of
+from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
+    CorrelationCnnForPerformancePrediction,
+)
+from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor
+from pqpp_models.images.pairs import read_pairs, task_of
+from pqpp_models.images.rows import read_mappings
+from pqpp_models.images.scoring import cached_embeddings
+from pqpp_models.targets import scale_targets
+from pqpp_models.training.data import Rows, load_rows, scaled_correlations
+from pqpp_models.training.recipe import PredictorRecipe
+from pqpp_models.training.save import save_predictor
+
+
+@dataclass(kw_only=True)
+class CnnRecipe(PredictorRecipe):
+    """What the network is trained by; `model` embeds the images where rows hold images."""
+
+    model: str = option("openai/clip-vit-base-patch32", "CLIP-like model that embeds images")
+    output_dir: str = option("runs/correlation_cnn")
+    image_dir: str | None = option(
+        None, "folder of the images, those of PQPP or of the dataset", path="folder"
+    )
+    targets: list[str] = option(["mean_hbpp"], "targets, with commas")
+    channels: int = option(1, "matrices a row: one a retrieval model")
+    matrix_size: int = option(4, "results a matrix: 4 for generation, 25 for retrieval")
+    cache_dir: str = option("runs/embeddings", "cache of the images' features", path="output")
+
+
+def read_matrices(recipe: CnnRecipe, rows: Rows) -> np.ndarray:
+    """Return the matrices of rows, of their images' features where they hold images."""
+    mappings = read_mappings(rows.table)
+    if any(name.endswith("images") for name in rows.table.column_names):
+        mappings = similarities_of_images(recipe, mappings)
+    return matrices_of(mappings, recipe.channels, recipe.matrix_size)
+
+
+def similarities_of_images(
+    recipe: CnnRecipe, mappings: Sequence[Mapping[str, Any]]
+) -> list[dict[str, np.ndarray]]:
+    """Embed the rows' images; one channel a retrieval model, all generated images in one."""
+    retrieves = recipe.channels > 1 or {*map(task_of, recipe.targets)} == {"retrieval"}
+    task = "retrieval" if retrieves else "generation"
+    pairs = read_pairs(mappings, task, recipe.matrix_size)
+    backbone = load_backbone(recipe.model).eval()
+    processor = load_processor(recipe.model)
+    embedded = cached_embeddings(Path(recipe.cache_dir), backbone, processor, pairs, 256)["images"]
+    stacked = []
+    for index in range(len(mappings)):
+        mine = pairs.row == index
+        models = np.unique(pairs.model[mine]) if task == "retrieval" else [None]
+        groups = [mine if model is None else mine & (pairs.model == model) for model in models]
+        matrices = [cosine_similarities(embedded[group])[None] for group in groups]
+        fitted = [fit_size(matrix, recipe.matrix_size) for matrix in matrices]
+        stacked.append({"similarities": np.concatenate(fitted)})
+    return stacked
+
+
+def train(recipe: CnnRecipe) -> Outcome:
+    """Train by a recipe, save the predictor, and return how it went."""
+    check_model_folder(recipe, CorrelationCnnPredictor.name)
+    arguments = training_arguments(recipe)
+    training = load_rows(recipe, recipe.train_split, images=True)
+    validation = load_rows(recipe, recipe.validation_split, images=True)
+
+    def examples(rows):
+        labels = scale_targets(rows.targets, recipe.targets, training.limits).astype(np.float32)
+        matrices = read_matrices(recipe, rows)
+        pairs = zip(matrices, labels, strict=True)
+        return [{"similarities": matrix, "labels": row} for matrix, row in pairs]
+
+    def collate(batch):
+        names = ("similarities", "labels")
+        return {n: torch.from_numpy(np.stack([row[n] for row in batch])) for n in names}
+
+    def compute_metrics(prediction: EvalPrediction):
+        return scaled_correlations(prediction.predictions, recipe.targets, training, validation)
+
+    set_seed(recipe.seed)
+    config = CorrelationCnnConfig(
+        targets=recipe.targets,
+        limits=training.limits or None,
+        channels=recipe.channels,
+        matrix_size=recipe.matrix_size,
+    )
+    trainer = PerformanceTrainer(
+        recipe,
+        CorrelationCnnForPerformancePrediction(config),
+        arguments,
+        head="output",
+        train_dataset=examples(training),
+        eval_dataset=examples(validation),
+        data_collator=collate,
+        compute_metrics=compute_metrics,
+    )
+    outcome = trainer.fit()
+    if trainer.is_world_process_zero():
+        predictor = CorrelationCnnPredictor(trainer.model)
+        save_predictor(predictor, recipe, training, validation, outcome)
+    return outcome
+
+
+def main(words: Sequence[str] | None = None, prog: str | None = None) -> None:
+    """Train by the words of a command line."""
+    run_script(train, CnnRecipe, __doc__, words, prog)
+
+
+if __name__ == "__main__":
+    or_exit(main)

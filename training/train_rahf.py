@@ -1,7 +1,203 @@
-"""The trainer of `pqpp train rahf`, for `accelerate launch`."""
+r"""Train RAHF, the model of rich human feedback (Liang et al., CVPR 2024, sections 4 and 9).
 
-import sys
+Examples::
 
-from pqpp_cli.entry import main
+  accelerate launch training/train_rahf.py --config rahf --pickapic-dir pickapic_v1
+  python tests/support/richhf_scenes.py scenes
+  pqpp train rahf --config rahf_scenes \
+      --data-dir scenes/richhf --pickapic-dir scenes/pickapic
+"""
 
-sys.exit(main(["train", "rahf", *sys.argv[1:]]))
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from accelerate.utils import gather_object
+from transformers import (
+    AutoImageProcessor,
+    AutoTokenizer,
+    TrainerCallback,
+    ViTImageProcessor,
+    set_seed,
+)
+
+from pqpp_backbones.pretrained import loading
+from pqpp_backbones.training.options import DataOptions, HubOptions, OptimisationOptions
+from pqpp_backbones.training.publish import describe_run, push_if_wanted, refuse_finished
+from pqpp_backbones.training.script import or_exit, run_script
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
+from pqpp_feedback.rahf.bench import evaluation
+from pqpp_feedback.rahf.configuration_rahf import RahfConfig
+from pqpp_feedback.rahf.examples import BLINDS, Examples, describe_data, load_split
+from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel, push_feedback_model
+from pqpp_feedback.rahf.heads import layer_rows
+from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, load_towers
+from pqpp_feedback.rahf.outputs import VARIANTS
+from pqpp_feedback.rahf.processing_rahf import RahfProcessor, new_tokenizer
+from pqpp_files.options.option import RecipeError, option
+from pqpp_hub.card import render_card
+
+PRESETS = ("small", "tiny")
+
+
+@dataclass(kw_only=True)
+class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
+    """What RAHF is trained by."""
+
+    subset: str | None = option("richhf", "its configuration")
+    pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1", decides=False, path="folder")
+    model: str = option("towers", "pretrained towers, small, tiny, or a RAHF to go on from")
+    vision_model: str = option("google/vit-base-patch16-224-in21k", "image tower", path="name")
+    text_model: str = option("google/t5-v1_1-base", "pretrained T5", path="name")
+    output_dir: str = option("runs/rahf")
+    variant: str = option("multi_head", "seven heads, or three with task strings", VARIANTS)
+    heatmap_weight: float = option(5.0, "weight of the heatmaps' squared error", least=0)
+    score_weight: float = option(1.0, "weight of the scores' squared error", least=0)
+    keyword_weight: float = option(1.0, "weight of the rewritten prompt's cross-entropy", least=0)
+    joint_weight: float = option(1.0, "what misalignment and alignment weigh among these", above=0)
+    joint_first: int = option(0, "epochs of misalignment, alignment, rewriting alone", least=0)
+    augmentation: bool = option(True, "the paper's augmentations")
+    prompt_dropout: float = option(0.0, "share of prompts written from sight", least=0, below=1)
+    blind: str = option("none", "ablation: what the model is not shown", BLINDS)
+    in_memory: bool = option(False, "keep decoded images in memory; for small sets", decides=False)
+    max_validation_rows: int | None = option(None, "use only the first rows of validation", above=0)
+    group_by_length: bool = option(True, "put prompts of like length in a batch, still shuffled")
+    gradient_checkpointing: bool = option(False, "compute activations twice, to save memory")
+    early_stopping_patience: int = option(0)
+
+    def __post_init__(self) -> None:
+        """Refuse what would leave outputs unlearned, too."""
+        super().__post_init__()
+        if self.joint_first >= self.num_train_epochs:
+            first = f"`joint_first` is {self.joint_first} of {self.num_train_epochs} epochs"
+            raise RecipeError(f"{first}; leave one or more for the other outputs")
+
+
+def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
+    """Return a model and its processor as the recipe says: from nothing, towers or a RAHF."""
+    weights = ("heatmap_weight", "score_weight", "keyword_weight", "joint_weight")
+    fields = {name: getattr(recipe, name) for name in weights}
+    if recipe.model in PRESETS:
+        # The pieces of a tokenizer come from the prompts; 512 leave the common words whole.
+        tokenizer = new_tokenizer(prompts, vocab_size=512)
+        build = getattr(RahfConfig, recipe.model)
+        model = RahfForRichFeedback(build(recipe.variant, vocab_size=len(tokenizer), **fields))
+        size = model.config.vision_config.image_size
+        images = ViTImageProcessor(size={"height": size, "width": size})
+        return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
+    if recipe.model == "towers":
+        return join_towers(recipe, fields)
+    loaded = FeedbackModel.from_pretrained(recipe.model, device="cpu")
+    variant = loaded.model.config.variant
+    if variant != recipe.variant:
+        of_model = f"{recipe.model} is of the variant {variant!r}"
+        raise RecipeError(f"`variant` is {recipe.variant!r}, but {of_model}; name that one")
+    for name, value in fields.items():
+        setattr(loaded.model.config, name, value)
+    return loaded.model.train(), loaded.processor
+
+
+def join_towers(
+    recipe: RahfRecipe, fields: dict[str, Any]
+) -> tuple[RahfForRichFeedback, RahfProcessor]:
+    """Return a model of two pretrained towers, and its processor."""
+    vision, text = recipe.vision_model, recipe.text_model
+    what, remedy = f"{vision} and {text} cannot be joined", "name an image tower and a T5"
+    with loading(what, remedy, vision, text):
+        towers = load_towers(vision, text)
+        images = AutoImageProcessor.from_pretrained(vision, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(text, trust_remote_code=False)
+    with loading(what, remedy):  # the heads are new: the towers' weights are no bound for them
+        model = RahfForRichFeedback.joined(*towers, variant=recipe.variant, **fields)
+    return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
+
+
+class RahfTrainer(PerformanceTrainer):
+    """Judges the validation split as the published tables do, each process a part of it."""
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """Return the figures of the validation split."""
+        self.check_weights()
+        examples = self.eval_dataset
+        rank, world = self.args.process_index, self.args.world_size
+        rows = list(range(rank, len(examples), world))
+        model = self.accelerator.unwrap_model(self.model_wrapped).eval()
+        judged = evaluation.predict_rows(FeedbackModel(model, examples.processor), examples, rows)
+        parts = evaluation.join_parts(gather_object([(rows, judged)]))
+        figures = evaluation.feedback_figures(parts, evaluation.truth_of(examples))
+        metrics = {f"eval_{k}": v for k, v in evaluation.summary(figures).items()}
+        self.log(metrics)
+        self.control = self.callback_handler.on_evaluate(
+            self.args, self.state, self.control, metrics
+        )
+        return metrics
+
+
+class FreshAverages(TrainerCallback):
+    """Lets AdamW forget its averages where outputs join that had no gradient before.
+
+    Their average squares are near 0, by which the first steps would be several times the rate.
+    """
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **options: Any) -> None:
+        """Forget them at the epoch's begin."""
+        if state.epoch == self.epoch:
+            options["optimizer"].state.clear()
+
+
+def train(recipe: RahfRecipe) -> Outcome:
+    """Train by a recipe, save the model, and return how it went."""
+    folder = Path(recipe.output_dir) / "model"
+    refuse_finished(folder, recipe, RAHF_FILES)
+    arguments = training_arguments(recipe)
+    where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
+    training = load_split(recipe.train_split, *where, recipe.max_train_rows)
+    validation = load_split(recipe.validation_split, *where, recipe.max_validation_rows)
+    set_seed(recipe.seed)
+    model, processor = new_model(recipe, training["prompt"][:])
+    shown = partial(
+        Examples,
+        processor=processor,
+        heatmap_size=model.config.heatmap_size,
+        blind=recipe.blind,
+        in_memory=recipe.in_memory,
+    )
+    changed = {name: getattr(recipe, name) for name in ("seed", "prompt_dropout", "joint_first")}
+    examples = shown(training, augmented=recipe.augmentation, **changed)
+    held_out = shown(validation)
+    trainer = RahfTrainer(
+        recipe,
+        model,
+        arguments,
+        head="heads",
+        primary="mean",
+        lengths=examples.lengths() if recipe.group_by_length else None,
+        train_dataset=examples,
+        eval_dataset=held_out,
+        data_collator=examples.collate,
+        callbacks=[FreshAverages(recipe.joint_first)] if recipe.joint_first else [],
+    )
+    outcome = trainer.fit()
+    if trainer.is_world_process_zero():
+        facts = describe_data(recipe, examples, held_out)
+        details = {**facts, **describe_run(recipe, facts["data"], outcome)}
+        layers = layer_rows(trainer.model)
+        card = render_card("feedback/rahf", variant=recipe.variant, details=details, layers=layers)
+        FeedbackModel(trainer.model, processor).save_pretrained(folder, card)
+        print(f"saved in {folder}")
+        push_if_wanted(folder, recipe, push_feedback_model)
+    return outcome
+
+
+def main(words: Sequence[str] | None = None, prog: str | None = None) -> None:
+    """Train by the words of a command line."""
+    run_script(train, RahfRecipe, __doc__, words, prog)
+
+
+if __name__ == "__main__":
+    or_exit(main)

@@ -1,7 +1,100 @@
-"""The trainer of `pqpp train static`, for `accelerate launch`."""
+r"""Train the static predictor: label texts by teachers, distil them, calibrate, score, save.
 
-import sys
+One teacher learns PQPP's targets from the train split and a file of captions of the collection.
+Another, an encoder tuned on the same and then on the studies of `alignment`, learns what people say
+of whether images show what prompts say. PartiPrompts have no scores and only widen what the student
+reads. The validation split, and the studies that are left out by --without, are scored at the end;
+with --leave_one_out each study is left out in turn and scored. With --no_alignment nothing of the
+studies is learned. Deterministic for a number of threads.
 
-from pqpp_cli.entry import main
+Examples::
 
-sys.exit(main(["train", "static", *sys.argv[1:]]))
+  pqpp train static --config static \
+      --captions captions.txt --parti PartiPrompts.tsv
+  pqpp train static --config static \
+      --captions captions.txt --without gimbrr --output_dir runs/without_gimbrr
+  pqpp train static --config static \
+      --captions captions.txt --no_alignment --spread_seeds 1,2
+  pqpp train static --config static \
+      --captions captions.txt --leave_one_out table.json --builds_dir runs/builds
+"""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pqpp_backbones.training.script import or_exit, run_script
+from pqpp_files.paths import check_output
+from pqpp_files.write_beside import write_whole
+from pqpp_models import Predictor
+from pqpp_models.registry import predictor_class
+from pqpp_models.text.static.predictor import StaticPredictor
+from pqpp_models.text.text_ensemble.predictor import tuned_logits
+from pqpp_models.text.training.builds import StaticBuilds, StaticData, judged_in
+from pqpp_models.text.training.data import format_studies, study_row
+from pqpp_models.text.training.recipe import StaticRecipe
+from pqpp_models.text.training.teacher import inside, tuned_states
+
+
+def train_static(recipe: StaticRecipe) -> dict[str, Any]:
+    """Train the predictor of a recipe, save it, and return its scores."""
+    recipe.check_output(StaticPredictor.name)
+    data = StaticData(recipe, predictor_class("bert").model_class().from_backbone)
+    print(data, flush=True)
+    scored = data.sources if not recipe.alignment else recipe.without
+    left_out = {name: data.sources[name] for name in scored}
+    target = "alignment" if recipe.alignment else "mean_hbpp"
+    predictor = StaticBuilds(recipe, data, recipe.seed).build(recipe.without)
+    # What is scored is what is saved, rounded; a folder of the user's never has it unscored.
+    with tempfile.TemporaryDirectory() as folder:
+        saved = Predictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))
+        scores = data.evaluate(saved, left_out, target)
+    for seed in recipe.spread_seeds:
+        other = StaticBuilds(recipe, data, seed).build(recipe.without)
+        scores.setdefault("seeds", {})[str(seed)] = data.evaluate(other, left_out, target)
+    predictor.details["evaluation"] = scores
+    predictor.save_pretrained(recipe.output_dir)
+    return scores
+
+
+def leave_each_study_out(recipe: StaticRecipe, output: str) -> None:
+    """Print and write what builds score on the study that each has not read."""
+    check_output(output)
+    data, rows = StaticData(recipe, predictor_class("bert").model_class().from_backbone), {}
+    print(data, flush=True)
+    builds = StaticBuilds(recipe, data, recipe.seed)
+    for name in recipe.without or data.sources:
+        study, predictor = data.sources[name], builds.build([name])
+        states = tuned_states(builds.tuned, data.tokenizer, study.prompts)
+        logits = tuned_logits(builds.taught, data.tokenizer, judged_in({name: study}))
+        others = {"teacher": logits[:, 0], "ceiling": inside(states, study.scores, recipe.seed)}
+        if recipe.builds_dir is not None:
+            predictor.details["evaluation"] = data.evaluate(predictor, {name: study})
+            predictor.save_pretrained(Path(recipe.builds_dir) / f"without_{name}")
+        rows[name] = study_row(study, predictor, others)
+        print(json.dumps({name: rows[name]}), flush=True)
+    print(format_studies(rows))
+    facts = {"seed": recipe.seed, "encoder": recipe.encoder_name, "studies": rows}
+    write_whole(output, json.dumps(facts, indent=1) + "\n")
+
+
+def train(recipe: StaticRecipe) -> None:
+    """Train what the recipe asks for."""
+    torch.use_deterministic_algorithms(True)
+    if recipe.leave_one_out is not None:
+        return leave_each_study_out(recipe, recipe.leave_one_out)
+    print(json.dumps(train_static(recipe), indent=1))
+    print(f"saved to {recipe.output_dir}")
+
+
+def main(words: Sequence[str] | None = None, prog: str | None = None) -> None:
+    """Train by the words of a command line."""
+    run_script(train, StaticRecipe, __doc__, words, prog)
+
+
+if __name__ == "__main__":
+    or_exit(main)

@@ -45,7 +45,7 @@ class Divergence:
         for (step, rate, _), loss in zip(steps, losses, strict=True):
             if not math.isfinite(loss):
                 raise self._error(f"the loss is {loss}", step, rate)
-        if model is not None and not _is_finite(model):
+        if model is not None and not is_finite(model):
             step, rate = steps[-1][:2] if steps else (0, 0.0)
             raise self._error("a weight is NaN or infinite", step, rate)
 
@@ -56,7 +56,8 @@ class Divergence:
         )
 
 
-def _is_finite(model: torch.nn.Module) -> bool:
+def is_finite(model: torch.nn.Module) -> bool:
+    """Tell whether no weight of a model is NaN or infinite."""
     # Of a sharded model, each process looks at what it has.
     held = (
         parameter.to_local() if hasattr(parameter, "to_local") else parameter

@@ -58,42 +58,46 @@ class DataOptions(Options):
 
 @dataclass(kw_only=True)
 class OptimisationOptions(RunOptions):
-    """Training."""
+    """Training; the names are those of transformers' TrainingArguments."""
 
     model: str = option(
         "google-bert/bert-base-cased", "pretrained model: name or folder", path="name"
     )
-    epochs: int = option(15, "passes over the data at most", above=0)
-    batch_size: int = option(256, "rows a step and process", above=0)
+    num_train_epochs: int = option(15, "passes over the data at most", above=0)
+    per_device_train_batch_size: int = option(256, "rows a step and process", above=0)
     gradient_accumulation_steps: int = option(1, "batches that make one step", above=0)
     learning_rate: float = option(5e-5, "highest learning rate", above=0)
     weight_decay: float = option(0.01, "AdamW's weight decay; not on biases and norms", least=0)
-    schedule: str = option(
-        "linear", "how the rate falls", ("linear", "cosine", "constant", "rsqrt")
+    lr_scheduler_type: str = option(
+        "linear", "how the rate falls: linear, cosine, constant_with_warmup, inverse_sqrt, ..."
     )
-    warmup_ratio: float = option(0.0, "part of the steps in which the rate rises", least=0, below=1)
-    warmup_steps: int = option(0, "steps in which the rate rises; wins over warmup_ratio", least=0)
+    warmup_steps: float = option(
+        0.0, "steps in which the rate rises; below 1, their share of all", least=0
+    )
     max_grad_norm: float = option(1.0, "gradients longer than this are shortened", above=0)
-    mixed_precision: str = option("no", "number format", ("no", "bf16", "fp16"))
+    bf16: bool = option(False, "compute in bfloat16")
+    fp16: bool = option(False, "compute in float16, on a GPU")
     early_stopping_patience: int = option(
         3, "epochs without a better validation; 0: never stop", least=0
     )
-    checkpoint_steps: int = option(
-        0, "steps between checkpoints; 0: at each epoch's end only", least=0, decides=False
+    save_strategy: str = option(
+        "epoch", "when checkpoints are written", ("epoch", "steps"), decides=False
     )
-    resume: bool = option(
-        False, "go on from the newest checkpoint in output_dir, if there is one", decides=False
+    save_steps: int = option(
+        500, "steps between them, with --save-strategy steps", above=0, decides=False
     )
-    data_workers: int = option(
+    resume_from_checkpoint: str | None = option(
+        None, "a checkpoint to go on from; `last`: the newest in output_dir", decides=False
+    )
+    dataloader_num_workers: int = option(
         0, "processes that prepare batches, for each training process", least=0, decides=False
     )
-    log_steps: int = option(
-        20, "steps between two values of the loss for the trackers", above=0, decides=False
-    )
+    logging_steps: int = option(20, "steps between two logged losses", above=0, decides=False)
     report_to: list[str] = option(
-        [],
-        "trackers: tensorboard, trackio, wandb (pqpp[trackers]) and others of Accelerate",
-        decides=False,
+        [], "trackers: tensorboard, trackio, wandb (pqpp[trackers]) and others", decides=False
+    )
+    training_arguments: dict[str, str] = option(
+        {}, "any other field of transformers' TrainingArguments, like optim=adafactor"
     )
 
     def __post_init__(self) -> None:
@@ -109,7 +113,7 @@ class HubOptions(Options):
 
     push_to_hub: bool = option(False, "publish on the Hub what was trained", decides=False)
     hub_model_id: str | None = option(None, "OWNER/REPOSITORY to publish it as", decides=False)
-    hub_private: bool = option(False, "make that repository private", decides=False)
+    hub_private_repo: bool = option(False, "make that repository private", decides=False)
 
     def __post_init__(self) -> None:
         """Check that the repository has a name that the Hub can take."""

@@ -3,12 +3,12 @@
 import importlib.metadata
 import platform
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from pqpp_backbones.checkpoint import check_place
 from pqpp_backbones.training.options import HubOptions, OptimisationOptions, RunOptions
-from pqpp_backbones.training.state import Progress
 from pqpp_files.options.option import Options, RecipeError
 from pqpp_files.paths import check_output_folder
 from pqpp_hub import PushReport
@@ -21,7 +21,7 @@ def check_model_folder(recipe: RunOptions, kind: str) -> None:
 
     Raises:
         CheckpointError: There is something else than an older predictor of this kind.
-        RecipeError: There is one, and the recipe has neither `overwrite` nor `resume`.
+        RecipeError: There is one, and the recipe has neither `overwrite` nor `resume_from_checkpoint`.
 
     Example:
         >>> check_model_folder(RunOptions(output_dir="nowhere-yet"), "bert")
@@ -32,7 +32,7 @@ def check_model_folder(recipe: RunOptions, kind: str) -> None:
 
 
 def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
-    """Refuse a folder with the result of a finished run, but for `overwrite` and `resume`.
+    """Refuse a folder with the result of a finished run, but for `overwrite` and `resume_from_checkpoint`.
 
     Args:
         folder: Where the result goes.
@@ -44,7 +44,7 @@ def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | Non
         RecipeError: It holds something.
     """
     check_output_folder(folder, patterns)
-    wanted = getattr(recipe, "overwrite", False) or getattr(recipe, "resume", False)
+    wanted = recipe.overwrite or getattr(recipe, "resume_from_checkpoint", None)
     if not wanted and folder.is_dir() and any(folder.iterdir()):
         raise RecipeError(
             f"{folder} holds a finished model; add `overwrite` to replace it, or name another "
@@ -71,7 +71,7 @@ def check_push(recipe: Options) -> None:
             "model",
             lambda _: False,
             "",
-            private=recipe.hub_private,
+            private=recipe.hub_private_repo,
             dry_run=True,
         )
 
@@ -84,15 +84,15 @@ def push_if_wanted(folder: Path, recipe: HubOptions, push: Callable[..., PushRep
     """
     if recipe.push_to_hub:
         assert recipe.hub_model_id is not None
-        report = push(folder, recipe.hub_model_id, private=recipe.hub_private)
+        report = push(folder, recipe.hub_model_id, private=recipe.hub_private_repo)
         print(f"pushed to {recipe.hub_model_id}: {report.lines()[-1]}")
 
 
 def describe_run(
-    recipe: OptimisationOptions, data: Mapping[str, Any], progress: Progress, processes: int
+    recipe: OptimisationOptions, data: Mapping[str, Any], outcome: Any
 ) -> dict[str, Any]:
-    """Return what happened in any training; `data` says what was learned from."""
-    settings = recipe.deciding()
+    """Return what happened in any training, an `Outcome`; `data` says what was learned from."""
+    settings = {name: value for name, value in recipe.deciding().items() if value != {}}
     for name in ("model", "vision_model", "text_model", "dataset"):
         if Path(settings.get(name) or "").name and Path(settings[name]).exists():
             settings[name] = Path(settings[name]).resolve().name  # a card tells no local path
@@ -101,12 +101,8 @@ def describe_run(
         **({"repository": getattr(recipe, "hub_model_id", None)} if pushed else {}),
         "recipe": settings,
         "data": dict(data),
-        "epochs": progress.epoch,
-        "best_epoch": progress.best_epoch + 1,
-        "steps": progress.step,
-        "seconds": round(progress.seconds),
-        "processes": processes,
-        "validation": {k: round(v, 6) for k, v in (progress.best or {}).items()},
+        **asdict(outcome),
+        "validation": {k: round(v, 6) for k, v in outcome.validation.items()},
         "versions": versions(),
     }
 

@@ -1,52 +1,50 @@
 """Trainers: joined where they are several, and ended with one line when something is wrong."""
 
 import contextlib
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+import torch
 
 from pqpp_backbones.errors import TrainingError
 from pqpp_files.errors import PqppError
 from pqpp_files.full_disk import is_full
+from pqpp_files.options.flags import in_flags
+from pqpp_files.options.option import Options
+from pqpp_files.options.recipe import parse_recipe
 from pqpp_files.visible import visible
 
 
-def run_trainer(train: Callable[[], Any]) -> None:
-    """Call a trainer in this process, which Accelerate or torchrun may have started beside others.
+def run_script(
+    train: Callable[[Any], object],
+    kind: type[Options],
+    about: str | None,
+    words: Sequence[str] | None,
+    prog: str | None,
+) -> None:
+    """Read a trainer's recipe from words, those of the command line if None, and train.
+
+    Args:
+        train: Takes the recipe.
+        kind: Class of the recipe.
+        about: The script's docstring, examples last.
+        words: What stands behind the script's name.
+        prog: Its name, for `--help`.
 
     Raises:
-        TrainingError: The memory or a disk was too small.
+        TrainingError: A word is not allowed, or the training ended by what is the user's to mend.
     """
-    from accelerate import PartialState
-
-    _join_processes_without_gpus()
-    with told_in_a_line():
-        train()
-    PartialState().destroy_process_group()
-
-
-def _join_processes_without_gpus() -> None:
-    """Bring several processes together on a machine without GPUs, which Accelerate takes for given.
-
-    Without this each of them would train alone. `accelerate launch --cpu --num_processes N` starts
-    one process however many it is told to; by its environment that can be seen, and it is said.
-    """
-    import torch
-    from accelerate import PartialState
-
-    if torch.accelerator.is_available():
-        return
-    is_launched = os.environ.get("ACCELERATE_USE_CPU", "").lower() == "true"
-    if "LOCAL_RANK" in os.environ:
-        os.environ["ACCELERATE_USE_CPU"] = "true"
-        PartialState(cpu=True)
-    elif is_launched and "MASTER_PORT" in os.environ:
-        print(
-            "note: accelerate launch has started one process, as it does on CPUs; several are "
-            "started by torchrun --nproc_per_node N -m pqpp_cli train NAME",
-            file=sys.stderr,
-        )
+    what, _, examples = (about or "").partition("\n\nExamples::\n\n")
+    try:
+        recipe = parse_recipe(kind, what, examples, sys.argv[1:] if words is None else words, prog)
+        with told_in_a_line():
+            train(recipe)
+    except PqppError as error:
+        raise TrainingError(in_flags(str(error), kind)) from error
+    finally:
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
 
 
 @contextlib.contextmanager
@@ -61,12 +59,12 @@ def told_in_a_line() -> Iterator[None]:
         ...     raise MemoryError
         Traceback (most recent call last):
             ...
-        pqpp_backbones.errors.TrainingError: the memory is not enough; take a smaller batch_size ...
+        pqpp_backbones.errors.TrainingError: the memory is not enough; take a smaller ...
     """
     try:
         yield
     except KeyboardInterrupt:
-        said = "note: a trainer with checkpoints goes on from the last one with --resume"
+        said = "note: a trainer with checkpoints goes on from the last one with --resume-from-checkpoint last"
         print(said, file=sys.stderr)
         raise
     except PqppError:
@@ -80,13 +78,13 @@ def told_in_a_line() -> Iterator[None]:
 
 def _reason(error: Exception) -> str | None:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        remedy = "take a smaller batch_size with more gradient_accumulation_steps"
+        remedy = "take a smaller per_device_train_batch_size with more gradient_accumulation_steps"
         return f"the memory is not enough; {remedy}"
     if is_full(error):
         named = getattr(error, "filename", None)
         said = getattr(error, "strerror", None)
         where = f"{named}: {said}" if named else "no space is left on output_dir's disk"
-        return f"{where}; a trainer with checkpoints goes on with --resume"
+        return f"{where}; a trainer with checkpoints goes on with --resume-from-checkpoint last"
     return None
 
 

@@ -64,6 +64,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
     """Predicts scores, heatmaps and misaligned words of a generated image and its prompt."""
 
     config_class = RahfConfig
+    accepts_loss_kwargs = False  # the loss is a mean, which accumulation divides
     base_model_prefix = "rahf"
     main_input_name = "pixel_values"
     supports_gradient_checkpointing = True

@@ -47,6 +47,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
     """
 
     config_class = BertPredictorConfig
+    accepts_loss_kwargs = False  # the loss is a mean, which accumulation divides
     base_model_prefix = "backbone"
     supports_gradient_checkpointing = True
     _supports_sdpa = True

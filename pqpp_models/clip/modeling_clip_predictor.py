@@ -41,6 +41,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
     """A CLIP-like model with the paper's head; scores (prompt, image) pairs."""
 
     config_class = ClipPredictorConfig
+    accepts_loss_kwargs = False  # the loss is a mean, which accumulation divides
     base_model_prefix = "backbone"
     _supports_sdpa = True
     _supports_flash_attn = True

@@ -30,6 +30,7 @@ class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
     """
 
     config_class = CorrelationCnnConfig
+    accepts_loss_kwargs = False  # the loss is a mean, which accumulation divides
     base_model_prefix = "cnn"
     main_input_name = "similarities"
 

@@ -9,13 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pqpp_backbones.images.embedding import (
-    embed_images,
-    embed_prompts,
-    in_batches,
-    pixels_of,
-    tokens_of,
-)
+from pqpp_backbones.images.embedding import embed_images, embed_prompts, in_batches
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import write_whole
@@ -40,21 +34,6 @@ def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> ND
     text = embed_prompts(model.backbone, processor, pairs.prompts, batch_size)
     images = embed_images(model.backbone, processor, pairs.images, batch_size)
     return score_embedded(model, text[pairs.row], images, batch_size)
-
-
-def score_pairs_whole(
-    model: Any, processor: Any, pairs: Pairs, batch_size: int
-) -> NDArray[np.float64]:
-    """Return the score of each pair by `forward` alone, as a sharded model needs it."""
-
-    def scored(part: range) -> torch.Tensor:
-        prompts = [pairs.prompts[pairs.row[pair]] for pair in part]
-        inputs = tokens_of(processor, prompts, model.config.backbone_config)
-        inputs["pixel_values"] = pixels_of(processor, [pairs.images[pair] for pair in part])
-        placed = {name: tensor.to(model.device) for name, tensor in inputs.items()}
-        return model(**placed).scores[:, 0]
-
-    return in_batches(range(len(pairs.row)), scored, batch_size).astype(np.float64)
 
 
 def cached_embeddings(

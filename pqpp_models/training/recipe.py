@@ -32,20 +32,7 @@ class TargetOptions(Options):
 
 
 @dataclass(kw_only=True)
-class GridOptions(Options):
-    """Grid search."""
-
-    grid: bool = option(False, "search the grid of learning rates and weight decays", decides=False)
-    grid_learning_rates: list[float] = option(
-        [1e-5, 5e-5, 1e-4], "the grid's learning rates", above=0, decides=False
-    )
-    grid_weight_decays: list[float] = option(
-        [0.0, 0.01, 0.1], "the grid's weight decays", least=0, decides=False
-    )
-
-
-@dataclass(kw_only=True)
-class PredictorRecipe(DataOptions, TargetOptions, OptimisationOptions, GridOptions, HubOptions):
+class PredictorRecipe(DataOptions, TargetOptions, OptimisationOptions, HubOptions):
     """What the trainers of predictors have in common; each adds fields of its own."""
 
     head_learning_rate: float | None = option(

@@ -27,7 +27,7 @@ def said(function, *arguments, **details):
 LOADERS = {
     "RAHF": "from pqpp_feedback.rahf import FeedbackModel\nload = FeedbackModel.from_pretrained",
     "CLIP": "from pqpp_backbones.images.embedding import load_backbone as load",
-    "towers": "import pqpp_feedback.rahf.train as script\n"
+    "towers": "import pqpp_training.train_rahf as script\n"
     "both = lambda name: script.RahfRecipe(vision_model=name, text_model=name)\n"
     "load = lambda name: script.join_towers(both(name), {})",
 }

@@ -124,17 +124,20 @@ def test_a_configuration_with_another_task_is_refused(backbone, tmp_path):
 
 
 def test_pairs_score_the_same_by_forward_alone(backbone):
-    from pqpp_models.images.scoring import score_pairs, score_pairs_whole
+    from pqpp_backbones.images.embedding import pixels_of, tokens_of
+    from pqpp_models.images.scoring import score_pairs
 
     predictor = new_predictor(backbone)
     rows = [{"prompt": p, "images": [picture(b) for b in (0, 90, 250)]} for p in ("a", "a cat")]
     pairs = read_pairs(rows, "generation", 25)
-    parts = [
-        score(predictor.model, predictor.processor, pairs, 4)
-        for score in (score_pairs, score_pairs_whole)
-    ]
-    assert parts[0].shape == (6,) and np.ptp(parts[0]) > 0
-    np.testing.assert_allclose(parts[1], parts[0], atol=1e-6)
+    found = score_pairs(predictor.model, predictor.processor, pairs, 4)
+    prompts = [pairs.prompts[row] for row in pairs.row]
+    inputs = tokens_of(predictor.processor, prompts, predictor.model.config.backbone_config)
+    inputs["pixel_values"] = pixels_of(predictor.processor, pairs.images)
+    with torch.no_grad():
+        expected = predictor.model(**inputs).scores[:, 0].numpy()
+    assert found.shape == (6,) and np.ptp(found) > 0
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @pytest.fixture
@@ -175,22 +178,21 @@ def test_learning_happens_on_generated_images(backbone, generated, tmp_path, cac
         output_dir=str(tmp_path / "run"),
         cache_dir=str(tmp_path / "features"),
         tuning=tuning,
-        epochs=10,
-        batch_size=16,
+        num_train_epochs=10,
+        per_device_train_batch_size=16,
         learning_rate=3e-3,
         head_dropout=0.1,
         early_stopping_patience=0,
     )
-    training = script.read_labelled_pairs(recipe, "train")
     validation = script.read_labelled_pairs(recipe, "validation")
-    progress = script.train_clip(recipe, training, validation)
-    assert progress.best["kendall"] > 0.6
+    outcome = script.train(recipe)
+    assert outcome.validation["kendall"] > 0.6
     assert len(list((tmp_path / "features").glob("*"))) == (2 if tuning == "frozen" else 0)
     predictor = Predictor.from_pretrained(tmp_path / "run" / "model")
     found = script.correlations(
         predictor.predict(validation[0].table), validation[0].targets, ["mean_hbpp"]
     )
-    assert found["kendall"] == pytest.approx(progress.best["kendall"], abs=1e-2)
+    assert found["kendall"] == pytest.approx(outcome.validation["kendall"], abs=1e-2)
 
 
 def test_siglip_is_taken_too(tmp_path):

@@ -120,14 +120,10 @@ def test_learning_happens(tmp_path, cache):
         dataset=str(tmp_path / "made"),
         targets=["mean_p10"],
         output_dir=str(tmp_path / "run"),
-        epochs=4,
-        batch_size=16,
+        num_train_epochs=4,
+        per_device_train_batch_size=16,
         learning_rate=1e-3,
     )
-    training, validation = (
-        script.read_labelled_matrices(recipe, s) for s in ("train", "validation")
-    )
-    progress = script.train_cnn(recipe, training, validation)
-    assert progress.best["kendall"] > 0.5
+    assert script.train(recipe).validation["kendall"] > 0.5
     predictor = Predictor.from_pretrained(tmp_path / "run" / "model")
-    assert predictor.predict(validation[0].table).shape == (64, 1)
+    assert predictor.predict(script.load_rows(recipe, "validation").table).shape == (64, 1)

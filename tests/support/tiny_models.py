@@ -1,5 +1,6 @@
 """Random models of a few kilobytes, and the trainers."""
 
+import importlib
 import importlib.util
 import string
 import sys
@@ -8,25 +9,31 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def trainer(name: str):
-    """Import the module of `pqpp train NAME`."""
-    from pqpp_cli.train import trainer_of
+RECIPES = {
+    "bert": "BertRecipe",
+    "clip": "ClipRecipe",
+    "correlation_cnn": "CnnRecipe",
+    "static": "StaticRecipe",
+    "text_ensemble": "EnsembleRecipe",
+    "rahf": "RahfRecipe",
+}
 
-    return trainer_of(name)[0]
+
+def trainer(name: str):
+    """Import the script of `pqpp train NAME`."""
+    return importlib.import_module(f"pqpp_training.train_{name}")
 
 
 def recipe_of(name: str):
     """Return the class of the recipe of `pqpp train NAME`."""
-    from pqpp_cli.train import trainer_of
-
-    return trainer_of(name)[1]
+    return getattr(trainer(name), RECIPES[name])
 
 
 def train(name: str, *words: str):
     """Do what `pqpp train NAME WORDS` does; errors come as they are."""
     from pqpp_files.options.recipe import parse_recipe
 
-    trainer(name).run(parse_recipe(recipe_of(name), "", "", words))
+    return trainer(name).train(parse_recipe(recipe_of(name), "", "", words))
 
 
 def load_script(name: str, folder: str):

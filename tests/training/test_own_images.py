@@ -85,9 +85,9 @@ def trained(name, made, folder, *words):
     script = trainer(name)
     clip = str(save_clip(folder / "clip"))
     given = ("--dataset", made, "--model", clip, "--output_dir", str(folder / "run"))
-    given += ("--cache_dir", str(folder / "features"), "--batch_size", "16", *words)
+    given += ("--cache_dir", str(folder / "features"), "--per_device_train_batch_size", "16", *words)
     recipe = parse_recipe(recipe_of(name), "", "", list(given))
-    script.run(recipe)
+    script.train(recipe)
     return str(folder / "run" / "model")
 
 
@@ -95,7 +95,7 @@ def test_clip_learns_ratings_of_anybodys_images(votes, tmp_path, cache, capsys, 
     """Brighter images were rated higher: what is learned says so of images not seen."""
     made = built(votes, tmp_path / "mine")
     pictures = str(votes / "pictures")
-    words = ("--image_dir", pictures, "--tuning", "frozen", "--epochs", "30", "--head_dropout", "0")
+    words = ("--image_dir", pictures, "--tuning", "frozen", "--num_train_epochs", "30", "--head_dropout", "0")
     words += (
         "--learning_rate",
         "0.003",
@@ -127,7 +127,7 @@ def test_clip_learns_ratings_of_anybodys_images(votes, tmp_path, cache, capsys, 
 
 def test_pictures_that_the_benchmark_holds_need_no_folder(votes, tmp_path, cache, capsys):
     made = built(votes, tmp_path / "mine", "bytes")
-    words = ("--tuning", "frozen", "--epochs", "1", "--targets", "mini-dalle_rating")
+    words = ("--tuning", "frozen", "--num_train_epochs", "1", "--targets", "mini-dalle_rating")
     model = trained("clip", made, tmp_path, *words)
     capsys.readouterr()
     assert main(["bench", "--predictors", model, "--dataset", made, "--format", "json"]) == 0
@@ -136,7 +136,7 @@ def test_pictures_that_the_benchmark_holds_need_no_folder(votes, tmp_path, cache
 
 def test_the_correlation_cnn_takes_anybodys_images(votes, tmp_path, cache):
     made = built(votes, tmp_path / "mine", "bytes")
-    words = ("--epochs", "1", "--targets", "mean_rating")
+    words = ("--num_train_epochs", "1", "--targets", "mean_rating")
     model = trained("correlation_cnn", made, tmp_path, *words)
     assert Predictor.from_pretrained(model).targets == ("mean_rating",)
 

@@ -1,10 +1,8 @@
 """What a training leaves behind: card, trackers, grid, early stopping, publishing."""
 
 import json
-import types
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="training needs torch")
@@ -18,15 +16,10 @@ from support.tiny_models import (  # noqa: E402
 )
 
 import pqpp_hub  # noqa: E402
-from pqpp_backbones.encoder.tokens import length_sorted  # noqa: E402
-from pqpp_backbones.training import loop  # noqa: E402
-from pqpp_backbones.training.batches import in_order  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402
-from pqpp_files.errors import MissingExtraError  # noqa: E402
 from pqpp_files.options.option import RecipeError  # noqa: E402
 from pqpp_hub import HubError  # noqa: E402
 from pqpp_models import CheckpointError, Predictor  # noqa: E402
-from pqpp_models.training.grid import grid_search  # noqa: E402
 
 
 @pytest.fixture
@@ -41,87 +34,58 @@ def recipe(script, tmp_path, cache):
         model=str(save_text_encoder(tmp_path / "encoder")),
         output_dir=str(tmp_path / "run"),
         targets=["mean_hbpp"],
-        epochs=2,
-        batch_size=32,
+        num_train_epochs=2,
+        per_device_train_batch_size=32,
         learning_rate=1e-3,
     )
 
 
-def run(script, recipe):
-    training = script.load_rows(recipe, recipe.train_split)
-    validation = script.load_rows(recipe, recipe.validation_split)
-    return script.train_bert(recipe, training, validation)
-
-
 def test_learning_happens(script, recipe):
-    recipe.epochs, recipe.batch_size, recipe.learning_rate = 8, 8, 2e-3
-    assert run(script, recipe).best["kendall"] > 0.25
-
-
-class Breaks(loop.Divergence):
-    """Lets the loss of one step be NaN, or a weight where no step is named."""
-
-    at = None
-
-    def note(self, step, rate, loss):
-        """See `Divergence`."""
-        super().note(step, rate, loss * float("nan") if step == self.at else loss)
-
-    def check(self, model=None):
-        """See `Divergence`."""
-        if self.at is None and model is not None and self._steps[-1][0] > 8:
-            next(model.parameters()).data[0] = float("inf")
-        super().check(model)
+    recipe.num_train_epochs, recipe.per_device_train_batch_size = 8, 8
+    recipe.learning_rate = 2e-3
+    assert script.train(recipe).validation["kendall"] > 0.25
 
 
 @pytest.mark.parametrize(
-    ("at", "said"), [(11, "the loss is nan at step 11"), (None, "a weight is NaN or infinite at")]
+    ("broken", "kept"), [("loss", "checkpoint-9"), ("weight", "checkpoint-9"), (None, None)]
 )
-def test_a_diverged_training_keeps_the_last_good_checkpoint(script, recipe, monkeypatch, at, said):
-    recipe.checkpoint_steps, recipe.log_steps = 3, 100
-    monkeypatch.setattr(Breaks, "at", at)
-    monkeypatch.setattr(loop, "Divergence", Breaks)
-    with pytest.raises(RecipeError, match=f"the training diverged: {said}.* rate 0.000") as caught:
-        run(script, recipe)
-    assert "take a lower learning_rate, and another output" in str(caught.value)
+def test_a_diverged_training_keeps_the_last_good_checkpoint(
+    script, recipe, monkeypatch, broken, kept
+):
+    model, steps = script.BertForPerformancePrediction, 0
+    forward = model.forward
+
+    def breaks(self, *inputs, **named):
+        nonlocal steps
+        output, steps = forward(self, *inputs, **named), steps + self.training
+        if steps == 11 and self.training:
+            if broken == "loss":
+                output.loss = output.loss * float("nan")
+            else:
+                self.head.output.bias.data[0] = float("inf")
+        return output
+
+    recipe.save_strategy, recipe.save_steps, recipe.logging_steps = "steps", 3, 100
+    if broken:
+        monkeypatch.setattr(model, "forward", breaks)
+    else:
+        recipe.learning_rate, recipe.max_grad_norm = 1e30, 1e30
+    with pytest.raises(RecipeError, match="the training diverged: .* at step"):
+        script.train(recipe)
     folder = Path(recipe.output_dir)
-    # 8 steps an epoch: the first one ended well, step 12 (9 with the weight) was not kept.
-    kept = {None: "step-8", 11: "step-9"}[at]
-    assert [path.name for path in (folder / "checkpoints").iterdir()] == [kept]
-    for path in (folder / "checkpoints" / kept / "model.safetensors", folder / "best.safetensors"):
+    # 8 steps an epoch: the first one ended well, step 12 was not kept.
+    found = sorted(path.name for path in folder.glob("checkpoint-*"))
+    assert found == ([kept] if kept else [])
+    for path in folder.rglob("*.safetensors"):
         assert all(torch.isfinite(one).all() for one in load_file(path).values())
     assert not (folder / "model").exists()
 
 
-def test_a_second_training_is_kept_out_of_the_folder(script, recipe, monkeypatch):
-    seen = []
-
-    def second(*_):
-        with pytest.raises(RecipeError, match=r"another training writes to .*run; wait for it, or"):
-            run(script, recipe)
-        seen.append(sorted(path.name for path in Path(recipe.output_dir).iterdir()))
-        return {"pearson": 0.5, "kendall": 0.5}
-
-    monkeypatch.setattr(script, "scaled_correlations", second)
-    recipe.epochs = 1
-    run(script, recipe)
-    assert seen == [[".training.lock"]]
-    found = sorted(path.name for path in Path(recipe.output_dir).iterdir())
-    assert found == ["best.safetensors", "checkpoints", "model"]
-
-
-def test_a_learning_rate_that_is_far_too_high(script, recipe):
-    recipe.learning_rate, recipe.max_grad_norm = 1e30, 1e30
-    with pytest.raises(RecipeError, match=r"diverged: the loss is nan at step 2, learning rate 9"):
-        run(script, recipe)
-    assert not list(Path(recipe.output_dir).rglob("*.safetensors"))
-
-
 def test_the_card_tells_what_happened(script, recipe):
-    progress = run(script, recipe)
+    outcome = script.train(recipe)
     card = (Path(recipe.output_dir) / "model" / "README.md").read_text()
     assert "model-index" in card and "kendall_qpp" in card
-    assert f"{progress.best['mean_hbpp_kendall']:.3f}" in card
+    assert f"{outcome.validation['mean_hbpp_kendall']:.3f}" in card
     assert "`learning_rate`: 0.001" in card and "240, SHA-256" in card
     assert recipe.output_dir not in card
     from huggingface_hub import ModelCard
@@ -132,55 +96,75 @@ def test_the_card_tells_what_happened(script, recipe):
 
 def test_trackers_get_the_loss_and_the_metrics(script, recipe):
     pytest.importorskip("tensorboard", reason="the tracker is TensorBoard")
-    recipe.report_to, recipe.log_steps = ["tensorboard"], 1
-    run(script, recipe)
-    assert list((Path(recipe.output_dir) / "logs").rglob("events*"))
+    recipe.report_to, recipe.logging_steps = ["tensorboard"], 1
+    script.train(recipe)
+    assert list(Path(recipe.output_dir).rglob("events*"))
 
 
-def test_trackers_that_are_not_there_are_told_before_the_training(script, recipe, monkeypatch):
-    from accelerate.utils import LoggerType
+def test_what_transformers_refuses_is_one_line(script, recipe):
+    recipe.report_to = ["nope"]
+    with pytest.raises(RecipeError, match="nope") as caught:
+        script.train(recipe)
+    assert "\n" not in str(caught.value)
+    recipe.report_to, recipe.training_arguments = [], {"lerning_rate": "1"}
+    with pytest.raises(RecipeError, match="lerning_rate"):
+        script.train(recipe)
 
-    monkeypatch.setattr("accelerate.tracking.get_available_trackers", lambda: [LoggerType.WANDB])
-    for names, kind, message in (
-        (["wandb", "tensorboard"], MissingExtraError, r"'tensorboard'.*\[trackers\]"),
-        (["all", "trackio"], MissingExtraError, r"'trackio'.*\[trackers\]"),
-        (["nope"], RecipeError, "names 'nope'; choose among all, .*tensorboard"),
-    ):
-        recipe.report_to = names
-        with pytest.raises(kind, match=message) as caught:
-            run(script, recipe)
-        assert "\n" not in str(caught.value)
-    assert not Path(recipe.output_dir).exists()
-    recipe.report_to = ["all", "wandb"]
-    loop.check_trackers(recipe.report_to)
+
+def test_any_training_argument_is_taken(script, recipe):
+    recipe.training_arguments = {"optim": "adafactor", "max_steps": "3"}
+    assert script.train(recipe).steps == 3
 
 
 def test_early_stopping_keeps_the_best_epoch(script, recipe, monkeypatch):
-    recipe.epochs, recipe.early_stopping_patience = 30, 2
+    recipe.num_train_epochs, recipe.early_stopping_patience = 30, 2
     scores = iter([0.1, 0.3, 0.2, 0.25, 0.4])
     metrics = lambda *_: dict.fromkeys(("pearson", "kendall"), next(scores))  # noqa: E731
     monkeypatch.setattr(script, "scaled_correlations", metrics)
-    progress = run(script, recipe)
-    assert (progress.epoch, progress.best_epoch) == (4, 1)
+    outcome = script.train(recipe)
+    assert (outcome.epochs, outcome.best_epoch) == (4, 2)
+    recipe.resume_from_checkpoint = "last"  # which does not go on
+    assert script.train(recipe).epochs == 4
 
 
-def test_the_grid_publishes_the_best_cell_and_does_no_cell_twice(script, recipe):
-    recipe.grid_learning_rates, recipe.grid_weight_decays = [1e-3, 1e-8], [0.0]
-    trained = []
+def test_the_head_learns_at_its_own_rate(script, recipe, monkeypatch):
+    recipe.head_learning_rate, recipe.lr_scheduler_type = 1e-2, "constant"
+    seen = []
+    create = script.PerformanceTrainer.create_optimizer
 
-    def train_one(one):
-        trained.append(one.learning_rate)
-        return run(script, one)
+    def create_and_note(self, model=None):
+        optimizer = create(self, model)
+        names = {id(one): name for name, one in self.model.named_parameters()}
+        for group in optimizer.param_groups:
+            seen.extend(
+                (names[id(one)], group["lr"], group["weight_decay"]) for one in group["params"]
+            )
+        return optimizer
 
-    found = grid_search(recipe, train_one)
-    assert found[0]["kendall"] >= found[1]["kendall"]
-    assert grid_search(recipe, train_one) == found
-    assert trained == [1e-3, 1e-8]
-    folder = Path(recipe.output_dir)
-    assert json.loads((folder / "grid.json").read_text()) == found
-    config = json.loads((folder / "model" / "config.json").read_text())
-    assert config["training"]["recipe"]["learning_rate"] == found[0]["learning_rate"]
-    assert isinstance(Predictor.from_pretrained(folder / "model"), script.BertPredictor)
+    monkeypatch.setattr(script.PerformanceTrainer, "create_optimizer", create_and_note)
+    script.train(recipe)
+    rates = {name: (rate, decay) for name, rate, decay in seen}
+    assert rates["head.output.weight"] == (1e-2, 0.01) and rates["head.output.bias"][1] == 0
+    assert rates["backbone.encoder.layer.0.output.dense.weight"] == (1e-3, 0.01)
+    assert rates["backbone.encoder.layer.0.output.LayerNorm.weight"] == (1e-3, 0)
+
+
+def test_a_grid_is_a_loop_over_the_script(script, recipe, tmp_path, capsys):
+    """As docs/train.md writes it."""
+    found = {}
+    for rate in ("1e-3", "1e-8"):
+        folder = tmp_path / rate
+        script.main(
+            [
+                *("--dataset", "sample", "--model", recipe.model, "--targets", "mean_hbpp"),
+                *("--num-train-epochs", "1", "--learning-rate", rate, "--output", str(folder)),
+            ]
+        )
+        made = Predictor.from_pretrained(folder / "model")
+        assert isinstance(made, script.BertPredictor)
+        found[rate] = made.details["validation"]["kendall"]
+        assert made.details["recipe"]["learning_rate"] == float(rate)
+    assert found["1e-3"] != found["1e-8"]
 
 
 def test_it_is_pushed_when_that_is_wanted(script, recipe, monkeypatch, capsys):
@@ -191,10 +175,10 @@ def test_it_is_pushed_when_that_is_wanted(script, recipe, monkeypatch, capsys):
         there = ("https://hub/me/mine", True, False, ("x",), (), (), ())
         return pqpp_hub.PushReport(name, "main", *there, "c0ffee", False)
 
-    monkeypatch.setattr("pqpp_models.training.trainer.push_to_hub", push)
+    monkeypatch.setattr("pqpp_models.training.save.push_to_hub", push)
     monkeypatch.setattr(pqpp_hub, "push_files", lambda *a, **k: asked.append((a, k, list(pushed))))
-    recipe.push_to_hub, recipe.hub_model_id, recipe.hub_private = True, "me/mine", True
-    run(script, recipe)
+    recipe.push_to_hub, recipe.hub_model_id, recipe.hub_private_repo = True, "me/mine", True
+    script.train(recipe)
     assert pushed == [("model", "me/mine", True)]
     ((files, name, kind, *_), options, before) = asked[0]
     assert (files, name, kind, before) == ({}, "me/mine", "model", [])
@@ -211,17 +195,15 @@ def test_a_push_that_the_hub_would_refuse_is_told_before_the_training(script, re
     monkeypatch.setattr(pqpp_hub, "push_files", refuse)
     recipe.push_to_hub, recipe.hub_model_id = True, "me/mine"
     with pytest.raises(HubError, match="may not be written"):
-        run(script, recipe)
-    with pytest.raises(HubError, match="may not be written"):
-        grid_search(recipe, lambda one: pytest.fail("a cell was trained"))
-    assert not Path(recipe.output_dir).exists()
+        script.train(recipe)
+    assert not list(Path(recipe.output_dir).rglob("*.safetensors"))
     recipe.push_to_hub = False
-    run(script, recipe)  # nobody is asked
+    script.train(recipe)  # nobody is asked
 
 
 def test_accumulation_counts_steps_of_the_optimizer(script, recipe):
-    recipe.gradient_accumulation_steps, recipe.batch_size = 3, 8
-    assert run(script, recipe).step == 20
+    recipe.gradient_accumulation_steps, recipe.per_device_train_batch_size = 3, 8
+    assert script.train(recipe).steps == 20
 
 
 def test_columns_that_are_missing_are_told(script, recipe, tmp_path):
@@ -235,17 +217,15 @@ def test_columns_that_are_missing_are_told(script, recipe, tmp_path):
 def test_sixteen_bits_on_a_cpu(script, recipe, request):
     from accelerate.state import AcceleratorState
 
-    whole = run(script, recipe)
+    whole = script.train(recipe)
     AcceleratorState._reset_state()  # a process trains in one number format, this one in two
     request.addfinalizer(AcceleratorState._reset_state)
-    recipe.mixed_precision, recipe.output_dir = "bf16", recipe.output_dir + "-bf16"
-    half = run(script, recipe)
-    assert half.step == whole.step and half.history != whole.history
-    config = json.loads((Path(recipe.output_dir) / "model" / "config.json").read_text())
-    assert config["training"]["recipe"]["mixed_precision"] == "bf16"
+    recipe.bf16, recipe.output_dir = True, recipe.output_dir + "-bf16"
+    half = script.train(recipe)
+    assert half.steps == whole.steps and half.validation != whole.validation
     folders = [Path(folder) / "model" for folder in (recipe.output_dir[:-5], recipe.output_dir)]
     plain, found = map(Predictor.from_pretrained, folders)
-    assert found.model.dtype == torch.float32
+    assert found.details["recipe"]["bf16"] and found.model.dtype == torch.float32
     prompts = ["a red cat", "two dogs and a bird"]
     assert found.predict(prompts) == pytest.approx(plain.predict(prompts), abs=0.15)
 
@@ -419,58 +399,28 @@ def test_a_model_of_another_kind_is_refused(script, recipe, tmp_path):
     with pytest.raises(
         CheckpointError, match="holds a model of type 'vit', which is not a text enc"
     ):
-        run(script, recipe)
+        script.train(recipe)
     recipe.model = str(tmp_path)
     with pytest.raises(CheckpointError, match="is no text encoder that transformers can load"):
-        run(script, recipe)
+        script.train(recipe)
     assert not Path(recipe.output_dir).exists()
 
 
 def test_an_encoder_with_a_damaged_tokenizer_is_refused(script, recipe):
     (Path(recipe.model) / "tokenizer.json").write_text("{")
     with pytest.raises(CheckpointError, match="encoder holds no usable tokenizer"):
-        run(script, recipe)
+        script.train(recipe)
 
 
 def test_the_length_of_prompts_fits_the_encoder(script, recipe):
     recipe.max_length = 129  # the tiny encoder has 128 positions
     with pytest.raises(ValueError, match="`max_length` is 129, but the encoder takes 128 tokens"):
-        run(script, recipe)
+        script.train(recipe)
     assert not Path(recipe.output_dir).exists()
     recipe.max_length = None
-    run(script, recipe)
+    script.train(recipe)
     config = json.loads((Path(recipe.output_dir) / "model" / "config.json").read_text())
     assert config["max_length"] == config["training"]["recipe"]["max_length"] == 128
-
-
-@pytest.mark.parametrize("world", [1, 2, 3, 5, 16])
-def test_an_evaluation_has_the_same_batches_in_any_number_of_processes(world, monkeypatch):
-    lengths = [(i * 37) % 11 + 1 for i in range(77)]
-    whole = {tuple(batch) for batch in length_sorted(lengths, 8)}
-    monkeypatch.setattr(loop, "is_sharded", lambda _: False)
-    counts, found = set(), []
-    for rank in range(world):
-        processes = types.SimpleNamespace(num_processes=world, process_index=rank)
-
-        def predict(rows):
-            cut = [tuple(rows[i]) for i in length_sorted([lengths[r] for r in rows], 8)]
-            assert set(cut) <= whole
-            counts.add(len(cut))
-            found.extend(cut)
-            return np.array(rows)[:, None] * 10.0
-
-        def gather(mine):
-            everyone = np.arange(77)
-            return [*mine, (everyone, everyone[:, None] * 10.0)]
-
-        monkeypatch.setattr(loop, "gather_object", gather)
-        scores = loop.predict_in_parts(processes, length_sorted(lengths, 8), predict)
-        assert scores[:, 0].tolist() == [10.0 * i for i in range(77)]
-    assert set(found) == whole and len(counts) == 1
-
-
-def test_batches_in_order():
-    assert [b.tolist() for b in in_order(5, 2)] == [[0, 1], [2, 3], [4]]
 
 
 def test_an_output_of_another_kind_is_refused_before_the_training(tmp_path, capsys):

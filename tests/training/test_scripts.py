@@ -26,7 +26,7 @@ def test_a_missing_package_ends_a_script_in_one_line(script, tmp_path):
         "import sys\n"
         "for name in ('torch', 'transformers', 'accelerate', 'peft'): sys.modules[name] = None\n"
         "from pqpp_cli.main import main\n"
-        f"sys.exit(main(['train', {script!r}, '--epochs', '1']))\n"
+        f"sys.exit(main(['train', {script!r}, '--seed', '1']))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -48,8 +48,8 @@ class OutOfMemoryError(RuntimeError):
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (OutOfMemoryError("CUDA out of memory.\nTried"), "take a smaller batch_size"),
-        (MemoryError(), "take a smaller batch_size"),
+        (OutOfMemoryError("CUDA out of memory.\nTried"), "take a smaller per_device_train_batch_size"),
+        (MemoryError(), "take a smaller per_device_train_batch_size"),
         (OSError(28, "No space left on device"), "no space is left"),
         (OSError(28, "no space is left (9 are free)", "out/it"), r"out/it: no space is left"),
     ],
@@ -69,7 +69,7 @@ def test_what_is_told_or_a_defect_stays_as_it_is(error):
 def test_whoever_interrupts_a_training_learns_how_it_goes_on(capsys):
     with pytest.raises(KeyboardInterrupt), told_in_a_line():
         raise KeyboardInterrupt
-    assert "from the last one with --resume" in capsys.readouterr().err
+    assert "from the last one with --resume-from-checkpoint last" in capsys.readouterr().err
 
 
 def test_a_finished_model_is_not_replaced_unasked(tmp_path):
@@ -81,7 +81,7 @@ def test_a_finished_model_is_not_replaced_unasked(tmp_path):
         with pytest.raises(RecipeError, match=r"model holds a finished model; add `overwrite`"):
             check_model_folder(options(output_dir=str(tmp_path)), "bert")
         check_model_folder(options(output_dir=str(tmp_path), overwrite=True), "bert")
-    refuse_finished(folder, OptimisationOptions(resume=True))
+    refuse_finished(folder, OptimisationOptions(resume_from_checkpoint="last"))
     refuse_finished(Path("nowhere"), RunOptions())
 
 
@@ -90,7 +90,7 @@ def test_a_launched_script_ends_in_one_line_too(tmp_path):
     pytest.importorskip("accelerate", reason="the launcher is Accelerate's")
     launcher = [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", "--cpu"]
     done = subprocess.run(
-        [*launcher, "--quiet", str(REPOSITORY / "training" / "train_bert.py"), "--epochs", "-1"],
+        [*launcher, "--quiet", str(REPOSITORY / "training" / "train_bert.py"), "--seed", "-1"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         capture_output=True,
@@ -98,4 +98,4 @@ def test_a_launched_script_ends_in_one_line_too(tmp_path):
         check=False,
     )
     assert done.returncode and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1] == "pqpp: error: --epochs is -1; it must be above 0"
+    assert done.stderr.splitlines()[-1] == "error: --seed is -1; it must be 0 or more"

@@ -1,0 +1,286 @@
+"""Fine-tuning by `transformers.Trainer`, with what a long training needs beside it.
+
+The best epoch's weights are kept, a training that diverges stops before anything of it is saved,
+and one that is killed at any moment goes on, to the bit, from its newest whole checkpoint.
+"""
+
+import copy
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save
+from transformers import Trainer, TrainerCallback, TrainerState, TrainingArguments
+from transformers.trainer_pt_utils import LengthGroupedSampler
+
+from pqpp_backbones.training.divergence import is_finite
+from pqpp_backbones.training.options import OptimisationOptions
+from pqpp_backbones.training.publish import check_push
+from pqpp_files.foreign.arrays import load_tensors
+from pqpp_files.options.option import RecipeError
+from pqpp_files.write_beside import write_whole
+
+BEST, STATE = "best.safetensors", "trainer_state.json"
+_TIMES = ("runtime", "samples_per_second", "steps_per_second", "loss")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a training went.
+
+    Attributes:
+        epochs: Epochs that were trained.
+        best_epoch: The one whose weights are kept, from 1.
+        steps: Steps of the optimizer.
+        seconds: Time of the last start.
+        processes: Processes that took part.
+        validation: The best epoch's metrics.
+    """
+
+    epochs: int
+    best_epoch: int
+    steps: int
+    seconds: int
+    processes: int
+    validation: dict[str, float]
+
+
+def training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
+    """Return a recipe's options as `Trainer` takes them.
+
+    Raises:
+        RecipeError: transformers refuses one.
+    """
+    names = TrainingArguments.__dataclass_fields__.keys() & recipe.to_dict().keys()
+    # Pushing and resuming are done around the `Trainer`, by the predictor's own card and checks.
+    names -= {"push_to_hub", "hub_model_id", "hub_private_repo", "resume_from_checkpoint"}
+    options: dict[str, Any] = {name: getattr(recipe, name) for name in names}
+    options |= {"report_to": recipe.report_to or "none", "eval_strategy": "epoch"}
+    options |= {"per_device_eval_batch_size": recipe.per_device_train_batch_size}
+    options |= {"save_total_limit": 1, "remove_unused_columns": False}
+    options |= {"logging_nan_inf_filter": False, "label_names": ["labels"]}
+    further = recipe.training_arguments
+    options |= {"use_cpu": not torch.accelerator.is_available()}
+    try:
+        return TrainingArguments(**options | {n: _value(t) for n, t in further.items()})
+    except (TypeError, ValueError, RuntimeError, ImportError) as error:
+        raise RecipeError(f"transformers refuses the options: {_line(error)}") from None
+
+
+def newest_checkpoint(folder: Path) -> Path | None:
+    """Return the newest whole checkpoint: `Trainer` writes the state last."""
+    found = [path.parent for path in folder.glob(f"checkpoint-*/{STATE}")]
+    return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+
+
+class PerformanceTrainer(Trainer):
+    """`Trainer` for a model whose output has `loss` and, first of the rest, `scores`.
+
+    Args:
+        recipe: The options.
+        model: What learns; after `fit` it is whole and has the best epoch's weights, in the main
+            process.
+        arguments: From `training_arguments`.
+        head: Name of the new part, which may have a learning rate of its own.
+        primary: Name of the metric, higher is better, by which the best epoch is chosen.
+        lengths: Length of each training example, for batches of like length.
+        **options: As `Trainer` takes them.
+
+    Raises:
+        RecipeError: A tracker is unknown or not installed.
+    """
+
+    def __init__(
+        self,
+        recipe: OptimisationOptions,
+        model: torch.nn.Module,
+        arguments: TrainingArguments,
+        *,
+        head: str,
+        primary: str = "kendall",
+        lengths: Sequence[int] | None = None,
+        **options: Any,
+    ) -> None:
+        options.setdefault("preprocess_logits_for_metrics", lambda outputs, _: outputs[0])
+        try:
+            super().__init__(model, arguments, **options)
+        except (ValueError, RuntimeError, ImportError) as error:
+            raise RecipeError(f"transformers refuses the training: {_line(error)}") from None
+        self.recipe, self.head, self.primary, self.lengths = recipe, head, primary, lengths
+        self.sampler: LengthGroupedSampler | None = None
+        # A sharded model is taken apart in place; a whole one takes the best weights at the end.
+        sharded = self.is_fsdp_enabled or self.is_deepspeed_enabled
+        self.whole = copy.deepcopy(model).cpu() if sharded else model
+        self.add_callback(_Epochs(self))
+
+    def fit(self) -> Outcome:
+        """Train, put the best epoch's weights into the model, and return how it went.
+
+        Raises:
+            HubError: The model is to be pushed, and the Hub would refuse it.
+            RecipeError: The training diverged, of which nothing is kept, or there is no checkpoint
+                to go on from.
+        """
+        folder, wanted = Path(self.recipe.output_dir), self.recipe.resume_from_checkpoint
+        if self.is_world_process_zero():
+            check_push(self.recipe)
+        start = newest_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
+        if start and not (start / STATE).is_file():
+            raise RecipeError(f"`resume_from_checkpoint` is {wanted!r}, no whole checkpoint")
+        before = TrainerState.load_from_json(str(start / STATE)) if start else TrainerState()
+        if self.is_stalled(before):
+            self.state = before
+        else:
+            self.train(resume_from_checkpoint=str(start) if start else None)
+        self.accelerator.wait_for_everyone()
+        if self.is_world_process_zero():
+            self.whole.load_state_dict(load_tensors(folder / BEST, framework="torch"))
+        self.model = self.whole.eval()
+        history = self.evaluations(self.state)
+        best = _best(history, self.primary)
+        times = [log["train_runtime"] for log in self.state.log_history if "train_runtime" in log]
+        return Outcome(
+            epochs=len(history),
+            best_epoch=best + 1,
+            steps=self.state.global_step,
+            seconds=round(times[-1]) if times else 0,
+            processes=self.args.world_size,
+            validation=history[best],
+        )
+
+    def evaluations(self, state: TrainerState) -> list[dict[str, float]]:
+        """Return the metrics of each evaluated epoch."""
+        logs = [log for log in state.log_history if f"eval_{self.primary}" in log]
+        names = ({k: v for k, v in log.items() if k.startswith("eval_")} for log in logs)
+        plain = ({k.removeprefix("eval_"): v for k, v in log.items()} for log in names)
+        return [{k: v for k, v in log.items() if k not in _TIMES} for log in plain]
+
+    def is_stalled(self, state: TrainerState) -> bool:
+        """Tell whether the validation has not got better for too long."""
+        history, patience = self.evaluations(state), self.recipe.early_stopping_patience
+        stalled = len(history) - 1 - _best(history, self.primary) if history else 0
+        return 0 < patience <= stalled
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        """Return the optimizer, the head at a rate of its own where the recipe has one."""
+        rate = getattr(self.recipe, "head_learning_rate", None)
+        if self.optimizer is None and rate:
+            model = self.model if model is None else model
+            decayed = {*self.get_decay_parameter_names(model)}
+            groups: dict[tuple[bool, bool], list[torch.nn.Parameter]] = {}
+            for name, parameter in model.named_parameters():
+                if parameter.requires_grad:
+                    key = name.startswith(f"{self.head}."), name in decayed
+                    groups.setdefault(key, []).append(parameter)
+            kind, options = self.get_optimizer_cls_and_kwargs(self.args, model)
+            described = [
+                {
+                    "params": parameters,
+                    "lr": rate if is_head else self.args.learning_rate,
+                    "weight_decay": self.args.weight_decay if is_decayed else 0.0,
+                }
+                for (is_head, is_decayed), parameters in sorted(groups.items(), key=lambda g: g[0])
+            ]
+            self.optimizer_cls_and_kwargs = kind, {**options, "params": described}
+        return super().create_optimizer(model)
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        if self.lengths is None:
+            return super()._get_train_sampler(train_dataset)
+        # transformers' own has no seed of its own, so that a resumed epoch would be another one.
+        size = self.args.train_batch_size * self.args.gradient_accumulation_steps
+        lengths, generator = [*self.lengths], torch.Generator()
+        self.sampler = LengthGroupedSampler(size, lengths=lengths, generator=generator)
+        return self.sampler
+
+    def evaluate(self, *args: Any, **options: Any) -> dict[str, float]:
+        """Evaluate, of weights that are finite."""
+        self.check_weights()
+        return super().evaluate(*args, **options)
+
+    def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
+        self.check_weights()
+        super()._save_checkpoint(model, trial)
+
+    def check_weights(self) -> None:
+        """End a training that diverged.
+
+        Raises:
+            RecipeError: A weight is NaN or infinite.
+        """
+        if not is_finite(self.model):
+            raise diverged("a weight is NaN or infinite", self.state.global_step)
+
+    def keep_weights(self) -> None:
+        """Write the weights as the best ones; every process must call this."""
+        weights = self.accelerator.get_state_dict(self.model_wrapped)
+        if self.is_world_process_zero():
+            # Cloned, since safetensors refuses tensors that share memory (tied weights).
+            copies = {k: v.detach().cpu().clone().contiguous() for k, v in weights.items()}
+            write_whole(Path(self.recipe.output_dir) / BEST, save(copies))
+
+    def floating_point_ops(self, inputs: Any) -> int:
+        """Return 0: inputs that are no tokens have no such estimate."""
+        return 0
+
+
+class _Epochs(TrainerCallback):
+    """Tells what differs between epochs their number, and keeps the best one's weights."""
+
+    def __init__(self, trainer: PerformanceTrainer) -> None:
+        self.trainer = trainer
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **options: Any) -> None:
+        epoch = int(state.epoch or 0)  # where an epoch is resumed, nobody else tells it
+        if self.trainer.sampler is not None:
+            self.trainer.sampler.generator.manual_seed(args.seed * 100_003 + epoch)
+        if hasattr(self.trainer.train_dataset, "set_epoch"):
+            self.trainer.train_dataset.set_epoch(epoch)
+
+    def on_log(
+        self, args: Any, state: Any, control: Any, logs: Any = None, **options: Any
+    ) -> None:
+        loss = (logs or {}).get("loss", 0.0)
+        if not abs(loss) < float("inf"):
+            raise diverged(f"the loss is {loss}", state.global_step)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **options: Any) -> None:
+        if state.epoch == int(state.epoch):  # the end of an epoch is saved with its evaluation
+            control.should_save = False
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **options: Any) -> None:
+        control.should_save = True
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **options: Any) -> None:
+        history = self.trainer.evaluations(state)
+        if _best(history, self.trainer.primary) == len(history) - 1:
+            self.trainer.keep_weights()
+        if self.trainer.is_stalled(state):
+            control.should_training_stop = True
+
+
+def _best(history: Sequence[dict[str, float]], primary: str) -> int:
+    """Return the first epoch whose metric none exceeds; NaN is below all."""
+    values = [float("-inf") if log[primary] != log[primary] else log[primary] for log in history]
+    return values.index(max(values))
+
+
+def diverged(reason: str, step: int) -> RecipeError:
+    """Return the error of a training that diverged."""
+    remedy = "take a lower learning_rate, and another output_dir"
+    return RecipeError(f"the training diverged: {reason} at step {step}; {remedy}")
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def _value(text: str) -> Any:
+    """Return a number, true or false as such, anything else as it came."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,52 @@
+"""What becomes of a trained predictor: its folder, its card and the Hub."""
+
+from pathlib import Path
+from typing import Any
+
+from pqpp_backbones.training.publish import describe_run, push_if_wanted
+from pqpp_backbones.training.trainer import Outcome
+from pqpp_models.hub import push_to_hub
+from pqpp_models.predictor import Predictor
+from pqpp_models.record.rows import FittedRows
+from pqpp_models.training.data import Rows, sha256_of_rows
+from pqpp_models.training.recipe import PredictorRecipe
+
+
+def save_predictor(
+    predictor: Predictor,
+    recipe: PredictorRecipe,
+    training: Rows,
+    validation: Rows,
+    outcome: Outcome,
+) -> None:
+    """Save a predictor with its card, and push it if that is wanted.
+
+    Args:
+        predictor: Of the trained model.
+        recipe: What it was trained by.
+        training: The rows that it was fitted to.
+        validation: The rows that chose the epoch.
+        outcome: How the training went.
+    """
+    predictor.details = describe(recipe, training, validation, outcome)
+    predictor.was_fitted_to(training.identified, training.targets)
+    folder = predictor.save_pretrained(Path(recipe.output_dir) / "model")
+    print(f"saved in {folder}; use it by Predictor.from_pretrained({str(folder)!r})")
+    push_if_wanted(folder, recipe, push_to_hub)
+
+
+def describe(
+    recipe: PredictorRecipe, train: Rows, validation: Rows, outcome: Outcome
+) -> dict[str, Any]:
+    """Return what `hub_cards/predictors/_fine_tuned.md` tells of a training."""
+    data = {
+        "version": str(getattr(validation.table.info, "version", "")),
+        "train_rows": len(train),
+        "train_sha256": sha256_of_rows(train),
+        "validation_rows": len(validation),
+        "validation_sha256": sha256_of_rows(validation),
+    }
+    fitted = FittedRows.of(train.identified).among(validation.identified).sum()
+    if fitted:
+        data["validation_fitted"] = int(fitted)
+    return describe_run(recipe, data, outcome)
