@@ -85,7 +85,7 @@ def kept(table: list[tuple], n: int) -> list[Row]:
 
 
 def training_table(encoder: str, prompts: list[str]):
-    """Measure one epoch by a plain `Trainer` and by the loop of this package."""
+    """Measure one epoch by a plain `Trainer` and by the one of this package."""
     sizes = (16, 32, 64)
     plain = best(lambda size: plain_training(encoder, prompts, size), sizes)
     own = best(lambda size: own_training(encoder, prompts, size), sizes)
@@ -136,15 +136,14 @@ def plain_training(encoder: str, prompts: list[str], size: int) -> float:
 
 
 def own_training(encoder: str, prompts: list[str], size: int) -> float:
-    """One epoch by `pqpp_models.training`, tokenization outside as above."""
-    import numpy as np
+    """One epoch by the trainer of `training/`, tokenization outside as above."""
     import torch
     from transformers import AutoTokenizer
 
     from pqpp_backbones.encoder.encoding import as_batch
     from pqpp_backbones.encoder.tokens import encode
-    from pqpp_backbones.training.loop import Task, make_accelerator, train
     from pqpp_backbones.training.options import OptimisationOptions
+    from pqpp_backbones.training.trainer import PerformanceTrainer, training_arguments
     from pqpp_models import TARGETS
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 
@@ -152,18 +151,21 @@ def own_training(encoder: str, prompts: list[str], size: int) -> float:
     model = BertForPerformancePrediction.from_backbone(encoder, targets=TARGETS)
     labels = torch.full((size, N_TARGETS), 0.5)
     with tempfile.TemporaryDirectory() as folder:
-        recipe = OptimisationOptions(output_dir=folder, epochs=1, batch_size=size)
-        task = Task(
-            model=model,
-            examples=encoded,
-            lengths=np.array([len(row) for row in encoded]),
-            collate=lambda rows: {**as_batch(rows, 0), "labels": labels[: len(rows)]},
-            evaluate=lambda *_: {"pearson": 0.0, "kendall": 0.0},
-            head="head",
-            identity={},
+        recipe = OptimisationOptions(
+            output_dir=folder, num_train_epochs=1, per_device_train_batch_size=size
         )
-        accelerator = make_accelerator(recipe)
-        return timed(lambda: train(task, recipe, accelerator, lambda _: None), len(prompts))
+        options = {"eval_strategy": "no", "save_strategy": "no", "disable_tqdm": "true"}
+        recipe.training_arguments = options
+        trainer = PerformanceTrainer(
+            recipe,
+            model,
+            training_arguments(recipe),
+            head="head",
+            lengths=[len(row) for row in encoded],
+            train_dataset=encoded,
+            data_collator=lambda rows: {**as_batch(rows, 0), "labels": labels[: len(rows)]},
+        )
+        return timed(trainer.train, len(prompts))
 
 
 def prediction_table(encoder: str, prompts: list[str]):

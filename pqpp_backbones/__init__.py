@@ -1,1 +1,1 @@
-"""What the models of all kinds share: pretrained encoders, checkpoints, chat, the training loop."""
+"""What the models of all kinds share: pretrained encoders, checkpoints, chat, training."""

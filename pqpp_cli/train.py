@@ -14,8 +14,8 @@ TRAINERS = ("bert", "clip", "correlation_cnn", "static", "text_ensemble", "rahf"
 class Train(Command):
     """Train a model by a recipe: a predictor, or a model of people's feedback.
     Each has its own options, which a YAML file (--config) may hold as well: pqpp train bert --help.
-    Several GPUs or machines: `accelerate launch -m pqpp_training.train_bert` in place of `pqpp train
-    bert`. Needs the extra `models`.
+    Several GPUs or machines: `accelerate launch -m pqpp_training.train_bert`, in place of
+    `pqpp train bert`. Needs the extra `models`.
 
     examples:
       pqpp train bert --help

@@ -117,6 +117,8 @@ def join_towers(
 class RahfTrainer(PerformanceTrainer):
     """Judges the validation split as the published tables do, each process a part of it."""
 
+    control: Any
+
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Return the figures of the validation split."""
         self.check_weights()
@@ -129,9 +131,8 @@ class RahfTrainer(PerformanceTrainer):
         figures = evaluation.feedback_figures(parts, evaluation.truth_of(examples))
         metrics = {f"eval_{k}": v for k, v in evaluation.summary(figures).items()}
         self.log(metrics)
-        self.control = self.callback_handler.on_evaluate(
-            self.args, self.state, self.control, metrics
-        )
+        control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        self.control = control
         return metrics
 
 

@@ -1,1 +1,1 @@
-"""The training loop, its options, its checkpoints and what a card tells of it."""
+"""What the training scripts share: options, the trainer, and what a card says of a run."""

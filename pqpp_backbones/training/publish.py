@@ -21,7 +21,7 @@ def check_model_folder(recipe: RunOptions, kind: str) -> None:
 
     Raises:
         CheckpointError: There is something else than an older predictor of this kind.
-        RecipeError: There is one, and the recipe has neither `overwrite` nor `resume_from_checkpoint`.
+        RecipeError: There is one, and the recipe neither overwrites nor resumes it.
 
     Example:
         >>> check_model_folder(RunOptions(output_dir="nowhere-yet"), "bert")
@@ -32,7 +32,7 @@ def check_model_folder(recipe: RunOptions, kind: str) -> None:
 
 
 def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
-    """Refuse a folder with the result of a finished run, but for `overwrite` and `resume_from_checkpoint`.
+    """Refuse a folder with the result of a finished run, but to overwrite or resume it.
 
     Args:
         folder: Where the result goes.
@@ -44,7 +44,7 @@ def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | Non
         RecipeError: It holds something.
     """
     check_output_folder(folder, patterns)
-    wanted = recipe.overwrite or getattr(recipe, "resume_from_checkpoint", None)
+    wanted = getattr(recipe, "overwrite", False) or getattr(recipe, "resume_from_checkpoint", None)
     if not wanted and folder.is_dir() and any(folder.iterdir()):
         raise RecipeError(
             f"{folder} holds a finished model; add `overwrite` to replace it, or name another "

@@ -64,7 +64,7 @@ def told_in_a_line() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        said = "note: a trainer with checkpoints goes on from the last one with --resume-from-checkpoint last"
+        said = "note: a fine-tuning goes on with --resume-from-checkpoint last"
         print(said, file=sys.stderr)
         raise
     except PqppError:
@@ -84,7 +84,7 @@ def _reason(error: Exception) -> str | None:
         named = getattr(error, "filename", None)
         said = getattr(error, "strerror", None)
         where = f"{named}: {said}" if named else "no space is left on output_dir's disk"
-        return f"{where}; a trainer with checkpoints goes on with --resume-from-checkpoint last"
+        return f"{where}; a fine-tuning goes on with --resume-from-checkpoint last"
     return None
 
 

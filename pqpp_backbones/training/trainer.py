@@ -5,8 +5,7 @@ and one that is killed at any moment goes on, to the bit, from its newest whole 
 """
 
 import copy
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,14 @@ import torch
 from safetensors.torch import save
 from transformers import Trainer, TrainerCallback, TrainerState, TrainingArguments
 from transformers.trainer_pt_utils import LengthGroupedSampler
+from transformers.utils import SAFE_WEIGHTS_NAME
 
 from pqpp_backbones.training.divergence import is_finite
 from pqpp_backbones.training.options import OptimisationOptions
 from pqpp_backbones.training.publish import check_push
+from pqpp_files.errors import FileError
 from pqpp_files.foreign.arrays import load_tensors
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import RecipeError
 from pqpp_files.write_beside import write_whole
 
@@ -218,9 +220,12 @@ class PerformanceTrainer(Trainer):
         """Write the weights as the best ones; every process must call this."""
         weights = self.accelerator.get_state_dict(self.model_wrapped)
         if self.is_world_process_zero():
-            # Cloned, since safetensors refuses tensors that share memory (tied weights).
-            copies = {k: v.detach().cpu().clone().contiguous() for k, v in weights.items()}
-            write_whole(Path(self.recipe.output_dir) / BEST, save(copies))
+            _write(Path(self.recipe.output_dir) / BEST, weights)
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        # `save_pretrained` gives some weights older names, which resuming would silently miss.
+        folder = Path(output_dir or self.args.output_dir)
+        _write(folder / SAFE_WEIGHTS_NAME, state_dict or self.model.state_dict())
 
     def floating_point_ops(self, inputs: Any) -> int:
         """Return 0: inputs that are no tokens have no such estimate."""
@@ -240,9 +245,7 @@ class _Epochs(TrainerCallback):
         if hasattr(self.trainer.train_dataset, "set_epoch"):
             self.trainer.train_dataset.set_epoch(epoch)
 
-    def on_log(
-        self, args: Any, state: Any, control: Any, logs: Any = None, **options: Any
-    ) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **options: Any) -> None:
         loss = (logs or {}).get("loss", 0.0)
         if not abs(loss) < float("inf"):
             raise diverged(f"the loss is {loss}", state.global_step)
@@ -274,6 +277,12 @@ def diverged(reason: str, step: int) -> RecipeError:
     return RecipeError(f"the training diverged: {reason} at step {step}; {remedy}")
 
 
+def _write(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
+    # Cloned, since safetensors refuses tensors that share memory (tied weights).
+    copies = {name: one.detach().cpu().clone().contiguous() for name, one in weights.items()}
+    write_whole(path, save(copies))
+
+
 def _line(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
 
@@ -281,6 +290,6 @@ def _line(error: Exception) -> str:
 def _value(text: str) -> Any:
     """Return a number, true or false as such, anything else as it came."""
     try:
-        return json.loads(text)
-    except ValueError:
+        return parse_json(text)
+    except FileError:
         return text

@@ -42,7 +42,7 @@ def source(tmp_path_factory):
     """A copy of what is packed: a build writes beside its sources."""
     folder = tmp_path_factory.mktemp("archives")
     listed = ("git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard")
-    apart = ("tests/", "docs/", "benchmarks/", "training/", ".")  # nothing of them is packed
+    apart = ("tests/", "docs/", "benchmarks/", ".")  # nothing of them is packed
     for name in run(*listed, cwd=folder).splitlines():
         # What is deleted is listed until it is committed.
         if (ROOT / name).is_file() and not name.startswith(apart):
@@ -68,9 +68,10 @@ def test_a_wheel_holds_what_an_install_needs(source, tmp_path):
         names = set(wheel.namelist())
         wheel.extractall(tmp_path / "installed", [n for n in names if "/weights/" not in n])
     packages = {path.name for path in ROOT.glob("pqpp_*/")}
+    scripts = {"pqpp_training/train_bert.py", "pqpp_training/recipes/bert.yaml"}
     alone = {"pqpp.py", "pqpp_autoload.py", "pqpp_autoload.pth", "pqpp_autoload.start"}
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
-    assert tops == packages | alone
+    assert tops == packages | alone | {"pqpp_training"} and scripts <= names
     assert {f"{package}/py.typed" for package in packages} <= names
     weights = [path for path in (ROOT / "pqpp_models" / "weights").rglob("*") if path.is_file()]
     recipes = list(ROOT.glob("pqpp_*/**/recipes/*.yaml"))

@@ -50,7 +50,8 @@ def test_two_processes_evaluate_to_what_one_does(tmp_path, cache):
     save_text_encoder(tmp_path / "encoder")
     # A learning rate that changes nothing leaves the two with the same model to evaluate; 77 rows
     # don't come out even.
-    still = ("--learning_rate", "1e-30", "--per_device_train_batch_size", "8", "--validation_split", "test[:77]")
+    still = ("--learning_rate", "1e-30", "--per_device_train_batch_size", "8")
+    still += ("--validation_split", "test[:77]")
     one = train(tmp_path, "one", 1, *still)
     two = train(tmp_path, "two", 2, *still)
     assert (one["processes"], two["processes"]) == (1, 2)
@@ -66,9 +67,8 @@ def test_two_processes_learn_what_one_does_on_twice_the_batch(tmp_path, cache):
     fields = json.loads(config.read_text())
     fields |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     config.write_text(json.dumps(fields))
-    one = train(
-        tmp_path, "one", 1, *flags, "--gradient_accumulation_steps", "2", "--per_device_train_batch_size", "8"
-    )
-    two = train(tmp_path, "two", 2, *flags, "--per_device_train_batch_size", "8")
+    flags += ("--per_device_train_batch_size", "8")
+    one = train(tmp_path, "one", 1, *flags, "--gradient_accumulation_steps", "2")
+    two = train(tmp_path, "two", 2, *flags)
     assert one["steps"] == two["steps"] == 30
     assert one["validation"] == pytest.approx(two["validation"], abs=1e-3)

@@ -126,7 +126,13 @@ def test_a_token_that_may_only_read_is_told_before_the_training(hub, tmp_path):
     (tmp_path / "recipe.yaml").write_text(json.dumps(recipe))
     here = hub.environment(tmp_path / "home", "hf_reader")
     done = subprocess.run(
-        [sys.executable, str(REPOSITORY / "training" / f"train_{script}.py"), "--config", "recipe.yaml"],
+        [
+            sys.executable,
+            "-m",
+            f"pqpp_training.train_{script}",
+            "--config",
+            "recipe.yaml",
+        ],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), "ACCELERATE_USE_CPU": "true", **here},
         cwd=tmp_path,
         capture_output=True,

@@ -70,7 +70,7 @@ def test_a_diverged_training_keeps_the_last_good_checkpoint(
         monkeypatch.setattr(model, "forward", breaks)
     else:
         recipe.learning_rate, recipe.max_grad_norm = 1e30, 1e30
-    with pytest.raises(RecipeError, match="the training diverged: .* at step"):
+    with pytest.raises(RecipeError, match=r"the training diverged: .* at step"):
         script.train(recipe)
     folder = Path(recipe.output_dir)
     # 8 steps an epoch: the first one ended well, step 12 was not kept.

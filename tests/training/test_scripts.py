@@ -48,8 +48,11 @@ class OutOfMemoryError(RuntimeError):
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (OutOfMemoryError("CUDA out of memory.\nTried"), "take a smaller per_device_train_batch_size"),
-        (MemoryError(), "take a smaller per_device_train_batch_size"),
+        (
+            OutOfMemoryError("CUDA out of memory.\nTried"),
+            "per_device_train_batch_size",
+        ),
+        (MemoryError(), "per_device_train_batch_size"),
         (OSError(28, "No space left on device"), "no space is left"),
         (OSError(28, "no space is left (9 are free)", "out/it"), r"out/it: no space is left"),
     ],
@@ -69,7 +72,7 @@ def test_what_is_told_or_a_defect_stays_as_it_is(error):
 def test_whoever_interrupts_a_training_learns_how_it_goes_on(capsys):
     with pytest.raises(KeyboardInterrupt), told_in_a_line():
         raise KeyboardInterrupt
-    assert "from the last one with --resume-from-checkpoint last" in capsys.readouterr().err
+    assert "goes on with --resume-from-checkpoint last" in capsys.readouterr().err
 
 
 def test_a_finished_model_is_not_replaced_unasked(tmp_path):

@@ -146,7 +146,10 @@ def environment(**more):
 
 def test_a_killed_run_goes_on_to_the_same_weights(recipe, tmp_path):
     recipe.save_steps, recipe.num_train_epochs = 1, 6
-    words = [sys.executable, *command(recipe, tmp_path / "killed", "--resume_from_checkpoint", "last")]
+    words = [
+        sys.executable,
+        *command(recipe, tmp_path / "killed", "--resume_from_checkpoint", "last"),
+    ]
     quiet = {"env": environment(), "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(words, **quiet)
     checkpoints = tmp_path / "killed"
