@@ -26,9 +26,7 @@ class RunOptions(Options):
 class DataOptions(Options):
     """Data."""
 
-    dataset: str = option(
-        "pqpp", "dataset: a folder, OWNER/NAME or a listed name", path="name", also=("benchmark",)
-    )
+    dataset: str = option("pqpp", "dataset: a folder, OWNER/NAME or a listed name", path="name")
     subset: str | None = option(None, "its configuration, like pqpp-v1.0")
     data_dir: str | None = option(
         None, "folder of the benchmark's files, instead of a download", decides=False
