@@ -196,12 +196,13 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse what is left over, at the command whose options are known here."""
         from pqpp_files.errors import PqppError
-        from pqpp_files.names import did_you_mean
-        from pqpp_files.options.flags import in_flags, with_hyphens
+        from pqpp_files.names import did_you_mean, with_hyphens
 
         try:
             given, left = super().parse_known_args(with_hyphens(args or ()), namespace)
         except PqppError as error:
+            from pqpp_files.options.flags import in_flags
+
             self.error(in_flags(str(error), self.get_default("_class")))
         if left and "_ARGCOMPLETE" not in os.environ:
             shown = [action for action in self._actions if action.help is not argparse.SUPPRESS]

@@ -1,10 +1,11 @@
 """Names that a user types: lists of them, what a mistyped one may have meant, how many."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # Any script and most signs may be in it; what leads out of a folder may not.
 _FOLDER = re.compile(r"(?!\.)[^/\\\x00-\x1f:]{1,200}")
+_FLAG = re.compile(r"--\w[\w-]*(?==|$)")
 
 
 def is_folder_name(text: str) -> bool:
@@ -90,3 +91,16 @@ def is_repository_id(name: str) -> bool:
     """
     part = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?"
     return isinstance(name, str) and re.fullmatch(f"{part}/{part}", name) is not None
+
+
+def with_hyphens(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line with hyphens in the names of flags.
+
+    Example:
+        >>> with_hyphens(["--image_dir=my_images", "--", "--a_prompt"])
+        ['--image-dir=my_images', '--', '--a_prompt']
+    """
+    words = list(words)
+    end = words.index("--") if "--" in words else len(words)
+    flags = [_FLAG.sub(lambda match: match[0].replace("_", "-"), word) for word in words[:end]]
+    return flags + words[end:]

@@ -9,25 +9,10 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from pqpp_files.options.option import NEEDED, RecipeError, fields_of, items_of
-
-_FLAG = re.compile(r"--\w[\w-]*(?==|$)")
-
-
-def with_hyphens(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line with hyphens in the names of flags.
-
-    Example:
-        >>> with_hyphens(["--image_dir=my_images", "--", "--a_prompt"])
-        ['--image-dir=my_images', '--', '--a_prompt']
-    """
-    words = list(words)
-    end = words.index("--") if "--" in words else len(words)
-    flags = [_FLAG.sub(lambda match: match[0].replace("_", "-"), word) for word in words[:end]]
-    return flags + words[end:]
 
 
 def flag_of(name: str) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
-from pqpp_files.options.flags import add_options, with_hyphens
+from pqpp_files.names import with_hyphens
+from pqpp_files.options.flags import add_options
 from pqpp_files.options.option import Options, RecipeError, fields_of, items_of, name_of, shown
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
