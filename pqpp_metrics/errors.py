@@ -11,10 +11,6 @@ class InputFormError(MetricInputError):
     """An input is nested otherwise than the metric takes it: a number for a list, say."""
 
 
-class MetricFileError(PqppError):
-    """A file of inputs cannot be used as asked; the message names options in backticks."""
-
-
 class UnjudgedWarning(UserWarning):
     """Queries of a run were left out, because nothing is judged for them."""
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import ranking, ranking_graded
-from pqpp_metrics.functional._containers import Array, Floats, Values
-from pqpp_metrics.functional._inputs import as_list, brief, to_numpy
+from pqpp_metrics.functional._containers import Array, Floats, Values, to_numpy
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
 
 # A measure's names, the shortest first.
@@ -66,20 +65,27 @@ def parsed_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
         MetricInputError: an unknown name, with those that are like it; a cut-off that is missing
             or has no place; an option that the measure does not have.
     """
+    return [_parsed(name) for name in measures_named(measures)]
+
+
+def measures_named(measures: str | Iterable[str]) -> list[str]:
+    """Return the names of measures, each once."""
     if isinstance(measures, str):
         # A comma within brackets parts no measures.
         measures = re.split(r",(?![^(]*\))", measures)
-    named = as_list("measures", measures)
-    parsed = [_parsed(name) for name in named if not isinstance(name, str) or name.strip()]
-    if not parsed:
+    names = dict.fromkeys(name.strip() for name in measures if name.strip())
+    if not names:
         raise MetricInputError("`measures` names none; give some, like ndcg@10,p@10,rr")
-    return list({measure.label: measure for measure in parsed}.values())
+    return list(names)
 
 
-def _parsed(text):
-    if not isinstance(text, str):
-        raise MetricInputError(f"`measures` holds {brief(text)}; give names, like ndcg@10")
-    label = text.strip()
+def is_ours(label: str) -> bool:
+    """Whether a measure is one of these, whatever its cut-off and options."""
+    written = _WRITTEN.fullmatch(label)
+    return written is not None and written["name"].lower() in FUNCTIONS
+
+
+def _parsed(label):
     written = _WRITTEN.fullmatch(label)
     function = FUNCTIONS.get(written["name"].lower()) if written else None
     if function is None:
@@ -97,7 +103,7 @@ def _meant(label):
 
     name = re.split(r"[@(.\d]", label.lower())[0].rstrip("_")
     ours = ", ".join(names[0] for names in _NAMES.values())
-    shown = f"choose among {ours}, or compute it with the package ir_measures"
+    shown = f"choose among {ours}, or, with the package ir_measures, one of its own"
     return did_you_mean(name, FUNCTIONS, shown)
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pqpp_metrics import functional as F
-from pqpp_metrics import trec
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.runs import rankings
 
 RANKED = [1, 0, 1, 0, 0, 1, 0]
 SCORES = np.arange(7.0, 0.0, -1.0)
@@ -54,10 +54,10 @@ def test_ties_have_a_rule_and_the_default_does_not_depend_on_storage():
 def test_a_query_that_the_run_misses_is_not_dropped_in_silence(tmp_path):
     (tmp_path / "run").write_text("q1 Q0 d1 1 1 t\n")
     (tmp_path / "qrels").write_text("q1 0 d1 1\nq2 0 d1 1\n")
-    run, qrels = trec.read_run(tmp_path / "run"), trec.read_qrels(tmp_path / "qrels")
+    run, qrels = tmp_path / "run", tmp_path / "qrels"
     with pytest.raises(MetricInputError, match="q2"):
-        trec.rankings(run, qrels)
-    found = trec.rankings(run, qrels, missing="zero")
+        rankings(run, qrels)
+    found = rankings(run, qrels, missing="zero")
     assert F.reciprocal_rank(found.scores, found.relevance).tolist() == [1.0, 0.0]
 
 
