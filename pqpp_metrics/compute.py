@@ -7,7 +7,7 @@ from typing import Any
 
 from pqpp_files.names import comma_separated
 from pqpp_files.read_table import Table
-from pqpp_metrics.errors import InputFormError, MetricInputError
+from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.tables import (
     KEYS,
     TREC,
@@ -102,9 +102,6 @@ def compute_files(
     except MetricInputError as error:
         if odd := _odd_cell(inputs):
             raise MetricInputError(f"{name}: {error} ({odd})") from None
-        if isinstance(error, InputFormError):
-            wanted = "name one column as FILE:COLUMN, or several as FILE:COLUMN,COLUMN"
-            raise MetricInputError(f"{name}: {error}; {wanted}") from None
         raise
     if inputs.ids and "scores" in result and "prompt_ids" not in metric.input_names():
         result |= {"ids": inputs.ids}
