@@ -7,7 +7,6 @@ from support.processes import run_python, run_warm
 
 from pqpp_metrics import registration
 from pqpp_metrics.errors import UnknownMetricError
-from pqpp_metrics.registration import _ALSO_CALLED, list_metrics
 
 
 def run(code, cwd, runs=run_warm, **environment):
@@ -103,13 +102,6 @@ def test_an_unknown_name_is_one_clear_error():
             evaluate.load(f"pqpp/{name}")
 
 
-def test_every_other_name_is_one_of_a_metric_or_of_none():
-    known = set(list_metrics())
-    others = [name for own in _ALSO_CALLED.values() for name in own.split()]
-    assert set(_ALSO_CALLED) <= known and not known & set(others)
-    assert len(others) == len(set(others))
-
-
 def test_other_unknown_names_fail_as_before():
     import evaluate
 
@@ -135,13 +127,6 @@ def test_patching_twice_or_from_threads_wraps_once():
     loading.evaluation_module_factory("pqpp/hbpp", revision="main")
     assert seen[0] == ("accuracy", {"module_type": "metric"})
     assert seen[1] == (str(registration.metric_path("hbpp")), {"revision": "main"})
-
-
-def test_every_folder_with_a_module_is_listed():
-    names = registration.list_metrics()
-    assert names == sorted(names)
-    assert {"hbpp", "reciprocal_rank", "precision_at_k", "pearson_qpp", "kendall_qpp"} <= set(names)
-    assert "functional" not in names
 
 
 def test_a_module_is_cached_as_evaluate_does():

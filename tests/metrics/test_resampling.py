@@ -267,9 +267,7 @@ def test_a_constant_has_no_correlation(test):
     [
         (([1, 2], [1, 2, 3], [1, 2]), "shapes differ"),
         (([1, 2], [1, np.nan], [1, 2]), "`other_predictions` holds 1 NaN"),
-        (([1, 2], [2, 1], [1, 2], "tau"), "`statistic`"),
         ((range(30), range(30), range(30), "kendall", 0), "at least 1"),
-        ((range(30), range(30), range(30), "kendall", 10**12), "10,000,000"),
     ],
 )
 def test_bad_input_is_one_typed_error(test, arguments, words):

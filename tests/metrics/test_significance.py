@@ -66,12 +66,8 @@ def test_holm_takes_tables_and_leaves_out_undefined_tests():
     ("call", "words"),
     [
         (lambda: holm([0.1, 1.2]), "1.2"),
-        (lambda: holm([]), "empty"),
         (lambda: holm(["a"]), "str"),
-        (lambda: holm([0.1], alpha=2), "alpha"),
         (lambda: mann_whitney([], [1]), "empty"),
-        (lambda: mann_whitney([1], [np.inf]), "NaN or infinite"),
-        (lambda: mann_whitney([1], [2], alternative="lower"), "'less'"),
     ],
 )
 def test_bad_input_is_one_typed_error(call, words):

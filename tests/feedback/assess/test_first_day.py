@@ -12,9 +12,9 @@ from support.made_assessor import Redness, write_images  # noqa: E402
 from pqpp_backbones.chat.chat import Request  # noqa: E402
 from pqpp_backbones.chat.endpoint import Endpoint  # noqa: E402
 from pqpp_backbones.chat.service import ServiceError  # noqa: E402
-from pqpp_feedback.assess.listed import listed  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures, read_prompt_table  # noqa: E402
 from pqpp_feedback.assess.run import assess  # noqa: E402
+from pqpp_feedback.assess.values import listed  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
 from pqpp_feedback.errors import ImageError  # noqa: E402
 from pqpp_feedback.gimbrr.conditions import asked_of  # noqa: E402

@@ -16,7 +16,7 @@ from pqpp_feedback.assess.detector import DetectorEye, apart  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
 from pqpp_feedback.gimbrr.conditions import Condition  # noqa: E402
 from pqpp_feedback.gimbrr.eyes import ClipEye  # noqa: E402
-from pqpp_feedback.gimbrr.seen import VOCABULARY, Seen  # noqa: E402
+from pqpp_feedback.gimbrr.published import VOCABULARY, Seen  # noqa: E402
 
 
 def pictures(number, seed=0):

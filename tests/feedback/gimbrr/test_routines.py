@@ -14,8 +14,7 @@ from pqpp_feedback.gimbrr.conditions import (
     asked_of,
     objects_counted,
 )
-from pqpp_feedback.gimbrr.published import Published
-from pqpp_feedback.gimbrr.seen import VOCABULARY
+from pqpp_feedback.gimbrr.published import VOCABULARY, Published
 
 
 def clip(similar, own=(), base=0.1):

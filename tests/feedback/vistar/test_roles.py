@@ -11,8 +11,10 @@ from pqpp_feedback.vistar.roles.bench import (
     figures_of_the_paper,
     preference_agreement,
     read_choices,
+    read_roles,
+    role_ranking,
+    separation,
 )
-from pqpp_feedback.vistar.roles.ranking import read_roles, role_ranking, separation
 from pqpp_feedback.vistar.score import ANGLES
 
 
