@@ -289,7 +289,7 @@ class MetricsPush(Push, Command):
 
     def run(self) -> None:
         """Push each, and print what was done."""
-        from pqpp_metrics.hub import push_metric
+        from pqpp_metrics.app import push_metric
         from pqpp_metrics.load import metric_card
         from pqpp_metrics.registration import list_metrics
 

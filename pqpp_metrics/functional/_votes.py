@@ -11,28 +11,8 @@ from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import category_codes, label_codes
+from pqpp_metrics.functional._categories import category_codes
 from pqpp_metrics.functional._containers import Floats, Integers, Values
-from pqpp_metrics.functional._sums import Sums
-
-
-def rating_sums(ratings: Values) -> Sums:
-    """How often each label occurs, how many raters items have, and agreeing pairs of them."""
-    (codes,), categories = label_codes(2, ratings=ratings)
-    items, raters = codes.shape
-    if raters < 2:
-        raise MetricInputError("`ratings` has one rater; agreement needs at least 2")
-    counts = np.bincount(codes.ravel(), minlength=len(categories)).tolist()
-    sums = Sums({("label", label): n for label, n in zip(categories, counts, strict=True) if n})
-    agreeing = _agreeing(codes, len(categories))
-    return Sums({**sums, ("raters", raters): items, ("agreeing",): agreeing})
-
-
-def _agreeing(codes, categories):
-    """How many pairs of raters agree on the same item."""
-    numbered = (codes + categories * np.arange(len(codes))[:, None]).ravel()
-    counts = np.unique(numbered, return_counts=True)[1]
-    return int((counts * (counts - 1)).sum()) // 2
 
 
 def kappa_of(

@@ -156,17 +156,6 @@ def test_bad_calls_are_typed_errors(name):
             metric.compute(**call)
 
 
-@pytest.mark.parametrize("name", ["paired_permutation"])
-def test_rows_dealt_out_in_turn_give_the_same(name):
-    """As where each of three processes takes every third row."""
-    case = CASES[name]
-    whole = evaluate.load(f"pqpp/{name}").compute(**case.inputs, **case.options)
-    metric = evaluate.load(f"pqpp/{name}")
-    for rank in (2, 0, 1):
-        metric.add_batch(**{key: column[rank::3] for key, column in case.inputs.items()})
-    assert same(metric.compute(**case.options), whole)
-
-
 @pytest.mark.parametrize("name", [n for n in NAMES if n in CASES and CASES[n].kind == "rankings"])
 def test_errors_name_the_inputs_of_the_module(name):
     metric = evaluate.load(f"pqpp/{name}")

@@ -76,12 +76,6 @@ def test_queries_with_different_numbers_of_documents(metric, some, ties):
     np.testing.assert_allclose(metric(scores, relevance, ties=ties), alone, rtol=0, atol=1e-15)
 
 
-def test_a_query_without_documents_beside_others():
-    assert ndcg([[2, 1], []], [[1, 0], []]).tolist() == [1, 0]
-    found = recall_at_k([[2, 1], [5]], [[1, 0], [1]], unretrieved=[[1, 1, 2], []])
-    assert found.tolist() == [1 / 4, 1]
-
-
 CUT_OFFS = st.none() | st.integers(1, 8)
 OVER_ORDERS = {
     "reciprocal_rank": (reciprocal_rank, oracles.reciprocal_rank, CUT_OFFS),
@@ -161,18 +155,6 @@ def test_monotone_transforms_and_bounds(metric, ranking, ties):
         metric(scores, relevance, ties=rule) for rule in ("pessimistic", "expected", "optimistic")
     )
     assert (low <= middle + 1e-12).all() and (middle <= high + 1e-12).all()
-
-
-@pytest.mark.parametrize("metric", METRICS)
-@given(rankings(max_documents=12), st.sampled_from(RULES))
-def test_one_query_at_a_time_gives_the_same(metric, ranking, ties):
-    scores, relevance = ranking
-    batch = metric(scores, relevance, ties=ties).round(13)
-    singles = [
-        metric(s[None], r[None], ties=ties)[0].round(13)
-        for s, r in zip(scores, relevance, strict=True)
-    ]
-    assert batch.tolist() == singles
 
 
 TREC_NAMES = {
@@ -261,27 +243,6 @@ def test_bad_input_is_one_typed_error(metric, scores, relevance, words):
     with pytest.raises(MetricInputError, match=words) as caught:
         metric(scores, relevance)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("metric", WITH_CUT_OFF)
-@pytest.mark.parametrize("k", [0, -1, 2.0, "3", True, np.nan])
-def test_a_bad_cut_off_is_refused(metric, k):
-    with pytest.raises(MetricInputError, match="`k`"):
-        metric([[1, 2]], [[1, 0]], k=k)
-
-
-@pytest.mark.parametrize("metric", WITH_UNRETRIEVED)
-@pytest.mark.parametrize(
-    ("unretrieved", "words"),
-    [
-        ([[1], [0]], "2 `unretrieved` and"),
-        ([[-1]], "holds -1"),
-        ([1], "dimension"),
-    ],
-)
-def test_bad_unretrieved_grades_are_refused(metric, unretrieved, words):
-    with pytest.raises(MetricInputError, match=words):
-        metric([[1, 2]], [[1, 0]], unretrieved=unretrieved)
 
 
 def test_grades_too_large_for_exponential_gains_are_refused():

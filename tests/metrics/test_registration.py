@@ -1,6 +1,4 @@
 import textwrap
-import threading
-import types
 
 import pytest
 from support.processes import run_python, run_warm
@@ -100,39 +98,3 @@ def test_an_unknown_name_is_one_clear_error():
     for name in ("", "..", "../errors", "hbpp/", "functional", "app"):
         with pytest.raises(UnknownMetricError):
             evaluate.load(f"pqpp/{name}")
-
-
-def test_other_unknown_names_fail_as_before():
-    import evaluate
-
-    with pytest.raises(FileNotFoundError) as caught:
-        evaluate.load("./nowhere/nothing")
-    assert not isinstance(caught.value, UnknownMetricError)
-
-
-def test_patching_twice_or_from_threads_wraps_once():
-    seen = []
-
-    def factory(path, **options):
-        seen.append((path, options))
-
-    loading = types.SimpleNamespace(evaluation_module_factory=factory)
-    threads = [threading.Thread(target=registration.patch, args=[loading]) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert loading.evaluation_module_factory.__wrapped__ is factory
-    loading.evaluation_module_factory("accuracy", module_type="metric")
-    loading.evaluation_module_factory("pqpp/hbpp", revision="main")
-    assert seen[0] == ("accuracy", {"module_type": "metric"})
-    assert seen[1] == (str(registration.metric_path("hbpp")), {"revision": "main"})
-
-
-def test_a_module_is_cached_as_evaluate_does():
-    import evaluate
-
-    first, second = evaluate.load("pqpp/hbpp"), evaluate.load("pqpp/hbpp")
-    assert type(first) is type(second)
-    assert first._hash == second._hash
-    assert "evaluate_modules" in type(first).__module__
