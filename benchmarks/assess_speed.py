@@ -23,8 +23,7 @@ from metrics_timing import Row, print_table
 from pqpp_feedback.assess.gallery import verdict_gallery
 from pqpp_feedback.assess.verdicts import recompute
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-from pqpp_feedback.gimbrr.published import Published
-from pqpp_feedback.gimbrr.seen import VOCABULARY
+from pqpp_feedback.gimbrr.published import VOCABULARY, Published
 
 TASKS = {
     "Single object": (["koala"], None),

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 from metrics_timing import Row, floor_of, medians_of, with_version
 
-from pqpp_metrics import trec
 from pqpp_metrics.functional import (
     evaluate_rankings,
     ndcg,
@@ -14,6 +13,7 @@ from pqpp_metrics.functional import (
     r_precision,
     reciprocal_rank,
 )
+from pqpp_metrics.runs import rankings
 
 QUERIES, DOCUMENTS = 10_000, 100
 PEER = "pytrec_eval-terrier"
@@ -134,7 +134,7 @@ def _parse_and_evaluate(run, qrels):
 
 
 def _read_and_compute(run, qrels):
-    found = trec.rankings(trec.read_run(run), trec.read_qrels(qrels))
+    found = rankings(run, qrels)
     left = found.unretrieved
     values = evaluate_rankings(found.scores, found.relevance, list(FOUR), unretrieved=left)
     return found.query_ids, values

@@ -343,7 +343,7 @@ class AssessRahf(Assessing, RahfOptions, Command):
         """Refuse before anything is read what would fail after the work."""
         super().__post_init__()
         if self.sort_by is not None:
-            from pqpp_feedback.checks import check_choice
+            from pqpp_feedback.errors import check_choice
             from pqpp_feedback.rahf.outputs import SCORES
 
             check_choice("sort_by", self.sort_by, SCORES)

@@ -82,7 +82,8 @@ class MetricsCompute(OneMetric, ResultOptions, Command):
     is standard input (-). NAME is a list of ranking measures as ir_measures and trec_eval call
     them: ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Means come with
     intervals; several runs are compared by a paired permutation test with Holm's correction.
-    --option takes ties, relevance_level, judged_only and the like.
+    --option takes ties, relevance_level, judged_only and the like. A measure of another name goes
+    to the package ir_measures, under its own spelling, if that is installed.
     """
 
     predictions: str | None = option(
@@ -157,9 +158,9 @@ class MetricsCompute(OneMetric, ResultOptions, Command):
         note(*(str(warning.message) for warning in caught))
 
     def _compute(self) -> None:
-        from pqpp_metrics.files.compute import compute_files
-        from pqpp_metrics.files.runs import compute_runs
-        from pqpp_metrics.files.sources import Reading
+        from pqpp_metrics.compute import compute_files
+        from pqpp_metrics.runs import compute_runs
+        from pqpp_metrics.tables import Reading
 
         style = self.style
         chosen = {name: _value(text) for name, text in (self.option or {}).items()}
@@ -288,7 +289,7 @@ class MetricsPush(Push, Command):
 
     def run(self) -> None:
         """Push each, and print what was done."""
-        from pqpp_metrics.hub import push_metric
+        from pqpp_metrics.app import push_metric
         from pqpp_metrics.load import metric_card
         from pqpp_metrics.registration import list_metrics
 

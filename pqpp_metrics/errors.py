@@ -7,14 +7,6 @@ class MetricInputError(PqppError):
     """An input or an option that a metric cannot score: its value, shape or type is not allowed."""
 
 
-class InputFormError(MetricInputError):
-    """An input is nested otherwise than the metric takes it: a number for a list, say."""
-
-
-class MetricFileError(PqppError):
-    """A file of inputs cannot be used as asked; the message names options in backticks."""
-
-
 class UnjudgedWarning(UserWarning):
     """Queries of a run were left out, because nothing is judged for them."""
 

@@ -9,7 +9,8 @@ import datasets
 import evaluate
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.forms import as_json, columns_of, from_json, kinds_of
+from pqpp_metrics.forms import as_json, from_json, plain
+from pqpp_metrics.functional._containers import to_numpy, unwrapped
 from pqpp_metrics.metric import Metric
 from pqpp_metrics.registration import card_section
 
@@ -31,9 +32,6 @@ class EvaluateMetric(Metric, evaluate.Metric):
     JSON, so that none changes its type.
     """
 
-    # What the labels of the batches so far are, by input.
-    _kinds = None
-
     def _info(self):
         text = inspect.getdoc(self.function)
         features = [_features(form) for form in self.forms]
@@ -48,7 +46,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
         inputs = []
         for name, entry in self.forms[0].items():
             column = given.pop(name)
-            inputs.append(from_json(column) if entry.is_label else column)
+            inputs.append(from_json(column) if entry.kind == "label" else column)
         return self.computed(inputs, given)
 
     def add(self, *, prediction: Any = None, reference: Any = None, **others: Any) -> None:
@@ -84,37 +82,24 @@ class EvaluateMetric(Metric, evaluate.Metric):
             self.add_batch(**inputs)
         try:
             return super().compute(**options)
-        except Exception as error:
+        except MetricInputError as error:
             self._discard()
-            if isinstance(error, MetricInputError):
-                raise type(error)(self.in_own_words(str(error))) from None
+            raise MetricInputError(self.in_own_words(str(error))) from None
+        except Exception:
+            self._discard()
             raise
-        finally:
-            self._kinds = None
 
     def _batch(self, batch):
-        """A batch as evaluate's cache takes it.
-
-        Raises:
-            MetricInputError: it is not of a form of the metric, or not of that of the batches
-                before.
-        """
+        """A batch as evaluate's cache takes it."""
         names = self.input_names()
-        others = [name for name in batch if name not in names and batch[name] is not None]
-        if others:
-            raise MetricInputError(f"`{others[0]}` is not an input; give {' and '.join(names)}")
-        chosen = self.selected_feature_format if self.writer is not None else None
-        fits = [form for form in self.forms if chosen is None or _features(form) == chosen]
-        columns, form = columns_of(batch, fits, self.each or "item")
-        labels = [name for name, entry in form.items() if entry.is_label]
-        kinds = {name: kinds_of(name, columns[name]) for name in labels}
-        before = self._kinds if self.writer is not None else None
-        for name in labels:
-            if before is not None and kinds[name] != before[name]:
-                now, then = " and ".join(kinds[name]), " and ".join(before[name])
-                raise MetricInputError(f"`{name}` holds {now}; before it was {then}: give one kind")
-            columns[name] = as_json(columns[name])
-        self._kinds = kinds
+        self.check_options([name for name in batch if batch[name] is not None])
+        columns = {}
+        for name in names:
+            if batch.get(name) is None:
+                raise MetricInputError(f"`{name}` is missing; give {' and '.join(names)}")
+            column = plain(to_numpy(unwrapped(name, batch[name])))
+            is_label = self.forms[0][name].kind == "label"
+            columns[name] = as_json(column) if is_label else column
         return columns
 
     def _discard(self):

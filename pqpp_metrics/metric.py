@@ -10,8 +10,9 @@ import numpy as np
 
 from pqpp_metrics import functional
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.forms import Form, columns_of, plain
-from pqpp_metrics.functional._containers import Values
+from pqpp_metrics.forms import Form, plain
+from pqpp_metrics.functional._containers import Values, unwrapped
+from pqpp_metrics.functional._inputs import require_as_many
 
 
 class Metric:
@@ -67,11 +68,19 @@ class Metric:
             MetricInputError: what the metric cannot use, in one line.
         """
         cls.check_options([*inputs, *(options or ())])
-        columns, _ = columns_of(inputs, cls.forms, cls.each or "item")
+        columns = {}
+        for name in cls.input_names():
+            if inputs.get(name) is None:
+                wanted = " and ".join(cls.input_names())
+                raise MetricInputError(f"`{name}` is missing; give {wanted}")
+            columns[name] = unwrapped(name, inputs[name])
+        if not all(map(len, columns.values())):
+            raise MetricInputError("the inputs are empty; nothing to score")
+        require_as_many("as many of each", **columns)
         try:
             return cls.computed(list(columns.values()), options or {})
         except MetricInputError as error:
-            raise type(error)(cls.in_own_words(str(error))) from None
+            raise MetricInputError(cls.in_own_words(str(error))) from None
 
     @classmethod
     def check_options(cls, given: Iterable[str]) -> None:

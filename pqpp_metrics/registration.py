@@ -21,32 +21,6 @@ _PACKAGE = Path(__file__).parent
 _IMPORTERS = ("evaluate.inspect", "evaluate.evaluation_suite")
 _FACTORY = "evaluation_module_factory"
 
-# What people type who know a metric by another name, without capitals and signs; what the ranking
-# measures are called is told by `functional._measures`.
-_ALSO_CALLED = {
-    "auc_judd": "auc aucj",
-    "average_precision": "meanaverageprecision",
-    "cohen_kappa": "kappa cohenskappa",
-    "fleiss_kappa": "fleisskappa",
-    "heatmap_mse": "mse",
-    "hit_rate_at_k": "hit",
-    "holm": "holmbonferroni",
-    "information_gain": "ig",
-    "kendall_qpp": "kendall kendalltau krcc tau",
-    "kld": "kl kldiv",
-    "krippendorff_alpha": "alpha krippendorff",
-    "mae_qpp": "mae meanabsoluteerror",
-    "mann_whitney": "mannwhitneyu",
-    "ndcg": "dcg",
-    "paired_permutation": "wilcoxon ttest pairedttest permutationtest bootstrap steiger williams",
-    "pearson_qpp": "pearson pearsonr plcc",
-    "precision_at_k": "prec",
-    "reciprocal_rank": "meanreciprocalrank",
-    "rmse_qpp": "rmse rootmeansquarederror",
-    "sim": "similarity",
-    "spearman_qpp": "spearman spearmanr srcc srocc",
-}
-
 _lock = threading.Lock()
 
 
@@ -116,28 +90,12 @@ def metric_path(name: str) -> Path:
     from pqpp_files.names import close_names
     from pqpp_metrics.errors import UnknownMetricError
 
-    called, _, depth = re.sub(r"^(.+?)(?:@|_(?:cut_)?|-)(\d+)$", r"\1@\2", name).partition("@")
-    others = _other_names() | {_letters(metric): metric for metric in known}
-    alias = others.get(_letters(called), called.lower())
-    near, hint = [alias] if alias in known else close_names(name, known), "."
+    hint, near = ".", close_names(re.sub(r"(@|_cut)?[@_-]?\d+$", "", name.lower()), known)
     if near:
-        hint = f"; did you mean {' or '.join(repr(_PREFIX + metric) for metric in near)}"
-        hint += f" with k={depth}?" if alias in known and depth else "?"
+        hint = f"; did you mean {' or '.join(repr(_PREFIX + metric) for metric in near)}?"
     raise UnknownMetricError(
         f"there is no metric '{_PREFIX}{name}'{hint} `pqpp metrics list` names all {len(known)}"
     )
-
-
-def _other_names():
-    """What else metrics are called, without capitals and signs, and the metric."""
-    from pqpp_metrics.functional._measures import FUNCTIONS
-
-    ranking = {_letters(name): function.__name__ for name, function in FUNCTIONS.items()}
-    return ranking | {name: metric for metric, own in _ALSO_CALLED.items() for name in own.split()}
-
-
-def _letters(name):
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def card_section(name: str, heading: str) -> str:

@@ -1,22 +1,404 @@
 """Runs beside relevance judgments: several measures, means with intervals, comparisons of runs.
 
-A run is in one of the forms of `run_forms`; judgments are the same with relevance, where one below
-0 says that the document was not judged.
+A run is a file as `read_run` reads it; a dict of query to a dict of document to score; a table of
+pandas, polars, Arrow or datasets, or a dict of columns, with columns `query_id`, `doc_id` and
+`score` (`rel` or `relevance` for judgments) or as `NAMES` has them; or triples of these, as
+ir_measures has them. Judgments are the same with relevance, where one below 0 says that the
+document was not judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+import codecs
+import functools
+import inspect
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pqpp_metrics.errors import MetricInputError
+from pqpp_files.names import did_you_mean
+from pqpp_files.open_input import Input
+from pqpp_files.read_table import Table
+from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
+from pqpp_metrics.forms import plain
 from pqpp_metrics.functional import compare_means, mean_intervals
-from pqpp_metrics.functional._measures import measured, parsed_measures
+from pqpp_metrics.functional._inputs import not_allowed, require_choice
+from pqpp_metrics.functional._measures import (
+    is_ours,
+    measured,
+    measures_named,
+    parsed_measures,
+)
 from pqpp_metrics.functional._rankings.inputs import Rules
-from pqpp_metrics.run_forms import RunLike, as_qrels, brought_together
+from pqpp_metrics.functional._rankings.order import below
+from pqpp_metrics.tables import (
+    TABLES,
+    HeldTable,
+    Reading,
+    Source,
+    as_text,
+    has_suffix,
+    input_source,
+    rows_left_out,
+    split_columns,
+)
+
+Nested: TypeAlias = Mapping[str, Mapping[str, float]]
+"""Query to document to score or grade."""
+
+RunLike: TypeAlias = str | Path | Nested | Iterable[tuple[str, str, float]] | Any
+"""A run or judgments in any of the forms above."""
+
+NAMES = {
+    "query": ("query_id", "query", "qid"),
+    "document": ("doc_id", "document_id", "docno", "docid", "doc", "document"),
+    "run": ("score", "predictions", "similarity", "sim"),
+    "qrels": ("rel", "relevance", "references", "grade", "label"),
+}
+"""What the columns of a table of runs or judgments are called."""
+
+_LINES = {"run": "query Q0 document rank score tag", "qrels": "query iteration document relevance"}
+
+
+@dataclass
+class Rankings:
+    """A run and its judgments as arrays, one row a query, as the ranking metrics take them.
+
+    `scores` and `relevance` are (queries, documents); a query with fewer documents is filled up
+    with documents that are ranked last and not relevant. `unretrieved` are the grades of the
+    relevant documents that the run does not hold, filled up with 0. `document_numbers` gives, for
+    some rows, a number for each document, higher for a higher name byte by byte, where 0 fills up.
+    """
+
+    query_ids: list[str]
+    scores: NDArray[Any]
+    relevance: NDArray[Any]
+    unretrieved: NDArray[Any]
+    document_numbers: Callable[[Any], NDArray[np.int64]]
+
+
+def read_run(path: str | Path) -> dict[str, dict[str, float]]:
+    r"""Read a run file: query, Q0, document, rank, score, tag, between blanks.
+
+    As in trec_eval the score decides the order, and the rank column is not used; words behind the
+    tag are passed over, and so are blank lines and those that begin with #.
+
+    Args:
+        path: The file, also packed by gzip; `-` is standard input.
+
+    Returns:
+        dict of query to dict of document to score.
+
+    Raises:
+        MetricInputError: With file and line: too few columns, a score that is no finite number, a
+            document twice in a query; or an empty file.
+        FileError: There is no such file, or it is damaged.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "run"
+        >>> _ = path.write_text("q1 Q0 a 1 0.9 me\nq1 Q0 b 2 0.8 me\n")
+        >>> read_run(path)
+        {'q1': {'a': 0.9, 'b': 0.8}}
+    """
+    rows, _, place_of = read_trec(path, "run")
+    return _by_query(rows, place_of)
+
+
+def read_qrels(path: str | Path) -> dict[str, dict[str, float]]:
+    r"""Read a relevance file: query, iteration, document, relevance, between blanks.
+
+    Lines that begin with # are passed over, and so are blank ones.
+
+    Args:
+        path: The file, also packed by gzip; `-` is standard input.
+
+    Returns:
+        dict of query to dict of document to its grade, an int; below 0 it is not judged.
+
+    Raises:
+        MetricInputError: With file and line: another number of columns, a relevance that is no
+            whole number, a document twice in a query; or an empty file.
+        FileError: There is no such file, or it is damaged.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "qrels"
+        >>> _ = path.write_text("q1 0 b 1\n")
+        >>> read_qrels(path)
+        {'q1': {'b': 1}}
+    """
+    rows, _, place_of = read_trec(path, "qrels")
+    return _by_query(rows, place_of)
+
+
+def read_trec(
+    path: str | Path, side: str
+) -> tuple[list[tuple[str, str, float]], list[int], Callable[[int], str]]:
+    """Read the rows of a TREC file, a query, a document and a score or grade each.
+
+    Args:
+        path: As of `read_run`.
+        side: `run` or `qrels`.
+
+    Returns:
+        The rows, the number of the line of each, and what says where a row stands.
+
+    Raises:
+        MetricInputError: As `read_run` and `read_qrels`, but for repeated documents.
+    """
+    source = Input(path)
+    text, line_form = source.read().removeprefix(codecs.BOM_UTF8), _LINES[side]
+    columns, number_of = line_form.split(), float if side == "run" else int
+    at = 4 if side == "run" else 3
+    rows: list[tuple[str, str, float]] = []
+    lines: list[int] = []
+
+    def place_of(row: int) -> str:
+        return f"{source.name}, line {lines[row]}"
+
+    for number, line in enumerate(text.split(b"\n"), start=1):
+        words = line.split()
+        if not words or words[0].startswith(b"#"):
+            continue
+        lines.append(number)
+        # Words behind the last column of qrels are a fault, as in trec_eval.
+        if len(words) < len(columns) or (side == "qrels" and len(words) > len(columns)):
+            came = f"{len(words)} columns; a line is '{line_form}'"
+            raise MetricInputError(f"{place_of(-1)}: {came}")
+        query, document, word = (
+            words[place].decode("utf-8", "backslashreplace") for place in (0, 2, at)
+        )
+        try:
+            value = number_of(word)
+            # Python's own syntax for numbers allows what no file should hold: 1_000.
+            if "_" in word or not abs(value) < (math.inf if side == "run" else 2**63):
+                raise ValueError
+        except ValueError:
+            wanted = f"it must be a {'finite' if side == 'run' else 'whole'} number"
+            came = f"the {columns[at]} is {word[:60]!r}; {wanted}"
+            raise MetricInputError(f"{place_of(-1)}: {came}") from None
+        rows.append((query, document, value))
+    if not rows:
+        raise MetricInputError(f"{source.name} is empty; a line is '{line_form}'")
+    return rows, lines, place_of
+
+
+def _by_query(
+    rows: Iterable[tuple[str, str, float]], place_of: Callable[[int], str]
+) -> dict[str, dict[str, float]]:
+    """Rows of query, document and value as a dict of dicts; raise for one that is there twice."""
+    nested: dict[str, dict[str, float]] = {}
+    for row, (query, document, value) in enumerate(rows):
+        own = nested.setdefault(query, {})
+        if document in own:
+            twice = f"document {document} is there twice in query {query}; keep one"
+            raise MetricInputError(f"{place_of(row)}: {twice}")
+        own[document] = value
+    return nested
+
+
+def is_long(table: Table, how: Reading) -> bool:
+    """Whether a table has a row for each document of a query, and not one for each query."""
+    has_lists = any(isinstance(c, list) for cells in table.columns.values() for c in cells[:1])
+    return None not in _ids_of(table, how) and not has_lists
+
+
+def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> tuple[Nested, int]:
+    """Read a run or relevance judgments.
+
+    Args:
+        side: `run` or `qrels`.
+        source: The file or table; a table has columns of queries, documents and values.
+        how: See there.
+        is_one: Whether the other side stands there as well; then a row without a score was not
+            retrieved, and one without relevance not judged.
+
+    Returns:
+        The documents by query, and how many rows were left out because of NaN.
+
+    Raises:
+        MetricInputError: What can't be used, in one line with file and line.
+        FileError: A file can't be read.
+    """
+    if (table := source.table) is None:
+        return (read_run if side == "run" else read_qrels)(source.path), 0
+    columns = [*_ids_of(table, how), source.columns or _known(table, side)]
+    if None in columns:
+        known = NAMES[("query", "document", side)[columns.index(None)]]
+        came = f"{table.path}: no column {known[0]!r} among {', '.join(table.columns)[:200]}"
+        raise MetricInputError(f"{came}; name it so, or one of {', '.join(known[1:])}")
+    queries, documents, column = filter(None, columns)
+    values = table.numbers(column)
+    rows = [row for row, value in enumerate(values) if value == value]
+    refused = rows if is_one or how.nan == "drop" else range(len(values))
+    if (odd := next((row for row in refused if not math.isfinite(values[row])), None)) is not None:
+        came = f"{table.place_of(odd)}: {column} is {values[odd]}"
+        raise MetricInputError(f"{came}; a finite number is needed, or `nan` drop")
+    if not rows:
+        raise MetricInputError(f"{table.path}: no row has a {column}; give a file with some")
+    ids = [[as_text(table[name][row]) for row in rows] for name in (queries, documents)]
+    for name, texts in zip((queries, documents), ids, strict=True):
+        if "" in texts:
+            place = table.place_of(rows[texts.index("")])
+            raise MetricInputError(f"{place}: {name!r} is empty; give every row one")
+    triples = zip(*ids, map(values.__getitem__, rows), strict=True)
+    nested = _by_query(triples, lambda row: table.place_of(rows[row]))
+    return nested, 0 if is_one else len(values) - len(rows)
+
+
+def _ids_of(table: Table, how: Reading) -> Sequence[str | None]:
+    """Return the columns of queries and documents, None where there is none."""
+    return how.ids if len(how.ids) == 2 else [_known(table, "query"), _known(table, "document")]
+
+
+def _known(table: Table, kind: str) -> str | None:
+    return next((name for name in NAMES[kind] if name in table), None)
+
+
+def _as_nested(side: str, held: RunLike) -> Nested:
+    """A run or judgments in any of their forms, by query and document, checked."""
+    nested: Nested
+    if isinstance(held, (str, Path)):
+        return (read_run if side == "run" else read_qrels)(held)
+    if isinstance(held, Mapping) and all(isinstance(own, Mapping) for own in held.values()):
+        nested = {query: own for query, own in held.items() if own}
+    elif hasattr(held, "columns") or hasattr(held, "column_names") or isinstance(held, Mapping):
+        source = Source(f"`{side}`", None, HeldTable(f"`{side}`", held))
+        nested, _ = read_side(side, source, Reading())
+    else:
+        try:
+            rows = [(str(row[0]), str(row[1]), row[2]) for row in held]
+        except (TypeError, LookupError):
+            wanted = "give a file, a table, a dict of query to document to value, or triples"
+            raise not_allowed(side, held, wanted) from None
+        nested = _by_query(rows, lambda row: f"`{side}`")
+    if not nested:
+        raise MetricInputError(f"`{side}` holds no document; give some, by query")
+    for query, own in nested.items():
+        for document, value in own.items():
+            if not math.isfinite(value):
+                where = f"query {query}, document {document}"
+                raise MetricInputError(f"`{side}` holds {value} for {where}; give finite numbers")
+    return nested
+
+
+def rankings(
+    run: RunLike, qrels: RunLike, missing: str = "error", keep_unjudged: bool = False
+) -> Rankings:
+    """Bring a run and relevance judgments together, one row a query, as arrays.
+
+    A retrieved document without a judgment is not relevant.
+
+    Args:
+        run: See above.
+        qrels: See above.
+        missing: What a query does that only one side has. "error" (default) refuses it; "zero"
+            keeps a judged query that the run misses, with nothing retrieved (every metric gives
+            0), and leaves out a query without judgments, with an `UnjudgedWarning` that names
+            some; "drop" leaves out both, as pytrec_eval does silently.
+        keep_unjudged: Whether documents without a judgment, or with one below 0, are NaN.
+
+    Returns:
+        `Rankings`, in the order of the judgments.
+
+    Raises:
+        MetricInputError: What cannot be read; queries on one side only with "error", or no query
+            in common.
+
+    Example:
+        >>> found = rankings({"q1": {"a": 0.9, "b": 0.8}}, {"q1": {"b": 1, "c": 2}})
+        >>> found.scores.tolist(), found.relevance.tolist(), found.unretrieved.tolist()
+        ([[0.9, 0.8]], [[0, 1]], [[2]])
+    """
+    return _arrays(_as_nested("run", run), _as_nested("qrels", qrels), missing, keep_unjudged)
+
+
+def _arrays(run: Nested, qrels: Nested, missing: str, keep_unjudged: bool) -> Rankings:
+    kept = _kept_queries(run, qrels, missing)
+    documents, judged = [run.get(query, {}) for query in kept], [qrels[query] for query in kept]
+    sizes = np.array([len(own) for own in documents])
+    rows = np.repeat(np.arange(len(kept)), sizes)
+    scores = _flat(own.values() for own in documents)
+    pairs = zip(judged, documents, strict=True)
+    grades = _flat(map(own.get, found, itertools.repeat(math.nan)) for own, found in pairs)
+    left = [
+        (row, grade)
+        for row, (own, found) in enumerate(zip(judged, documents, strict=True))
+        for document, grade in own.items()
+        if document not in found
+    ]
+    left_rows = np.array([row for row, _ in left], dtype=np.intp)
+    is_known = grades >= 0 if keep_unjudged else ~np.isnan(grades)
+    both = np.concatenate([np.where(is_known, grades, 0), [grade for _, grade in left]])
+    both = np.maximum(both, 0)
+    if ((whole := both.astype(np.int64)) == both).all():
+        both = whole
+    grades, left_grades = np.split(both, [len(scores)])
+    if keep_unjudged:
+        grades = np.where(is_known, grades, np.nan)
+    table = _filled(rows, len(kept), scores, np.nan)
+    # Below every document of the query, so that filling up changes no rank.
+    lowest_scores = np.where(sizes, np.fmin.reduce(table, axis=1, initial=np.inf), 0.0)
+    highest_scores = np.where(sizes, np.fmax.reduce(table, axis=1, initial=-np.inf), 0.0)
+    behind = below(lowest_scores, highest_scores)[:, None]
+    return Rankings(
+        kept,
+        np.where(np.isnan(table), behind, table),
+        _filled(rows, len(kept), grades, np.nan if keep_unjudged else 0),
+        _filled(left_rows, len(kept), left_grades, 0),
+        functools.partial(_numbers_of_names, documents, table.shape[1]),
+    )
+
+
+def _kept_queries(run: Nested, qrels: Nested, missing: str) -> list[str]:
+    """The queries that count, in the order of the judgments, as `rankings` says of `missing`."""
+    require_choice("missing", missing, ("error", "zero", "drop"))
+    lone, unjudged = set(qrels) - set(run), set(run) - set(qrels)
+    sides = [(lone, "judgments", "run"), (unjudged, "run", "judgments")]
+    for only, side, other in sides if missing == "error" else ():
+        if only:
+            queries, are = ("query", "is") if len(only) == 1 else ("queries", "are")
+            came = f"{len(only)} {queries} of the {side} {are} not in the {other}"
+            remedy = "complete the file, or choose `missing` zero or `missing` drop"
+            raise MetricInputError(f"{came} ({', '.join(sorted(only)[:3])}); {remedy}")
+    if not set(run) & set(qrels):
+        raise MetricInputError("the run and the judgments have no query in common")
+    if missing == "zero" and unjudged:
+        queries = "1 query" if len(unjudged) == 1 else f"{len(unjudged):,} queries"
+        shown = ", ".join(sorted(unjudged)[:3])
+        warnings.warn(
+            f"{queries} of the run without judgments left out ({shown})", UnjudgedWarning, 4
+        )
+    return [query for query in qrels if query in run or missing == "zero"]
+
+
+def _filled(rows: Any, number: int, values: NDArray[Any], fill: float) -> NDArray[Any]:
+    """Values, in the order of their rows, as a table with as many rows, filled up at the ends."""
+    sizes = np.bincount(rows, minlength=number)
+    table = np.full((number, int(sizes.max())), fill, dtype=values.dtype)
+    table[rows, np.arange(len(rows)) - (np.cumsum(sizes) - sizes)[rows]] = values
+    return table
+
+
+def _numbers_of_names(documents, width, rows):
+    """For some rows a number for each document, higher for a higher name; 0 fills up."""
+    numbers = np.zeros((len(rows), width), dtype=np.int64)
+    for place, row in zip(numbers, np.asarray(rows).tolist(), strict=True):
+        names = list(documents[row])
+        place[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names)) + 1
+    return numbers
+
+
+def _flat(parts):
+    return np.fromiter(itertools.chain.from_iterable(parts), np.float64)
 
 
 def evaluate_run(
@@ -35,8 +417,9 @@ def evaluate_run(
     Args:
         run: See above.
         qrels: See above.
-        measures: Names, a list or one text with commas, see `functional.evaluate_rankings`.
-        missing: What a query does that only one side has, see `trec.rankings`.
+        measures: Names, a list or one text with commas, see `functional.evaluate_rankings`;
+            others go to the package ir_measures, under its own spelling, if it is installed.
+        missing: What a query does that only one side has, see `rankings`.
         ties: How equal scores are ordered, see `functional.ranking`; "docno" is trec_eval's rule.
         tie_tolerance: Which scores are equal, see `functional.ranking`.
         relevance_level: The least grade of a relevant document; None: any above 0.
@@ -57,7 +440,7 @@ def evaluate_run(
         (['q1', 'q2'], {'rr': [0.5, 1.0], 'recall@1': [0.0, 0.5]})
     """
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
-    queries, values = _values(run, qrels, parsed_measures(measures), missing, rules)
+    queries, values = _values(run, qrels, measures, missing, rules)
     return _summary(queries, values, confidence)
 
 
@@ -102,12 +485,11 @@ def compare_runs(
         >>> found["comparisons"][0]["difference"], found["runs"]["other"]["means"]["rr"]["mean"]
         (0.5, 0.5)
     """
-    if not isinstance(runs, Mapping) or len(runs) < 2:
+    if len(runs) < 2:
         raise MetricInputError("`runs` must hold two runs or more, by their names")
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
-    qrels = qrels if isinstance(qrels, Mapping) else as_qrels(qrels)  # once for all runs
-    asked = parsed_measures(measures)
-    tables = {name: _values(run, qrels, asked, missing, rules) for name, run in runs.items()}
+    qrels, measures = _as_nested("qrels", qrels), measures_named(measures)  # once for all runs
+    tables = {name: _values(run, qrels, measures, missing, rules) for name, run in runs.items()}
     common = set.intersection(*(set(queries) for queries, _ in tables.values()))
     if not common:
         raise MetricInputError("the runs have no query in common; give runs of the same queries")
@@ -124,10 +506,115 @@ def compare_runs(
 
 def _values(run, qrels, measures, missing, rules):
     """The queries, and the values of each measure."""
-    all_options = [measure.rules | measure.options for measure in measures]
+    run, qrels = _as_nested("run", run), _as_nested("qrels", qrels)
+    names, theirs = split_measures(measures)
+    ours = [name for name in names if name not in theirs]
+    asked = parsed_measures(ours) if ours else []
+    all_options = [measure.rules | measure.options for measure in asked]
     keeps = rules.judged_only or any(option.get("judged_only") for option in all_options)
-    given = brought_together(run, qrels, missing, keeps)
+    arrays = _arrays(run, qrels, missing, keeps)
     needs_ids = "docno" in (rules.ties, *(option.get("ties") for option in all_options))
-    ids = given.document_numbers if needs_ids else None
-    rules = replace(rules, document_ids=ids, unretrieved=given.unretrieved, sizes=given.sizes)
-    return given.query_ids, measured(measures, given.scores, given.relevance, rules)
+    ids = arrays.document_numbers if needs_ids else None
+    rules = replace(rules, document_ids=ids, unretrieved=arrays.unretrieved)
+    values = measured(asked, arrays.scores, arrays.relevance, rules)
+    if theirs:
+        values |= _by_ir_measures(theirs, run, qrels, arrays.query_ids)
+    return arrays.query_ids, {name: values[name] for name in names}
+
+
+def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the names of measures, each once, and those of them that ir_measures computes.
+
+    Raises:
+        MetricInputError: a name that neither knows.
+    """
+    names = measures_named(measures)
+    theirs = [name for name in names if not is_ours(name) and of_ir_measures(name)]
+    if ours := [name for name in names if name not in theirs]:
+        parsed_measures(ours)
+    return names, theirs
+
+
+def of_ir_measures(name: str) -> Any:
+    """Return a measure that ir_measures spells so; None where it has none, or is not installed."""
+    try:
+        import ir_measures
+
+        return ir_measures.parse_measure(name)
+    except (ImportError, NameError, ValueError, TypeError):
+        return None
+
+
+def _by_ir_measures(names, run, qrels, queries):
+    """The values of measures for each query, by ir_measures."""
+    import ir_measures
+
+    grades = {query: {doc: int(grade) for doc, grade in qrels[query].items()} for query in queries}
+    values = {}
+    for name in names:
+        try:
+            found = list(ir_measures.iter_calc([of_ir_measures(name)], grades, run))
+        except ValueError as error:
+            raise MetricInputError(f"ir_measures cannot compute {name}: {error}") from None
+        of_query = {one.query_id: one.value for one in found}
+        values[name] = np.array([of_query.get(query, 0.0) for query in queries])
+    return values
+
+
+def compute_runs(
+    measures: str, runs: Sequence[str], qrels: str, chosen: Mapping[str, Any], how: Reading
+) -> tuple[dict[str, Any], str]:
+    """Compute measures of the runs that were named.
+
+    Args:
+        measures: Their names, with commas between them; one that is not ours goes to the package
+            ir_measures, if that is installed.
+        runs: Their files, as `[NAME=]FILE[:COLUMN]`.
+        qrels: The file of the relevance judgments.
+        chosen: Options of `compare_runs`.
+        how: How the files are read.
+
+    Returns:
+        What `compare_runs` returns, or for one run what `evaluate_run` does, as plain values; and
+        what is to be said of rows that were left out because of NaN, and of ir_measures.
+
+    Raises:
+        MetricInputError: What can't be used, in one line; queries on one side only.
+    """
+    _, theirs = split_measures(measures)  # before anything long is read
+    function = evaluate_run if len(runs) == 1 else compare_runs
+    known = [name for name in inspect.signature(function).parameters if name != "missing"][3:]
+    for name in chosen:
+        if name not in known:
+            raise MetricInputError(f"`option` {name}: it is unknown; {did_you_mean(name, known)}")
+    files = _named(runs)
+    trec = [path for path, _ in map(split_columns, [qrels, *files.values()])]
+    trec = [path for path in trec if not has_suffix(path, TABLES)]  # called anything
+    tables: dict[Any, Any] = {}
+    judged = input_source("qrels", qrels, how, trec, tables)
+    # Whether the judgments stand in the file of a run.
+    are_one = {name: split_columns(file)[0] == judged.path for name, file in files.items()}
+    judgments, left = read_side("qrels", judged, how, any(are_one.values()))
+    run_of: dict[str, Any] = {}
+    for name, file in files.items():
+        source = input_source(name, file, how, trec, {**tables})
+        run_of[name], more = read_side("run", source, how, are_one[name])
+        left += more
+    one: Any = run_of if len(run_of) > 1 else next(iter(run_of.values()))
+    result = plain(function(one, judgments, measures, missing=how.missing, **chosen))
+    notes = [rows_left_out(left), f"{', '.join(theirs)} by ir_measures" if theirs else ""]
+    return result, "; ".join(filter(None, notes))
+
+
+def _named(runs: Sequence[str]) -> dict[str, str]:
+    """Return runs by their names: as given, else those of the files."""
+    file_of: dict[str, str] = {}
+    for text in runs:
+        name, equals, file = text.partition("=")
+        if not equals or Path(text).exists():
+            name, file = Path(text).name.removesuffix(".gz"), text
+            name = name.rpartition(".")[0] or name
+        if name in file_of:
+            raise MetricInputError(f"`run` {text}: two runs are called {name!r}; write NAME={file}")
+        file_of[name] = file
+    return file_of

@@ -457,7 +457,7 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
 def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
     """Read a run or qrels of TREC, which have ids of prompts alone; of qrels, grades above 0."""
     from pqpp_metrics.errors import MetricInputError
-    from pqpp_metrics.trec import read_qrels, read_run
+    from pqpp_metrics.runs import read_trec
 
     if options.prompts is None:
         raise OptionError(
@@ -465,19 +465,18 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
             "table of prompt_id and prompt"
         )
     try:
-        judged = (read_run if is_run else read_qrels)(path)
+        found, lines, _ = read_trec(path, "run" if is_run else "qrels")
     except MetricInputError as error:
         raise DataFileError(str(error)) from None
-    documents = [name.decode("utf-8", "replace") for name in judged.document_ids.to_pylist()]
-    values, codes = np.unique(judged.values, return_inverse=True)
+    queries, documents, numbers = zip(*found, strict=True)
+    values, codes = np.unique(numbers, return_inverse=True)
     texts = [repr(float(value)) if is_run else str(int(value > 0)) for value in values]
     columns = {
-        "prompt_id": texts_of(judged.queries, judged.query_ids),
-        "image": texts_of(judged.documents, documents),
+        "prompt_id": texts_of(np.arange(len(found)), queries),
+        "image": texts_of(np.arange(len(found)), documents),
         "score" if is_run else "label": texts_of(codes, texts),
     }
-    row = None if judged.lines is None else np.array(judged.lines) - 1
-    return LongTable.of_file(path, columns, row)
+    return LongTable.of_file(path, columns, np.array(lines) - 1)
 
 
 def _concatenated(parts: Sequence[LongTable]) -> LongTable:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from pqpp_backbones.pretrained import Loaded, load_model
-from pqpp_feedback.assess.boxes import OVERLAP, apart
+from pqpp_feedback.assess.values import OVERLAP, apart
 
 KEPT_ABOVE = 0.05  # the score from which on a box is kept as evidence; routines ask for more
 # Names of MS COCO as some detectors spell them.

@@ -23,8 +23,7 @@ from pqpp_backbones.errors import CheckpointError
 from pqpp_feedback.assess.assessor import Assessor, Verdict, described, evidence_text
 from pqpp_feedback.assess.pictures import Picture, made_pictures, open_picture, pictures_of
 from pqpp_feedback.assess.verdicts import made_by, verdict_row, verdict_table, write_verdicts
-from pqpp_feedback.checks import check_count
-from pqpp_feedback.errors import AssessError, ImageError
+from pqpp_feedback.errors import AssessError, ImageError, check_count
 from pqpp_files.errors import MissingExtraError, in_a_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import sha256_of_parts

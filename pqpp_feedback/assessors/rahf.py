@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from pqpp_feedback.assess.assessor import Assessor
 from pqpp_feedback.assess.options import AssessorOptions
-from pqpp_feedback.checks import check_share
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import AssessError, check_share
 from pqpp_files.extras import needing
 from pqpp_files.options.option import option
 

@@ -6,8 +6,7 @@ from typing import Any
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.gimbrr.conditions import ASKED_COLUMNS, EYE_OF, asked_of, conditions_of
-from pqpp_feedback.gimbrr.published import Published
-from pqpp_feedback.gimbrr.seen import Seen
+from pqpp_feedback.gimbrr.published import Published, Seen
 
 
 class GimbrrAssessor(Assessor):

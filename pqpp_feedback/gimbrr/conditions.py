@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pqpp_feedback.assess.listed import listed
+from pqpp_feedback.assess.values import listed
 from pqpp_feedback.errors import AssessError
 
 # Of a table of prompts, as `gimbrr` has them.

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.images.embedding import embed_images, embed_prompts
 from pqpp_backbones.pretrained import load_model
-from pqpp_feedback.assess.vectors import unit_rows
+from pqpp_feedback.assess.values import unit_rows
 from pqpp_feedback.errors import AssessError
-from pqpp_feedback.gimbrr.seen import VOCABULARY, WAY
+from pqpp_feedback.gimbrr.published import VOCABULARY, WAY
 
 
 class ClipEye:

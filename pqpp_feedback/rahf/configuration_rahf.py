@@ -6,8 +6,7 @@ from typing import Any, Self
 from transformers import AutoConfig, PreTrainedConfig, T5Config, ViTConfig
 
 from pqpp_backbones.registration import announce_processor
-from pqpp_feedback.checks import check_choice
-from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.errors import FeedbackError, check_choice
 from pqpp_feedback.rahf.outputs import HEAD_STYLES, VARIANTS
 from pqpp_feedback.registration import announce
 

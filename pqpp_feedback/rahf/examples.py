@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_feedback.checks import check_choice
-from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.errors import FeedbackError, check_choice
 from pqpp_feedback.rahf.augmentation import augment
 from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES
 from pqpp_feedback.rahf.words import prompt_words

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pqpp_backbones.checkpoint import CARD
 from pqpp_backbones.hub import model_folder, push_model
 from pqpp_backbones.pretrained import Model, fetch, loading, put_on, usual_device
-from pqpp_feedback.checks import check_count, check_pairs, check_share
+from pqpp_feedback.errors import check_count, check_pairs, check_share
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, prompt_words
 from pqpp_files.extras import needing

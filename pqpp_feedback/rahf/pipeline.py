@@ -1,12 +1,11 @@
 """`pipeline("rich-human-feedback")`: images with prompts in; scores, heatmaps and words out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transformers.pipelines.base import Pipeline
 
-from pqpp_feedback.checks import check_count, check_share
-from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.errors import FeedbackError, check_count, check_share
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_feedback.rahf.overlays import heatmap_image, overlay
@@ -52,12 +51,12 @@ class RichHumanFeedbackPipeline(Pipeline):
                 named nowhere), and `overlays`, whether tinted images are returned too.
 
         Raises:
-            FeedbackError: An input is no such mapping, or an option is unknown or out of range.
+            FeedbackError: An option is unknown or out of range.
         """
         options = {**self._forward_params, **self._sanitize_parameters(**options)[1]}
         size = next(n for n in (batch_size, self._batch_size, 16) if n is not None)
         single = isinstance(inputs, Mapping)
-        rows = [self.preprocess(row) for row in _checked([inputs] if single else inputs)]
+        rows = [self.preprocess(row) for row in ([inputs] if single else inputs)]
         judged = self._judged(rows, size, **options)
         return judged[0] if single else judged
 
@@ -94,16 +93,6 @@ class RichHumanFeedbackPipeline(Pipeline):
     def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return what the pipeline returns for an image."""
         return model_outputs
-
-
-def _checked(inputs: Any) -> list[Mapping[str, Any]]:
-    """Return the inputs as a list; each is a mapping with an image and a prompt."""
-    rows = list(inputs) if isinstance(inputs, Iterable) else [inputs]
-    for index, row in enumerate(rows):
-        known = isinstance(row, Mapping) and {"image", "prompt"} <= set(row)
-        if not known or not isinstance(row["prompt"], str):
-            raise FeedbackError(f"input at index {index} is not a mapping of `image` and `prompt`")
-    return rows
 
 
 def plain_values(judged: Feedback, image: Any, overlays: bool) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The processor of RAHF: images and prompts in, what the model takes out, and words back."""
 
 import functools
-import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,18 +8,10 @@ import numpy as np
 import torch
 from transformers import BatchFeature, ProcessorMixin
 
-from pqpp_feedback.checks import check_choice, check_pairs
-from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.errors import FeedbackError, check_choice, check_pairs
 from pqpp_feedback.rahf.outputs import TASK_STRINGS, VARIANTS
 from pqpp_feedback.rahf.words import SUFFIX, prompt_words
 from pqpp_files.foreign.images import open_image
-
-# What each option of transformers' processors may be here.
-_OPTIONS: dict[str, tuple[Any, ...]] = {
-    "return_tensors": (None, "pt", "np"),
-    "padding": (None, True, "longest", "max_length"),
-    "truncation": (None, True, "longest_first"),
-}
 
 
 class RahfProcessor(ProcessorMixin):
@@ -136,33 +127,23 @@ class RahfProcessor(ProcessorMixin):
             `pixel_values`, `input_ids`, `attention_mask`, and `task_ids` where tasks were named.
 
         Raises:
-            FeedbackError: The numbers of images and prompts differ, a prompt is no text, a task is
-                unknown, or an option is unknown or has a value that is not allowed.
+            FeedbackError: The numbers of images and prompts, or of tasks, differ, or an option is
+                unknown.
         """
-        self._check_options(kwargs)
+        if unknown := set(kwargs) - {"return_tensors", "padding", "truncation", "max_length"}:
+            raise FeedbackError(f"the processor has no option {unknown.pop()!r}")
         features: dict[str, Any] = {}
         if images is not None:
             images = images if isinstance(images, (list, tuple)) else [images]
             features["pixel_values"] = self.pixels(images)
         if text is not None:
-            prompts = _texts(text)
+            prompts = [text] if isinstance(text, str) else list(text)
             check_pairs(prompts if images is None else images, prompts)
             options = kwargs.get("max_length"), kwargs.get("padding")
             features |= self._tokens(prompts, tasks, *options)
         if kwargs.get("return_tensors") == "np":
             features = {name: tensor.numpy() for name, tensor in features.items()}
         return BatchFeature(features)
-
-    def _check_options(self, given: dict[str, Any]) -> None:
-        for name, value in given.items():
-            if name not in (*_OPTIONS, "max_length"):
-                raise FeedbackError(f"the processor has no option {name!r}")
-            if value not in (allowed := _OPTIONS.get(name, (value,))):
-                raise FeedbackError(f"`{name}` is {value!r}; choose among {allowed}")
-        length, least = given.get("max_length"), self._beside + 1
-        if length is not None and (not isinstance(length, numbers.Integral) or length < least):
-            needed = f"the task, a word and the end need {least} or more"
-            raise FeedbackError(f"`max_length` is {length!r}; {needed}")
 
     def pixels(self, images: Sequence[Any]) -> Any:
         """Return images, whatever `open_image` takes, as `pixel_values`."""
@@ -178,7 +159,8 @@ class RahfProcessor(ProcessorMixin):
             return self.padded([self.input_ids(prompt, None, limit) for prompt in prompts], length)
         asked = [list(range(len(TASK_STRINGS)))] * len(prompts) if tasks is None else tasks
         asked = asked.tolist() if hasattr(asked, "tolist") else asked  # a tensor, an array
-        _check_tasks(asked, len(prompts))
+        if len(asked) != len(prompts) or len(set(map(len, asked))) > 1:
+            raise FeedbackError(f"`tasks` is {asked!r:.60}; give as many for each prompt")
         pairs = [(prompt, task) for prompt, own in zip(prompts, asked, strict=True) for task in own]
         padded = self.padded([self.input_ids(*pair, limit) for pair in pairs], length)
         shape = (len(prompts), len(asked[0]) if prompts else len(TASK_STRINGS), -1)
@@ -209,29 +191,6 @@ def _filled(rows: Sequence[Sequence[int]], value: int, length: int | None = None
     for number, row in enumerate(rows):
         filled[number, : len(row)] = torch.tensor(row, dtype=torch.long)
     return filled
-
-
-def _texts(text: Any) -> list[str]:
-    """Return one prompt or many as a list; each is a text."""
-    is_one = isinstance(text, str) or not isinstance(text, Iterable)
-    prompts = [text] if is_one else list(text)
-    for index, prompt in enumerate(prompts):
-        if not isinstance(prompt, str):
-            raise FeedbackError(f"the text at index {index} is {prompt!r:.40}; give a prompt")
-    return prompts
-
-
-def _check_tasks(tasks: Any, prompts: int) -> None:
-    """Refuse tasks that are not some indices for each prompt, as many for each."""
-    known = range(len(TASK_STRINGS))
-
-    def is_whole(some: Any) -> bool:
-        is_list = isinstance(some, Sequence) and len(some) == len(tasks[0]) > 0
-        return is_list and all(task in known for task in some)
-
-    if not isinstance(tasks, Sequence) or len(tasks) != prompts or not all(map(is_whole, tasks)):
-        wanted = f"as many for each prompt, each from 0 to {known[-1]}"
-        raise FeedbackError(f"`tasks` is {tasks!r:.60}; give {wanted}")
 
 
 def new_tokenizer(prompts: Iterable[str], vocab_size: int = 512) -> Any:

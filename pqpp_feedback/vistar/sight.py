@@ -10,14 +10,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pqpp_backbones.pretrained import Model, load_model
-from pqpp_feedback.assess.boxes import apart
-from pqpp_feedback.assess.listed import listed
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.vectors import unit_rows
-from pqpp_feedback.checks import check_choice
-from pqpp_feedback.errors import ImageError
-from pqpp_feedback.vistar.choices import choices
-from pqpp_feedback.vistar.parameters import asked
+from pqpp_feedback.assess.values import apart, listed, unit_rows
+from pqpp_feedback.errors import ImageError, check_choice
+from pqpp_feedback.vistar.choices import asked, choices
 from pqpp_files.extras import needing
 
 _SIZES = ("original_sizes", "reshaped_input_sizes")  # for what comes after the model

@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # type checkers and editors do not run what finds the files b
     from pqpp_metrics.functional.consolidation import *
     from pqpp_metrics.functional.correlation import *
     from pqpp_metrics.functional.evaluation import *
-    from pqpp_metrics.functional.information_gain import *
     from pqpp_metrics.functional.keywords import *
     from pqpp_metrics.functional.match_rate import *
     from pqpp_metrics.functional.prediction_powered import *

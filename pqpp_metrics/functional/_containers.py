@@ -5,7 +5,6 @@ that numpy cannot read and arrays of other libraries. None is imported: each is 
 do. What says by place which value belongs to which keeps its order; labels of rows do not count.
 """
 
-import itertools
 import numbers
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, TypeAlias
@@ -28,7 +27,6 @@ Integers: TypeAlias = NDArray[np.integer[Any]]
 
 _NO_CONTAINER = (str, bytes, numbers.Number, np.generic, Mapping, Set, type(None))
 _WAYS_IN = ("__len__", "__array__", "detach")  # of what holds values
-_LISTS = {list, tuple, type(None)}
 
 
 def unwrapped(name: str, value: object) -> Any:
@@ -38,38 +36,36 @@ def unwrapped(name: str, value: object) -> Any:
     float32, which holds them exactly.
 
     Raises:
-        MetricInputError: masked entries, which would count as values, a sparse tensor, an array
-            that numpy cannot read.
+        MetricInputError: masked entries, which would count as values.
     """
     if isinstance(value, (list, tuple)):
-        values, first = value, next((part for part in value if part is not None), None)
-        while isinstance(first, (list, tuple)) and set(map(type, values)) <= _LISTS:
-            given = (part for part in values if part is not None)
-            values = list(itertools.chain.from_iterable(given))
-            first = next((part for part in values if part is not None), None)
+        first = next((part for part in value if part is not None), None)
         # One value of a list tells of all: what mixes values and arrays is ragged anyway.
-        if isinstance(first, _NO_CONTAINER) or not any(hasattr(first, way) for way in _WAYS_IN):
+        is_plain = isinstance(first, (*_NO_CONTAINER, list, tuple))
+        if is_plain or not any(hasattr(first, way) for way in _WAYS_IN):
             return value
         return [to_numpy(unwrapped(name, part)) for part in value]
     if isinstance(value, _NO_CONTAINER):
         return value
     if array_api_compat.is_torch_array(value):
-        return _readable_tensor(name, value)
-    array = value if isinstance(value, np.ndarray) else _of_another_library(name, value)
-    if isinstance(array, np.ma.MaskedArray):
-        if np.ma.is_masked(array):
-            raise MetricInputError(f"`{name}` is a masked array; fill or drop masked entries")
-        array = array.data
-    if not isinstance(array, np.ndarray):
-        return unwrapped(name, array)
+        tensor: Any = value.detach()
+        return tensor.float() if tensor.is_floating_point() and tensor.itemsize < 4 else tensor
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise MetricInputError(f"`{name}` is a masked array; fill or drop masked entries")
+    if hasattr(value, "to_pylist"):
+        value = _of_arrow(value)
+    elif hasattr(value, "to_numpy"):
+        value = _of_columns(value)
+    elif not hasattr(value, "__array__") and isinstance(value, Iterable):
+        value = list(value)  # a column of datasets, for one
+    if isinstance(value, list):
+        return unwrapped(name, value)
+    array = np.asarray(value)
     if array.dtype == object and array.ndim == 1:
         parts = array.tolist()
         held = unwrapped(name, parts)
         return array if held is parts else held
-    kind, is_record = array.dtype.kind, array.dtype.names or array.dtype.type is np.void
-    # Beside halves bfloat16 and the like, which numpy only stores.
-    is_small = (kind == "f" and array.itemsize < 4) or (kind == "V" and not is_record)
-    return array.astype(np.float32) if is_small else array
+    return array.astype(np.float32) if array.dtype.kind == "f" and array.itemsize < 4 else array
 
 
 def to_numpy(array: Array) -> NDArray[Any]:
@@ -77,37 +73,10 @@ def to_numpy(array: Array) -> NDArray[Any]:
     return array.detach().cpu().numpy() if hasattr(array, "detach") else array
 
 
-def _readable_tensor(name, tensor):
-    """A torch tensor without its history, in a dtype that numpy has."""
-    if tensor.is_quantized or str(tensor.layout) != "torch.strided":
-        raise MetricInputError(f"`{name}` is no dense tensor; give a dense one, see `to_dense`")
-    tensor = tensor.detach()
-    return tensor.float() if tensor.is_floating_point() and tensor.itemsize < 4 else tensor
-
-
-def _of_another_library(name, value):
-    """A numpy array, or a list, of what frames, columns and arrays of other libraries hold."""
-    if hasattr(value, "to_pylist"):
-        return _of_arrow(value)
-    if hasattr(value, "to_numpy"):
-        return _of_columns(value)
-    if not (hasattr(value, "__array__") or hasattr(value, "__dlpack__")):
-        # A column of datasets is a list, for one.
-        return list(value) if isinstance(value, Iterable) else np.asarray(value)
-    try:
-        return np.asarray(value)
-    except Exception as error:  # each library has its own
-        what = f"{type(value).__module__}.{type(value).__name__}"
-        came = f"{what}, which numpy cannot read ({str(error)[:80]})"
-        raise MetricInputError(f"`{name}` is a {came}; give a numpy array") from None
-
-
 def _of_arrow(value):
     """A table of Arrow as rows, a column as an array; with nulls a list, as integers stay whole."""
     if not hasattr(value, "null_count"):
         return list(zip(*(column.to_pylist() for column in value.columns), strict=True))
-    if "fixed_shape_tensor" in str(value.type):
-        return getattr(value, "combine_chunks", lambda: value)().to_numpy_ndarray()
     exact = value.null_count or str(value.type).startswith("extension")
     return value.to_pylist() if exact else np.asarray(value)
 

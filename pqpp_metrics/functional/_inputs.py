@@ -19,7 +19,6 @@ from pqpp_metrics.functional._containers import Array, Floats, to_numpy, unwrapp
 # Integers beyond this are not all exact in float64: two different scores could become equal.
 LARGEST_EXACT_INTEGER = 2**53
 _MOST_DRAWS = 10_000_000  # minutes for a thousand queries, and more digits of p than are ever told
-_LARGEST = 2**128  # a seed may be so long; what is longer has no float to divide by
 
 
 def as_array(name: str, value: object) -> Array:
@@ -223,8 +222,6 @@ def require_int(name: str, value: Any, least: int = 1) -> int:
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
     if not whole or value < least:
         raise not_allowed(name, value, f"it must be an integer of at least {least}")
-    if value > _LARGEST:
-        raise MetricInputError(f"`{name}` is beyond 2**128; give a smaller integer")
     return int(value)
 
 

@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import ranking, ranking_graded
-from pqpp_metrics.functional._containers import Array, Floats, Values
-from pqpp_metrics.functional._inputs import as_list, brief, to_numpy
+from pqpp_metrics.functional._containers import Array, Floats, Values, to_numpy
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
 
 # A measure's names, the shortest first.
@@ -53,7 +50,7 @@ class RankingMeasure:
     def rules(self) -> dict[str, Any]:
         """The `Rules` that are its own."""
         own = {name: self.options[name] for name in _RULES if name in self.options}
-        return own | {"unjudged": "zero"}
+        return own | {"has_unjudged": True}
 
 
 def parsed_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
@@ -66,20 +63,27 @@ def parsed_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
         MetricInputError: an unknown name, with those that are like it; a cut-off that is missing
             or has no place; an option that the measure does not have.
     """
+    return [_parsed(name) for name in measures_named(measures)]
+
+
+def measures_named(measures: str | Iterable[str]) -> list[str]:
+    """Return the names of measures, each once."""
     if isinstance(measures, str):
         # A comma within brackets parts no measures.
         measures = re.split(r",(?![^(]*\))", measures)
-    named = as_list("measures", measures)
-    parsed = [_parsed(name) for name in named if not isinstance(name, str) or name.strip()]
-    if not parsed:
+    names = dict.fromkeys(name.strip() for name in measures if name.strip())
+    if not names:
         raise MetricInputError("`measures` names none; give some, like ndcg@10,p@10,rr")
-    return list({measure.label: measure for measure in parsed}.values())
+    return list(names)
 
 
-def _parsed(text):
-    if not isinstance(text, str):
-        raise MetricInputError(f"`measures` holds {brief(text)}; give names, like ndcg@10")
-    label = text.strip()
+def is_ours(label: str) -> bool:
+    """Whether a measure is one of these, whatever its cut-off and options."""
+    written = _WRITTEN.fullmatch(label)
+    return written is not None and written["name"].lower() in FUNCTIONS
+
+
+def _parsed(label):
     written = _WRITTEN.fullmatch(label)
     function = FUNCTIONS.get(written["name"].lower()) if written else None
     if function is None:
@@ -97,7 +101,7 @@ def _meant(label):
 
     name = re.split(r"[@(.\d]", label.lower())[0].rstrip("_")
     ours = ", ".join(names[0] for names in _NAMES.values())
-    shown = f"choose among {ours}, or compute it with the package ir_measures"
+    shown = f"choose among {ours}, or, with the package ir_measures, one of its own"
     return did_you_mean(name, FUNCTIONS, shown)
 
 
@@ -143,13 +147,7 @@ def measured(
         groups.setdefault(repr(measure.rules), []).append(measure)
     values = {}
     for members in groups.values():
-        own, are_shared = members[0].rules, len(members) > 1
-        given = ranking_inputs(scores, relevance, replace(rules, **own))
-        parts = []
-        for block in given.blocks(are_shared, are_shared):
-            parts.append(
-                [to_numpy(member.function(block, None, **member.options)) for member in members]
-            )
-        for measure, of_blocks in zip(members, zip(*parts, strict=True), strict=True):
-            values[measure.label] = np.concatenate(of_blocks)
+        given = ranking_inputs(scores, relevance, replace(rules, **members[0].rules))
+        for measure in members:
+            values[measure.label] = to_numpy(measure.function(given, None, **measure.options))
     return {measure.label: values[measure.label] for measure in measures}

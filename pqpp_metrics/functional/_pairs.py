@@ -1,5 +1,6 @@
 """Pairs of a predicted and a true value: their linear correlation, their ties and ranks."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +52,7 @@ def moments_of(x: Floats, y: Floats) -> Sums:
 
 def square_sums(x: Floats, y: Floats) -> Sums:
     """What the RMSE needs."""
-    return Sums({**sums_of(x=x, y=y), **squares_of(_errors(x, y))})
+    return Counter({**sums_of(x=x, y=y), **squares_of(_errors(x, y))})
 
 
 def error_sums(x: Floats, y: Floats) -> Sums:

@@ -9,20 +9,17 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from pqpp_metrics.functional._containers import Floats
 
+Sums: TypeAlias = Counter[str]
+"""Sums of numbers, named after their factors, one letter each, in units of `unit_of`.
 
-class Sums(Counter[Any]):
-    """Sums that add up name by name; a metric that needs no more takes them for its first input.
-
-    Those of numbers are named after their factors, one letter each, and are in units of `unit_of`;
-    "" is how many rows there are.
-    """
-
+"" is how many rows there are.
+"""
 
 # No digit of a float is below 2 ** -_PLACES.
 _PLACES = 1126
@@ -38,7 +35,7 @@ def unit_of(factors: int) -> int:
 
 def sums_of(**columns: Floats) -> Sums:
     """Return the sums of finite columns, float64 (n,), and of products of each two."""
-    sums = Sums()
+    sums: Sums = Counter()
     for start in range(0, len(next(iter(columns.values()))), _ROWS):
         part = {name: values[start : start + _ROWS] for name, values in columns.items()}
         rows = [("", 0, np.ones_like(part[name])) for name in itertools.islice(part, 1)]

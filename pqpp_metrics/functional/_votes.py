@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -12,41 +11,8 @@ from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import category_codes, label_codes
+from pqpp_metrics.functional._categories import category_codes
 from pqpp_metrics.functional._containers import Floats, Integers, Values
-from pqpp_metrics.functional._sums import Sums
-
-# With few raters comparing every two is faster than counting labels.
-_FEW_RATERS = 8
-# A table with so many cells a label is filled faster than labels are sorted.
-_FEW_CELLS = 8
-
-
-def rating_sums(ratings: Values) -> Sums:
-    """How often each label occurs, how many raters items have, and agreeing pairs of them."""
-    (codes,), categories = label_codes(2, ratings=ratings)
-    items, raters = codes.shape
-    if raters < 2:
-        raise MetricInputError("`ratings` has one rater; agreement needs at least 2")
-    counts = np.bincount(codes.ravel(), minlength=len(categories)).tolist()
-    labels = categories.tolist() if isinstance(categories, np.ndarray) else categories
-    sums = Sums({("label", label): n for label, n in zip(labels, counts, strict=True) if n})
-    return Sums({**sums, ("raters", raters): items, ("agreeing",): _agreeing(codes, len(labels))})
-
-
-def _agreeing(codes, categories):
-    """How many pairs of raters agree on the same item."""
-    items, raters = codes.shape
-    if raters <= _FEW_RATERS:
-        columns = np.ascontiguousarray(codes.T)
-        couples = itertools.combinations(columns, 2)
-        return sum(int(np.count_nonzero(left == right)) for left, right in couples)
-    numbered = (codes + categories * np.arange(items)[:, None]).ravel()
-    if items * categories <= _FEW_CELLS * codes.size:
-        counts = np.bincount(numbered, minlength=items * categories)
-    else:
-        counts = np.unique(numbered, return_counts=True)[1]
-    return int((counts * (counts - 1)).sum()) // 2
 
 
 def kappa_of(

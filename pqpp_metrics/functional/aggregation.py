@@ -193,7 +193,7 @@ def keep_best_annotators(
     quality = _inputs.as_floats("quality", quality, ndim=1, finite=False)
     _inputs.require_as_many("one for each annotator", quality=quality, labels=votes.labels)
     prompts = group_codes("prompt_ids", prompt_ids)
-    _inputs.require_as_many("one for each image", prompt_ids=prompts, labels=votes.labels.T)
+    _inputs.require_as_many("one for each image", prompt_ids=prompts.codes, labels=votes.labels.T)
     votes = _votes.best_votes(votes, len(prompts.distinct), prompts.codes, quality, best)
     return np.where(votes.present, votes.labels, np.nan).T
 

@@ -18,7 +18,7 @@ from pqpp_metrics.functional._categories import label_codes
 from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
-from pqpp_metrics.functional._votes import alpha_of, kappa_of, rating_sums
+from pqpp_metrics.functional._votes import alpha_of, kappa_of
 
 _SINGLE_CLASS = ("one", "nan")
 _SCORE_TIES = ("wrong", "half", "dropped")
@@ -44,14 +44,17 @@ def fleiss_kappa(ratings: Values, single_class: str = "one") -> float:
         0.55
     """
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
-    sums = rating_sums(ratings)
-    raters = next(key[1] for key in sums if key[0] == "raters")
-    counts = np.array([count for key, count in sums.items() if key[0] == "label"])
-    share = counts / counts.sum()
+    (codes,), categories = label_codes(2, ratings=ratings)
+    items, raters = codes.shape
+    if raters < 2:
+        raise MetricInputError("`ratings` has one rater; agreement needs at least 2")
+    share = np.bincount(codes.ravel()) / codes.size
     by_chance = float((share * share).sum())
     if share.max() == 1:
         return 1.0 if single_class == "one" else math.nan
-    agreeing = sums["agreeing",] / (int(counts.sum()) * (raters - 1) // 2)
+    numbered = (codes + len(categories) * np.arange(items)[:, None]).ravel()
+    counts = np.unique(numbered, return_counts=True)[1]
+    agreeing = int((counts * (counts - 1)).sum()) / (codes.size * (raters - 1))
     return (agreeing - by_chance) / (1 - by_chance)
 
 

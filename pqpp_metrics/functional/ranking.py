@@ -32,11 +32,6 @@ judged, are taken out before ranks are counted, as by trec_eval's -J; without it
 
 from __future__ import annotations
 
-import functools
-
-import array_api_compat
-import numpy as np
-
 from pqpp_metrics.functional._containers import Array, Values
 from pqpp_metrics.functional._inputs import require_int
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
@@ -75,21 +70,13 @@ def reciprocal_rank(
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
     given = ranking_inputs(scores, relevance, rules)
     k = min(k or given.scores.shape[1], given.scores.shape[1])
-    return given.by_blocks(functools.partial(_reciprocal_rank, k=k))
+    return _reciprocal_rank(given, k)
 
 
 def _reciprocal_rank(given, k):
     xp, scores = given.xp, given.scores
-    if given.order is not None:
-        relevant = given.relevant(given.order.grades[:, :k])
-        return np.where(relevant.any(axis=1), 1.0 / (relevant.argmax(axis=1) + 1), 0.0)
     relevant = given.relevant(given.relevance)
-    if array_api_compat.is_numpy_namespace(xp):
-        # Adding 0 or -inf from a table is several times as fast as a choice at random.
-        table = np.asarray([-np.inf, 0.0], scores.dtype)
-        best = xp.max(scores + np.take(table, relevant.view(np.int8)), axis=1)
-    else:
-        best = xp.max(xp.where(relevant, scores, -xp.inf), axis=1)
+    best = xp.max(xp.where(relevant, scores, -xp.inf), axis=1)
     tied, ahead = scores == best[:, None], count(xp, scores > best[:, None])
     number, has_relevant, rank = count(xp, tied), best > -xp.inf, ahead + 1
     # Where no equal stands beside it, the rank is certain and every rule gives the same.
@@ -145,7 +132,7 @@ def precision_at_k(
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
     given = ranking_inputs(scores, relevance, rules)
     top = min(k, given.scores.shape[1])
-    return given.by_blocks(lambda block: relevant_in_top(block, top) / k)
+    return relevant_in_top(given, top) / k
 
 
 def recall_at_k(
@@ -179,9 +166,7 @@ def recall_at_k(
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
     given = ranking_inputs(scores, relevance, rules)
     top = min(k, given.scores.shape[1])
-    return given.by_blocks(
-        lambda block: share(block.xp, relevant_in_top(block, top), block.number_relevant)
-    )
+    return share(given.xp, relevant_in_top(given, top), given.number_relevant)
 
 
 def hit_rate_at_k(
@@ -216,9 +201,7 @@ def hit_rate_at_k(
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
     given = ranking_inputs(scores, relevance, rules)
     top = min(k, given.scores.shape[1])
-    return given.by_blocks(
-        lambda block: block.xp.clip(relevant_in_top(block, top, expected=chance_of_any), 0.0, 1.0)
-    )
+    return given.xp.clip(relevant_in_top(given, top, expected=chance_of_any), 0.0, 1.0)
 
 
 def r_precision(
@@ -246,13 +229,6 @@ def r_precision(
         [0.75, 0.0]
     """
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
-
-    def of_block(block):
-        number = block.number_relevant
-        top = number.clip(1, block.scores.shape[1])
-        return share(block.xp, relevant_in_top(block, top), number)
-
-    return ranking_inputs(scores, relevance, rules).by_blocks(of_block)
-
-
-_DRAWN, _LEAST_DRAWN, _MOST_DRAWN = 20_000_000, 256, 4_096
+    given = ranking_inputs(scores, relevance, rules)
+    top = given.xp.clip(given.number_relevant, 1, given.scores.shape[1])
+    return share(given.xp, relevant_in_top(given, top), given.number_relevant)

@@ -6,8 +6,6 @@ metrics share are those of `ranking`.
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -69,7 +67,7 @@ def ndcg(
         relevance, missing = (
             _gains_of(array, of_grade) for array in (given.relevance, given.missing)
         )
-        given = replace(given, relevance=relevance, missing=missing, order=None, is_shared=False)
+        given = replace(given, relevance=relevance, missing=missing)
     else:
         require_choice("gains", gains, _GAINS)
     exponential = gains == "exponential"
@@ -81,7 +79,7 @@ def ndcg(
 
     ranks = _ranks(given, given.scores.shape[1] + given.missing.shape[1])
     discount = xp.where(ranks <= min(k or 2**53, 2**53), 1.0 / xp.log2(ranks + 1.0), 0.0)
-    values = given.by_blocks(lambda block: _ndcg(block, discount, gain), sort=True)
+    values = _ndcg(given, discount, gain)
     # Rounding may lift a perfect ranking over 1 in the last digit.
     return xp.clip(values, 0.0, 1.0)
 
@@ -118,24 +116,9 @@ def _ndcg(given, discount, gain):
     xp, missing = given.xp, given.missing
     ranked = mean_gains(given, gain)
     gained = order.weighted(xp, ranked, discount[: ranked.shape[1]])
-    if given.order is not None and order.are_small(missing):
-        return order.share(xp, gained, _best_of_small(given.order.grades, missing, discount, gain))
     grades = xp.concat([xp.astype(part, xp.float64) for part in (given.relevance, missing)], axis=1)
     ideal = xp.flip(xp.sort(gain(grades), axis=1, stable=False), axis=1)
     return order.share(xp, gained, order.weighted(xp, ideal, discount))
-
-
-def _best_of_small(grades, missing, discount, gain):
-    """The discounted gains of the ideal ranking, by counting documents of small whole grades."""
-    reached = np.concatenate([[0.0], np.cumsum(discount)])
-    best, lower = np.zeros(len(grades)), 0.0
-    for grade in range(1, max(int(part.max()) for part in (grades, missing) if part.size) + 1):
-        # The ideal ranking has this many documents of at least the grade at its top.
-        number = order.count(np, grades >= grade) + order.count(np, missing >= grade)
-        upper = float(gain(np.asarray(grade)))
-        best += (upper - lower) * reached[number]
-        lower = upper
-    return best
 
 
 def _ranks(given, number):
@@ -176,19 +159,11 @@ def average_precision(
     k = None if k is None else require_int("k", k)
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
     given = ranking_inputs(scores, relevance, rules)
-    if not given.is_shared:  # any grade becomes one bit, which can be packed
-        marks = given.relevant(given.relevance), given.relevant(given.missing)
-        is_marked = functools.partial(operator.lt, 0)
-        given = replace(given, relevance=marks[0], missing=marks[1], relevant=is_marked)
     xp = given.xp
     ranks = _ranks(given, given.scores.shape[1])
     weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)
-
-    def mean(block, precisions):
-        return order.share(xp, order.weighted(xp, precisions, weight), block.number_relevant)
-
-    precisions = functools.partial(_precisions, ranks=ranks)
-    return xp.clip(given.by_blocks(precisions, sort=True, reduced=mean), 0.0, 1.0)
+    summed = order.weighted(xp, _precisions(given, ranks), weight)
+    return xp.clip(order.share(xp, summed, given.number_relevant), 0.0, 1.0)
 
 
 def _precisions(given, ranks):

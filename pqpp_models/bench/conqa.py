@@ -16,7 +16,7 @@ from pqpp_datasets.load import load_benchmark
 from pqpp_files.figures import Figures
 from pqpp_files.foreign.json_values import read_json
 from pqpp_metrics.functional import evaluate_rankings, mann_whitney, mean_intervals
-from pqpp_metrics.trec import read_run
+from pqpp_metrics.runs import read_run
 from pqpp_models.errors import PredictorError
 
 KINDS = ("descriptive", "conceptual")
@@ -48,7 +48,7 @@ def bench_conqa(
         runs: Name to file.
         data_dir: As for `load_benchmark`.
     """
-    read = {name: _read(path) for name, path in runs.items()}
+    read = {name: read_run(path) for name, path in runs.items()}
     where = {"data_dir": data_dir} if data_dir else {}
     queries = {kind: load_benchmark("conqa", split=kind, **where) for kind in KINDS}
     (ours, gap), notes = bench_runs(queries, read)
@@ -64,15 +64,6 @@ def bench_conqa(
     theirs = Figures("published", "ConQA paper, Table 5", ["run", "queries", *NAMES[:5]], rows)
     about = "Recall@k is ConQA's: whether any of the first k images is relevant."
     return [ours, theirs, gap], [about, *notes]
-
-
-def _read(path: str) -> Run:
-    judged = read_run(path)
-    images = [image.decode("utf-8", "replace") for image in judged.document_ids.to_pylist()]
-    scores: dict[str, dict[str, float]] = {query: {} for query in judged.query_ids}
-    for query, image, score in zip(judged.queries, judged.documents, judged.values, strict=True):
-        scores[judged.query_ids[query]][images[image]] = float(score)
-    return scores
 
 
 def bench_runs(

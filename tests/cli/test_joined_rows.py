@@ -11,8 +11,8 @@ from scipy import stats
 
 from pqpp_cli.main import main
 from pqpp_files.read_table import read_table
-from pqpp_metrics.errors import MetricFileError
-from pqpp_metrics.files.joined_rows import joined
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.tables import joined
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_no_order_of_rows_changes_what_belongs_together(tmp_path_factory, known,
         tables[str(path)] = read_table(path)
     used = {path: {"v"} for path in tables}
     if extra:
-        with pytest.raises(MetricFileError, match=f": {len(extra)} .* not in every file"):
+        with pytest.raises(MetricInputError, match=f": {len(extra)} .* not in every file"):
             joined(tables, used)
     found = joined(tables, used, missing="drop")
     rows = found.rows or dict.fromkeys(tables, range(len(sides[0])))

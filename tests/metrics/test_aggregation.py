@@ -76,14 +76,6 @@ def test_adjacent_ids_that_come_back_are_one_prompt():
     np.testing.assert_allclose(scores, [5 / 3, 0])
 
 
-def test_pandas_columns_are_taken():
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"id": ["x", "y", "x"], "a": [2, 1, 0], "b": [2, None, 0]})
-    names, scores = hbpp(frame[["a", "b"]].to_numpy(), frame["id"])
-    assert names.tolist() == ["x", "y"]
-    assert scores.tolist() == [1.0, 1.0]
-
-
 @pytest.mark.parametrize("bad", [3, -2, 0.5, np.inf, -np.inf, 1e300])
 def test_an_unknown_label_is_refused(bad):
     with pytest.raises(MetricInputError, match=r"\[1, 0\]"):
@@ -94,28 +86,10 @@ def test_an_unknown_label_is_refused(bad):
     ("labels", "ids", "words"),
     [
         ([], [], "shape"),
-        (np.empty((0, 3)), [], "empty"),
-        ([[]], ["a"], "empty"),
-        ([1, 2], ["a", "b"], "dimension"),
-        ([["2", "1"]], ["a"], "str"),
         ([[2, 1], [2]], ["a", "b"], "different lengths"),
-        ([[1 + 2j]], ["a"], "complex"),
-        ([[2, 1]], ["a", "b"], "2 `prompt_ids` and 1 `labels`"),
-        ([[2, 1]], "a", "single string"),
-        ([[2], [1]], ["a", 1], "int, str"),
         ([[2], [1]], [1.0, 2.0], "float"),
-        ([[2], [1]], np.array([1.0, 2.0]), "float"),
-        ([[2], [1]], [True, False], "bool"),
-        ([[2], [1]], ["a", None], "NoneType"),
-        ([[2], [1]], [["a"], ["b"]], "list"),
-        ([[2], [1]], np.array([["a"], ["b"]]), "1 dimension"),
     ],
 )
 def test_bad_input_is_one_typed_error(labels, ids, words):
     with pytest.raises(MetricInputError, match=words):
         hbpp(labels, ids)
-
-
-def test_an_unknown_tie_rule_is_refused():
-    with pytest.raises(MetricInputError, match="'mean', 'positive', 'negative'"):
-        image_relevance([[2]], ties="random")

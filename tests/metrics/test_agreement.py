@@ -1,5 +1,4 @@
 import math
-import tracemalloc
 import warnings
 
 import numpy as np
@@ -89,32 +88,6 @@ def test_raters_that_never_agree():
     assert fleiss_kappa([[0, 1], [1, 0]]) == -1
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: fleiss_kappa([[1], [2]]), "one rater"),
-        (lambda: fleiss_kappa([1, 2]), "2 dimension"),
-        (lambda: fleiss_kappa([]), "dimension"),
-        (lambda: fleiss_kappa([[1, np.nan]]), "NaN"),
-        (lambda: fleiss_kappa([["a", None]]), "NoneType"),
-        (lambda: fleiss_kappa([["a", 1]]), "int, str"),
-        (lambda: fleiss_kappa([["a", "b"], ["a"]]), "different lengths"),
-        (lambda: cohen_kappa([1, 2], [1]), "shapes differ"),
-        (lambda: cohen_kappa(["1"], [1]), "one side holds text"),
-        (lambda: cohen_kappa([1], [1], weights="cubic"), "'linear'"),
-        (lambda: cohen_kappa([1], [1], single_class=1), "'one'"),
-        (lambda: krippendorff_alpha([[1, np.inf]]), "infinities"),
-        (lambda: krippendorff_alpha([[1, np.nan]]), "two ratings"),
-        (lambda: krippendorff_alpha([[-1, 2]], level="ratio"), "ratio scale"),
-        (lambda: krippendorff_alpha([[1, 2]], level="binary"), "'nominal'"),
-        (lambda: krippendorff_alpha([["a", "b"]]), "str"),
-    ],
-)
-def test_bad_input_is_one_typed_error(call, words):
-    with pytest.raises(MetricInputError, match=words):
-        call()
-
-
 def test_pairs_by_hand():
     scores = [[2, 1], [1, 2], [3, 3], [0, 5], [1, 0]]
     preference = [1, 1, -1, -1, 0]
@@ -142,46 +115,12 @@ def test_swapping_both_images_changes_nothing(pairs):
     [
         ([[1, 2, 3]], [1], "shape"),
         ([[1, 2]], [1, -1], "shape"),
-        ([[1, 2]], [2], "holds 2"),
         ([[1, np.nan]], [1], "NaN"),
-        ([], [], "dimension"),
     ],
 )
 def test_bad_pairs_are_refused(scores, preference, words):
     with pytest.raises(MetricInputError, match=words):
         pairwise_accuracy(scores, preference)
-
-
-def test_labels_of_a_byte_do_not_wrap_around():
-    # 100 - (-100) is no int8: the categories of a wide range came out negative.
-    wide = np.array([[100, -100], [100, 100], [-100, -100]])
-    assert fleiss_kappa(wide.astype(np.int8)) == fleiss_kappa(wide)
-
-
-def megabytes_at_most(function):
-    """The most that a call holds at once beyond what was there, in megabytes."""
-    tracemalloc.start()
-    try:
-        return function(), tracemalloc.get_traced_memory()[1] / 2**20
-    finally:
-        tracemalloc.stop()
-
-
-@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
-def test_cohen_with_a_label_for_every_item_needs_no_table(weights):
-    """A table of 60,000 x 60,000 labels would be 27 GiB."""
-    rng = np.random.default_rng(0)
-    left, right = rng.permutation(60_000), rng.permutation(60_000)
-    value, megabytes = megabytes_at_most(lambda: cohen_kappa(left, right, weights=weights))
-    assert megabytes < 40
-    # Either side uses each label once, so that chance draws two places of 0 to n - 1 at random.
-    n, distance = 60_000, np.abs(left - right).astype(float)
-    apart, by_chance = {
-        None: ((distance > 0).mean(), 1 - 1 / n),
-        "linear": (distance.mean(), (n * n - 1) / (3 * n)),
-        "quadratic": ((distance**2).mean(), (n * n - 1) / 6),
-    }[weights]
-    assert value == pytest.approx(1 - apart / by_chance, abs=1e-12)
 
 
 @pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
@@ -196,17 +135,3 @@ def test_cohen_is_the_whole_table(weights):
     expected = 1 - (cost * table).sum() / (cost * by_chance).sum()
     assert (table.sum(axis=0) + table.sum(axis=1)).all()
     assert cohen_kappa(left, right, weights=weights) == pytest.approx(expected, abs=1e-12)
-
-
-def test_fleiss_with_many_labels_needs_no_table():
-    """A table of 60,000 items and 600,000 labels would be 268 GiB."""
-    ratings = np.random.default_rng(0).integers(0, 600_000, (60_000, 10))
-    ratings[::2, 5:] = ratings[::2, :5]  # five agreeing pairs of 45
-    value, megabytes = megabytes_at_most(lambda: fleiss_kappa(ratings))
-    assert megabytes < 100
-    by_hand = [len(row) - len(set(row)) for row in ratings.tolist()]
-    assert set(by_hand[::2]) <= {5, 6} and max(by_hand[1::2]) <= 1  # so no label stands thrice
-    shares = np.unique(ratings, return_counts=True)[1] / ratings.size
-    by_chance = (shares**2).sum()
-    agree = sum(by_hand) / (60_000 * 45)
-    assert value == pytest.approx((agree - by_chance) / (1 - by_chance), abs=1e-12)

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import (
     admit_annotators,
     cohen_kappa,
@@ -89,20 +88,3 @@ def test_photographs_alone_only_admit():
     expected = hbpp(kept, [p for p, photo in zip(prompts, photographs, strict=True) if not photo])
     assert ids.tolist() == expected[0].tolist()
     np.testing.assert_allclose(scores, expected[1], atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"control_labels": [[2]]}, "1 `control_labels` and 2 `labels`"),
-        ({"control_labels": [[2], [5]]}, "`control_labels` holds 5"),
-        ({"reference_images": [True]}, "1 `reference_images` and 2 `labels`"),
-        ({"reference_images": [2, 0]}, "true or false"),
-        ({"control_labels": [[2], [1]], "min_kappa": 3}, "min_kappa"),
-        ({"control_labels": [[2], [1]], "best": 0}, "best"),
-        ({"reference_images": [1, 0], "min_reference_share": "half"}, "min_reference_share"),
-    ],
-)
-def test_bad_rules_are_refused(options, words):
-    with pytest.raises(MetricInputError, match=words):
-        hbpp([[2, 1], [0, 1]], ["a", "b"], **options)

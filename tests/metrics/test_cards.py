@@ -7,7 +7,6 @@ import re
 import pytest
 
 from pqpp_metrics import registration
-from pqpp_metrics.errors import UnknownMetricError
 from pqpp_metrics.load import load_metric
 
 NAMES = registration.list_metrics()
@@ -61,17 +60,3 @@ def test_the_app_computes_the_example(name):
     (click,) = [function for function in page.fns.values() if function.api_name == "compute"]
     result, said = click.fn(*(box.value for box in click.inputs))
     assert name in result and 'role="status"' in said
-
-
-def test_the_app_says_what_is_wrong():
-    pytest.importorskip("gradio")
-    from pqpp_metrics import app
-
-    with pytest.raises(UnknownMetricError, match="did you mean"):
-        app.metric_page("ndgc")
-    page = app.metric_page("reciprocal_rank")
-    (click,) = [function for function in page.fns.values() if function.api_name == "compute"]
-    empty = [""] * len(click.inputs)
-    for texts, words in ((["not json", "[[1]]"], "Expecting value"), (["[[1]]", "[[-1]]"], "-1")):
-        result, said = click.fn(*(texts + empty[2:]))
-        assert result is None and said.startswith('<p role="alert">') and words in said

@@ -1,5 +1,4 @@
 import math
-import warnings
 
 import numpy as np
 import pytest
@@ -85,12 +84,6 @@ def test_student_t():
     assert math.isnan(student_t_p_value(math.nan, 10))
 
 
-@pytest.mark.parametrize(("r", "n"), [(1.1, 10), (-2, 10), (0.5, 1), (0.5, 2.5), (math.inf, 9)])
-def test_student_t_refuses(r, n):
-    with pytest.raises(MetricInputError):
-        student_t_p_value(r, n)
-
-
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("constant", [0.0, 0.1, -3e300, 1e-320])
@@ -173,25 +166,6 @@ def test_intervals_cover_where_the_classic_ones_do_not():
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_an_unknown_interval_is_refused(metric):
-    with pytest.raises(MetricInputError, match="`interval` is 'bca'"):
-        metric([1, 2, 3], [1, 2, 4], interval="bca")
-
-
-@pytest.mark.parametrize(
-    ("metric", "classic"), [(pearson_qpp, 4), (spearman_qpp, 4), (kendall_qpp, 5)]
-)
-@pytest.mark.parametrize("interval", ["influence", "classic"])
-def test_the_interval_needs_enough_pairs(metric, interval, classic):
-    rng = np.random.default_rng(0)
-    smallest = classic if interval == "classic" else 4
-    for n in range(2, 7):
-        result = metric(rng.random(n), rng.random(n), interval=interval)
-        assert math.isnan(result["ci_low"]) == (n < smallest)
-        assert -1 <= result[metric.__name__] <= 1
-
-
-@pytest.mark.parametrize("metric", METRICS)
 def test_a_perfect_line_is_a_point(metric):
     up = metric([1, 2, 3, 4, 5, 6], [2, 4, 6, 8, 10, 12])
     assert up[metric.__name__] == pytest.approx(1, abs=1e-15)
@@ -243,39 +217,10 @@ def test_rank_measures_only_see_ranks(metric, pairs):
     ("predictions", "references", "words"),
     [
         ([1, 2, 3], [1, 2], "shapes differ"),
-        ([1], [1], "at least 2"),
         ([], [], "empty"),
-        ([1, np.nan], [1, 2], "`predictions` holds 1 NaN"),
-        ([1, 2], [1, np.inf], "`references` holds 1 NaN"),
         (["1", "2"], [1, 2], "str"),
-        ([[1, 2]], [[1, 2]], "dimension"),
-        ([1, None], [1, 2], "NaN"),
     ],
 )
 def test_bad_input_is_one_typed_error(metric, predictions, references, words):
     with pytest.raises(MetricInputError, match=words):
         metric(predictions, references)
-
-
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("confidence", [0, 1, 95, -0.5, "0.95", np.nan, None, True])
-def test_a_bad_confidence_is_refused(metric, confidence):
-    with pytest.raises(MetricInputError, match="`confidence`"):
-        metric([1, 2, 3], [1, 2, 4], confidence=confidence)
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_torch_values_are_taken(metric):
-    torch = pytest.importorskip("torch")
-    x, y = samples(30, ties=True)
-    assert metric(torch.tensor(x), torch.tensor(y, requires_grad=True)) == metric(x, y)
-
-
-@pytest.mark.parametrize("interval", ["influence", "classic"])
-def test_pairs_that_are_in_a_line_but_for_rounding_warn_of_nothing(interval):
-    for x, y in (([-32768, 1, -32768], [0, 1, 0]), ([1.0, 6.104e-05, 1.0, 1.0], [3, 1, 3, 3])):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            found = pearson_qpp(x, y, interval=interval)
-        assert found["pearson_qpp"] == pytest.approx(1, abs=1e-12)
-        assert np.isnan(found["ci_low"]) or found["ci_low"] == pytest.approx(1, abs=1e-9)

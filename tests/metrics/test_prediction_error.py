@@ -8,7 +8,6 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import pearson_qpp, qpp_report, rmse_qpp, smare
 
 METRICS = [smare, rmse_qpp]
@@ -37,17 +36,6 @@ def test_smare_against_every_pairing(pairs):
     else:
         z = (value - np.mean(every)) / np.std(every)
         assert result["p_value"] == pytest.approx(2 * scipy.stats.norm.sf(abs(z)), abs=1e-9)
-
-
-def test_smare_bounds():
-    n = np.arange(100.0)
-    assert smare(n, n)["smare"] == 0
-    assert smare(n, -n)["smare"] == 0.5
-    rng = np.random.default_rng(0)
-    chance = [
-        smare(rng.random(200), n[:100].repeat(2) + rng.random(200))["smare"] for _ in range(50)
-    ]
-    assert np.mean(chance) == pytest.approx(1 / 3, abs=0.01)
 
 
 def test_smare_interval_is_that_of_a_mean():
@@ -128,12 +116,6 @@ def test_rmse_interval_covers_where_squares_have_no_variance():
     assert hits >= 283  # 94.3 %
 
 
-def test_rmse_of_one_pair():
-    result = rmse_qpp([1.0], [3.5])
-    assert result.pop("rmse_qpp") == 2.5 and result.pop("n") == 1
-    assert all(map(math.isnan, result.values()))
-
-
 def test_one_large_error():
     result = rmse_qpp([0, 0, 0, 0, 0, 0], [0.1, -0.2, 0.1, 0.3, 0.2, 90])
     assert 0 <= result["ci_low"] < result["rmse_qpp"] < 2 * result["rmse_qpp"] < result["ci_high"]
@@ -150,34 +132,9 @@ def test_the_interval_of_rmse_has_the_values_unit(scale):
         assert other[end] == pytest.approx(one[end] * scale, rel=1e-9)
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("n", [2, 3])
-def test_the_interval_needs_enough_pairs(metric, n):
-    result = metric([1, 2, 5][:n], [2, 1, 3][:n])
-    assert math.isnan(result["ci_low"]) and math.isnan(result["ci_high"])
-
-
 def test_rmse_of_huge_and_of_no_errors():
     assert rmse_qpp([1e200, 0], [0, 1e200])["rmse_qpp"] == pytest.approx(1e200, rel=1e-12)
     assert rmse_qpp([1, 2, 3], [1, 2, 3])["rmse_qpp"] == 0
-
-
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize(
-    ("x", "y", "words"),
-    [([1, 2], [1], "shapes differ"), ([], [], "empty"), ([1, np.nan], [1, 2], "NaN")],
-)
-def test_bad_input_is_one_typed_error(metric, x, y, words):
-    with pytest.raises(MetricInputError, match=words):
-        metric(x, y)
-
-
-def test_the_report_takes_the_kind_of_interval():
-    rng = np.random.default_rng(3)
-    x, y = rng.random((2, 50))
-    report = qpp_report(x, y, interval="classic")
-    assert report["pearson_qpp"] == pearson_qpp(x, y, interval="classic")
-    assert report["smare"]["ci_low"] == smare(x, y, interval="classic")["ci_low"]
 
 
 def test_the_report_holds_what_the_measures_give():

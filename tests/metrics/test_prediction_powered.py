@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import judgments_needed, prediction_powered_mean
 
 REFERENCE = [  # seed, judged, others, bias, weight; ppi_mean_pointestimate and ppi_mean_ci
@@ -62,18 +61,3 @@ def test_as_many_are_needed_as_the_interval_says():
     assert np.mean(widths) == pytest.approx(0.04, rel=0.03)
     assert judgments_needed(0.04, deviation) == pytest.approx(1.96**2 / 4 / 0.04**2, rel=0.01)
     assert judgments_needed(0.01, 0.5, 0.1, items=100) == 100  # not even all suffice
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (([1], [1], [1]), "holds one value"),
-        (([1, 0], [1], [1]), "judgments"),
-        (([1, 0], [1, np.nan], [1]), "scores"),
-    ],
-)
-def test_what_cannot_be_used_is_told(arguments, said):
-    with pytest.raises(MetricInputError, match=said):
-        prediction_powered_mean(*arguments)
-    with pytest.raises(MetricInputError, match="half_width"):
-        judgments_needed(0, 0.5)

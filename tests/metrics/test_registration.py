@@ -1,13 +1,10 @@
 import textwrap
-import threading
-import types
 
 import pytest
 from support.processes import run_python, run_warm
 
 from pqpp_metrics import registration
 from pqpp_metrics.errors import UnknownMetricError
-from pqpp_metrics.registration import _ALSO_CALLED, list_metrics
 
 
 def run(code, cwd, runs=run_warm, **environment):
@@ -101,53 +98,3 @@ def test_an_unknown_name_is_one_clear_error():
     for name in ("", "..", "../errors", "hbpp/", "functional", "app"):
         with pytest.raises(UnknownMetricError):
             evaluate.load(f"pqpp/{name}")
-
-
-def test_every_other_name_is_one_of_a_metric_or_of_none():
-    known = set(list_metrics())
-    others = [name for own in _ALSO_CALLED.values() for name in own.split()]
-    assert set(_ALSO_CALLED) <= known and not known & set(others)
-    assert len(others) == len(set(others))
-
-
-def test_other_unknown_names_fail_as_before():
-    import evaluate
-
-    with pytest.raises(FileNotFoundError) as caught:
-        evaluate.load("./nowhere/nothing")
-    assert not isinstance(caught.value, UnknownMetricError)
-
-
-def test_patching_twice_or_from_threads_wraps_once():
-    seen = []
-
-    def factory(path, **options):
-        seen.append((path, options))
-
-    loading = types.SimpleNamespace(evaluation_module_factory=factory)
-    threads = [threading.Thread(target=registration.patch, args=[loading]) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert loading.evaluation_module_factory.__wrapped__ is factory
-    loading.evaluation_module_factory("accuracy", module_type="metric")
-    loading.evaluation_module_factory("pqpp/hbpp", revision="main")
-    assert seen[0] == ("accuracy", {"module_type": "metric"})
-    assert seen[1] == (str(registration.metric_path("hbpp")), {"revision": "main"})
-
-
-def test_every_folder_with_a_module_is_listed():
-    names = registration.list_metrics()
-    assert names == sorted(names)
-    assert {"hbpp", "reciprocal_rank", "precision_at_k", "pearson_qpp", "kendall_qpp"} <= set(names)
-    assert "functional" not in names
-
-
-def test_a_module_is_cached_as_evaluate_does():
-    import evaluate
-
-    first, second = evaluate.load("pqpp/hbpp"), evaluate.load("pqpp/hbpp")
-    assert type(first) is type(second)
-    assert first._hash == second._hash
-    assert "evaluate_modules" in type(first).__module__

@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 
-from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
 
 rng = np.random.default_rng(5)
@@ -94,12 +93,3 @@ def test_better_scores_are_found_better():
     assert found["ci_low"] > 0 and found["p_value"] < 0.01
     same = compare_routings(close, close, weak, strong)
     assert same["difference"] == 0 and same["p_value"] == 1
-
-
-@pytest.mark.parametrize(
-    ("scores", "weak", "said"),
-    [([1, 2], [1], "shape"), ([1, float("nan")], [1, 2], "finite"), ([], [], "empty")],
-)
-def test_what_cannot_be_routed(scores, weak, said):
-    with pytest.raises(MetricInputError, match=said):
-        routing_gain(scores, weak, weak)

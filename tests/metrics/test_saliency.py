@@ -201,34 +201,6 @@ def test_pixels_have_no_order_and_scale_no_effect(p, q, random):
         np.testing.assert_allclose(metric(4 * p + 4, q), metric(p + 1, q), atol=1e-9)
 
 
-@given(MAPS, MAPS)
-def test_auc_only_sees_the_order_of_predictions(p, q):
-    np.testing.assert_allclose(F.auc_judd(np.exp(p) - 3, q), F.auc_judd(p, q), atol=1e-14)
-
-
-@pytest.mark.parametrize("convention", CONVENTIONS)
-def test_stacks_give_what_single_maps_give(convention):
-    p, q, _ = some_maps(shape=(2, 3, 9, 11))
-    for metric in METRICS:
-        stack = metric(p, q, convention=convention)
-        assert stack.shape == (2, 3)
-        singles = [
-            [metric(p[i, j], q[i, j], convention=convention) for j in range(3)] for i in range(2)
-        ]
-        np.testing.assert_array_equal(stack, singles)
-
-
-def test_maps_wider_than_a_band():
-    rng = np.random.default_rng(0)
-    p, q = rng.random((2, 700, 500))
-    for metric, plain in (
-        (F.cc, np.corrcoef(p.ravel(), q.ravel())[0, 1]),
-        (F.sim, np.minimum(p / p.sum(), q / q.sum()).sum()),
-        (F.heatmap_mse, ((p - q) ** 2).mean()),
-    ):
-        assert metric(p, q) == pytest.approx(plain, abs=1e-12)
-
-
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_torch_and_other_types_give_the_same(convention):
     torch = pytest.importorskip("torch")
@@ -247,19 +219,6 @@ def test_torch_and_other_types_give_the_same(convention):
             )
         result = metric(torch.tensor(p), torch.tensor(binary), convention=convention)
         np.testing.assert_allclose(result.numpy(), expected, atol=1e-12)
-
-
-def test_constant_predictions():
-    p, q = np.full((4, 5), 0.1), np.zeros((4, 5))
-    q[1, 2] = 1
-    assert F.nss(p, q) == 0 and F.cc(p, q) == 0
-    assert math.isnan(F.nss(p, q, convention="mit")) and math.isnan(F.cc(p, q, convention="unisal"))
-    assert F.auc_judd(p, q) == 0.5
-    assert F.kld(p, q) == pytest.approx(math.log(20), abs=1e-12)
-    assert F.kld(0 * p, q) == pytest.approx(math.log(20), abs=1e-12)
-    assert F.sim(0 * p, q) == pytest.approx(1 / 20, abs=1e-12)
-    assert math.isnan(F.sim(p, q, convention="mit"))
-    assert math.isnan(F.cc(q, p))
 
 
 def test_all_pixels_fixated_leave_nothing_to_tell_apart():
@@ -283,12 +242,8 @@ def test_repeated_fixations():
     ("p", "q", "words"),
     [
         (np.zeros((2, 3)), np.zeros((3, 2)), "shapes differ"),
-        (np.zeros(3), np.zeros(3), "a height and a width"),
         (np.zeros((0, 3)), np.zeros((0, 3)), "empty"),
-        ([[np.nan, 1]], [[1, 0]], r"`predictions` holds 1 NaN .* \[0, 0\]"),
         ([[0.5, 1]], [[np.inf, 0]], "`references` holds 1 NaN"),
-        ([[0.5, 1]], [[-1, 0]], "`references` holds -1"),
-        ([["a", "b"]], [[1, 0]], "str"),
     ],
 )
 def test_bad_input_is_one_typed_error(metric, p, q, words):
@@ -373,16 +328,6 @@ def test_sauc_without_fixations_here_or_elsewhere():
     assert np.isnan(F.sauc(p, f)).all()
 
 
-def test_sauc_of_tensors():
-    torch = pytest.importorskip("torch")
-    p, q, f = some_maps()
-    found = F.sauc(torch.tensor(p), torch.tensor(f))
-    assert isinstance(found, torch.Tensor)
-    np.testing.assert_allclose(found.numpy(), F.sauc(p, f), atol=1e-12)
-    found = F.sauc(list(torch.tensor(p)), list(torch.tensor(f)), list(torch.tensor(q)))
-    np.testing.assert_allclose(found.numpy(), F.sauc(p, f, q), atol=1e-12)
-
-
 def test_richhf_protocol():
     p, q, _ = some_maps(shape=(5, 6, 7))
     q[1], q[3] = 0, 0
@@ -398,26 +343,6 @@ def test_richhf_protocol():
     assert math.isnan(F.richhf_heatmap(p[:1], q[:1])["mse_empty"])
     with pytest.raises(MetricInputError, match="images, height, width"):
         F.richhf_heatmap(p[0], q[0])
-
-
-@pytest.mark.parametrize(
-    ("points", "words"),
-    [
-        ([[2, 0]], "outside"),
-        ([[-1, 0]], "outside"),
-        ([[0.5, 0]], "integers"),
-        ([["a", "b"]], "integers"),
-    ],
-)
-def test_points_outside_a_map_are_refused(points, words):
-    with pytest.raises(MetricInputError, match=words):
-        F.fixation_map(points, 2, 3)
-
-
-@pytest.mark.parametrize("points", [[[0, 1, 2], [1, 0, 1]], [0, 1], [[[0, 1]]], [[0], [1]]])
-def test_points_of_another_shape_are_not_cut_into_pairs(points):
-    with pytest.raises(MetricInputError, match="a row for each point"):
-        F.fixation_map(points, 3, 3)
 
 
 class TestInformationGain:
@@ -448,17 +373,8 @@ class TestInformationGain:
             (([[0.0, 0.0]], [[0, 1]]), "`predictions` holds a map of zeros"),
             (([[-1.0, 2.0]], [[0, 1]]), "`predictions` holds -1"),
             (([[1.0, 2.0]], [[0, 1]], [[0.0, math.nan]]), "`baseline` holds 1 NaN"),
-            (([[1.0, 2.0]], [[0, 1]], [[1.0]]), "shapes differ"),
         ],
     )
     def test_what_is_no_density(self, given, said):
         with pytest.raises(MetricInputError, match=said):
             F.information_gain(*given)
-
-    def test_tensors(self):
-        import torch
-
-        maps, counts = torch.rand(3, 4, 5), torch.randint(0, 3, (3, 4, 5))
-        found = F.information_gain(maps, counts)
-        assert torch.is_tensor(found)
-        assert found.numpy() == pytest.approx(F.information_gain(maps.numpy(), counts.numpy()))

@@ -4,8 +4,8 @@ import pandas as pd
 import pyarrow
 import pytest
 
-from pqpp_metrics.errors import MetricFileError
-from pqpp_metrics.files.compute import compute_files
+from pqpp_metrics.compute import compute_files
+from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import kendall_qpp, ndcg
 
 PREDICTED = {"prompt_id": ["b", "a", "d", "c"], "score": [0.7, 0.5, 0.1, 0.6]}
@@ -41,11 +41,11 @@ def test_a_row_for_each_document():
 
 def test_what_does_not_fit_is_told_by_table_and_row():
     twice = {"prompt_id": ["b", "a", "b", "c"], "score": [0.7, 0.5, 0.1, 0.6]}
-    with pytest.raises(MetricFileError, match=r"the table of predictions, row 3: .*'b' is there"):
+    with pytest.raises(MetricInputError, match=r"the table of predictions, row 3: .*'b' is there"):
         compute_files("kendall_qpp", {"predictions": twice, "references": TRUE}, {})
-    with pytest.raises(MetricFileError, match=r"the table of references: no column 'mos' among"):
+    with pytest.raises(MetricInputError, match=r"the table of references: no column 'mos' among"):
         files = {"predictions": PREDICTED, "references": (TRUE, "mos")}
         compute_files("kendall_qpp", files, {})
     blank = {**PREDICTED, "score": [0.7, None, 0.1, 0.6]}
-    with pytest.raises(MetricFileError, match="the table of predictions, row 2: predictions is em"):
+    with pytest.raises(MetricInputError, match="predictions, row 2: predictions is em"):
         compute_files("kendall_qpp", {"predictions": blank, "references": TRUE}, {})

@@ -74,29 +74,6 @@ def test_noise_is_a_tie_for_every_measure_of_ranks(measure):
     assert measure(X, Y, tie_tolerance=0)[name] != pytest.approx(exact[name], abs=1e-6)
 
 
-@pytest.mark.parametrize("statistic", ["kendall", "spearman", "smare"])
-def test_resampling(statistic):
-    other = [1.0, 4.0, 2.0, 3.0, 5.0]
-    options = {"statistic": statistic, "permutations": 300}
-    assert F.paired_permutation(X, other, Y, **options) == F.paired_permutation(
-        X_EXACT, other, Y, **options
-    )
-
-
-def test_reports_pass_it_on():
-    for tolerance in (0, 1e-12):
-        report = F.qpp_report(X, Y, tie_tolerance=tolerance)
-        for measure in RANK_MEASURES:
-            single = measure(X, Y, tie_tolerance=tolerance)[measure.__name__]
-            assert report[measure.__name__][measure.__name__] == single
-
-
-def test_mann_whitney_over_both_groups():
-    """Of the 2 x 2 pairs x is above y in one, and 0.3 ties with its noisy twin: U = 1.5."""
-    assert F.mann_whitney([NOISY, 0.9], [0.3, 1.0])["mann_whitney"] == 1.5
-    assert F.mann_whitney([NOISY, 0.9], [0.3, 1.0], tie_tolerance=0)["mann_whitney"] == 2.0
-
-
 def test_pairwise_accuracy():
     pairs, preferred = [[NOISY, 0.3], [0.9, 0.1]], [1, 1]
     found = F.pairwise_accuracy(pairs, preferred)
@@ -117,20 +94,6 @@ def test_rankings_take_a_tolerance(metric, ties):
     assert metric(*scores, **options, tie_tolerance=1e-12).tolist() == exact.tolist()
     # By default the scores are taken as they are, like trec_eval does.
     assert metric(*scores, **options)[0] == 1.0
-
-
-@pytest.mark.parametrize("metric", RANKINGS)
-def test_places_that_fill_up_tie_with_nothing(metric):
-    scores, relevance = [[NOISY, 0.3], [3.0, 1.0, 2.0]], [[0, 1], [1, 0, 1]]
-    alone = metric([scores[0]], [relevance[0]], tie_tolerance=1e-12)
-    assert metric(scores, relevance, tie_tolerance=1e-12)[0] == alone[0]
-
-
-def test_rankings_in_torch():
-    torch = pytest.importorskip("torch")
-    scores = torch.tensor([[NOISY, 0.3, -1.0]], dtype=torch.float64)
-    found = F.reciprocal_rank(scores, torch.tensor([[0, 1, 0]]), tie_tolerance=1e-12)
-    assert found.tolist() == [0.75]
 
 
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=30), st.randoms(use_true_random=False))

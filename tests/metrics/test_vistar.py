@@ -59,26 +59,6 @@ def test_even_answers():
     assert hwpq(**changed, ties="true")["hwpq"] == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"positive": [[1, 2, 0]] * 3}, "holds 2"),
-        ({"positive": [[1, 1, 0]]}, "1 `positive` and 3 `negative`"),
-        ({"levels": [1, 1, 5]}, "holds 5"),
-        ({"levels": [1, 1, 1.5]}, "holds 1.5"),
-        ({"level_weights": [0.5, 0.6, 0, 0]}, "sum to 1.1"),
-        ({"level_weights": [1, 0, 0]}, r"shape \(3,\); give 4"),
-        ({"level_weights": [0.4, 0.1, 0.5, 0]}, "level 2 has weight but no facts"),
-        ({"question_weights": [0.5, 0.75, 1]}, "level 1 sum to 1.25"),
-        ({"question_weights": [-0.5, 1.5, 1]}, "-0.5"),
-        ({"positive": []}, "dimension"),
-    ],
-)
-def test_bad_questionnaires_are_refused(changed, words):
-    with pytest.raises(MetricInputError, match=words):
-        hwpq(**(GOOD | changed))
-
-
 def slow_levenshtein(left, right):
     table = {(i, 0): i for i in range(len(left) + 1)} | {(0, j): j for j in range(len(right) + 1)}
     for i, a in enumerate(left, 1):
@@ -107,23 +87,6 @@ def test_text_rendering_by_hand():
     np.testing.assert_allclose(result["characters"], [1 - 3 / 10, 0])
     np.testing.assert_allclose(result["tokens"], [1 / 3, 0])
     np.testing.assert_allclose(result["text_rendering"], [0.25 * 0.7 + 0.75 / 3, 0])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((["a"], ["a", "b"]), "1 `predictions`"),
-        (([], []), "empty"),
-        (("a", "a"), "single string"),
-        (([None], ["a"]), "NoneType"),
-        ((["a"], ["a"], (0.5, 0.6)), "summing to 1"),
-        ((["a"], ["a"], (1.5, -0.5)), "summing to 1"),
-        ((["a"], ["a"], (1,)), "summing to 1"),
-    ],
-)
-def test_bad_texts_are_refused(arguments, words):
-    with pytest.raises(MetricInputError, match=words):
-        text_rendering(*arguments)
 
 
 def test_light_direction():
@@ -158,17 +121,8 @@ def test_geometric_minimum():
     ("call", "words"),
     [
         (lambda: light_direction([[0, 0, 0]], [[0, 0, 1]]), "zero vector"),
-        (lambda: light_direction([[0, 1]], [[0, 1]]), "3 coordinates"),
-        (lambda: light_direction([[0, 0, 1]], [[0, 0, 1], [0, 1, 0]]), "shapes differ"),
-        (lambda: scene_composition([1.2], [0.5]), "1.2"),
         (lambda: scene_composition([1], [0.5, 0.2]), "shapes differ"),
-        (lambda: scene_composition([], []), "empty"),
-        (lambda: penetration([[1, 2]], [[1, 2]], [[1, 1.5]]), "1.5"),
-        (lambda: penetration([[1, 2]], [[1, np.nan]], [[1, 1]]), "NaN"),
         (lambda: penetration([[1, 2]], [[1, 2]], [[1, 1]], epsilon=0), "epsilon"),
-        (lambda: penetration([[1, 2, 3]], [[1, 2, 3]], [[1, 1, 1]]), "pairs, 2"),
-        (lambda: geometric_minimum([[0.5] * 5]), "images, 6"),
-        (lambda: geometric_minimum([[0.5] * 5 + [1.1]]), "1.1"),
     ],
 )
 def test_bad_input_is_one_typed_error(call, words):

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pqpp_feedback.checks import check_count
-from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.errors import FeedbackError, check_count
 from pqpp_feedback.rahf.bench import evaluation
 from pqpp_feedback.rahf.examples import Examples, counted, is_published, load_split
 from pqpp_feedback.rahf.feedback import FeedbackModel

@@ -15,8 +15,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from pqpp_feedback.checks import check_choice
-from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.errors import FeedbackError, check_choice
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import SCORES
 

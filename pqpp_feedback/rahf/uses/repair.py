@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy import ndimage
 
-from pqpp_feedback.checks import check_choice, check_count
-from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.errors import FeedbackError, check_choice, check_count
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_files.foreign.images import open_image

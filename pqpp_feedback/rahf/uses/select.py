@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_feedback.assess.pictures import METADATA
-from pqpp_feedback.checks import check_choice
-from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.errors import FeedbackError, check_choice
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import SCORES
 from pqpp_files.foreign.images import open_image

@@ -9,10 +9,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from pqpp_feedback.assess.assessor import Verdict
-from pqpp_feedback.assess.listed import listed
 from pqpp_feedback.assess.pictures import Picture, Row
-from pqpp_feedback.vistar.choices import choices
-from pqpp_feedback.vistar.parameters import asked
+from pqpp_feedback.assess.values import listed
+from pqpp_feedback.vistar.choices import asked, choices
 from pqpp_feedback.vistar.score import VistarScore
 
 POSTURES = ("standing", "sitting", "kneeling", "squatting", "lying")

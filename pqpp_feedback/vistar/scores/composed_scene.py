@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_feedback.assess.assessor import Verdict
-from pqpp_feedback.assess.listed import listed
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.vectors import unit_rows
-from pqpp_feedback.vistar.choices import choices
-from pqpp_feedback.vistar.parameters import asked
+from pqpp_feedback.assess.values import listed, unit_rows
+from pqpp_feedback.vistar.choices import asked, choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_metrics.functional.vistar import scene_composition
 

@@ -10,10 +10,9 @@ from scipy import ndimage
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import choices
-from pqpp_feedback.vistar.cues import pieces
-from pqpp_feedback.vistar.parameters import asked
+from pqpp_feedback.vistar.choices import asked, choices
 from pqpp_feedback.vistar.score import VistarScore
+from pqpp_feedback.vistar.scores.geometry import pieces
 from pqpp_feedback.vistar.sight import smaller
 from pqpp_metrics.functional.vistar import light_direction
 

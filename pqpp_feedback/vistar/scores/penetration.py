@@ -10,7 +10,7 @@ from scipy import ndimage
 
 from pqpp_feedback.assess.assessor import DIGITS, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.checks import check_choice
+from pqpp_feedback.errors import check_choice
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.sight import Sight

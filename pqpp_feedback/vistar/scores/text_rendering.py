@@ -15,8 +15,7 @@ from pqpp_backbones.prompt.quoted import wanted_texts
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import AssessError, ImageError
-from pqpp_feedback.vistar.choices import choices
-from pqpp_feedback.vistar.parameters import asked
+from pqpp_feedback.vistar.choices import asked, choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.sight import Sight
 from pqpp_files.errors import in_a_line
@@ -231,6 +230,7 @@ class TextRenderingScore(VistarScore):
         super().__init__(sight)
         self.models["text"] = Model("rapidocr", "" if read else metadata.version("rapidocr"))
         reader = pieces_at_any_angle if text_turned else pieces_of_text
+        self._last: tuple[Picture | None, str] = None, ""  # whose text was asked for last
         self._read = read or functools.partial(reader, script=text_script)
         self._match, self._counts = text_match, sorted(text_counts)
         self._variant = [*(["contained"] if text_match == "contained" else []), *self._counts]
@@ -242,10 +242,16 @@ class TextRenderingScore(VistarScore):
         """The choices, and what differs from the paper's form."""
         return {**super().settings, "variant": self._variant, **self._looked}
 
+    def _wanted(self, picture: Picture) -> str:
+        """Return the wanted text, found once for an image that is looked at and judged."""
+        if self._last[0] is not picture:
+            self._last = picture, wanted_text(picture)
+        return self._last[1]
+
     def lacking(self, picture: Picture) -> str:
         """Return why there is nothing to compare with; empty where a text is asked for."""
         lacking = "none in quotes or said to be drawn, no parameter `text`"
-        return "" if wanted_text(picture) else f"the prompt asks for no text: {lacking}"
+        return "" if self._wanted(picture) else f"the prompt asks for no text: {lacking}"
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pieces of text that the image shows.
@@ -254,7 +260,7 @@ class TextRenderingScore(VistarScore):
             ImageError: The wanted text has letters that the reader does not know.
         """
         script = str(self._looked["script"])
-        if unread := unread_letters(wanted_text(picture), script):
+        if unread := unread_letters(self._wanted(picture), script):
             told = f"the wanted text is {unread}, which the {script} reader does not know"
             raise ImageError(f"{told}; see `text_script`")
         with self.timed("text"):
@@ -265,7 +271,8 @@ class TextRenderingScore(VistarScore):
         chosen = choices(self.section)
         least, weight = chosen["least_confidence"], chosen["character_weight"]
         sure = [piece["text"] for piece in evidence["pieces"] if piece["confidence"] >= least]
-        read, wanted = (normalised(t, self._counts) for t in (" ".join(sure), wanted_text(picture)))
+        texts = " ".join(sure), self._wanted(picture)
+        read, wanted = (normalised(text, self._counts) for text in texts)
         read = best_part(read, wanted) if self._match == "contained" else read
         parts = text_rendering([read], [wanted], (weight, 1 - weight))
         scores = {name: float(values[0]) for name, values in parts.items()}

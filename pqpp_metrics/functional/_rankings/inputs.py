@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -15,13 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import integers
+from pqpp_metrics.functional._categories import as_labels
 from pqpp_metrics.functional._containers import Array, Integers, Values, to_numpy, unwrapped
 from pqpp_metrics.functional._inputs import as_array, as_numbers
-from pqpp_metrics.functional._rankings.order import PackedOrder, below, count, packed_order
-
-# Entries of a block of queries and documents, few enough for the cache.
-_ENTRIES_AT_ONCE = 131_072
+from pqpp_metrics.functional._rankings.order import below, count
 
 RANKING_TIES = ("expected", "optimistic", "pessimistic", "order", "docno")
 
@@ -32,9 +29,7 @@ class Rules:
 
     Attributes:
         document_ids: Names, or what gives them for some queries by their indices.
-        unjudged: What NaN and -1 among the grades are: to "refuse", "zero", or to "keep" as NaN and
-            -1 for metrics that tell them apart.
-        sizes: How many documents each query has, where arrays come filled up.
+        has_unjudged: Whether NaN and -1 among the grades are 0, and not refused.
     """
 
     ties: str = "expected"
@@ -43,8 +38,7 @@ class Rules:
     judged_only: bool = False
     document_ids: Values | Callable[[Integers], Values] | None = None
     unretrieved: Values | None = None
-    unjudged: str = "refuse"
-    sizes: Integers | None = None
+    has_unjudged: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,15 +48,10 @@ class RankingInputs:
     Attributes:
         xp: The library.
         scores: Floats, (queries, documents).
-        relevance: Grades, same shape. Where documents without a judgment are told apart, NaN is one
-            and -1 one of the pool.
+        relevance: Grades, same shape.
         missing: Grades of relevant documents that were not retrieved, (queries, any number).
         ties: How equal scores are ordered; "order" where document numbers decided.
         relevant: Which grades, of any library, are those of a relevant document.
-        sizes: How many documents each query has, where rows are filled up; else None.
-        order: The grades by rank, if they were sorted already.
-        is_shared: Whether several metrics are computed of these, which are sorted for all, or not.
-        judged_only: Whether documents without a judgment, NaN, are as if not retrieved.
     """
 
     xp: ModuleType
@@ -71,65 +60,14 @@ class RankingInputs:
     missing: Array
     ties: str
     relevant: Callable[[Array], Array]
-    sizes: Integers | None = None
-    order: PackedOrder | None = None
-    is_shared: bool = False
-    judged_only: bool = False
-
-    def rows(
-        self, rows: slice | Integers, sort: bool = False, is_shared: bool = False
-    ) -> RankingInputs:
-        """The same of some queries, a slice or indices, in numpy."""
-        scores, relevance = self.scores[rows], self.relevance[rows]
-        return replace(
-            self,
-            scores=scores,
-            relevance=relevance,
-            missing=self.missing[rows],
-            sizes=None if self.sizes is None else self.sizes[rows],
-            order=packed_order(scores, relevance) if sort else None,
-            is_shared=is_shared,
-        )
 
     @functools.cached_property
     def number_relevant(self) -> Array:
         """How many relevant documents each query has, retrieved or not."""
-        # Bytes that are sorted already are counted sooner.
-        grades = self.order.grades if self.order else self.relevance
-        number = count(self.xp, self.relevant(grades))
+        number = count(self.xp, self.relevant(self.relevance))
         if self.missing.shape[1]:
             number = number + count(self.xp, self.relevant(self.missing))
         return number
-
-    def blocks(self, sort: bool, are_shared: bool = False) -> list[RankingInputs]:
-        """Some queries at a time, so that what is worked on stays in the cache; numpy only."""
-        if self.is_shared or not array_api_compat.is_numpy_namespace(self.xp):
-            return [self]
-        step = max(1, _ENTRIES_AT_ONCE // self.scores.shape[1])
-        starts = range(0, len(self.scores), step)
-        return [self.rows(slice(i, i + step), sort, are_shared) for i in starts]
-
-    def by_blocks(
-        self,
-        metric: Callable[[RankingInputs], Array],
-        sort: bool = False,
-        reduced: Callable[[RankingInputs, Array], Array] | None = None,
-    ) -> Array:
-        """Apply a function from `RankingInputs` to values, a row a query, to some at a time.
-
-        Args:
-            metric: Applied once more, by their scores, to queries whose order is unclear.
-            sort: Whether it finds the grades in order, if they are such as sort fast.
-            reduced: From a block and its rows to values (queries,).
-        """
-        is_large = len(self.scores) * self.scores.shape[1] > _ENTRIES_AT_ONCE
-        parts = []
-        for block in self.blocks(sort) if sort or is_large else [self]:
-            values = metric(block)
-            if block.order is not None and len(block.order.unclear):
-                values[block.order.unclear] = metric(block.rows(block.order.unclear))
-            parts.append(values if reduced is None else reduced(block, values))
-        return parts[0] if len(parts) == 1 else self.xp.concat(parts)
 
 
 def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
@@ -148,22 +86,21 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     if rules.relevance_level is not None:
         level = _inputs.require_between("relevance_level", rules.relevance_level, 0, np.inf)
         relevant = functools.partial(operator.le, level)
-    if not isinstance(rules.judged_only, (bool, np.bool_)):
+    if rules.judged_only not in (True, False):  # a text of the command line, say
         raise _inputs.not_allowed("judged_only", rules.judged_only, "it is True or False")
+    may_be_unjudged = rules.has_unjudged or rules.judged_only
     scores, relevance = unwrapped("scores", scores), unwrapped("relevance", relevance)
     lengths = row_lengths(scores), row_lengths(relevance)
-    sizes, may_be_unjudged = rules.sizes, rules.unjudged != "refuse" or rules.judged_only
     if any(of_rows and len(set(of_rows)) > 1 for of_rows in lengths):
         scores, relevance = _filled_up(scores, relevance, lengths, may_be_unjudged)
-        sizes = np.array(lengths[0]) if sizes is None else sizes
     scores = _inputs.as_numbers("scores", scores, ndim=2, finite=True)
     relevance = _inputs.as_numbers("relevance", relevance, ndim=2)
     xp = _inputs.require_alike(scores=scores, relevance=relevance)
     if rules.judged_only:
         scores = _judged_first(xp, scores, relevance)
     are_grades = float(xp.min(relevance)) >= 0 and float(xp.max(relevance)) < np.inf  # no NaN then
-    if rules.unjudged == "keep" or not are_grades:
-        relevance = _checked_grades(xp, "relevance", relevance, rules, may_be_unjudged)
+    if not are_grades:
+        relevance = _checked_grades(xp, "relevance", relevance, may_be_unjudged)
     missing = relevance[:, :0]
     if rules.unretrieved is not None:
         missing = _unretrieved_grades(xp, relevance, rules)
@@ -172,8 +109,7 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     ties = rules.ties
     if ties == "docno":
         scores, ties = by_document(xp, scores, rules.document_ids), "order"
-    inputs = RankingInputs(xp, scores, relevance, missing, ties, relevant, sizes)
-    return replace(inputs, judged_only=bool(rules.judged_only))
+    return RankingInputs(xp, scores, relevance, missing, ties, relevant)
 
 
 def _filled_up(scores, relevance, lengths, may_be_unjudged):
@@ -197,39 +133,30 @@ def _judged_first(xp, scores, relevance):
     return xp.where(relevance >= 0, scores, behind)
 
 
-def _checked_grades(xp, name, grades, rules, may_be_unjudged):
-    """Raise for what is no grade; what has no judgment is 0, or NaN and -1 if these are kept."""
-    if rules.unjudged == "keep":
-        grades = xp.astype(grades, xp.float64)
-    known = grades
+def _checked_grades(xp, name, grades, may_be_unjudged):
+    """Raise for what is no grade; what has no judgment is 0."""
     if may_be_unjudged:
-        known = xp.where((grades != grades) | (grades == -1), xp.zeros_like(grades), grades)
-    _inputs.require_finite(name, known)
-    if (lowest := float(xp.min(known))) < 0:
+        grades = xp.where((grades != grades) | (grades == -1), xp.zeros_like(grades), grades)
+    _inputs.require_finite(name, grades)
+    if (lowest := float(xp.min(grades))) < 0:
         meant = f"0 means not relevant{', -1 and NaN not judged' * may_be_unjudged}"
         raise MetricInputError(f"`{name}` holds {lowest:g}; relevance is 0 or above ({meant})")
-    if rules.unjudged != "keep":
-        return known
-    return xp.where(grades >= 0, grades, xp.nan) if rules.judged_only else grades
+    return grades
 
 
 def _unretrieved_grades(xp, relevance, rules):
-    """The checked grades of documents that were not retrieved, (queries, any number).
-
-    Where a metric tells judged documents from others, NaN fills up rows, else 0.
-    """
-    may_be_unjudged = rules.unjudged != "refuse"
+    """The checked grades of documents that were not retrieved, (queries, any number)."""
     grades = unwrapped("unretrieved", rules.unretrieved)
     lengths = row_lengths(grades)
     if lengths and len(set(lengths)) > 1:
-        grades = filled("unretrieved", grades, np.nan if may_be_unjudged else 0)
+        grades = filled("unretrieved", grades, 0)
     grades = _inputs.as_array("unretrieved", grades)
     _inputs.require_alike(same_shape=False, relevance=relevance, unretrieved=grades)
     if grades.ndim == 2 and grades.shape == (relevance.shape[0], 0):
         return relevance[:, :0]
     grades = _inputs.as_numbers("unretrieved", grades, ndim=2)
     _inputs.require_as_many("a row for each query", unretrieved=grades, relevance=relevance)
-    return _checked_grades(xp, "unretrieved", grades, rules, may_be_unjudged)
+    return _checked_grades(xp, "unretrieved", grades, rules.has_unjudged)
 
 
 def _with_ties_merged(xp, scores, tie_tolerance):
@@ -312,11 +239,10 @@ def _checked_ids(ids, shape):
         ids = [[*row, *[blank] * (max(lengths) - len(row))] for row in ids]
         ids = np.array(ids, dtype=object)  # text and numbers stay apart
     ids = to_numpy(as_array("document_ids", ids))
-    if ids.dtype == object:
-        if all(isinstance(name, str) for name in ids.flat):
-            ids = ids.astype(str)
-        elif all(isinstance(name, (int, np.integer)) for name in ids.flat):
-            ids = integers(ids.ravel().tolist()).reshape(ids.shape)
+    if ids.dtype == object and all(isinstance(name, str) for name in ids.flat):
+        ids = ids.astype(str)
+    elif ids.dtype == object:
+        ids = as_labels("document_ids", ids)
     if ids.dtype.kind not in "Uiu":
         raise MetricInputError("`document_ids` must be all text or all integers of 64 bits")
     if ids.shape != shape:

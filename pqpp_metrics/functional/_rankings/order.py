@@ -1,16 +1,12 @@
 """Documents in the order of rank, with ties resolved or grouped."""
 
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import array_api_compat
 import numpy as np
-from numpy.typing import NDArray
 
-from pqpp_metrics.functional._containers import Array, Floats, Integers
-
-# Grades up to this are packed into the lowest bits of a score, to sort both at once.
-_LARGEST_PACKED = 15
+from pqpp_metrics.functional._containers import Array, Floats
 
 
 def below(lowest: float | Floats, highest: float | Floats) -> Any:
@@ -55,46 +51,3 @@ def document_order(
         scores = xp.take_along_axis(scores, first, axis=1)
         return xp.take_along_axis(first, xp.argsort(-scores, axis=1, stable=True), axis=1)
     return xp.argsort(-scores, axis=1, stable=stable)
-
-
-class PackedOrder(NamedTuple):
-    """Small integer grades of numpy by rank.
-
-    Attributes:
-        grades: (queries, documents) as bytes, the first rank first.
-        unclear: Indices of the queries with ties or almost ties: documents whose scores are equal
-            but for the lowest bits come in an order that means nothing.
-    """
-
-    grades: NDArray[np.uint8]
-    unclear: Integers
-
-
-def packed_order(scores: Floats, relevance: NDArray[Any]) -> PackedOrder | None:
-    """Sort grades from 0 to 15 by scores, in one sort of numbers; None for other grades.
-
-    The grade takes the place of a score's lowest bits.
-    """
-    if scores.dtype.itemsize > 8 or not are_small(relevance):
-        return None
-    grades = relevance.astype(np.int64, copy=False)
-    low = np.int64((1 << max(int(grades.max()).bit_length(), 1)) - 1)
-    packed = np.negative(scores, dtype=np.float64)
-    keys = packed.view(np.int64)
-    keys &= ~low
-    packed += 0.0  # so that no 0 is negative, nor what the lowest bits alone told from it
-    keys |= grades
-    packed.sort(axis=1)
-    ordered = keys.astype(np.uint8)
-    ordered &= np.uint8(low)
-    flat, documents = packed.view(np.uint64).ravel(), packed.shape[1]
-    alike = np.flatnonzero(flat[1:] ^ flat[:-1] <= np.uint64(low))
-    alike = alike[alike % documents < documents - 1]  # not the last of one query and the next
-    return PackedOrder(ordered, np.unique(alike // documents))
-
-
-def are_small(grades: NDArray[Any]) -> bool:
-    """Whether numpy grades, none of them negative, are whole numbers up to 15."""
-    if grades.size and grades.max() > _LARGEST_PACKED:
-        return False
-    return grades.dtype.kind != "f" or bool((grades.astype(np.int64) == grades).all())

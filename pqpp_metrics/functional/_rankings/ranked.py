@@ -43,12 +43,6 @@ def relevant_in_top(
     """
     xp, scores = given.xp, given.scores
     relevant = relevant or given.relevant
-    if given.order is not None:
-        if isinstance(k, int):
-            return count(np, relevant(given.order.grades[:, :k])).astype(np.float64)
-        ranks = np.arange(scores.shape[1], dtype=np.min_scalar_type(scores.shape[1]))
-        first = ranks < k.astype(ranks.dtype)[:, None]
-        return count(np, relevant(given.order.grades) & first).astype(np.float64)
     is_relevant = relevant(given.relevance)
     threshold = _kth_largest(xp, scores, k)[:, None]
     reached = scores >= threshold
@@ -117,8 +111,6 @@ def ranked_gains(
     the tie's mean gain to tell, see `mean_gains`.
     """
     xp = given.xp
-    if given.order is not None:
-        return xp.astype(gain(given.order.grades), xp.float64), None
     gains = xp.astype(gain(given.relevance), xp.float64)
     order = document_order(xp, given.scores, gains, given.ties, stable=given.ties == "order")
     ranked = xp.take_along_axis(gains, order, axis=1)

@@ -1,7 +1,5 @@
 """The first day: photographs, tables of others, and services that refuse."""
 
-import numpy as np
-import pandas as pd
 import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
@@ -12,35 +10,9 @@ from support.made_assessor import Redness, write_images  # noqa: E402
 from pqpp_backbones.chat.chat import Request  # noqa: E402
 from pqpp_backbones.chat.endpoint import Endpoint  # noqa: E402
 from pqpp_backbones.chat.service import ServiceError  # noqa: E402
-from pqpp_feedback.assess.listed import listed  # noqa: E402
-from pqpp_feedback.assess.pictures import find_pictures, read_prompt_table  # noqa: E402
+from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
-from pqpp_feedback.errors import ImageError  # noqa: E402
-from pqpp_feedback.gimbrr.conditions import asked_of  # noqa: E402
-from pqpp_feedback.vistar.scores.geometry import Geometry  # noqa: E402
-from pqpp_feedback.vistar.scores.penetration import meeting_pairs  # noqa: E402
-from pqpp_feedback.vistar.sight import Sight, uneven  # noqa: E402
-
-
-def test_a_csv_that_datasets_wrote_names_two_objects(tmp_path):
-    from datasets import Dataset
-
-    rows = {"prompt": ["a"], "task": ["Multiple objects"], "representations": [["guitar", "bat"]]}
-    Dataset.from_dict(rows).to_csv(str(tmp_path / "p.csv"))
-    cell = pd.read_csv(tmp_path / "p.csv")["representations"][0]
-    assert isinstance(cell, str) and "guitar" in cell  # numpy's way to write a list
-    (row,) = read_prompt_table(tmp_path / "p.csv")
-    assert asked_of(row).objects == ("guitar", "bat")
-
-
-@pytest.mark.parametrize("names", [["it's", "a b"], ['say "hi"', "x"]])
-def test_lists_come_back_as_they_were_written(names):
-    import json
-
-    spellings = str(names), json.dumps(names), str(np.array(names)), str(np.array(names, object))
-    for text in (*spellings, repr(np.array(names, object))):
-        assert listed(text, ",") == names, text
 
 
 class Fragile(Redness):
@@ -65,35 +37,6 @@ def test_whatever_breaks_at_one_image_is_a_row(tmp_path, error):
     broken = [name for name, row in rows.items() if row["evidence"] is None]
     assert broken == ["3/glide_0.png", "3/sdxl_0.png"] and len(rows) == 10
     assert type(error).__name__ in rows["3/glide_0.png"]["reason"]
-
-
-@pytest.mark.parametrize("amount", [0, 1e-9])
-def test_flat_depth_is_no_penetration_and_ends_nothing(amount, tmp_path):
-    masks = np.zeros((2, 20, 20), bool)
-    masks[0, 5:15, 2:10] = masks[1, 5:15, 10:18] = True
-    depth = 2 + amount * np.mgrid[:20, :20][1] / 20
-    assert meeting_pairs(masks, depth, [0.9, 0.8]) == []
-    with pytest.raises(ImageError, match="one distance everywhere"):
-        uneven(depth[:2, :2] * 0 + 3 + amount / 10)
-    assert uneven(depth + np.eye(20)).shape == (20, 20)
-
-
-def test_one_image_of_even_depth_is_a_row_and_the_run_goes_on(tmp_path):
-    found, _ = find_pictures(tmp_path, write_images(tmp_path / "images", 2, ("sdxl",)))
-    ramp = np.mgrid[:10, :12][1] + 1.0
-    depths = iter([np.full((10, 12), 2.0), ramp])
-
-    class Depths(Sight):
-        def told(self, *roles):
-            return {}
-
-        def _depth(self, image):
-            return uneven(next(depths))
-
-    assess(found, [Geometry(Depths())], tmp_path / "v.parquet")
-    rows = list(read_verdicts(tmp_path / "v.parquet"))
-    assert rows[0]["score"] is None and "one distance everywhere" in rows[0]["reason"]
-    assert rows[1]["score"] is not None
 
 
 class Asking(Redness):

@@ -9,14 +9,10 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from support.made_assessor import Redness, write_images  # noqa: E402
+from support.made_assessor import write_images  # noqa: E402
 
-from pqpp_cli.main import main  # noqa: E402
 from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
 from pqpp_feedback.assess.people import PeopleSay  # noqa: E402
-from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
-from pqpp_feedback.assess.run import assess  # noqa: E402
-from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}"
 
@@ -110,17 +106,3 @@ def test_heatmaps_are_tinted_and_clear_where_they_are_low(folder):
     source = page.partition('loading="lazy" src="data:image/png;base64,')[2]
     image = Image.open(io.BytesIO(base64.b64decode(source.partition('"')[0])))
     assert np.asarray(image)[0, 0].tolist() == [0xD5, 0x5E, 0, 204]
-
-
-def test_the_command_shows_several_tables(folder):
-    prompts = [{"prompt_id": n, "prompt": f"a red {n}", "task": "colour"} for n in range(3)]
-    pictures, _ = find_pictures(folder, prompts)
-    assess(pictures, [Redness()], folder / "v.parquet")
-    (folder / "people.csv").write_text("image,matched\n0/m_0.png,true\n")
-    words = ["assess", "gallery", str(folder / "v.parquet"), "--image-dir", str(folder)]
-    words += ["--people", str(folder / "people.csv"), "--output", str(folder / "p.html")]
-    assert main(words) == 0
-    page = (folder / "p.html").read_text()
-    assert page.count("<article") == 3 and "redness-mean" in page
-    assert page.index('data-image="0/m_0.png"') == page.index("data-image=")  # people differ
-    assert next(iter(read_verdicts(folder / "v.parquet")))["verdict"] is False

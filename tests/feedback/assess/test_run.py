@@ -18,11 +18,10 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 from support.made_assessor import Redness, write_images  # noqa: E402
 
 from pqpp_backbones.pretrained import Model  # noqa: E402
-from pqpp_feedback.assess.assessor import evidence_text  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import PART, assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts, recompute  # noqa: E402
-from pqpp_feedback.errors import AssessError, FeedbackError  # noqa: E402
+from pqpp_feedback.errors import AssessError  # noqa: E402
 
 TESTS = Path(__file__).resolve().parents[2]
 
@@ -133,23 +132,6 @@ def test_what_a_dead_process_left_is_made_by_the_next_run(pictures, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
-def test_processes_that_end_together_leave_one_table(pictures, tmp_path):
-    assess(pictures, [Redness()], tmp_path / "v.parquet")
-    words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), "1000"]
-    running = [subprocess.Popen([*words, f"{rank}/2"]) for rank in range(2)]
-    assert [process.wait(100) for process in running] == [0, 0]
-    assert (tmp_path / "k.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
-    assert not list(tmp_path.glob(".*"))
-
-
-def test_other_settings_take_over_no_parts(pictures, tmp_path):
-    assess(pictures, [Redness()], tmp_path / "v.parquet", share="1/2")
-    other = Redness(at_least=0.9)
-    assess(pictures, [other], tmp_path / "v.parquet")
-    assert sum(map(len, other.batches)) == len(pictures)
-    assert list(tmp_path.glob(".v.parquet.parts/*/part-*"))  # the first run can still go on
-
-
 def test_scores_are_computed_again_from_what_was_kept(pictures, tmp_path):
     assess(pictures, [Redness()], tmp_path / "v.parquet")
     rows = list(read_verdicts(tmp_path / "v.parquet"))
@@ -216,16 +198,6 @@ def test_a_bad_image_is_a_row_with_a_reason(tmp_path):
     assert evidence["long"]["size"] == [4096, 8]
 
 
-def test_prompts_without_images_are_told_and_images_without_prompts(tmp_path):
-    prompts = write_images(tmp_path / "images", 3)
-    pictures, unseen = find_pictures(tmp_path, [*prompts[1:], {"prompt_id": 9, "prompt": "a"}])
-    assert unseen == ["9"]
-    lacking = {one.image_id: one.problem for one in pictures if one.problem}
-    assert lacking == dict.fromkeys(
-        ("0/glide_0.png", "0/sdxl_0.png"), "has no prompt: there is none with the id 0"
-    )
-
-
 def test_a_table_in_the_folder_lists_images_with_all_that_is_known(tmp_path):
     Image.new("RGB", (9, 9)).save(tmp_path / "x.png")
     row = {"file_name": "x.png", "prompt": "a cat", "prompt_id": 5, "model": "m", "task": "t"}
@@ -233,58 +205,3 @@ def test_a_table_in_the_folder_lists_images_with_all_that_is_known(tmp_path):
     (one,), _ = find_pictures(tmp_path)
     assert (one.prompt, one.prompt_id, one.generator) == ("a cat", "5", "m")
     assert one.about == {"task": "t"}
-
-
-def test_a_column_text_beside_the_prompt_is_what_is_asked_for(tmp_path):
-    (tmp_path / "0").mkdir()
-    Image.new("RGB", (9, 9)).save(tmp_path / "0" / "m_0.png")
-    asked = {"prompt_id": 0, "prompt": "a shop sign reading CLOSED", "text": "CLOSED"}
-    ((one,), _) = find_pictures(tmp_path, [asked])
-    assert (one.prompt, one.about) == (asked["prompt"], {"text": "CLOSED"})
-    listed = tmp_path / "metadata.jsonl"
-    listed.write_text(json.dumps({"file_name": "0/m_0.png", "prompt": "a sign", "text": "OPEN"}))
-    ((one,), _) = find_pictures(tmp_path)
-    assert (one.prompt, one.about) == ("a sign", {"text": "OPEN"})
-    listed.write_text(json.dumps({"file_name": "0/m_0.png", "text": "a sign"}))
-    ((one,), _) = find_pictures(tmp_path)
-    assert (one.prompt, one.about) == ("a sign", {})
-
-
-def test_what_cannot_be_assessed_at_all_is_refused(pictures, tmp_path):
-    with pytest.raises(AssessError, match="no image or no assessor"):
-        assess([], [Redness()], tmp_path / "v.parquet")
-    with pytest.raises(AssessError, match="stands twice"):
-        assess(pictures[:1] * 2, [Redness()], tmp_path / "v.parquet")
-    with pytest.raises(AssessError, match="prompt_id '1' stands twice"):
-        find_pictures(tmp_path, [{"prompt_id": 1, "prompt": "a"}, {"prompt_id": "1"}])
-    with pytest.raises(FeedbackError, match="`batch_size` is 0"):
-        assess(pictures, [Redness()], tmp_path / "v.parquet", 0)
-    with pytest.raises(AssessError, match="evidence is no JSON"):
-        evidence_text({"a": object()})
-
-
-@pytest.mark.parametrize("evidence", ["[1]", "null"])
-def test_evidence_of_another_form_is_refused(evidence, pictures, tmp_path):
-    assess(pictures[:1], [Redness()], tmp_path / "v.parquet")
-    [row] = read_verdicts(tmp_path / "v.parquet")
-    with pytest.raises(AssessError, match=r"the evidence of .* is n"):
-        list(recompute([{**row, "evidence": evidence}], [Redness()]))
-
-
-@pytest.mark.parametrize("orientation", range(1, 9))
-def test_a_rotated_photo_is_assessed_upright(orientation, tmp_path):
-    """Its upper half is red as it is seen."""
-    from PIL import Image, ImageOps
-
-    from pqpp_feedback.assess.pictures import open_picture
-
-    exif, upright = Image.Exif(), np.zeros((40, 30, 3), np.uint8)
-    upright[:20, :, 0] = 250
-    exif[0x0112] = orientation
-    undone = {5: 5, 6: 8, 7: 7, 8: 6}.get(orientation, orientation)  # turning back stores it
-    beside = Image.Exif()
-    beside[0x0112] = undone
-    stored = Image.fromarray(upright)
-    stored.info["exif"] = beside.tobytes()
-    ImageOps.exif_transpose(stored).save(tmp_path / "a.png", exif=exif)
-    assert np.array_equal(np.asarray(open_picture(tmp_path / "a.png")), upright)

@@ -12,11 +12,11 @@ from support.tiny_eyes import KINDS, save_detector  # noqa: E402
 from support.tiny_models import save_clip  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
-from pqpp_feedback.assess.detector import DetectorEye, apart  # noqa: E402
+from pqpp_feedback.assess.detector import DetectorEye  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
 from pqpp_feedback.gimbrr.conditions import Condition  # noqa: E402
 from pqpp_feedback.gimbrr.eyes import ClipEye  # noqa: E402
-from pqpp_feedback.gimbrr.seen import VOCABULARY, Seen  # noqa: E402
+from pqpp_feedback.gimbrr.published import VOCABULARY, Seen  # noqa: E402
 
 
 def pictures(number, seed=0):
@@ -97,11 +97,6 @@ def test_boxes_of_detr_are_those_of_transformers(eyes):
     assert [box["score"] for box in found["boxes"]] == pytest.approx(
         [float(s) for s in expected[::-1]], abs=1e-6
     )
-
-
-def test_a_box_over_a_better_one_is_left_out():
-    boxes = [{"box": box} for box in ([0, 0, 2, 2], [0, 1, 2, 3], [0, 0.5, 2, 2.5], [5, 5, 6, 6])]
-    assert apart(boxes, 0.5) == [boxes[0], boxes[1], boxes[3]]  # overlaps 1/3, 3/5, 0
 
 
 PROMPTS = """prompt_id,prompt,task,representations,task_specific_label,auto_assessment

@@ -10,12 +10,8 @@ from pqpp_feedback.assess.people import read_people
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import AssessError
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-from pqpp_feedback.gimbrr.conditions import (
-    asked_of,
-    objects_counted,
-)
-from pqpp_feedback.gimbrr.published import Published
-from pqpp_feedback.gimbrr.seen import VOCABULARY
+from pqpp_feedback.gimbrr.conditions import asked_of, objects_counted
+from pqpp_feedback.gimbrr.published import VOCABULARY, Published
 
 
 def clip(similar, own=(), base=0.1):
@@ -47,49 +43,12 @@ def verdict(evidence, *about, routine=None, **options):
     return assessor.score(json.loads(json.dumps(evidence)), picture(*about, **options))
 
 
-@pytest.mark.parametrize("label", ["3,6", "3, 6", " 3 ,6 "])
-def test_both_spellings_of_counts(label):
-    seen = boxes({"cow": [0.9, 0.8, 0.7, 0.4], "cup": [0.9] * 6 + [0.5]})
-    found = verdict(seen, "Simple arithmetic", ["cow", "cup"], label)
-    assert found == Verdict(
-        True, 1.0, "3 cow asked, 3 found above 0.5; 6 cup asked, 6 found above 0.5"
-    )
-    asked = asked_of({"representations": "Cow, cup ", "task_specific_label": label})
-    assert [condition.count for condition in objects_counted(asked)] == [3, 6]
-
-
 def test_a_count_must_be_equal_for_each_named_class_and_others_are_ignored():
     found = verdict(boxes({"cow": [0.9] * 2, "cup": [0.9] * 6}), "Counting", ["cow"], "3")
     assert found.verdict is False and found.score == pytest.approx(2 / 3)
     assert "3 cow asked, 2 found" in found.reason
     seen = boxes({"cow": [0.9] * 3, "dog": [0.9]}, {"cow": "cow"})
     assert verdict(seen, "Controlled single object counting", ["cow"], "3").verdict is True
-
-
-def test_a_class_that_the_detector_cannot_emit_gives_none_never_false():
-    seen = boxes({"cow": [0.9] * 3}, {"cow": "cow", "hat": None})
-    found = verdict(seen, "Controlled arithmetic", ["cow", "hat"], "3,6")
-    assert found == Verdict(None, None, "the detector has no class 'hat'")
-    assert verdict({}, "Counting", ["cow"], "3").reason == "no detector has looked at the image"
-
-
-@pytest.mark.parametrize(
-    ("task", "label", "reason"),
-    [
-        ("Counting", "three", "has no whole number for each of cow"),
-        ("Counting", "3,4", "has no whole number for each of cow"),
-    ],
-)
-def test_what_cannot_be_told_gives_none_with_the_reason(task, label, reason):
-    found = verdict({**clip({}), **boxes({"cow": []})}, task, ["cow"], label)
-    assert (found.verdict, found.score) == (None, None) and reason in found.reason
-
-
-def test_conditional_prompts_for_people_are_left_to_them():
-    about = ("Conditional generation", ["blanket"], "bench")
-    seen = clip({"bench": 0.05}, ["blanket", "bench"], 0.1)
-    assert verdict(seen, *about, automatic=False).reason.endswith("one for people")
-    assert verdict(seen, *about, automatic=True).verdict is not None
 
 
 def test_an_object_wins_against_five_names_that_depend_on_the_image_alone():
@@ -111,15 +70,6 @@ def test_an_object_wins_against_five_names_that_depend_on_the_image_alone():
         ).reason
         != high.reason
     )
-
-
-def test_other_objects_of_the_prompt_are_no_rivals():
-    similar = {name: 0.9 for name in VOCABULARY}
-    for image_id in map(str, range(30)):  # whatever is drawn, cow and cup do not meet
-        seen = clip(dict.fromkeys(("cow", "cup"), 0.5) | {"cow": 0.4}, ["cow", "cup"])
-        found = verdict(seen, "Multiple objects", ["cow", "cup"], image_id=image_id)
-        assert found.verdict, found.reason
-    assert not verdict(clip(similar | {"cow": 0.1}, ["cow"]), "Single object", ["cow"]).verdict
 
 
 def test_negation_asks_for_one_and_against_the_other():
@@ -146,3 +96,14 @@ def test_peoples_answers_are_read_by_image_or_by_prompt_and_model(tmp_path):
     path.write_text("image,matched\na,\n")
     with pytest.raises(AssessError, match="no image has an answer"):
         read_people(path)
+
+
+@pytest.mark.parametrize("label", ["3,6", "3, 6", " 3 ,6 "])
+def test_both_spellings_of_counts(label):
+    seen = boxes({"cow": [0.9, 0.8, 0.7, 0.4], "cup": [0.9] * 6 + [0.5]})
+    found = verdict(seen, "Simple arithmetic", ["cow", "cup"], label)
+    assert found == Verdict(
+        True, 1.0, "3 cow asked, 3 found above 0.5; 6 cup asked, 6 found above 0.5"
+    )
+    asked = asked_of({"representations": "Cow, cup ", "task_specific_label": label})
+    assert [condition.count for condition in objects_counted(asked)] == [3, 6]

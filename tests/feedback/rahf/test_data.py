@@ -19,14 +19,8 @@ from support.richhf_scenes import (  # noqa: E402
 
 from pqpp_datasets.richhf.richhf import row_of  # noqa: E402
 from pqpp_datasets.richhf.tfrecord import read_records  # noqa: E402
-from pqpp_feedback.rahf.augmentation import augment, cropped, recoloured  # noqa: E402
+from pqpp_feedback.rahf.augmentation import augment  # noqa: E402
 from pqpp_metrics.functional.keywords import prompt_tokens  # noqa: E402
-
-
-def test_scenes_are_made_by_their_numbers():
-    first, again, other = make_scene(3, 5), make_scene(3, 5), make_scene(3, 6)
-    assert np.array_equal(first.image, again.image) and first.prompt == again.prompt
-    assert not np.array_equal(first.image, other.image)
 
 
 def test_planted_words_labels_and_scores_agree():
@@ -58,12 +52,6 @@ def test_a_changed_colour_is_not_in_the_image():
                 assert (n_pixels > 50) == bool(label)
                 checked += 1
     assert checked > 60
-
-
-def test_a_point_is_a_disk_of_a_twentieth():
-    found = heatmap([[(0.5, 0.5)], [(0.5, 0.5)], []], 200)
-    assert set(np.unique(found)) == {0, 2 / 3}
-    assert (found > 0).sum() == pytest.approx(np.pi * 10**2, rel=0.02)
 
 
 def test_scenes_are_written_in_the_record_format(tmp_path):
@@ -115,20 +103,6 @@ class TestAugmentation:
         grey = sum(np.ptp(np.asarray(one, dtype=int), axis=-1).max() == 0 for one in found)
         assert 440 < crops < 560 and 70 < grey < 130
 
-    def test_maps_of_another_size_keep_their_place(self):
-        image, _ = self.marked()
-        assert cropped(image, (0.5, 0, 1, 0.25)).size == (20, 10)
-        assert cropped(image.resize((80, 80)), (0.5, 0, 1, 0.25)).size == (40, 20)
-
-    def test_colours_change_a_little(self):
-        image = Image.fromarray(np.tile(np.arange(0, 240, 6, dtype=np.uint8), (40, 1))).convert(
-            "RGB"
-        )
-        for seed in range(10):
-            found = np.asarray(recoloured(np.random.default_rng(seed), image), dtype=float)
-            difference = np.abs(found - np.asarray(image, dtype=float))
-            assert 0 < difference.max() < 60
-
 
 def test_published_files_are_known_by_their_bytes(tmp_path, monkeypatch):
     from pqpp_datasets.sources import PublishedFile, Release
@@ -150,22 +124,6 @@ def test_published_files_are_known_by_their_bytes(tmp_path, monkeypatch):
     assert is_published("train+validation", tmp_path)
     monkeypatch.delenv("PQPP_DATA_DIR", raising=False)
     assert is_published("validation", None)  # what is downloaded is verified
-
-
-@pytest.mark.parametrize(
-    ("split", "dataset", "said"),
-    [
-        ("nosplit", "pqpp", "richhf has no split 'nosplit'; use train, validation, test"),
-        ("train[:2]+no", "pqpp", "richhf has no split 'no'"),
-    ],
-)
-def test_a_split_that_is_not_there_is_told(tmp_path, split, dataset, said):
-    pytest.importorskip("torch", reason="examples need torch")
-    from pqpp_feedback.rahf.examples import load_split
-    from pqpp_files.errors import PqppError
-
-    with pytest.raises(PqppError, match=said):
-        load_split(split, None, None, dataset.replace("FOLDER", str(tmp_path)), "richhf")
 
 
 @pytest.fixture(scope="module")

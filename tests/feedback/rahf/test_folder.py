@@ -34,25 +34,6 @@ def test_an_image_without_a_prompt_is_refused(tmp_path, metadata, said):
     assert said in told and "\n" not in told
 
 
-def test_a_text_takes_the_place_of_an_empty_prompt_in_a_table(tmp_path):
-    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
-    (tmp_path / "metadata.csv").write_text("file_name,prompt,text\na.png,,a cat\n")
-    assert [one.prompt for one in find_pictures(tmp_path)[0]] == ["a cat"]
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("metadata.jsonl", '\ufeff{"file_name": "a.png", "prompt": "a cat"}\n'),
-        ("metadata.csv", "\ufefffile_name,prompt\na.png,a cat\n"),
-    ],
-)
-def test_byte_order_marks_and_dots_before_a_name_say_nothing(tmp_path, name, content):
-    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
-    (tmp_path / name).write_text(content, encoding="utf-8")
-    assert [one.prompt for one in find_pictures(tmp_path)[0]] == ["a cat"]
-
-
 def damage(folder, kind):
     """Put an image that cannot be read between two whole ones."""
     for name in "abc":
@@ -114,16 +95,3 @@ def test_options_are_checked_before_the_model_is_loaded(tmp_path, options, said,
         assert ended.code == 2
     assert said in capsys.readouterr().err
     assert [one.name for one in tmp_path.iterdir()] == ["images"]
-
-
-def test_grey_values_of_16_bit_are_scaled(tmp_path):
-    import numpy as np
-
-    from pqpp_files.foreign.images import open_image
-
-    grey = np.array([[0, 128, 129, 257, 32896, 65535]], dtype=np.uint16)
-    Image.fromarray(grey).save(tmp_path / "grey.png")
-    for form in (grey, tmp_path / "grey.png", {"bytes": (tmp_path / "grey.png").read_bytes()}):
-        found = np.asarray(open_image(form))
-        assert found.shape == (1, 6, 3)
-        assert found[0, :, 0].tolist() == found[0, :, 2].tolist() == [0, 0, 1, 1, 128, 255]

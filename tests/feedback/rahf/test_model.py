@@ -10,11 +10,9 @@ from support.tiny_rahf import PROMPTS, tiny_feedback, tiny_processor  # noqa: E4
 
 from pqpp_backbones.errors import CheckpointError  # noqa: E402
 from pqpp_feedback import registration  # noqa: E402
-from pqpp_feedback.errors import FeedbackError  # noqa: E402
 from pqpp_feedback.rahf import FeedbackModel, RahfConfig, RahfForRichFeedback  # noqa: E402
 from pqpp_feedback.rahf.modeling_rahf import load_towers  # noqa: E402
 from pqpp_feedback.rahf.outputs import KEYWORD_TASK, TASK_STRINGS, VARIANTS  # noqa: E402
-from pqpp_files.errors import FileError  # noqa: E402
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (48, 40, 3), dtype=np.uint8)
 
@@ -158,13 +156,6 @@ def test_saved_and_loaded_it_says_the_same(variant, tmp_path):
     assert AutoProcessor.from_pretrained(folder).variant == variant
 
 
-def test_a_folder_without_a_model_is_refused(tmp_path):
-    with pytest.raises(CheckpointError, match="holds no usable RAHF model"):
-        FeedbackModel.from_pretrained(tmp_path)
-    with pytest.raises(CheckpointError, match=r"there is no folder .*, and it is no OWNER/REPOS"):
-        FeedbackModel.from_pretrained(tmp_path / "none")
-
-
 def test_weights_that_lack_a_tensor_are_refused(tmp_path):
     from safetensors.torch import load_file, save_file
 
@@ -174,16 +165,6 @@ def test_weights_that_lack_a_tensor_are_refused(tmp_path):
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
     with pytest.raises(CheckpointError, match=r"lacks? .*projection\.weight"):
         FeedbackModel.from_pretrained(folder)
-
-
-def test_saving_again_keeps_the_card_and_foreign_files(tmp_path):
-    feedback = tiny_feedback()
-    folder = feedback.save_pretrained(tmp_path / "saved")
-    (folder / "README.md").write_text("how it was trained")
-    assert (feedback.save_pretrained(folder) / "README.md").read_text() == "how it was trained"
-    (folder / "notes.txt").write_text("mine")
-    with pytest.raises(FileError, match=r"holds other things \(notes.txt\)"):
-        feedback.save_pretrained(folder)
 
 
 def test_a_siglip_tower_is_taken():
@@ -258,61 +239,6 @@ def test_a_decoder_that_learned_a_rewriting_writes_it():
     assert judged.misaligned == [not label for label in labels]
 
 
-class TestProcessorOptions:
-    def test_the_usual_call_is_taken(self):
-        processor = tiny_processor()
-        plain = processor(images=IMAGE, text=list(PROMPTS[:2])[:1])
-        usual = {"padding": True, "truncation": True, "return_tensors": "pt"}
-        found = processor(images=IMAGE, text=PROMPTS[0], **usual)
-        assert all(torch.equal(found[name], plain[name]) for name in plain)
-        found = processor(images=IMAGE, text=PROMPTS[0], return_tensors="np")
-        assert all(type(found[name]) is np.ndarray for name in plain)
-        assert all(np.array_equal(found[name], plain[name]) for name in plain)
-        wide = processor(text=PROMPTS[0], padding="max_length")["attention_mask"]
-        assert wide.shape == (1, 128) and wide.sum() == plain["attention_mask"].sum()
-
-    def test_a_length_keeps_whole_words(self):
-        processor = tiny_processor()
-        words = [len(one) for one in processor.word_ids(PROMPTS[2])]
-        longest = max(len(processor.tokenizer.encode(task)) for task in TASK_STRINGS)
-        for kept in range(1, len(words)):
-            limit = longest + 1 + sum(words[:kept])
-            found = processor(text=PROMPTS[2], max_length=limit)["input_ids"]
-            assert found.shape == (1, sum(words[:kept]) + 1)
-        with pytest.raises(FeedbackError, match="`max_length` is 3; the task, a word and the end"):
-            processor(text="a", max_length=3)
-
-    @pytest.mark.parametrize(
-        ("given", "said"),
-        [
-            ({"text": [None]}, "the text at index 0 is None"),
-            ({"text": 5}, "the text at index 0 is 5; give a prompt"),
-            ({"text": "a", "padding": False}, "`padding` is False; choose among .*'longest'"),
-            ({"text": "a", "truncation": False}, "`truncation` is False"),
-            ({"text": "a", "return_tensors": "tf"}, "`return_tensors` is 'tf'; choose"),
-            ({"text": "a", "max_length": "9"}, "`max_length` is '9'"),
-            ({"text": "a", "paddin": True}, "no option 'paddin'"),
-        ],
-    )
-    def test_other_values_are_refused(self, given, said):
-        with pytest.raises(FeedbackError, match=said):
-            tiny_processor()(**given)
-
-    @pytest.mark.parametrize(
-        "tasks", [[[9]], [[-1]], [[]], [], [[0], [1]], [["a"]], [[0.5]], 5, [0]]
-    )
-    def test_unknown_tasks_are_refused(self, tasks):
-        with pytest.raises(FeedbackError, match="`tasks` "):
-            tiny_processor("augmented_prompt")(text="a", tasks=tasks)
-
-    def test_tasks_of_other_numbers_are_refused(self):
-        processor = tiny_processor("augmented_prompt")
-        with pytest.raises(FeedbackError, match=r"`tasks` is .*; give as many for each"):
-            processor(text=["a", "b"], tasks=[[0, 1], [2]])
-        found = processor(text=["a", "b"], tasks=np.array([[0, 6], [1, 6]]))
-        assert found["task_ids"].tolist() == [[0, 6], [1, 6]]
-
-
 class TestTowers:
     def test_squares_may_be_written_as_pairs(self):
         from transformers import T5Config, ViTConfig
@@ -336,16 +262,6 @@ class TestTowers:
         batch["input_ids"] %= config.text_config.vocab_size
         found = model(**batch, labels=torch.tensor([[5, 1]]))
         assert found.heatmaps.shape == (1, 2, 32, 32) and found.loss.isfinite()
-
-    def test_towers_without_a_square_of_patches_are_refused(self):
-        from transformers import SwinConfig, T5Config, ViTConfig
-
-        with pytest.raises(FeedbackError, match="a SwinConfig, whose stages merge patches"):
-            RahfConfig(vision_config=SwinConfig())
-        with pytest.raises(FeedbackError, match=r"`image_size` of .* is \(32, 64\)"):
-            RahfConfig(vision_config=ViTConfig(image_size=(32, 64)))
-        with pytest.raises(FeedbackError, match=r"`image_size` of .* is None"):
-            RahfConfig(vision_config=T5Config())
 
 
 def test_a_model_is_pushed_where_nothing_registers_at_start(tmp_path):

@@ -25,11 +25,6 @@ def test_words_are_those_of_the_dataset(prompt):
     assert all(prompt[word.start : word.end] == word.text for word in words)
 
 
-def test_only_the_plain_space_parts_words():
-    words = prompt_words("a cat\nsitting on a mat")
-    assert [word.text for word in words] == ["a", "cat\nsitting", "on", "a", "mat"]
-
-
 def walk(path, wanted):
     """Follow a path with a decoder that wants a suffix behind the words `wanted`."""
     written = []
@@ -93,10 +88,6 @@ class TestProcessor:
         kept = processor.kept_word_ids("word " * 500)
         assert 0 < len(kept) < 500
         assert len(processor.input_ids("word " * 500)) <= processor.max_length
-
-    def test_a_wrong_number_of_labels_is_refused(self, processor):
-        with pytest.raises(ValueError, match="2 labels for the 3 words"):
-            processor.target_ids("a red cat", [1, 1])
 
 
 def unigram():

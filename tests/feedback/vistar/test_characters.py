@@ -53,12 +53,3 @@ def test_scores_by_hand():
     assert judged([], count=0).score == 1.0
     assert judged([], postures="lying").score == 0.0
     assert "2 people, 4 wanted" in judged(people, count=4).reason
-
-
-@pytest.mark.parametrize(
-    "about, reason",
-    [({}, "lists no `count`"), ({"count": "many"}, "whole number")],
-)
-def test_what_cannot_be_compared(about, reason):
-    said = judged([person("lying")], **about)
-    assert said.score is None and reason in said.reason

@@ -79,10 +79,3 @@ def test_score_by_hand():
     # More than one by the last digit, as cosines of equal vectors are.
     alike = judged(similarity=[[0.9, 0.9]], found=[0, 1], likeness=[[1, 1.000001], [1.000001, 1]])
     assert alike.score == 1.0
-
-
-def test_what_cannot_be_judged():
-    one = judged(panels=[[0, 0, 9, 9]], similarity=[[0.2, 0.2]], found=[0], likeness=[[1]])
-    assert one.score is None and "no panels" in one.reason
-    silent = ComposedScene().score({}, Picture(Path("a"), "", about={"panels": "a; b"}))
-    assert silent.score is None and "`subject`" in silent.reason

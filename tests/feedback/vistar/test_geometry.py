@@ -15,8 +15,13 @@ from support.tiny_sight import save_sight  # noqa: E402
 
 from pqpp_feedback.assess.pictures import Picture  # noqa: E402
 from pqpp_feedback.errors import AssessError  # noqa: E402
-from pqpp_feedback.vistar.cues import fit_padim  # noqa: E402
-from pqpp_feedback.vistar.scores.geometry import CUES, Geometry, cue_scores, raw_cues  # noqa: E402
+from pqpp_feedback.vistar.scores.geometry import (  # noqa: E402
+    CUES,
+    Geometry,
+    cue_scores,
+    fit_padim,
+    raw_cues,
+)
 from pqpp_feedback.vistar.sight import Sight  # noqa: E402
 
 STEPS = range(6)

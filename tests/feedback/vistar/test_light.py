@@ -17,7 +17,6 @@ from pqpp_feedback.vistar.scores.light import (
     cast_shadows,
     inferred_light,
     shadow_regions,
-    wanted_light,
 )
 from pqpp_metrics.functional.match_rate import match_rate
 
@@ -99,22 +98,6 @@ def test_shadows_are_found_in_the_picture():
     assert np.median(shares) > 0.85
 
 
-def test_16_phrases_are_unit_vectors_over_the_floor():
-    vectors = np.array(list(choices("light")["phrases"].values()))
-    assert vectors.shape == (16, 3)
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-3)
-    assert (vectors[:, 1] > 0.3).all() and len(np.unique(vectors, axis=0)) == 16
-
-
-def test_wanted_light_is_the_longest_phrase():
-    def wanted(prompt, **about):
-        return wanted_light(Picture(Path("a.png"), prompt, about=about))
-
-    assert wanted("A jug, Light from upper left front") @ [-0.5, 0.7071, 0.5] > 0.999
-    assert wanted("A jug", light="light from low-right")[0] > 0.9
-    assert wanted("A jug in the light") is None
-
-
 def test_score_by_hand():
     up = {"top": [0, 1, 0], "tip": [1, 0, 0]}  # light from the left, 45 degrees high
     off = {"top": [0, 1, 0], "tip": [-5, 0, 0]}
@@ -124,17 +107,3 @@ def test_score_by_hand():
     opposite = Picture(Path("a.png"), "", about={"light": "light from upper-right"})
     said = Light().score(evidence, opposite)
     assert said.score == pytest.approx(0, abs=1e-4) and "90 degrees" in said.reason
-
-
-@pytest.mark.parametrize(
-    "masks, depth, reason",
-    [
-        (np.zeros((0, 40, 40), bool), np.ones((40, 40)), "no object"),
-        (np.ones((1, 40, 40), bool), np.ones((40, 40)), "no floor"),
-        (np.eye(40, dtype=bool)[None], np.ones((40, 40)), "no floor"),  # a wall
-    ],
-)
-def test_what_shows_no_light(masks, depth, reason):
-    evidence = cast_shadows(np.ones((40, 40, 3)), masks, depth)
-    picture = Picture(Path("a.png"), "light from upper-left")
-    assert reason in Light().score(evidence, picture).reason

@@ -11,7 +11,6 @@ from sklearn.metrics import roc_auc_score
 from support.meeting_solids import meeting_solids
 
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.scores.penetration import PenetrationScore, conflicts, meeting_pairs
 
 PICTURE = Picture(Path("a.png"), "two solids")
@@ -65,23 +64,3 @@ def test_the_worst_pair_counts_and_is_named():
     fine = {**PAIR, "overlap": [1.0, 9.0], "objects": [0, 2]}
     said = judged(3, [fine, PAIR])
     assert said.score == pytest.approx(1 - 0.5 * 5 / 6) and "cup and table" in said.reason
-
-
-def test_without_two_objects_or_a_meeting():
-    assert judged(1, []).score is None
-    assert judged(2, []).score == 1.0
-    # Without a place for it in the printed weighting, a short contact is not judged.
-    assert judged(2, [{**PAIR, "contact": 0.2}], "printed").score == 1.0
-    with pytest.raises(FeedbackError, match="weighting"):
-        PenetrationScore(weighting="other")
-
-
-def test_far_apart_or_one_before_the_other_is_no_meeting():
-    depth = np.ones((40, 40))
-    masks = np.zeros((2, 40, 40), bool)
-    masks[0, 2:20, 2:20], masks[1, 25:38, 25:38] = True, True
-    assert meeting_pairs(masks, depth, [1, 1]) == []
-    masks[1] = False
-    masks[1, 2:20, 20:38] = True
-    depth = np.where(masks[0], 5.0, 9.0) + np.linspace(0, 0.5, 40)[:, None]
-    assert meeting_pairs(masks, depth, [1, 1]) == []  # a step of 4 at the rim

@@ -6,13 +6,14 @@ import pytest
 pytest.importorskip("yaml", reason="roles need pqpp[assess]")
 
 from pqpp_cli.main import main
-from pqpp_feedback.errors import AssessError
 from pqpp_feedback.vistar.roles.bench import (
     figures_of_the_paper,
     preference_agreement,
     read_choices,
+    read_roles,
+    role_ranking,
+    separation,
 )
-from pqpp_feedback.vistar.roles.ranking import read_roles, role_ranking, separation
 from pqpp_feedback.vistar.score import ANGLES
 
 
@@ -81,17 +82,6 @@ def test_equal_generators_are_not_separable_and_unequal_ones_are():
     assert [one["separable"] for one in ranked] == [False, True, None]
     assert separation(ranked).startswith("not separable: ") and "c" not in separation(ranked)
     assert role_ranking(rows[::-1], {"TR": 1}, 2000) == ranked  # whatever the order
-
-
-@pytest.mark.parametrize(
-    "text, said",
-    [("a: [", "is no YAML"), ("[]", "write `role: ")],
-)
-def test_files_of_roles_that_are_none(tmp_path, text, said):
-    (tmp_path / "roles.yaml").write_text(text)
-    with pytest.raises(AssessError, match=said) as caught:
-        read_roles(tmp_path / "roles.yaml")
-    assert "\n" not in str(caught.value)
 
 
 CHOICES = """image_a,image_b,choice,angle

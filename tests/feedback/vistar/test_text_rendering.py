@@ -15,9 +15,7 @@ from pqpp_feedback.assess.run import assessed_rows
 from pqpp_feedback.vistar.scores.text_rendering import (
     TextRenderingScore,
     in_reading_order,
-    normalised,
     pieces_at_any_angle,
-    wanted_text,
 )
 
 
@@ -89,22 +87,6 @@ def test_a_turned_text_is_read_where_it_stands(turn):
     shown = turned.crop(corners)
     assert shown.getextrema()[0][0] < 50  # it is where the letters are
     assert shown.width * shown.height < 0.6 * 180 * 90
-
-
-def test_prompt_about_another_angle_is_not_looked_at():
-    looked = []
-    score = TextRenderingScore(read=lambda image: looked.append(image) or [])
-    picture = Picture(Path("a.png"), '"Open"', about={"angle": "LI"})
-    (evidence,) = score.perceive([None], [picture])
-    said = score.score(evidence, picture)
-    assert not looked and said.score is None and "LI" in said.reason
-
-
-def test_wanted_text_comes_from_parameter_before_quotes():
-    parameters = {"key": ["text"], "value": ["Closed"]}
-    assert wanted_text(Picture(Path("a"), '"Open"', about={"parameters": parameters})) == "Closed"
-    assert wanted_text(Picture(Path("a"), "“Open” now")) == "Open"
-    assert normalised("Don't—stop_ﬁt") == "dont stop fit"
 
 
 def test_reading_order_of_slanted_rows():

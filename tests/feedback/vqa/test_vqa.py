@@ -10,11 +10,8 @@ pytest.importorskip("httpx", reason="endpoints need pqpp[assess]")
 
 from support.chat_server import serve_chat  # noqa: E402
 
-from pqpp_backbones.chat.endpoint import Endpoint  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402
-from pqpp_feedback.assess.pictures import Picture  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
-from pqpp_feedback.vqa.assessor import VqaAssessor  # noqa: E402
 
 
 def completion(said, tops=None):
@@ -63,20 +60,6 @@ def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
         assert main(words) == 0 and len(server.asked) == 4
         everything = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
         assert b"sk-secret" not in everything
-
-
-@pytest.mark.parametrize(
-    ("said", "verdict", "why"),
-    [("Yes.", True, "tells no prob"), ("no", False, "tells no prob"), ("Hm", None, "neither")],
-)
-def test_an_endpoint_without_probabilities_gives_verdicts_alone(folder, said, verdict, why):
-    with serve_chat() as server:
-        server.answer = lambda body: completion(said)
-        judge = VqaAssessor(Endpoint(server.url, "m"))
-        picture = Picture(folder / "0.png", "a cat")
-        (evidence,) = judge.perceive([Image.new("RGB", (9, 9))], [picture])
-    found = judge.score(evidence, picture)
-    assert (found.verdict, found.score) == (verdict, None) and why in found.reason
 
 
 def test_a_model_in_this_process_tells_what_plain_transformers_would(tmp_path):

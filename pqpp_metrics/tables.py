@@ -1,10 +1,134 @@
-"""Bringing the rows of several files together: by their ids, or by place where there are none."""
+"""What a caller names for the inputs of a metric, files or tables, and how their rows go together.
+
+Rows of several files are joined by their ids, or by place where there are none.
+"""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from pqpp_files.read_table import INDEX, Table
-from pqpp_metrics.errors import MetricFileError
+from pqpp_files.errors import NoHeaderError
+from pqpp_files.read_table import INDEX, Table, read_table
+from pqpp_metrics.errors import MetricInputError
+
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+TREC = (".run", ".qrels", ".trec", ".txt")
+
+
+@dataclass
+class Reading:
+    """How files are read.
+
+    Attributes:
+        missing: What a query does that only one side has, the run or qrels, or an id that only one
+            of several tables has: `error`, `zero` (runs only) or `drop`.
+        nan: What a row with an empty cell or NaN does: `error` leaves it to the metric, `drop`
+            leaves it out.
+        ids: The columns that together name a row; found where empty.
+        header: Whether the first line of CSV names the columns.
+    """
+
+    missing: str = "error"
+    nan: str = "error"
+    ids: Sequence[str] = ()
+    header: bool = True
+
+
+class Source(NamedTuple):
+    """A file or a table, the columns of it that were named, and its rows.
+
+    Attributes:
+        path: The file, or what a held table is called.
+        columns: As they were named; None where none was.
+        table: A `Table`; None of a TREC file, which is read by its side.
+    """
+
+    path: str
+    columns: str | None
+    table: Any
+
+
+def input_source(
+    name: str, given: Any, how: Reading, are_trec: Sequence[str], known: dict[Any, Table]
+) -> Source:
+    """Find what was given for an input, and read it if it is a table.
+
+    Args:
+        name: The input.
+        given: `FILE` or `FILE:COLUMNS`, a table, or a pair of a table and its column or columns.
+        how: See there.
+        are_trec: The files that are runs or judgments of TREC.
+        known: The tables that were read, each read once.
+
+    Raises:
+        FileError: It can't be read.
+        MetricInputError: Its first line is one of numbers.
+    """
+    held, columns = given if isinstance(given, tuple) else (given, None)
+    if isinstance(held, str):
+        path, columns = split_columns(held)
+        if path not in are_trec and path not in known:
+            try:
+                known[path] = read_table(path, kinds=TABLES, header=how.header)
+            except NoHeaderError as error:
+                raise MetricInputError(f"{error}, or read them by `no_header`") from None
+        return Source(path, columns, known.get(path))
+    table = known.setdefault(
+        id(held), known.get(id(held)) or HeldTable(f"the table of {name}", held)
+    )
+    return Source(
+        table.path, columns if isinstance(columns, str | None) else ",".join(columns), table
+    )
+
+
+def split_columns(text: str) -> tuple[str, str | None]:
+    """Part FILE:COLUMN; a file of that whole name wins.
+
+    Example:
+        >>> split_columns("votes.csv:a,b"), split_columns("votes.csv")
+        (('votes.csv', 'a,b'), ('votes.csv', None))
+    """
+    path, colon, column = text.rpartition(":")
+    if not colon or not path or Path(text).exists() or "/" in column or "\\" in column:
+        return text, None
+    return path, column
+
+
+def has_suffix(path: str, kinds: Sequence[str]) -> bool:
+    """Tell a file of some kinds, `TABLES` or `TREC`, by its name."""
+    return Path(path.lower().removesuffix(".gz")).suffix in kinds
+
+
+class HeldTable(Table):
+    """A frame of pandas or polars, a table of Arrow or datasets, or a dict of columns."""
+
+    is_text = False
+
+    def __init__(self, name: str, held: Any) -> None:
+        names = list(getattr(held, "column_names", getattr(held, "columns", held)))
+        self.path, self.columns = name, {str(column): _cells(held[column]) for column in names}
+        if hasattr(held, "iloc"):  # pandas, whose index may name the rows
+            own = [str(INDEX if name is None else name) for name in held.index.names]
+            counts = type(held.index).__name__ == "RangeIndex"
+            cells: Sequence[Any] = range(len(held)) if counts else held.index.tolist()
+            self.index = ",".join(own), cells
+
+    def __getitem__(self, name: str) -> list[Any]:
+        if name not in self.columns:
+            known = ", ".join(self.columns)[:200]
+            raise MetricInputError(f"{self.path}: no column {name!r} among {known}; name one of it")
+        return self.columns[name]
+
+    def place_of(self, row: int) -> str:
+        """Say in words where a row stands, counted from 0."""
+        return f"{self.path}, row {row + 1}"
+
+
+def _cells(column: Any) -> list[Any]:
+    ways = ("to_pylist", "tolist", "to_list")
+    return next((getattr(column, way)() for way in ways if hasattr(column, way)), list(column))
+
 
 # What rows are joined by, the first that all files have; ids are read as text.
 KEYS = ("id", "query_id", "prompt_id", "prompt")
@@ -52,8 +176,8 @@ def joined(
         missing: `drop` leaves out ids that not every file has, anything else refuses them.
 
     Raises:
-        MetricFileError: An id is missing or there twice, or only some of several files have ids; or
-            rows with one id in common differ in another, and none was named.
+        MetricInputError: An id is missing or there twice, or only some of several files have ids;
+            or rows with one id in common differ in another, and none was named.
         FileError: A file has no column that was named.
     """
     # An index that only counts the rows names them where that of another file is not such a one.
@@ -70,7 +194,7 @@ def joined(
     if lacking:
         if not are_equal:
             came = f"{holders[0].path} and {holders[1].path} differ in {names[0]!r}"
-            raise MetricFileError(f"{came}, which {lacking[0]} does not have; add it there")
+            raise MetricInputError(f"{came}, which {lacking[0]} does not have; add it there")
         without = f": {', '.join(lacking)} without ids" if holders else ""
         return Joined(rows, None, f"paired by row{without}" if len(files) > 1 else "")
     if not are_equal:
@@ -143,12 +267,12 @@ def _matched(
             if text:
                 fault = f"{name} {_shown(text)!r} is there twice, so rows cannot be joined by it"
                 fault += "; keep one of each"
-            raise MetricFileError(f"{file.table.place_of(row)}: {fault}")
+            raise MetricInputError(f"{file.table.place_of(row)}: {fault}")
     common = set.intersection(*map(set, places))
     if not common:
         came = f"{' and '.join(file.path for file in files)} have no "
         came += f"{' and '.join(dict.fromkeys(names))} in common"
-        raise MetricFileError(f"{came}; give files that do, or name the column of ids by `id`")
+        raise MetricInputError(f"{came}; give files that do, or name the column of ids by `id`")
     notes = []
     for file, name, own in zip(files, names, texts, strict=True):
         if alone := [text for text in own if text not in common]:
@@ -156,7 +280,7 @@ def _matched(
             notes.append(f"{file.path}: {len(alone):,} {name} not in every file ({some})")
     if notes and missing != "drop":
         wanted = "complete the files, or choose `missing` drop (zero is for TREC files)"
-        raise MetricFileError(f"{'; '.join(notes)}; {wanted}")
+        raise MetricInputError(f"{'; '.join(notes)}; {wanted}")
     kept = [text for text in places[0] if text in common]
     return {
         file.path: [own[text] for text in kept] for file, own in zip(files, places, strict=True)
@@ -174,7 +298,7 @@ def _refuse_contradiction(
             pairs = zip(rows[first.path], rows[file.path], strict=True)
             if apart := [(at, to) for at, to in pairs if a[at] != b[to]]:
                 at, to = apart[0]
-                raise MetricFileError(
+                raise MetricInputError(
                     f"joined on {called}, {len(apart):,} rows differ in {name}, as "
                     f"{first.table.place_of(at)} ({_shown(a[at])}) and "
                     f"{file.table.place_of(to)} ({_shown(b[to])}); name the right id by `id`"

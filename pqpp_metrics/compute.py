@@ -7,14 +7,16 @@ from typing import Any
 
 from pqpp_files.names import comma_separated
 from pqpp_files.read_table import Table
-from pqpp_metrics.errors import InputFormError, MetricFileError, MetricInputError
-from pqpp_metrics.files.joined_rows import KEYS, joined, rows_left_out
-from pqpp_metrics.files.sources import (
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.tables import (
+    KEYS,
     TREC,
     Reading,
     Source,
     has_suffix,
     input_source,
+    joined,
+    rows_left_out,
     split_columns,
 )
 
@@ -60,8 +62,8 @@ def compute_files(
 
     Raises:
         UnknownMetricError: There is no such metric.
-        MetricFileError: An input is missing or unknown, or ids do not fit.
-        MetricInputError: The metric refuses the values.
+        MetricInputError: An input is missing or unknown, ids do not fit, or the metric refuses the
+            values.
         FileError: A file is not there, is damaged or lacks a column.
 
     Example:
@@ -78,10 +80,20 @@ def compute_files(
         (0.333, 'joined on prompt_id, 3 rows')
     """
     from pqpp_metrics.load import load_metric
+    from pqpp_metrics.metric import per_item
+    from pqpp_metrics.registration import list_metrics
 
-    name = name.removeprefix("pqpp/")
+    name, reading = name.removeprefix("pqpp/"), reading or Reading()
+    if name not in list_metrics() and set(files) == {"predictions", "references"}:
+        from pqpp_metrics.runs import compute_runs, of_ir_measures
+
+        if of_ir_measures(name):
+            sides = [files["predictions"]], files["references"]
+            result, note = compute_runs(name, *sides, options, reading)
+            scores = result["values"][name]
+            return per_item(name, scores, ids=result["query_ids"]), note
     metric = load_metric(name)
-    inputs = _inputs(name, metric, files, options, reading or Reading())
+    inputs = _inputs(name, metric, files, options, reading)
     # What the run misses does not matter to every metric.
     takes = metric.options()
     chosen = {key: value for key, value in inputs.options.items() if key in takes} | {**options}
@@ -89,10 +101,7 @@ def compute_files(
         result = metric.score(inputs.columns, chosen)
     except MetricInputError as error:
         if odd := _odd_cell(inputs):
-            raise MetricFileError(f"{name}: {error} ({odd})") from None
-        if isinstance(error, InputFormError):
-            wanted = "name one column as FILE:COLUMN, or several as FILE:COLUMN,COLUMN"
-            raise MetricFileError(f"{name}: {error}; {wanted}") from None
+            raise MetricInputError(f"{name}: {error} ({odd})") from None
         raise
     if inputs.ids and "scores" in result and "prompt_ids" not in metric.input_names():
         result |= {"ids": inputs.ids}
@@ -111,7 +120,7 @@ def _inputs(
     if wrong:
         plain = ("predictions", "references")
         ways = [f"`{n}` FILE" if n in plain else f"`input` {n}=FILE" for n in names]
-        raise MetricFileError(f"{called}: {wrong[0]}; give {' '.join(ways)}")
+        raise MetricInputError(f"{called}: {wrong[0]}; give {' '.join(ways)}")
     are_pairs = set(names) == {"predictions", "references"}
     paths = [split_columns(given)[0] for given in files.values() if isinstance(given, str)]
     if trec := [path for path in paths if has_suffix(path, TREC)]:
@@ -119,13 +128,13 @@ def _inputs(
     known: dict[Any, Any] = {}
     sources = {name: input_source(name, files[name], how, trec, known) for name in names}
     if trec or metric.forms is RANKINGS:
-        from pqpp_metrics.files.rankings import is_long
+        from pqpp_metrics.runs import is_long
 
         if are_pairs and all(is_long(table, how) for table in known.values()):
             return _rankings(sources, how, metric, options)
     if trec:
         wanted = "a TREC run and qrels go together, as `predictions` and `references`"
-        raise MetricFileError(f"{called}: {wanted}")
+        raise MetricInputError(f"{called}: {wanted}")
     columns, cells = {}, {}
     for name, source in sources.items():
         columns[name], cells[name] = _column(name, source, how.ids)
@@ -137,15 +146,14 @@ def _inputs(
 def _rankings(
     sources: Mapping[str, Source], how: Reading, metric: Any, options: Mapping[str, Any]
 ) -> Inputs:
-    from pqpp_metrics import trec
-    from pqpp_metrics.files.rankings import read_side
+    from pqpp_metrics.runs import rankings, read_side
 
     run, qrels = sources["predictions"], sources["references"]
     is_one = run.path == qrels.path
     documents, left = read_side("run", run, how, is_one)
     judgments, more = read_side("qrels", qrels, how, is_one)
     keep_unjudged = bool(options.get("judged_only"))
-    judged = trec.rankings(documents, judgments, how.missing, keep_unjudged)
+    judged = rankings(documents, judgments, how.missing, keep_unjudged)
     of_run: dict[str, Any] = {"unretrieved": judged.unretrieved}
     if options.get("ties") == "docno":
         of_run["document_ids"] = judged.document_numbers
@@ -178,7 +186,7 @@ def _joined(
     if how.nan == "drop" and len(set(map(len, values.values()))) == 1:  # the metric says so else
         full = [not any(map(lacks_value, row)) for row in zip(*values.values(), strict=True)]
         if not any(full):
-            raise MetricFileError("every row has an empty cell or NaN; give a file with values")
+            raise MetricInputError("every row has an empty cell or NaN; give a file with values")
         left = full.count(False)
         values = {name: list(compress(own, full)) for name, own in values.items()}
         rows = {name: list(compress(own, full)) for name, own in rows.items()}
@@ -245,7 +253,7 @@ def _column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[str], l
         columns = [column for column in table.columns if column not in known] or [*table.columns]
         if len(columns) > 1 and not (table.is_text and _are_alike(table, columns)):
             came = f"{path}: no column {name!r} among {', '.join(table.columns)[:200]}"
-            raise MetricFileError(f"{came}; name one by {path}:COLUMN")
+            raise MetricInputError(f"{came}; name one by {path}:COLUMN")
     if len(columns) > 1 or columns[0] != (given or columns[0]):
         cells = zip(*(_values(table, column) for column in columns), strict=True)
         return columns, list(map(list, cells))

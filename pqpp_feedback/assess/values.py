@@ -1,0 +1,85 @@
+"""Small things that assessors share: boxes beside each other, written lists, unit vectors."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Of detectors of any word, which find an object many times: boxes of one name that overlap by
+# more are one; ours to choose.
+OVERLAP = 0.5
+
+
+def apart(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[str, Any]]:
+    """Return boxes without those that overlap a better one.
+
+    Args:
+        boxes: With `score` and `box` (left, top, right, bottom), the best first.
+        overlap: The intersection over union from which on the worse one is left out.
+
+    Example:
+        >>> boxes = [{"box": [0, 0, 1, 1]}, {"box": [0, 0, 1, 0.9]}, {"box": [2, 2, 3, 3]}]
+        >>> [box["box"] for box in apart(boxes)]
+        [[0, 0, 1, 1], [2, 2, 3, 3]]
+    """
+    kept: list[dict[str, Any]] = []
+    for box in boxes:
+        if all(overlap_of(box["box"], better["box"]) <= overlap for better in kept):
+            kept.append(box)
+    return kept
+
+
+def overlap_of(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return the intersection of two boxes over their union.
+
+    Example:
+        >>> overlap_of([0, 0, 1, 1], [0, 0.5, 1, 1])
+        0.5
+    """
+    width, height = (min(a[n + 2], b[n + 2]) - max(a[n], b[n]) for n in (0, 1))
+    if width <= 0 or height <= 0:
+        return 0.0
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
+    return width * height / (sum(areas) - width * height)
+
+
+_WRITTEN = re.compile(r"\s*(?:array\()?\[(.*)\](?:,\s*dtype=\w+\))?\s*", re.DOTALL)
+_ITEM = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,'"\]]+)""")
+
+
+def listed(value: Any, between: str = ";|") -> list[str]:
+    r"""Return a list, or a text that holds one, as a list of texts.
+
+    Args:
+        value: A list; a list as Python, JSON or numpy write it, which is what `datasets` and
+            `pandas` put into a CSV; a text with marks between its parts; or None.
+        between: Those marks.
+
+    Example:
+        >>> listed("a cat wakes; a cat eats"), listed(["one"]), listed(None)
+        (['a cat wakes', 'a cat eats'], ['one'], [])
+        >>> listed("['guitar' 'bat']"), listed('["pear", "apple"]'), listed("cup, cow", ",")
+        (['guitar', 'bat'], ['pear', 'apple'], ['cup', 'cow'])
+    """
+    if value is None:
+        return []
+    parts = value
+    if isinstance(value, str):
+        written = _WRITTEN.fullmatch(value)
+        items = _ITEM.finditer(written[1]) if written else ()
+        parts = [re.sub(r"\\(.)", r"\1", next(filter(None, item.groups()), "")) for item in items]
+        parts = parts if written else re.split(f"[{re.escape(between)}]", value)
+    return [str(part).strip() for part in parts if str(part).strip()]
+
+
+def unit_rows(features: Any) -> NDArray[np.float64]:
+    """Return vectors along the last axis divided by their lengths; one of zeros stays.
+
+    Example:
+        >>> unit_rows([[3, 4], [0, 0]]).tolist()
+        [[0.6, 0.8], [0.0, 0.0]]
+    """
+    vectors = np.asarray(features, dtype=np.float64)
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)

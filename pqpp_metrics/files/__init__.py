@@ -1,1 +1,0 @@
-"""Inputs of metrics from files: tables joined by ids, runs and relevance judgments."""
