@@ -104,7 +104,7 @@ def _read_v1_1(folder: Path, split: str) -> pa.Table:
 
 
 def _prompt_id(path: Path, number: int, record, indices: Mapping[str, int]) -> str:
-    if not isinstance(record, Mapping) or not set(record) >= _RECORD_KEYS:
+    if not isinstance(record, dict) or not set(record) >= _RECORD_KEYS:
         raise DataFileError(
             f"{path}, record {number}: the keys {', '.join(sorted(_RECORD_KEYS))} are needed; "
             f"{REMEDY}"
@@ -114,8 +114,8 @@ def _prompt_id(path: Path, number: int, record, indices: Mapping[str, int]) -> s
     if record["source"] == "drawbench" and record["prompt"] in indices:
         return f"drawbench-{indices[record['prompt']]}"
     raise DataFileError(
-        f"{path}, record {number}: the prompt {str(record['prompt'])[:60]!r} of source "
-        f"{record['source']!r} is not in the generation files; {REMEDY}"
+        f"{path}, record {number}: the prompt {record['prompt']!r:.60} is not in the generation "
+        f"files; {REMEDY}"
     )
 
 

@@ -162,14 +162,8 @@ BOMBS = {
     "put": b"Np134217728\n.",
     "doubled": b"cbuiltins\nstr\n" + doubled(24) + b"\x85R.",
     "nested": nested(24) + b"cbuiltins\nstr\nh\x18\x85R.",
-    "key": nested(60) + b"}h\x3cK\x01s.",  # as a key, hashed without end
-    "value": nested(60) + b".",
-    "later": b"]q\x00"
-    + b"".join(b"]q%c" % n for n in range(1, 60))
-    + b"".join(b"h%ch%ca0h%ch%ca0" % (n, n + 1, n, n + 1) for n in range(59))
-    + b".",
 }
-DAILY = {"bytearray", "put", "nested", "value"}
+DAILY = {"bytearray", "put", "nested"}
 
 
 @pytest.mark.parametrize(
