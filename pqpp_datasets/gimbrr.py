@@ -18,23 +18,15 @@ Kept as published, and to be known when rates are computed:
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark, features_of
+from pqpp_datasets.benchmark import features_of, published
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 
 # Our name of a model's split -> the name in the annotations.
 MODELS = {"dalle2": "Dalle", "midjourney": "MJ", "sd2.1": "SD2.1", "sd1.5": "SD1.5"}
-CITATION = """@misc{achterberg2023gimbrr,
-  title={Generative Image Model Benchmark for Reasoning and Representation ({GIMBRR})},
-  author={Achterberg, Jascha and Arel, Ron and Grinberg, Tetiana and Chaibi, Adel and
-          Bach, Joscha and Tzagadakis, Nikos},
-  howpublished={AAAI Spring Symposium, EDGeS},
-  year={2023}
-}"""
 
 _DIRECTORY = "data/Prompt_dir_230228.csv"
 # Where the published repository keeps them, and the shorter layout of a copy.
@@ -206,48 +198,18 @@ def _as_type(cell, kind: pa.DataType):
     return cell
 
 
-_COMMON: dict[str, Any] = {
-    "version": "1.0.0",
-    "folders": ("gimbrr",),
-    "citation": CITATION,
-    "licence": "MIT",
-    "year": 2023,
-    "homepage": "https://github.com/IntelLabs/generative-ai",
-    "annotators": ("expert-generated",),
-    "images": "not published",
-}
 BENCHMARKS = (
-    Benchmark(
-        name="gimbrr",
-        description=(
-            "One row is a prompt of one of 19 cognitive tasks with what it shows, its label, and "
-            "the single-object prompts that it is linked to."
-        ),
-        splits=("test",),
-        features=features_of(_PROMPT_SCHEMA),
-        read=read,
-        rows={"test": 2302},
-        files=files,
-        **_COMMON,
-    ),
-    Benchmark(
-        name="gimbrr-annotations",
-        description="One row is a generated image and whether an annotator found it to match.",
-        splits=tuple(MODELS),
+    published("gimbrr", features=features_of(_PROMPT_SCHEMA), read=read, files=files),
+    published(
+        "gimbrr-annotations",
         features=features_of(_ANNOTATION_SCHEMA),
         read=read_annotations,
-        rows=dict.fromkeys(MODELS, 2102),
         files=annotation_files,
-        **_COMMON,
     ),
-    Benchmark(
-        name="gimbrr-automated",
-        description="One row is a generated image and the verdict of the authors' routines on it.",
-        splits=tuple(MODELS),
+    published(
+        "gimbrr-automated",
         features=features_of(_VERDICT_SCHEMA),
         read=read_automated,
-        rows=dict.fromkeys(MODELS, 965),
         files=verdict_files,
-        **{**_COMMON, "annotators": ("machine-generated",)},
     ),
 )

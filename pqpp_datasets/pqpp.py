@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark, named_files
+from pqpp_datasets.benchmark import named_files, published
 from pqpp_datasets.errors import BenchmarkError, DataFileError
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 from pqpp_datasets.target_columns import PQPP_TARGETS, exact_mean
@@ -34,16 +34,6 @@ if TYPE_CHECKING:
 # `image_4.png`, `image_5.png` (SDXL), `image_6.png` (the MS COCO image), `image_7.png` and
 # `image_8.png` (GLIDE). A DrawBench folder has no reference image: 4, 5 are SDXL's and 6, 7
 # GLIDE's; it is `drawbench/<index>/` or, where no MS COCO folder has that number, `<index>/`.
-ARCHIVE = (
-    "https://fmiunibuc-my.sharepoint.com/:u:/g/personal/radu_ionescu_fmi_unibuc_ro/"
-    "Eb0peYyLDVRNn0EPeY7ZwKUBAd4Yt-Zs_PtEpc-DmQ0P4A?e=oIflTJ"
-)
-WHERE_IMAGES = (
-    f"an archive of 33.5 GB, to download by hand from {ARCHIVE}; unpacked, it is the folder for "
-    "image_dir= or --image-dir: <COCO image id>/image_4.png and image_5.png (SDXL), image_6.png "
-    "(MS COCO), image_7.png and image_8.png (GLIDE); drawbench/<index>/ has SDXL's as 4 and 5, "
-    "GLIDE's as 6 and 7"
-)
 _NUMBERS = {
     "mscoco": {"sdxl_images": (4, 5), "glide_images": (7, 8), "reference_image": (6,)},
     "drawbench": {"sdxl_images": (4, 5), "glide_images": (6, 7), "reference_image": ()},
@@ -57,7 +47,8 @@ def image_root(image_dir: str | Path) -> Path:
     root = expanded(image_dir).absolute()
     if not root.is_dir():
         raise DataFileError(
-            f"image_dir={str(image_dir)!r}: no such folder; give the unpacked archive ({ARCHIVE})"
+            f"image_dir={str(image_dir)!r}: no such folder; give the unpacked archive, whose "
+            "address `pqpp datasets show pqpp` says"
         )
     return root / "images" if (root / "images").is_dir() else root
 
@@ -89,7 +80,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     if not any(paths for row in rows for paths in row.values()):
         raise DataFileError(
             f"{root}: no image of the {table.num_rows} prompts is here (expected "
-            "<image id>/image_4.png and so on); give the unpacked archive as image_dir= ({ARCHIVE})"
+            "<image id>/image_4.png and so on); give the unpacked archive as image_dir="
         )
     for name in _NUMBERS["mscoco"]:
         table = table.append_column(name, _image_column(name, [row[name] for row in rows]))
@@ -127,18 +118,6 @@ logger = logging.getLogger(__name__)
 
 SPLITS = ("train", "validation", "test")
 TARGETS = PQPP_TARGETS
-DESCRIPTION = (
-    "One row is a prompt with its human-based prompt performance (HBPP, -1 to 2) for images that "
-    "GLIDE and SDXL generated, and its precision at 10 and reciprocal rank (0 to 1) for images "
-    "that CLIP and BLIP-2 retrieved from MS COCO. A null target is one that the release lacks."
-)
-CITATION = """@inproceedings{poesina2025pqpp,
-  title={{PQPP}: A Joint Benchmark for Text-to-Image Prompt and Query Performance Prediction},
-  author={Poesina, Eduard and Costache, Adriana Valentina and Chifu, Adrian-Gabriel and
-          Mothe, Josiane and Ionescu, Radu Tudor},
-  booktitle={Proceedings of CVPR},
-  year={2025}
-}"""
 
 _HBPP = Column("float64", -1, 2)
 _UNIT = Column("float64", 0, 1)
@@ -390,35 +369,8 @@ def _refuse_cut_average(path: Path, rows: Mapping[str, pa.Array]) -> None:
         )
 
 
-_COMMON: dict[str, Any] = {
-    "description": DESCRIPTION,
-    "splits": SPLITS,
-    "features": features,
-    "options": {"image_dir": cache_key_of_images},
-    "citation": CITATION,
-    "licence": "CC BY 4.0",
-    "year": 2025,
-    "homepage": "https://github.com/Eduard6421/PQPP",
-    "images": WHERE_IMAGES,
-}
+_COMMON: dict[str, Any] = {"features": features, "options": {"image_dir": cache_key_of_images}}
 BENCHMARKS = (
-    Benchmark(
-        name="pqpp",
-        version="1.1.0",
-        folders=("pqpp/v1.1",),
-        files=files_v1_1,
-        optional_files=(_CATEGORIES,),
-        read=read_v1_1,
-        rows={"train": 6080, "validation": 2040, "test": 2080},
-        **_COMMON,
-    ),
-    Benchmark(
-        name="pqpp-v1.0",
-        version="1.0.0",
-        folders=("pqpp/v1.0",),
-        files=files_v1_0,
-        read=read_v1_0,
-        rows={"train": 6000, "validation": 2000, "test": 2000},
-        **_COMMON,
-    ),
+    published("pqpp", files=files_v1_1, read=read_v1_1, **_COMMON),
+    published("pqpp-v1.0", files=files_v1_0, read=read_v1_0, **_COMMON),
 )

@@ -6,15 +6,15 @@ read from a Parquet file with the columns `query_index` and `image_ids`.
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
 
-from pqpp_datasets.benchmark import Benchmark, features_of
+from pqpp_datasets.benchmark import features_of, published
 from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.pqpp import CITATION, SPLITS, files_v1_0, short_name
+from pqpp_datasets.pqpp import SPLITS, files_v1_0, short_name
 from pqpp_datasets.restricted_pickle import read_pickle
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 from pqpp_files.errors import in_a_line
@@ -130,23 +130,12 @@ def _image_ids(path: Path, number: int, entry) -> list[int]:
     return integers
 
 
-BENCHMARKS: Sequence[Benchmark] = (
-    Benchmark(
-        name="pqpp-relevance",
-        version="1.1.0",
-        description="One row is a PQPP prompt with the ids of its relevant MS COCO images.",
-        splits=SPLITS,
+BENCHMARKS = (
+    published(
+        "pqpp-relevance",
         features=features_of(_SCHEMA),
         read=read,
-        rows={"train": 6080, "validation": 2040, "test": 2080},
-        folders=("pqpp/v1.1", "pqpp/v1.0"),
         files=files,
         version_in=lambda folder: "1.0.0" if _is_v1_0(folder) else "1.1.0",
-        citation=CITATION,
-        licence="CC BY 4.0",
-        year=2025,
-        homepage="https://github.com/Eduard6421/PQPP",
-        tasks=("text-retrieval",),
-        images="those of MS COCO, https://cocodataset.org/#download; the ids are its own",
     ),
 )

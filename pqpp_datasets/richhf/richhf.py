@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.benchmark import published
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records, spans
 from pqpp_datasets.sources import release
@@ -38,14 +38,6 @@ if TYPE_CHECKING:
     from datasets import Features
 
 SPLITS = ("train", "validation", "test")
-CITATION = """@inproceedings{liang2024rich,
-  title={Rich Human Feedback for Text-to-Image Generation},
-  author={Liang, Youwei and He, Junfeng and Li, Gang and Li, Peizhao and Klimovskiy, Arseniy and
-          Carolan, Nicholas and Sun, Jiao and Pont-Tuset, Jordi and Young, Sarah and Yang, Feng and
-          others},
-  booktitle={Proceedings of CVPR},
-  year={2024}
-}"""
 
 # Our column -> the records' feature.
 _SCORES = {
@@ -325,28 +317,12 @@ def _matches_of(file: pq.ParquetFile, wanted: pa.Array):
 
 
 BENCHMARKS = (
-    Benchmark(
-        name="richhf",
-        version="1.0.0",
-        description=(
-            "One row is a generated image of Pick-a-Pic with four scores in 0..1, heatmaps of "
-            "implausible and of misaligned regions, and a label for each token of its prompt "
-            "(0 misaligned, 1 aligned)."
-        ),
-        splits=SPLITS,
+    published(
+        "richhf",
         features=features,
-        rows={"train": 15_810, "validation": 995, "test": 955},
-        annotators=("expert-generated",),
-        images="those of Pick-a-Pic v1, by uid, as pickapic_dir=: "
-        "https://huggingface.co/datasets/yuvalkirstain/pickapic_v1",
-        folders=("richhf",),
         files=files,
         options={"pickapic_dir": cache_key_of_pickapic},
         parts=parts,
         read_parts=read_parts,
-        citation=CITATION,
-        licence="not stated in the repository",
-        year=2024,
-        homepage="https://github.com/google-research-datasets/richhf-18k",
     ),
 )

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark, features_of
+from pqpp_datasets.benchmark import features_of, published
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.tables import REMEDY, parse_published, read_text
 from pqpp_datasets.vistar.structured_prompt import PromptSyntaxError, parse_prompt
@@ -25,13 +25,6 @@ from pqpp_files.foreign.json_values import read_json
 
 SPLITS = ("core", "hard")
 LEVELS = ("L1", "L2", "L3", "L4")
-CITATION = """@article{jiang2025vistar,
-  title={{VISTAR}: A User-Centric and Role-Driven Benchmark for Text-to-Image Evaluation},
-  author={Jiang, Kaiyuan and Sun, Ruoxi and Cao, Ying and Xu, Yuqi and Zhang, Xinran and
-          Guo, Junyan and Deng, ChengSheng},
-  journal={arXiv preprint arXiv:2508.06152},
-  year={2025}
-}"""
 
 # Weights are written with few digits: 0.333 three times is refused, 0.3333333 is not.
 WEIGHT_TOLERANCE = 1e-6
@@ -176,23 +169,4 @@ def flat_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:
     return dict(zip(_QUESTIONS, map(list, zip(*rows, strict=True)), strict=True))
 
 
-BENCHMARKS = (
-    Benchmark(
-        name="vistar",
-        version="1.0.0",
-        description=(
-            "One row is a structured prompt in its parts: role, angle, the text for the generator, "
-            "parameters, and the questionnaire where there is one."
-        ),
-        splits=SPLITS,
-        features=features_of(_SCHEMA),
-        annotators=("expert-generated",),
-        read=read,
-        folders=("vistar",),
-        files=files,
-        citation=CITATION,
-        licence="not published",
-        year=2025,
-        homepage="https://arxiv.org/abs/2508.06152",
-    ),
-)
+BENCHMARKS = (published("vistar", features=features_of(_SCHEMA), read=read, files=files),)

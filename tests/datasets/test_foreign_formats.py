@@ -126,36 +126,6 @@ def shares(pairs):
     return pd.concat(sides).groupby(["prompt", "model"]).vote.mean().unstack("model")
 
 
-def test_label_studio_pairs_and_rankers(tmp_path):
-    pairs = pairs_of(2)
-    pairs = pairs[pairs.share != 0.5]
-    tasks = [
-        {"id": n, "data": {"prompt": row.prompt, "model_a": row.a, "model_b": row.b}}
-        | {"annotations": [{"completed_by": n, "lead_time": 3.5, "result": [
-            {"from_name": "pw", "to_name": "left,right", "type": "pairwise"}
-            | {"value": {"selected": "left" if row.share else "right"}}]}]}
-        for n, row in enumerate(pairs.itertuples())
-    ]  # fmt: skip
-    path = tmp_path / "pairs.json"
-    path.write_text(json.dumps(tasks))
-    compare(build(path, from_format="label-studio"), shares(pairs), "rate")
-
-    rng, ranked = random.Random(3), []
-    for n in range(210):
-        items = [{"id": f"item-{m}", "model": model} for m, model in enumerate(MODELS)]
-        order = rng.sample(items, 3)
-        ranked.append((f"prompt {n % 30}", [item["model"] for item in order]))
-        tasks = tasks if n else []
-        tasks.append(
-            {"id": n, "data": {"prompt": f"prompt {n % 30}", "items": items}}
-            | {"annotations": [{"completed_by": n, "result": [
-                {"from_name": "rank", "type": "ranker", "value": {"ranker": {
-                    "rank": [item["id"] for item in order]}}}]}]}
-        )  # fmt: skip
-    path.write_text(json.dumps(tasks))
-    compare(build(path, from_format="label-studio"), shares_of_rankings(ranked), "rate")
-
-
 def shares_of_rankings(ranked):
     """The share of wins of each model in rankings, best first, without ties."""
     rows = [

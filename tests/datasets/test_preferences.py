@@ -149,14 +149,6 @@ def test_the_chosen_model_may_be_named(tmp_path):
     assert scores(build(preferences=path), "m_rate") == {"A": 0.5, "B": 1.0}
 
 
-def test_a_later_choice_of_one_person_counts_if_asked(tmp_path):
-    path = write(tmp_path / "v.csv", "A,m,n,a,x", "A,n,m,a,x", "A,m,n,a,y", header=HEADER)
-    assert scores(build(preferences=path, repeats="last"), "m_rate") == {"A": 0.5}
-    assert scores(build(preferences=path, repeats="mean"), "m_rate") == {"A": 0.75}
-    with pytest.raises(OptionError, match="n never won"):
-        build(preferences=path, repeats="first")
-
-
 def voted(seed=0, prompts=60, people=5, planted=None, random_sides=True):
     """Choices of honest people between two models' images, and of one who is planted."""
     rng = np.random.default_rng(seed)

@@ -111,35 +111,6 @@ def test_streaming_num_proc_and_cache(tmp_path, own_folders):
     assert lengths["n"][:] == [6, 10, 9, 8, 15]
 
 
-@pytest.mark.parametrize("start", [pytest.param("fork", marks=pytest.mark.daily), "spawn"])
-def test_in_processes_of_a_pool(tmp_path, start):
-    script = tmp_path / "job.py"
-    script.write_text(
-        "import multiprocessing\n"
-        "def job(n):\n"
-        "    from datasets import load_dataset\n"
-        "    return load_dataset('pqpp', 'sample', split='test').num_rows\n"
-        "if __name__ == '__main__':\n"
-        f"    with multiprocessing.get_context({start!r}).Pool(2) as pool:\n"
-        "        print(pool.map(job, range(2)))\n"
-    )
-    done = run([sys.executable, str(script)], tmp_path, HF_HOME=str(tmp_path / "hf"))
-    assert done.stdout.strip() == "[80, 80]", done.stderr
-
-
-def test_cache_key_holds_the_data_version(own_folders):
-    files = load_dataset("pqpp", "sample", split="test").cache_files
-    assert registration.data_version() in files[0]["filename"]
-
-
-def test_by_hand(tmp_path):
-    first = "import pqpp_datasets\n" + LOAD
-    last = LOAD + "import pqpp_datasets\n"
-    for imports in (first, last):
-        code = imports + "print(load_dataset('pqpp', 'sample', split='test').num_rows)"
-        assert said(code, tmp_path, PQPP_NO_AUTOLOAD="1") == ["80"]
-
-
 def test_cache_key_changes_with_the_code_that_decides_the_rows(tmp_path):
     here = Path(pqpp_datasets.__file__).parents[1]
     for package in ("pqpp_datasets", "pqpp_files", "pqpp_hub", "pqpp_metrics"):

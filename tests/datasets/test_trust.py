@@ -74,27 +74,6 @@ def test_the_error_is_that_of_repeated_studies():
     assert np.mean(errors) == pytest.approx(np.std(kappas), rel=0.15)
 
 
-def test_shares_times_and_those_who_share_nothing():
-    who = np.array([0, 0, 0, 1, 1, 2])
-    item = np.array([0, 1, 2, 0, 1, 3])
-    value = np.array([1.0, 1, 0, 1, 0, 2])
-    seconds = np.array([2.0, np.nan, 5, 4, 6, np.nan])
-    found = agreements(who, item, item, value, "nominal", 3, seconds)
-    assert found.votes.tolist() == [3, 2, 1] and found.shared.tolist() == [2, 2, 0]
-    assert found.label.tolist() == [1, 0, 2]  # of equals the lowest
-    assert found.share.round(3).tolist() == [0.667, 0.5, 1.0]
-    assert found.seconds[:2].tolist() == [3.5, 5.0] and math.isnan(found.seconds[2])
-    assert math.isnan(found.agreement[2]) and found.undecided.all() and not any(found.reasons)
-
-
-def test_few_votes_flag_nobody():
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        item, who = np.repeat(np.arange(12), 3), np.tile(np.arange(3), 12)
-        value = rng.integers(0, 2, 36).astype(float)
-        assert not any(agreements(who, item, item, value, "nominal", 3).reasons)
-
-
 # The figures of benchmarks/planted_voters.md, with fewer plantings.
 @pytest.mark.realdata
 @pytest.mark.parametrize("task", [pytest.param("composition", marks=pytest.mark.daily), "counting"])
@@ -160,14 +139,6 @@ def test_reliability_of_two_annotators_is_spearman_browns():
     rest = scores - np.array([scores[m::2].mean(0) for m in (0, 1)])[np.arange(50) % 2]
     half = np.corrcoef(rest.T)[0, 1]
     assert by_model.value == pytest.approx(2 * half / (1 + half), abs=1e-12)
-
-
-def test_no_reliability_without_two_annotators_or_a_difference():
-    ones = np.arange(5)
-    found = split_half(ones, 0 * ones, ones, 0 * ones, np.arange(5.0))
-    assert math.isnan(found.value) and found.needed is None and found.prompts == 0
-    prompt, who = np.repeat(np.arange(5), 2), np.tile([0, 1], 5)
-    assert math.isnan(split_half(prompt, 0 * prompt, np.arange(10), who, np.ones(10)).value)
 
 
 def planted_votes(path):

@@ -41,12 +41,6 @@ def test_rows(tmp_path):
     assert rows["hard"][0]["structured_prompt"] == VISTAR_PROMPTS["hard"][0]
 
 
-def test_streaming(tmp_path):
-    folder = write_vistar(tmp_path)
-    streamed = list(load(folder, split="core", streaming=True))
-    assert streamed == list(load(folder, split="core", num_proc=2))
-
-
 READ = {
     "[GD|TR] A poster": ("GD", "TR", "A poster"),
     "[GD|TR]A poster": ("GD", "TR", "A poster"),
@@ -102,19 +96,6 @@ def test_syntax_error_has_line_and_column(text):
     with pytest.raises(PromptSyntaxError, match=expected) as caught:
         parse_prompt(text)
     assert (caught.value.line, caught.value.column) == (line, column)
-
-
-def test_fault_in_a_file_names_file_line_and_column(tmp_path):
-    path = write_vistar(tmp_path) / "core.txt"
-    path.write_text("[GD|TR] good\n[GD|TR bad\n")
-    with pytest.raises(DataFileError, match=r"core\.txt, line 2, column 11: the end came"):
-        load(tmp_path)
-    path.write_text("[GD|TR] good\n\n")
-    with pytest.raises(DataFileError, match=r"core\.txt, line 2, column 1"):
-        load(tmp_path)
-    path.write_bytes(b"[GD|TR] good\n\xff\n")
-    with pytest.raises(DataFileError, match=r"core\.txt, line 2: not UTF-8"):
-        load(tmp_path)
 
 
 def changed(change):
