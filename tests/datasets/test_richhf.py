@@ -116,9 +116,6 @@ def test_a_file_that_is_cut_between_two_records_does_not_pass_as_shorter(tmp_pat
     for streaming in (False, True):
         with pytest.raises(DataFileError, match=said):
             list(load(tmp_path, split="train", streaming=streaming))
-    pin.write_bytes(b"\xff")
-    with pytest.raises(DataFileError, match="says 'no text'"):
-        load(tmp_path)
     pin.write_text("3\n")
     assert len(load(tmp_path, split="train")) == 3
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from support.benchmark_folders import QUESTIONNAIRE, VISTAR_PROMPTS, write_vistar
 
 from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.vistar.structured_prompt import PromptSyntaxError, StructuredPrompt, parse_prompt
-from pqpp_datasets.vistar.vistar import validate_questionnaire
+from pqpp_datasets.vistar.vistar import StructuredPrompt, parse_prompt, validate_questionnaire
 
 
 @pytest.fixture(autouse=True)
@@ -93,9 +92,8 @@ FAULTS = {
 @pytest.mark.parametrize("text", FAULTS)
 def test_syntax_error_has_line_and_column(text):
     line, column, expected = FAULTS[text]
-    with pytest.raises(PromptSyntaxError, match=expected) as caught:
+    with pytest.raises(DataFileError, match=f"^line {line}, column {column}: .*{expected}"):
         parse_prompt(text)
-    assert (caught.value.line, caught.value.column) == (line, column)
 
 
 def changed(change):
@@ -108,7 +106,7 @@ WRONG = {
     "a level less": (lambda q: q.pop("L2"), "'L2' is a required property"),
     "level weights": (
         lambda q: q["L4"].__setitem__("level_weight", 0.5),
-        "sums to 1.1, it must be 1",
+        "sums to 1.1",
     ),
     "question weights": (
         lambda q: q["L3"]["questions"][0].__setitem__("question_weight", 0.9),
