@@ -54,26 +54,6 @@ _SCHEMA = pa.schema(
 )
 
 
-_GRAMMAR = r"""
-start: BLANK? header BLANK? TEXT BLANK? (block BLANK?)*
-header: LSQB BLANK? ROLE BLANK? BAR BLANK? ANGLE BLANK? RSQB
-block: LBRACE BLANK? pair (BLANK? COMMA BLANK? pair)* BLANK? RBRACE
-pair: KEY BLANK? EQUALS BLANK? VALUE
-
-LSQB: "["
-RSQB: "]"
-LBRACE: "{"
-RBRACE: "}"
-BAR: "|"
-COMMA: ","
-EQUALS: "="
-BLANK: /\s+/
-ROLE: /[^\s\[\]{}|]([^\[\]{}|\n]*[^\s\[\]{}|])?/
-ANGLE: /[^\s\[\]{}|]([^\[\]{}|\n]*[^\s\[\]{}|])?/
-TEXT: /[^\s{}]([^{}]*[^\s{}])?/
-KEY: /[A-Za-z_][A-Za-z0-9_.-]*/
-VALUE: /"([^"\\\n]|\\["\\])*"/
-"""
 _FIELDS = {"ROLE", "ANGLE", "TEXT", "KEY", "VALUE"}
 _IN_WORDS = {
     "ROLE": "a role",
@@ -141,7 +121,8 @@ def _parser():
     with needing("VISTAR's prompts", "vistar"):
         from lark import Lark
 
-    return Lark(_GRAMMAR, parser="lalr", maybe_placeholders=False)
+    grammar = Path(__file__).with_name("structured_prompt.lark").read_text("utf-8")
+    return Lark(grammar, parser="lalr", maybe_placeholders=False)
 
 
 def _unquoted(token: Any) -> str:
