@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.target_columns import Target, tell
+from pqpp_datasets.target_columns import Target, as_tuple, tell
 
 # The licence of the data, as its publishers call it -> its identifier on the Hub, and its address
 # (a benchmark's home where the licence has none).
@@ -158,9 +158,7 @@ def published(name: str, **code: Any) -> Benchmark:
     facts = dict(_facts()[name])
     facts = _facts().get(facts.pop("like", ""), {}) | facts
     facts.setdefault("splits", [*facts.get("rows", ())])
-    known: dict[str, Any] = {
-        key: tuple(v) if isinstance(v, list) else v for key, v in facts.items()
-    }
+    known = {key: as_tuple(value) for key, value in facts.items()}
     return Benchmark(name=name, **known, **code)
 
 

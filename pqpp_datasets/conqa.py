@@ -62,6 +62,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     `relevance_rule` among the options names the rule behind `judgments.label` (default
     `unanimous`), which is 1 for a relevant image and 0 for any other, as ranking metrics take it.
     """
+    from pqpp_metrics.functional.aggregation import conqa_relevance
+
     rule = label_rule(options.get("relevance_rule") or DEFAULT_RULE)
     paths = [folder / path for path in files(folder, split)]
     forms = ("conqa queries", "conqa votes", "conqa rephrasings")
@@ -76,21 +78,17 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
             "query": entry["Text"],
             "kind": split,
             "seeds": entry["Seeds"],
-            "judgments": _judgments_of(votes[key], rule),
+            "judgments": {
+                "image_id": [int(image) for image in votes[key]],
+                **dict(zip(_VOTE_NAMES, zip(*votes[key].values(), strict=True), strict=True)),
+                "label": conqa_relevance(list(votes[key].values()), rule).tolist(),
+            },
             "rephrasings": rephrasings[key],
         }
         for key, entry in queries.items()
         if SPLITS[not entry["Conceptual"]] == split
     ]
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
-
-
-def _judgments_of(entry: Mapping[str, list[int]], rule: str) -> dict[str, list]:
-    from pqpp_metrics.functional.aggregation import conqa_relevance
-
-    columns = dict(zip(_VOTE_NAMES, map(list, zip(*entry.values(), strict=True)), strict=True))
-    labels = conqa_relevance(list(entry.values()), rule).tolist()
-    return {"image_id": [int(i) for i in entry], **columns, "label": labels}
 
 
 def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:

@@ -83,7 +83,11 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
             "<image id>/image_4.png and so on); give the unpacked archive as image_dir="
         )
     for name in _NUMBERS["mscoco"]:
-        table = table.append_column(name, _image_column(name, [row[name] for row in rows]))
+        images = [[{"bytes": None, "path": path} for path in row[name]] for row in rows]
+        column = pa.array(images, pa.list_(_IMAGE))
+        if name == "reference_image":
+            column = pa.array([next(iter(own), None) for own in images], _IMAGE)
+        table = table.append_column(name, column)
     return table
 
 
@@ -105,13 +109,6 @@ def _folder_of(root: Path, source: str, prompt_id: str, image_id: int | None) ->
     if not (root / "drawbench" / index).is_dir() and not (plain / "image_8.png").exists():
         return plain
     return root / "drawbench" / index
-
-
-def _image_column(name: str, rows: list[list[str]]) -> pa.Array:
-    images = [[{"bytes": None, "path": path} for path in paths] for paths in rows]
-    if name == "reference_image":
-        return pa.array([row[0] if row else None for row in images], type=_IMAGE)
-    return pa.array(images, type=pa.list_(_IMAGE))
 
 
 logger = logging.getLogger(__name__)

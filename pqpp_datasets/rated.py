@@ -89,7 +89,11 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
     rows = []
     for key, entry in read_form(folder / _GENAI_FILE, "genai").items():
         ratings = {ours: entry["models"][theirs] for ours, theirs in GENAI_MODELS.items()}
-        means = {f"{name}_rating": _mean(some) for name, some in ratings.items()}
+        known = {
+            name: [rating for rating in some if _LEAST <= rating <= _MOST]
+            for name, some in ratings.items()
+        }
+        means = {f"{n}_rating": float(exact_mean(r)) if r else None for n, r in known.items()}
         rows.append(
             {
                 "prompt_id": key,
@@ -104,12 +108,6 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
             }
         )
     return pa.Table.from_pylist(rows, schema=_GENAI_SCHEMA)
-
-
-def _mean(ratings: list[int]) -> float | None:
-    """Return the mean of the ratings that the scale has."""
-    known = [rating for rating in ratings if _LEAST <= rating <= _MOST]
-    return float(exact_mean(known)) if known else None
 
 
 # T2V: prompts of real users with mean ratings of how well five generators' videos match them.

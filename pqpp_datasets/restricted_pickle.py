@@ -62,10 +62,6 @@ class _ArrayType:
     """Stands for `numpy.ndarray`, which a pickle names but never calls."""
 
 
-def _scalar(dtype, content):
-    return _Dtype.read(dtype, content, ())
-
-
 def _from_buffer(content, dtype, shape, order) -> list:
     return _Dtype.read(dtype, bytes(content), shape)
 
@@ -86,7 +82,10 @@ _STAND_INS = {
     ("numpy", "ndarray"): _ArrayType,
     ("numpy", "dtype"): _Dtype,
     **{(module, "_reconstruct"): lambda *_: _Array() for module in _NUMPY_MODULES},
-    **{(module, "scalar"): _scalar for module in _NUMPY_MODULES},
+    **{
+        (module, "scalar"): lambda dtype, content: _Dtype.read(dtype, content, ())
+        for module in _NUMPY_MODULES
+    },
     ("numpy.core.numeric", "_frombuffer"): _from_buffer,
     ("numpy._core.numeric", "_frombuffer"): _from_buffer,
 }

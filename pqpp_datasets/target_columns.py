@@ -71,12 +71,16 @@ class TargetMeasure:
 
 
 _PRECISION = re.compile(r"p([1-9][0-9]*)")
-_KNOWN = read_json(Path(__file__).with_name("measures.json"))
+
+
+def as_tuple(value: Any) -> Any:
+    """Return a list as a tuple, and anything else as it is."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 MEASURES = {
-    one["name"]: TargetMeasure(
-        **{k: tuple(v) if isinstance(v, list) else v for k, v in one.items()}
-    )
-    for one in _KNOWN
+    one["name"]: TargetMeasure(**{key: as_tuple(value) for key, value in one.items()})
+    for one in read_json(Path(__file__).with_name("measures.json"))
 }
 """Measures by name, in the order of tables. `p<k>` is as `p10` for any k."""
 

@@ -111,8 +111,11 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
         ended = error.token.type == "$END"
         position = len(text) if ended else error.token.start_pos
         raise _syntax_error(text, position, error.expected, source, line) from None
-    tokens = [token for token in tree.scan_values(lambda _: True) if token.type in _FIELDS]
-    role, angle, core, *rest = map(_unquoted, tokens)
+    role, angle, core, *rest = [
+        # In a value, a backslash stands before quotes and itself.
+        re.sub(r"\\(.)", r"\1", token[1:-1]) if token.type == "VALUE" else str(token)
+        for token in tree.scan_values(lambda token: token.type in _FIELDS)
+    ]
     return StructuredPrompt(role, angle, core, tuple(zip(rest[::2], rest[1::2], strict=True)))
 
 
@@ -123,11 +126,6 @@ def _parser():
 
     grammar = Path(__file__).with_name("structured_prompt.lark").read_text("utf-8")
     return Lark(grammar, parser="lalr", maybe_placeholders=False)
-
-
-def _unquoted(token: Any) -> str:
-    """Return a field as it is meant: in a value, a backslash stands before quotes and itself."""
-    return re.sub(r"\\(.)", r"\1", token[1:-1]) if token.type == "VALUE" else str(token)
 
 
 def _syntax_error(

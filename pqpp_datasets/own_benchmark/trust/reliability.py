@@ -158,11 +158,14 @@ def split_half(
     nothing = Reliability(math.nan, math.nan, math.nan, len(number), math.nan, None, None)
     if len(number) < 3:
         return nothing
+    models = np.maximum(np.bincount(model), 1)
     rng = np.random.default_rng(seed)
     splits = int(np.clip(_WORK // len(cells), _LEAST_SPLITS, _SPLITS))
     correlations, influences = [], np.zeros(len(number))
     for _ in range(splits):
-        left, right = (_without_model(half, model) for half in _halves(cells, rng))
+        left, right = (
+            half - (np.bincount(model, half) / models)[model] for half in _halves(cells, rng)
+        )
         if min(left.std(), right.std()) < 1e-12:
             return nothing
         correlations.append(float(np.corrcoef(left, right)[0, 1]))
@@ -222,8 +225,3 @@ def _halves(cells: pd.DataFrame, rng: np.random.Generator) -> list[np.ndarray]:
         sums = np.bincount(unit[mine], total[order[mine]], len(number))
         means.append(sums / np.bincount(unit[mine], count[order[mine]], len(number)))
     return means
-
-
-def _without_model(scores: np.ndarray, model: np.ndarray) -> np.ndarray:
-    number = np.bincount(model)
-    return scores - (np.bincount(model, scores) / np.maximum(number, 1))[model]
