@@ -1,6 +1,8 @@
 """The PQPP configurations: rows as published, from either release."""
 
 import csv
+import json
+from pathlib import Path
 
 import pytest
 from datasets import load_dataset
@@ -139,63 +141,17 @@ def test_published_file_cut_at_a_line_is_refused_at_every_load(real_data, tmp_pa
 
 
 # First, tenth and last row of each split: its identity, and one value of each task.
-PINNED = {
-    ("pqpp-v1.0", "train"): {
-        0: ("mscoco-319365", "Black and white of windsurfers on a lake.", 1.25, 1.0),
-        9: (
-            "mscoco-310536",
-            "A large group of people sitting around a table posing for a photo.",
-            1.0,
-            0.5,
-        ),
-        -1: (
-            "mscoco-733632",
-            "Players and officials standing around on an indoor tennis court.",
-            11 / 12,
-            1.0,
-        ),
-    },
-    ("pqpp-v1.0", "validation"): {
-        0: ("mscoco-518276", "a vintage truck with a barrel in the back ", 1.0, 1 / 9),
-        9: ("mscoco-81715", "Two women are standing in front of a small plane", 7 / 12, 1.0),
-        -1: (
-            "mscoco-784032",
-            "A dark street with lights and a clock on the side of a building.",
-            13 / 12,
-            1 / 72,
-        ),
-    },
-    ("pqpp", "train"): {
-        0: ("mscoco-449128", "A large slice of cheese pizza on a paper plate.", 1.5, 0.5),
-        9: ("mscoco-287995", "A person is holding a hot dog in their hand.", 5 / 6, 0.5),
-        -1: (
-            "mscoco-700358",
-            "A large orange urn on the beach with a city in the background.",
-            11 / 6,
-            1.0,
-        ),
-    },
-    ("pqpp", "validation"): {
-        0: ("mscoco-634406", "A man with an umbrella walks along a row of cars. ", 1.25, 1.0),
-        9: ("mscoco-567683", "two laptops sitting beside each other on a desk ", 0.125, 1.0),
-        -1: (
-            "mscoco-401657",
-            "Toy animal wearing a yellow jersey tangled in electrical cord with watermark name "
-            '"Shehan Peruma".',
-            0.625,
-            1.0,
-        ),
-    },
-}
+PINNED = json.loads(Path(__file__).with_name("pinned_pqpp.json").read_text("utf-8"))
 
 
 @pytest.mark.realdata
-@pytest.mark.parametrize(("config", "split"), PINNED)
-def test_pinned_records(real_data, config, split):
+@pytest.mark.parametrize("name", PINNED)
+def test_pinned_records(real_data, name):
+    config, split = name.split()
     release = "v1.1" if config == "pqpp" else "v1.0"
     rows = load(config, data_dir=str(real_data / "pqpp" / release), split=split)
-    for index, (prompt_id, prompt, mean_hbpp, clip_rr) in PINNED[config, split].items():
-        row = rows[index]
+    for index, (prompt_id, prompt, mean_hbpp, clip_rr) in PINNED[name].items():
+        row = rows[int(index)]
         assert (row["prompt_id"], row["prompt"]) == (prompt_id, prompt)
         assert row["mean_hbpp"] == pytest.approx(mean_hbpp, abs=1e-9)
         assert row["clip_rr"] == pytest.approx(clip_rr, abs=1e-9)

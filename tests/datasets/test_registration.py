@@ -8,7 +8,6 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from datasets import (
@@ -21,7 +20,6 @@ from support.pqpp_folders import write_v1_0, write_v1_1
 from support.processes import run, run_warm
 
 import pqpp_datasets
-from pqpp_datasets import registration
 from pqpp_datasets.benchmarks import BENCHMARKS
 
 LOAD = "from datasets import load_dataset\n"
@@ -85,19 +83,6 @@ def test_a_listed_name_is_its_configuration(tmp_path, own_folders):
     start = time.process_time()
     assert load_dataset_builder("conqa").config.name == "conqa"
     assert time.process_time() - start < 0.5
-
-
-def test_a_dataset_of_that_name_on_the_hub_wins(monkeypatch):
-    library = SimpleNamespace(
-        dataset_module_factory=lambda path, **_: f"the Hub's {path}",
-        DatasetModule=lambda *parts: parts,
-        BuilderConfigsParameters=lambda **options: options,
-    )
-    registration.patch(library)
-    monkeypatch.setattr("pqpp_hub.taken.is_taken", lambda names, kind: names == ["genai"])
-    assert library.dataset_module_factory("genai") == "the Hub's genai"
-    assert library.dataset_module_factory("conqa")[3] == {"default_config_name": "conqa"}
-    assert library.dataset_module_factory("conqua") == "the Hub's conqua"
 
 
 def test_streaming_num_proc_and_cache(tmp_path, own_folders):
