@@ -151,14 +151,8 @@ def _exactly(points, others) -> np.ndarray:
 def _lloyd(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     faiss = require_faiss()
     # A dozen points a centre are what is asked for here: no sub-sampling, no warning.
-    kmeans = faiss.Kmeans(
-        points.shape[1],
-        len(centres),
-        niter=_ITERATIONS,
-        seed=0,
-        min_points_per_centroid=1,
-        max_points_per_centroid=len(points),
-    )
+    limits = {"min_points_per_centroid": 1, "max_points_per_centroid": len(points)}
+    kmeans = faiss.Kmeans(points.shape[1], len(centres), niter=_ITERATIONS, seed=0, **limits)
     kmeans.train(points, init_centroids=centres)
     return kmeans.centroids
 
