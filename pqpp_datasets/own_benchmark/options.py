@@ -3,9 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pqpp_datasets.errors import OptionError
 from pqpp_datasets.own_benchmark.formats import format_names
+from pqpp_datasets.target_columns import as_tuple
+from pqpp_files.foreign.json_values import read_json
 
 # `--column ROLE=COLUMN` says what a file calls it.
 ROLES = (
@@ -13,7 +16,6 @@ ROLES = (
     *("image", "model", "annotator", "label", "control", "seconds", "score", "deviation"),
     *("model_a", "model_b", "image_a", "image_b", "choice", "rank"),
 )
-_WHICH_PROMPT, _IMAGES = ("source", "prompt_id", "category"), ("image", "image_a", "image_b")
 
 
 @dataclass(frozen=True)
@@ -34,30 +36,15 @@ class FileKind:
     @property
     def filled(self) -> list[str]:
         """Those that have no empty cell where they are there."""
-        about = ("annotator", "model", *_IMAGES) if self.blank else ()
+        about = ("annotator", "model", "image", "image_a", "image_b") if self.blank else ()
         return [role for role in dict.fromkeys((*self.needed, *about)) if role != self.blank]
 
 
 FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
 """What cells of yes and no say."""
 FILE_KINDS = {
-    "judgments": FileKind(
-        ("prompt", "label"),
-        ("annotator", "image", "model", "control", "seconds", "deviation", *_WHICH_PROMPT),
-        "label",
-    ),
-    "preferences": FileKind(
-        ("prompt", "model_a", "model_b", "choice"),
-        ("image_a", "image_b", "annotator", "seconds", *_WHICH_PROMPT),
-        "choice",
-    ),
-    "rankings": FileKind(
-        ("prompt", "model", "rank"), ("image", "annotator", "seconds", *_WHICH_PROMPT), "rank"
-    ),
-    "runs": FileKind(("prompt", "model", "image", "score"), _WHICH_PROMPT),
-    "relevance": FileKind(("prompt", "image", "label"), ("annotator", *_WHICH_PROMPT)),
-    "prompts": FileKind(("prompt_id", "prompt"), ("source", "category")),
-    "images": FileKind(("image",), ("prompt", "prompt_id", "model", "source", "category")),
+    kind: FileKind(**{name: as_tuple(roles) for name, roles in about.items()})
+    for kind, about in read_json(Path(__file__).with_name("file_kinds.json")).items()
 }
 """`--column KIND.ROLE=COLUMN` is meant for files of that kind alone."""
 
