@@ -1,5 +1,7 @@
 """What the builder must know of a benchmark: one record a configuration of `load_dataset`."""
 
+import functools
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.target_columns import Target, tell
+from pqpp_datasets.target_columns import Target, as_tuple, tell
 
 # The licence of the data, as its publishers call it -> its identifier on the Hub, and its address
 # (a benchmark's home where the licence has none).
@@ -140,3 +142,26 @@ class Benchmark:
     def version_of(self, folder: Path | None) -> str:
         """Return the release that a folder holds; without a folder, the one to download."""
         return self.version_in(folder) if self.version_in and folder else self.version
+
+
+def published(name: str, **code: Any) -> Benchmark:
+    """Return a benchmark with what `benchmarks.toml` says of it.
+
+    Args:
+        name: Of it.
+        code: What `Benchmark` takes beside: `features`, `read` and so on.
+
+    Example:
+        >>> published("vistar", features=dict).splits
+        ('core', 'hard')
+    """
+    facts = dict(_facts()[name])
+    facts = _facts().get(facts.pop("like", ""), {}) | facts
+    facts.setdefault("splits", [*facts.get("rows", ())])
+    known = {key: as_tuple(value) for key, value in facts.items()}
+    return Benchmark(name=name, **known, **code)
+
+
+@functools.cache
+def _facts() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))

@@ -11,24 +11,15 @@ judgments, these rows do not.
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark, features_of, named_files
+from pqpp_datasets.benchmark import features_of, named_files, published
 from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.tables import REMEDY, Column, read_csv, read_form
 
 SPLITS = ("conceptual", "descriptive")
 DEFAULT_RULE = "unanimous"
-CITATION = """@inproceedings{rodriguez2024conqa,
-  title={Does the Performance of Text-to-Image Retrieval Models Generalize Beyond
-         Captions-as-a-Query?},
-  author={Rodriguez, Juan Manuel and Tavassoli, Nima and Levy, Eliezer and Lederman, Gil and
-          Sivov, Dima and Lissandrini, Matteo and Mottin, Davide},
-  booktitle={Advances in Information Retrieval (ECIR)},
-  year={2024}
-}"""
 
 _QUERIES, _VOTES, _IMAGES = "seed.json", "mturk.json", "vg_subset.txt"
 # Where the published repository keeps them, and the flat layout of a copy.
@@ -71,6 +62,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     `relevance_rule` among the options names the rule behind `judgments.label` (default
     `unanimous`), which is 1 for a relevant image and 0 for any other, as ranking metrics take it.
     """
+    from pqpp_metrics.functional.aggregation import conqa_relevance
+
     rule = label_rule(options.get("relevance_rule") or DEFAULT_RULE)
     paths = [folder / path for path in files(folder, split)]
     forms = ("conqa queries", "conqa votes", "conqa rephrasings")
@@ -85,21 +78,17 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
             "query": entry["Text"],
             "kind": split,
             "seeds": entry["Seeds"],
-            "judgments": _judgments_of(votes[key], rule),
+            "judgments": {
+                "image_id": [int(image) for image in votes[key]],
+                **dict(zip(_VOTE_NAMES, zip(*votes[key].values(), strict=True), strict=True)),
+                "label": conqa_relevance(list(votes[key].values()), rule).tolist(),
+            },
             "rephrasings": rephrasings[key],
         }
         for key, entry in queries.items()
         if SPLITS[not entry["Conceptual"]] == split
     ]
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
-
-
-def _judgments_of(entry: Mapping[str, list[int]], rule: str) -> dict[str, list]:
-    from pqpp_metrics.functional.aggregation import conqa_relevance
-
-    columns = dict(zip(_VOTE_NAMES, map(list, zip(*entry.values(), strict=True)), strict=True))
-    labels = conqa_relevance(list(entry.values()), rule).tolist()
-    return {"image_id": [int(i) for i in entry], **columns, "label": labels}
 
 
 def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
@@ -112,40 +101,18 @@ def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> 
     return table
 
 
-_COMMON: dict[str, Any] = {
-    "version": "1.0.0",
-    "folders": ("conqa",),
-    "citation": CITATION,
-    "licence": "CC BY 4.0",
-    "year": 2024,
-    "homepage": "https://github.com/AU-DIS/ConQA",
-    "tasks": ("text-retrieval",),
-    "images": "those of Visual Genome 1.4, by id: http://visualgenome.org/api/v0/api_home.html",
-}
 BENCHMARKS = (
-    Benchmark(
-        name="conqa",
-        description=(
-            "One row is an image query of one to seven words, conceptual or descriptive, with "
-            "crowd workers' votes on about 100 Visual Genome images, a relevance label by a named "
-            "rule, the researchers' seed images, and ten rephrasings by GPT-J."
-        ),
-        splits=SPLITS,
+    published(
+        "conqa",
         features=features_of(_SCHEMA),
         read=read,
-        rows={"conceptual": 50, "descriptive": 30},
         files=files,
         options={"relevance_rule": label_rule},
-        **_COMMON,
     ),
-    Benchmark(
-        name="conqa-candidates",
-        description="One row is a Visual Genome image that ConQA's queries are run against.",
-        splits=("candidates",),
+    published(
+        "conqa-candidates",
         features=features_of(pa.schema({"image_id": pa.int64()})),
         read=read_candidates,
-        rows={"candidates": 43_413},
         files=named_files(_IMAGES),
-        **_COMMON,
     ),
 )

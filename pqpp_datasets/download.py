@@ -52,7 +52,8 @@ def download_release(
 
 def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -> None:
     target = folder / source.path
-    locked = _read_lock(folder)
+    lock = folder / "lock.json"
+    locked: dict[str, str] = read_json(lock) if lock.exists() else {}
     expected = source.sha256 or locked.get(source.path)
     if target.is_file() and not force:
         if expected and sha256_of(target) == expected:
@@ -71,7 +72,7 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
     digest = sha256_of(partial)
     if expected and digest != expected:
         partial.unlink()
-        recorded = f"recorded at the first download, in {folder / 'lock.json'}"
+        recorded = f"recorded at the first download, in {lock}"
         origin = "published" if source.sha256 else recorded
         raise DataFileError(
             f"{source.url}: the file's sha256 is {digest}, not {expected}, which is {origin}; "
@@ -79,30 +80,18 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
         )
     if source.sha256 is None:
         _refuse_page(source, partial)
-        lock = json.dumps({**locked, source.path: digest}, indent=1, sort_keys=True)
-        write_whole(folder / "lock.json", f"{lock}\n")
+        known = json.dumps({**locked, source.path: digest}, indent=1, sort_keys=True)
+        write_whole(lock, f"{known}\n")
     partial.replace(target)
 
 
 def _refuse_page(source: PublishedFile, partial: Path) -> None:
     # A login page of a network would otherwise be recorded as the file for good.
     with partial.open("rb") as file:
-        begins_like_a_page = file.read(64).lstrip().startswith(b"<")
-    if begins_like_a_page:
+        is_page = file.read(64).lstrip().startswith(b"<")
+    if is_page:
         partial.unlink()
         raise DataFileError(
             f"{source.url}: a web page came instead of the file; check the network, or give a "
             "folder with the files as data_dir="
         )
-
-
-def _read_lock(folder: Path) -> dict[str, str]:
-    path = folder / "lock.json"
-    if not path.exists():
-        return {}
-    try:
-        return dict(read_json(path))
-    except (TypeError, ValueError) as error:
-        raise DataFileError(
-            f"{path}: damaged ({error}); remove the folder {folder} to download everything anew"
-        ) from None

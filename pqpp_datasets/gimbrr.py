@@ -18,23 +18,16 @@ Kept as published, and to be known when rates are computed:
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark, features_of
+from pqpp_datasets.benchmark import features_of, published
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.tables import REMEDY, Column, read_csv
+from pqpp_files.foreign.json_values import read_json
 
 # Our name of a model's split -> the name in the annotations.
 MODELS = {"dalle2": "Dalle", "midjourney": "MJ", "sd2.1": "SD2.1", "sd1.5": "SD1.5"}
-CITATION = """@misc{achterberg2023gimbrr,
-  title={Generative Image Model Benchmark for Reasoning and Representation ({GIMBRR})},
-  author={Achterberg, Jascha and Arel, Ron and Grinberg, Tetiana and Chaibi, Adel and
-          Bach, Joscha and Tzagadakis, Nikos},
-  howpublished={AAAI Spring Symposium, EDGeS},
-  year={2023}
-}"""
 
 _DIRECTORY = "data/Prompt_dir_230228.csv"
 # Where the published repository keeps them, and the shorter layout of a copy.
@@ -42,51 +35,29 @@ _ANNOTATION_FOLDERS = ("annotations/AAAI_EDGeS_23", "annotations")
 _ANNOTATIONS, _EXTRAS = "annotations_df_230311.csv", "Prompt_dir_230228_extraVars.csv"
 _AUTOMATED = "automated_annotations.csv"
 
-_TEXT, _ANY_TEXT = Column("string"), Column("string", optional=True)
-_BOOLEAN = Column("string", values=("True", "False"))
-_ANY_BOOLEAN = Column("string", values=("True", "False"), optional=True)
-_NUMBER = Column("string", form=r"[0-9]{1,3}(\.0)?", optional=True)
-_IDS = Column("string", form=r"[0-9, ]*", optional=True)
-_ID = Column("int64", 1, 10**6)
-
+_BOOLEANS = ("True", "False")
+_RULES = {
+    "text": Column("string"),
+    "any text": Column("string", optional=True),
+    "boolean": Column("string", values=_BOOLEANS),
+    "any boolean": Column("string", values=_BOOLEANS, optional=True),
+    "number": Column("string", form=r"[0-9]{1,3}(\.0)?", optional=True),
+    "ids": Column("string", form=r"[0-9, ]*", optional=True),
+    "id": Column("int64", 1, 10**6),
+    "model": Column("string", values=tuple(MODELS.values())),
+}
+_TYPES = {"int64": pa.int64(), "string": pa.string(), "bool": pa.bool_()}
+_TYPES |= {f"{name}s": pa.list_(_TYPES[name]) for name in ("string", "int64")}
 # Our column -> theirs, what its cells must hold there, and its type here.
-_PROMPT_ID = {"prompt_id": ("ID", _ID, pa.int64())}
-_PROMPT = {
-    **_PROMPT_ID,
-    "prompt": ("Prompt", _TEXT, pa.string()),
-    "task": ("Task", _TEXT, pa.string()),
-    "representations": ("Representations", _TEXT, pa.list_(pa.string())),
-    "task_specific_label": ("Task_specific_label", _ANY_TEXT, pa.string()),
-    "auto_assessment": ("Auto_assessment", _BOOLEAN, pa.bool_()),
-    "linked_prompts": ("Linked_prompts", _IDS, pa.list_(pa.int64())),
+_COLUMNS: dict[str, dict[str, tuple]] = {
+    part: {ours: (name, _RULES[rule], _TYPES[kind]) for ours, (name, rule, kind) in known.items()}
+    for part, known in read_json(Path(__file__).with_name("gimbrr_columns.json")).items()
 }
-_DIRECTORY_COLUMNS = {
-    **_PROMPT,
-    "img2img_instructions": ("img2img_instructions", _ANY_TEXT, pa.string()),
-}
-_VARIABLES = {
-    "object_num": ("Object_num", _NUMBER, pa.int64()),
-    "extra_characteristic": ("Extra_characteristic", _ANY_BOOLEAN, pa.bool_()),
-    "num_features": ("Num_features", _NUMBER, pa.int64()),
-    "common": ("Common", _ANY_BOOLEAN, pa.bool_()),
-    "num_objects": ("Num_objects", _NUMBER, pa.int64()),
-}
-_ANNOTATION = {
-    "file_name": ("File_name", _TEXT, pa.string()),
-    "model": ("Algorithm", Column("string", values=tuple(MODELS.values())), pa.string()),
-    "matched": ("annotation", _BOOLEAN, pa.bool_()),
-    "annotated_prompt": ("Prompt", _TEXT, pa.string()),
-    "dashboard_version": ("Dashboard_version", _TEXT, pa.string()),
-    "prompt_no": ("Prompt_no", _ID, pa.int64()),
-    "task_backup": ("Task_backup", _TEXT, pa.string()),
-}
-
-_VERDICT = {
-    **{name: _ANNOTATION[name] for name in ("file_name", "model")},
-    "verdict": ("Score", _BOOLEAN, pa.bool_()),
-    "dashboard_version": _ANNOTATION["dashboard_version"],
-}
-_NUMBER_OF_VERDICT = {"prompt_id": ("Prompt_no", _ID, pa.int64())}
+_PROMPT, _VARIABLES, _ANNOTATION = (_COLUMNS[n] for n in ("prompt", "variables", "annotation"))
+_PROMPT_ID = {"prompt_id": _PROMPT["prompt_id"]}
+_DIRECTORY_COLUMNS = {**_PROMPT, **_COLUMNS["img2img"]}
+_VERDICT = {name: _ANNOTATION[name] for name in ("file_name", "model")}
+_VERDICT |= {**_COLUMNS["verdict"], "dashboard_version": _ANNOTATION["dashboard_version"]}
 
 
 def _schema_of(fields: Mapping[str, tuple]) -> pa.Schema:
@@ -147,7 +118,7 @@ def read_annotations(folder: Path, split: str, options: Mapping[str, object]) ->
 
 def read_automated(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the verdicts of the authors' routines on one model, in the order of their file."""
-    fields = {**_NUMBER_OF_VERDICT, **_VERDICT}
+    fields = {**_COLUMNS["number of verdict"], **_VERDICT}
     rows = _joined(folder, verdict_files(folder, split), split, fields)
     return pa.Table.from_pylist(rows, schema=_VERDICT_SCHEMA)
 
@@ -206,48 +177,18 @@ def _as_type(cell, kind: pa.DataType):
     return cell
 
 
-_COMMON: dict[str, Any] = {
-    "version": "1.0.0",
-    "folders": ("gimbrr",),
-    "citation": CITATION,
-    "licence": "MIT",
-    "year": 2023,
-    "homepage": "https://github.com/IntelLabs/generative-ai",
-    "annotators": ("expert-generated",),
-    "images": "not published",
-}
 BENCHMARKS = (
-    Benchmark(
-        name="gimbrr",
-        description=(
-            "One row is a prompt of one of 19 cognitive tasks with what it shows, its label, and "
-            "the single-object prompts that it is linked to."
-        ),
-        splits=("test",),
-        features=features_of(_PROMPT_SCHEMA),
-        read=read,
-        rows={"test": 2302},
-        files=files,
-        **_COMMON,
-    ),
-    Benchmark(
-        name="gimbrr-annotations",
-        description="One row is a generated image and whether an annotator found it to match.",
-        splits=tuple(MODELS),
+    published("gimbrr", features=features_of(_PROMPT_SCHEMA), read=read, files=files),
+    published(
+        "gimbrr-annotations",
         features=features_of(_ANNOTATION_SCHEMA),
         read=read_annotations,
-        rows=dict.fromkeys(MODELS, 2102),
         files=annotation_files,
-        **_COMMON,
     ),
-    Benchmark(
-        name="gimbrr-automated",
-        description="One row is a generated image and the verdict of the authors' routines on it.",
-        splits=tuple(MODELS),
+    published(
+        "gimbrr-automated",
         features=features_of(_VERDICT_SCHEMA),
         read=read_automated,
-        rows=dict.fromkeys(MODELS, 965),
         files=verdict_files,
-        **{**_COMMON, "annotators": ("machine-generated",)},
     ),
 )

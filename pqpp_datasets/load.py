@@ -50,8 +50,6 @@ def load_benchmark(
             f"dataset {name}: no folder, OWNER/REPOSITORY or benchmark is called so; "
             f"{did_you_mean(name, list_benchmarks())}"
         )
-    if is_folder and not folder.resolve().name:  # datasets calls a dataset as its folder
-        raise OptionError(f"dataset {name}: it is the root of the disk; name a folder")
     if is_saved_to_disk(folder):
         return _saved(str(folder), split, {"subset": subset, **options})
     image_dir = options.pop("image_dir", None)
@@ -92,12 +90,11 @@ def is_saved_to_disk(folder: Path) -> bool:
 def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
     import datasets
 
-    for option, value in options.items():
-        if value is not None:
-            raise OptionError(
-                f"{option.replace('_', '-')}: {place} was saved by save_to_disk and takes none; "
-                "leave it out"
-            )
+    if taken := [name for name, value in options.items() if value is not None]:
+        option = taken[0].replace("_", "-")
+        raise OptionError(
+            f"{option}: {place} was saved by save_to_disk and takes none; leave it out"
+        )
     saved = datasets.load_from_disk(place)
     if split is None:
         return saved

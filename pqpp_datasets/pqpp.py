@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark, named_files
+from pqpp_datasets.benchmark import named_files, published
 from pqpp_datasets.errors import BenchmarkError, DataFileError
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 from pqpp_datasets.target_columns import PQPP_TARGETS, exact_mean
@@ -34,16 +34,6 @@ if TYPE_CHECKING:
 # `image_4.png`, `image_5.png` (SDXL), `image_6.png` (the MS COCO image), `image_7.png` and
 # `image_8.png` (GLIDE). A DrawBench folder has no reference image: 4, 5 are SDXL's and 6, 7
 # GLIDE's; it is `drawbench/<index>/` or, where no MS COCO folder has that number, `<index>/`.
-ARCHIVE = (
-    "https://fmiunibuc-my.sharepoint.com/:u:/g/personal/radu_ionescu_fmi_unibuc_ro/"
-    "Eb0peYyLDVRNn0EPeY7ZwKUBAd4Yt-Zs_PtEpc-DmQ0P4A?e=oIflTJ"
-)
-WHERE_IMAGES = (
-    f"an archive of 33.5 GB, to download by hand from {ARCHIVE}; unpacked, it is the folder for "
-    "image_dir= or --image-dir: <COCO image id>/image_4.png and image_5.png (SDXL), image_6.png "
-    "(MS COCO), image_7.png and image_8.png (GLIDE); drawbench/<index>/ has SDXL's as 4 and 5, "
-    "GLIDE's as 6 and 7"
-)
 _NUMBERS = {
     "mscoco": {"sdxl_images": (4, 5), "glide_images": (7, 8), "reference_image": (6,)},
     "drawbench": {"sdxl_images": (4, 5), "glide_images": (6, 7), "reference_image": ()},
@@ -57,7 +47,8 @@ def image_root(image_dir: str | Path) -> Path:
     root = expanded(image_dir).absolute()
     if not root.is_dir():
         raise DataFileError(
-            f"image_dir={str(image_dir)!r}: no such folder; give the unpacked archive ({ARCHIVE})"
+            f"image_dir={str(image_dir)!r}: no such folder; give the unpacked archive, whose "
+            "address `pqpp datasets show pqpp` says"
         )
     return root / "images" if (root / "images").is_dir() else root
 
@@ -89,10 +80,14 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     if not any(paths for row in rows for paths in row.values()):
         raise DataFileError(
             f"{root}: no image of the {table.num_rows} prompts is here (expected "
-            "<image id>/image_4.png and so on); give the unpacked archive as image_dir= ({ARCHIVE})"
+            "<image id>/image_4.png and so on); give the unpacked archive as image_dir="
         )
     for name in _NUMBERS["mscoco"]:
-        table = table.append_column(name, _image_column(name, [row[name] for row in rows]))
+        images = [[{"bytes": None, "path": path} for path in row[name]] for row in rows]
+        column = pa.array(images, pa.list_(_IMAGE))
+        if name == "reference_image":
+            column = pa.array([next(iter(own), None) for own in images], _IMAGE)
+        table = table.append_column(name, column)
     return table
 
 
@@ -116,29 +111,10 @@ def _folder_of(root: Path, source: str, prompt_id: str, image_id: int | None) ->
     return root / "drawbench" / index
 
 
-def _image_column(name: str, rows: list[list[str]]) -> pa.Array:
-    images = [[{"bytes": None, "path": path} for path in paths] for paths in rows]
-    if name == "reference_image":
-        return pa.array([row[0] if row else None for row in images], type=_IMAGE)
-    return pa.array(images, type=pa.list_(_IMAGE))
-
-
 logger = logging.getLogger(__name__)
 
 SPLITS = ("train", "validation", "test")
 TARGETS = PQPP_TARGETS
-DESCRIPTION = (
-    "One row is a prompt with its human-based prompt performance (HBPP, -1 to 2) for images that "
-    "GLIDE and SDXL generated, and its precision at 10 and reciprocal rank (0 to 1) for images "
-    "that CLIP and BLIP-2 retrieved from MS COCO. A null target is one that the release lacks."
-)
-CITATION = """@inproceedings{poesina2025pqpp,
-  title={{PQPP}: A Joint Benchmark for Text-to-Image Prompt and Query Performance Prediction},
-  author={Poesina, Eduard and Costache, Adriana Valentina and Chifu, Adrian-Gabriel and
-          Mothe, Josiane and Ionescu, Radu Tudor},
-  booktitle={Proceedings of CVPR},
-  year={2025}
-}"""
 
 _HBPP = Column("float64", -1, 2)
 _UNIT = Column("float64", 0, 1)
@@ -207,7 +183,6 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     }
     table = read_csv(path, {"id": _ID, "image_id": _ID, "best_caption": _TEXT, **scores})
     rows = {ours: table[theirs].combine_chunks() for ours, theirs in _V1_0_COLUMNS.items()}
-    _refuse_cut_average(path, rows)
     _restore_means(path, rows)
     caption_ids = table["id"].to_pylist()
     identity, times = Counter(caption_ids).most_common(1)[0]
@@ -299,20 +274,11 @@ def _refuse_other_rows(path: Path, rows: pd.DataFrame, first: Path, known: pd.Da
     """Refuse a file whose rows are not those of the first one."""
     theirs = known["caption_id"].reindex(rows.index)
     differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
-    if differs.any():
-        row = int(differs.argmax())
-        prompt = f"{path}: the prompt {rows.index[row][0][:60]!r}"
-        if theirs.isna().iloc[row]:
-            raise DataFileError(f"{prompt} is not in {first}; {REMEDY}")
+    odd = rows.index[differs] if differs.any() else known.index.difference(rows.index)
+    if len(odd):
         raise DataFileError(
-            f"{prompt} has caption_id {rows['caption_id'].iloc[row]}, {theirs.iloc[row]} in "
-            f"{first}; {REMEDY}"
-        )
-    if len(rows) != len(known):
-        missing = known.index[~known.index.isin(rows.index)][0][0]
-        raise DataFileError(
-            f"{path}: {len(rows)} rows came, {first} has {len(known)} (the first one missing is "
-            f"{missing[:60]!r}); the file is truncated or foreign: restore it as published"
+            f"{path}: {len(rows)} rows came, {first} has {len(known)}; the prompt "
+            f"{odd[0][0][:60]!r} is not the same in both; {REMEDY}"
         )
 
 
@@ -367,58 +333,13 @@ def _restore_means(path: Path, rows: dict) -> None:
         exact = exact_mean([glide, sdxl])
         differs = np.abs(published - exact) > _ROUNDING
         if differs.any():
-            row = int(np.argmax(differs))
-            logger.warning(
-                "%s: %s is not the mean of %s and %s in %d rows (the first has %.6g, their mean is "
-                "%.6g); kept as published",
-                *(path, mean, first, second, differs.sum(), published[row], exact[row]),
-            )
+            message = "%s: %s is not the mean of %s and %s in %d rows; kept as published"
+            logger.warning(message, path, mean, first, second, differs.sum())
         rows[mean] = pa.array(np.where(differs, published, exact), from_pandas=True)
 
 
-def _refuse_cut_average(path: Path, rows: Mapping[str, pa.Array]) -> None:
-    # A cut inside the very last number still parses; the published average gives it away.
-    with path.open("rb") as file:
-        file.seek(-1, 2)
-        if file.read(1) == b"\n":
-            return
-    glide, sdxl, mean = (rows[name][-1].as_py() for name in TARGETS[:3])
-    if not np.isclose((glide + sdxl) / 2, mean, atol=1e-6):
-        raise DataFileError(
-            f"{path}, last line: avg_generative_score is {mean}, the mean of the two models is "
-            f"{(glide + sdxl) / 2:.6g} and no newline ends the file (cut off?); {REMEDY}"
-        )
-
-
-_COMMON: dict[str, Any] = {
-    "description": DESCRIPTION,
-    "splits": SPLITS,
-    "features": features,
-    "options": {"image_dir": cache_key_of_images},
-    "citation": CITATION,
-    "licence": "CC BY 4.0",
-    "year": 2025,
-    "homepage": "https://github.com/Eduard6421/PQPP",
-    "images": WHERE_IMAGES,
-}
+_COMMON: dict[str, Any] = {"features": features, "options": {"image_dir": cache_key_of_images}}
 BENCHMARKS = (
-    Benchmark(
-        name="pqpp",
-        version="1.1.0",
-        folders=("pqpp/v1.1",),
-        files=files_v1_1,
-        optional_files=(_CATEGORIES,),
-        read=read_v1_1,
-        rows={"train": 6080, "validation": 2040, "test": 2080},
-        **_COMMON,
-    ),
-    Benchmark(
-        name="pqpp-v1.0",
-        version="1.0.0",
-        folders=("pqpp/v1.0",),
-        files=files_v1_0,
-        read=read_v1_0,
-        rows={"train": 6000, "validation": 2000, "test": 2000},
-        **_COMMON,
-    ),
+    published("pqpp", files=files_v1_1, read=read_v1_1, **_COMMON),
+    published("pqpp-v1.0", files=files_v1_0, read=read_v1_0, **_COMMON),
 )

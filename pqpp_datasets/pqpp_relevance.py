@@ -6,15 +6,15 @@ read from a Parquet file with the columns `query_index` and `image_ids`.
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
 
-from pqpp_datasets.benchmark import Benchmark, features_of
+from pqpp_datasets.benchmark import features_of, published
 from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.pqpp import CITATION, SPLITS, files_v1_0, short_name
+from pqpp_datasets.pqpp import SPLITS, files_v1_0, short_name
 from pqpp_datasets.restricted_pickle import read_pickle
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 from pqpp_files.errors import in_a_line
@@ -104,7 +104,7 @@ def _read_v1_1(folder: Path, split: str) -> pa.Table:
 
 
 def _prompt_id(path: Path, number: int, record, indices: Mapping[str, int]) -> str:
-    if not isinstance(record, Mapping) or not set(record) >= _RECORD_KEYS:
+    if not isinstance(record, dict) or not set(record) >= _RECORD_KEYS:
         raise DataFileError(
             f"{path}, record {number}: the keys {', '.join(sorted(_RECORD_KEYS))} are needed; "
             f"{REMEDY}"
@@ -114,8 +114,8 @@ def _prompt_id(path: Path, number: int, record, indices: Mapping[str, int]) -> s
     if record["source"] == "drawbench" and record["prompt"] in indices:
         return f"drawbench-{indices[record['prompt']]}"
     raise DataFileError(
-        f"{path}, record {number}: the prompt {str(record['prompt'])[:60]!r} of source "
-        f"{record['source']!r} is not in the generation files; {REMEDY}"
+        f"{path}, record {number}: the prompt {record['prompt']!r:.60} is not in the generation "
+        f"files; {REMEDY}"
     )
 
 
@@ -130,23 +130,12 @@ def _image_ids(path: Path, number: int, entry) -> list[int]:
     return integers
 
 
-BENCHMARKS: Sequence[Benchmark] = (
-    Benchmark(
-        name="pqpp-relevance",
-        version="1.1.0",
-        description="One row is a PQPP prompt with the ids of its relevant MS COCO images.",
-        splits=SPLITS,
+BENCHMARKS = (
+    published(
+        "pqpp-relevance",
         features=features_of(_SCHEMA),
         read=read,
-        rows={"train": 6080, "validation": 2040, "test": 2080},
-        folders=("pqpp/v1.1", "pqpp/v1.0"),
         files=files,
         version_in=lambda folder: "1.0.0" if _is_v1_0(folder) else "1.1.0",
-        citation=CITATION,
-        licence="CC BY 4.0",
-        year=2025,
-        homepage="https://github.com/Eduard6421/PQPP",
-        tasks=("text-retrieval",),
-        images="those of MS COCO, https://cocodataset.org/#download; the ids are its own",
     ),
 )

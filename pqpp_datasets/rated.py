@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark, features_of, named_files
+from pqpp_datasets.benchmark import features_of, named_files, published
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.tables import REMEDY, Column, read_csv, read_form
 from pqpp_datasets.target_columns import exact_mean, targets_for
@@ -20,13 +20,6 @@ _LEAST, _MOST = 1, 5  # of ratings
 # Kept as published, and to be known when scores are computed: ten prompts have no image of DALL-E 2
 # and four none of Midjourney; Stable Diffusion 1.5 has four settings and Midjourney two, so that a
 # mean over a prompt's images weighs generators by their settings. Scores are in 0 to 5.
-AGIQA_CITATION = """@article{li2023agiqa3k,
-  title={{AGIQA-3K}: An Open Database for {AI}-Generated Image Quality Assessment},
-  author={Li, Chunyi and Zhang, Zicheng and Wu, Haoning and Sun, Wei and Min, Xiongkuo and
-          Liu, Xiaohong and Zhai, Guangtao and Lin, Weisi},
-  journal={IEEE Transactions on Circuits and Systems for Video Technology},
-  year={2023}
-}"""
 
 _AGIQA_FILE = "data.csv"
 _AGIQA_NAME = r"[A-Za-z0-9.]+_[a-z]+_[0-9]{3}\.jpg"
@@ -77,14 +70,6 @@ GENAI_MODELS = {
     "deepfloyd": "DeepFloyd_I_XL_v1",
     "sd_2_1": "SDXL_2_1",
 }
-GENAI_CITATION = """@misc{li2024genaibench,
-  title={{GenAI-Bench}: Evaluating and Improving Compositional Text-to-Visual Generation},
-  author={Li, Baiqi and Lin, Zhiqiu and Pathak, Deepak and Li, Jiayao and Fei, Yixin and
-          Wu, Kewen and Ling, Tiffany and Xia, Xide and Zhang, Pengchuan and Neubig, Graham and
-          Ramanan, Deva},
-  howpublished={arXiv:2406.13743},
-  year={2024}
-}"""
 
 _GENAI_FILE = "genai_image.json"
 _GENAI_SCHEMA = pa.schema(
@@ -104,7 +89,11 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
     rows = []
     for key, entry in read_form(folder / _GENAI_FILE, "genai").items():
         ratings = {ours: entry["models"][theirs] for ours, theirs in GENAI_MODELS.items()}
-        means = {f"{name}_rating": _mean(some) for name, some in ratings.items()}
+        known = {
+            name: [rating for rating in some if _LEAST <= rating <= _MOST]
+            for name, some in ratings.items()
+        }
+        means = {f"{n}_rating": float(exact_mean(r)) if r else None for n, r in known.items()}
         rows.append(
             {
                 "prompt_id": key,
@@ -121,12 +110,6 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
     return pa.Table.from_pylist(rows, schema=_GENAI_SCHEMA)
 
 
-def _mean(ratings: list[int]) -> float | None:
-    """Return the mean of the ratings that the scale has."""
-    known = [rating for rating in ratings if _LEAST <= rating <= _MOST]
-    return float(exact_mean(known)) if known else None
-
-
 # T2V: prompts of real users with mean ratings of how well five generators' videos match them.
 #
 # Source: Wu et al., "Towards A Better Metric for Text-to-Video Generation" (T2VScore, data set
@@ -140,14 +123,6 @@ def _mean(ratings: list[int]) -> float | None:
 # prompts of DrawBench, too. The prompts 47, 195, 197 and 225 also stand in studies that predictors
 # are measured on: leave them out of a training.
 T2V_MODELS = ("floor33", "gen2", "modelscope", "pika", "zeroscope")
-T2V_CITATION = """@misc{wu2024t2vscore,
-  title={Towards A Better Metric for Text-to-Video Generation},
-  author={Wu, Jay Zhangjie and Fang, Guian and Wu, Haoning and Wang, Xintao and Ge, Yixiao and
-          Cun, Xiaodong and Zhang, David Junhao and Liu, Jia-Wei and Gu, Yuchao and Zhao, Rui and
-          Lin, Weisi and Hsu, Wynne and Shan, Ying and Shou, Mike Zheng},
-  howpublished={arXiv:2401.07781},
-  year={2024}
-}"""
 
 _T2V_FILE = "datasets/t2vscore_alignment_score.json"
 _T2V_SCHEMA = pa.schema(
@@ -185,13 +160,6 @@ def read_t2v(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tabl
 # Kept as published: an answer is 1 for aligned, 0 for not, -1 where the rater gave none (1,917
 # times,
 # in the compositions alone). Every image has at least one answer. Only `mean_rate` is computed.
-TIA2_CITATION = """@inproceedings{kim2024confidence,
-  title={Confidence-aware Reward Optimization for Fine-tuning Text-to-Image Models},
-  author={Kim, Kyuyoung and Jeong, Jongheon and An, Minyong and Ghavamzadeh, Mohammad and
-          Dvijotham, Krishnamurthy and Shin, Jinwoo and Lee, Kimin},
-  booktitle={International Conference on Learning Representations (ICLR)},
-  year={2024}
-}"""
 
 _TIA2_SCHEMA = pa.schema(
     {
@@ -228,84 +196,25 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     return pa.Table.from_pylist(rows, schema=_TIA2_SCHEMA)
 
 
+_RANGE = (_LEAST, _MOST)
 BENCHMARKS = (
-    Benchmark(
-        name="agiqa",
-        version="1.0.0",
-        description=(
-            "One row is a generated image with its prompt, its generator, and mean opinion scores "
-            "of its quality and of its alignment to the prompt."
-        ),
-        splits=("train",),
+    published(
+        "agiqa",
         features=features_of(_AGIQA_SCHEMA),
         read=read_agiqa,
-        rows={"train": 2982},
         files=named_files(_AGIQA_FILE),
-        folders=("agiqa",),
-        licence="MIT",
-        year=2023,
-        citation=AGIQA_CITATION,
-        homepage="https://github.com/lcysyzxdxc/AGIQA-3k-Database",
-        annotators=("other",),
-        images="https://drive.google.com/file/d/1ObuOZ6YZqZuxe4oRlaf3kdOBlTRg2GE4/view",
     ),
-    Benchmark(
-        name="genai",
-        version="1.0.0",
-        description=(
-            "One row is a prompt with three raters' ratings of how well an image of each of six "
-            "generators matches it, 1 to 5, and their means."
-        ),
-        splits=("train",),
-        features=features_of(_GENAI_SCHEMA, targets_for(GENAI_MODELS, "rating", (_LEAST, _MOST))),
+    published(
+        "genai",
+        features=features_of(_GENAI_SCHEMA, targets_for(GENAI_MODELS, "rating", _RANGE)),
         read=read_genai,
-        rows={"train": 527},
         files=named_files(_GENAI_FILE),
-        folders=("genai",),
-        licence="Apache-2.0",
-        year=2024,
-        citation=GENAI_CITATION,
-        homepage="https://github.com/linzhiqiu/t2v_metrics",
-        annotators=("expert-generated",),
-        images="https://huggingface.co/datasets/BaiqiL/GenAI-Bench",
     ),
-    Benchmark(
-        name="t2v",
-        version="1.0.0",
-        description=(
-            "One row is a prompt for a video with mean ratings of how well the videos of five "
-            "generators match it, 1 to 5."
-        ),
-        splits=("train",),
-        features=features_of(_T2V_SCHEMA, targets_for(T2V_MODELS, "rating", (_LEAST, _MOST))),
+    published(
+        "t2v",
+        features=features_of(_T2V_SCHEMA, targets_for(T2V_MODELS, "rating", _RANGE)),
         read=read_t2v,
-        rows={"train": 512},
         files=named_files(_T2V_FILE),
-        folders=("t2v",),
-        licence="Apache-2.0",
-        year=2024,
-        citation=T2V_CITATION,
-        homepage="https://github.com/linzhiqiu/t2v_metrics",
-        annotators=("other",),
-        tasks=("text-to-video",),
     ),
-    Benchmark(
-        name="tia2",
-        version="1.0.0",
-        description=(
-            "One row is a generated image with its prompt, three raters' answers whether it "
-            "matches, and the share of them that say so."
-        ),
-        splits=("composition", "counting"),
-        features=features_of(_TIA2_SCHEMA),
-        read=read_tia2,
-        rows={"composition": 15_000, "counting": 7500},
-        files=tia2_files,
-        folders=("tia2",),
-        licence="Apache-2.0",
-        year=2024,
-        citation=TIA2_CITATION,
-        homepage="https://github.com/kykim0/TextNorm",
-        images="https://drive.google.com/drive/folders/1sgWSzlFm740PFCngcRmsgN2J5oPYncCW",
-    ),
+    published("tia2", features=features_of(_TIA2_SCHEMA), read=read_tia2, files=tia2_files),
 )

@@ -114,4 +114,9 @@ def _deciding_files() -> list[Path]:
     top = here.parent
     folders = (here, top / "pqpp_files", top / "pqpp_metrics" / "functional")
     # Which of the functions a parser calls is not told apart: parsing again takes a second.
-    return sorted(path for f in folders for kind in ("*.py", "*.json") for path in f.rglob(kind))
+    return sorted(
+        path
+        for f in folders
+        for kind in ("*.py", "*.json", "*.toml", "*.lark")
+        for path in f.rglob(kind)
+    )

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.benchmark import published
 from pqpp_datasets.pqpp import SPLITS, features, table_of
 from pqpp_files.foreign.json_values import read_json
 
@@ -66,20 +66,4 @@ def _row(index: int, parts: tuple[str, str, str], generator: random.Random) -> d
     return row
 
 
-BENCHMARKS = (
-    Benchmark(
-        name="sample",
-        version="1.0.0",
-        description=(
-            "GENERATED DATA, no human judgments: captions from a small grammar with scores by a "
-            "formula plus noise, in the columns of PQPP. For trying the tools, not for results."
-        ),
-        splits=SPLITS,
-        features=features,
-        read=read,
-        rows={"train": 240, "validation": 80, "test": 80},
-        licence="Apache-2.0",
-        year=2024,
-        annotators=("machine-generated",),
-    ),
-)
+BENCHMARKS = (published("sample", features=features, read=read),)

@@ -71,20 +71,14 @@ def require_selectable(captions: int, count: int, seed: int = 0) -> None:
         raise OptionError(f"seed={seed}: give 0 or more")
 
 
-def _as_points(embeddings) -> np.ndarray:
-    points = np.asarray(embeddings)
-    if points.ndim != 2 or not points.size or not np.issubdtype(points.dtype, np.number):
-        raise DataFileError(
-            f"embeddings of shape {points.shape} and type {points.dtype} came, numbers of shape "
-            "(captions, dimensions) are needed"
-        )
-    usable = (np.abs(points) <= _LARGEST).all(axis=1)  # nor is NaN
+def _as_points(embeddings: np.ndarray) -> np.ndarray:
+    usable = (np.abs(embeddings) <= _LARGEST).all(axis=1)  # nor is NaN
     if not usable.all():
         raise DataFileError(
             f"embeddings, row {int(np.argmin(usable))}: a value is not finite or beyond "
             f"{_LARGEST:g}, so distances overflow; embed it anew, or scale all rows alike"
         )
-    return np.ascontiguousarray(points, dtype=np.float32)
+    return np.ascontiguousarray(embeddings, dtype=np.float32)
 
 
 def sample_centres(points: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
@@ -157,14 +151,8 @@ def _exactly(points, others) -> np.ndarray:
 def _lloyd(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     faiss = require_faiss()
     # A dozen points a centre are what is asked for here: no sub-sampling, no warning.
-    kmeans = faiss.Kmeans(
-        points.shape[1],
-        len(centres),
-        niter=_ITERATIONS,
-        seed=0,
-        min_points_per_centroid=1,
-        max_points_per_centroid=len(points),
-    )
+    limits = {"min_points_per_centroid": 1, "max_points_per_centroid": len(points)}
+    kmeans = faiss.Kmeans(points.shape[1], len(centres), niter=_ITERATIONS, seed=0, **limits)
     kmeans.train(points, init_centroids=centres)
     return kmeans.centroids
 

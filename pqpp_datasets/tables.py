@@ -50,9 +50,8 @@ class Column:
             return "one of " + ", ".join(self.values)
         if self.form:
             return f"a text of the form {self.form}"
-        kind = {"string": "a text", "int64": "a whole number", "float64": "a finite number"}[
-            self.type
-        ]
+        kinds = {"string": "a text", "int64": "a whole number", "float64": "a finite number"}
+        kind = kinds[self.type]
         return kind if self.low is None else f"{kind} from {self.low:g} to {self.high:g}"
 
     def value_of(self, cell: str) -> str | int | float | None:
@@ -121,29 +120,26 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
         raise not_as_published(error) from None
     if not len(table):
         raise DataFileError(f"{path}, line 2: no row follows the header; {REMEDY}")
-    known: dict[str, dict] = {}
+    read: dict[str, pa.Array] = {}
     faults = []
     for name, column in columns.items():
-        known[name] = {}
+        known: dict[str, Any] = {}
         for row, cell in enumerate(table[name]):
-            if cell not in known[name]:
-                try:
-                    known[name][cell] = column.value_of(cell)
-                except ValueError:
-                    faults.append((row, name))
-                    break
+            try:
+                known[cell] = known[cell] if cell in known else column.value_of(cell)
+            except ValueError:
+                faults.append((row, name))
+                break
+        else:
+            values = map(known.__getitem__, table[name])
+            read[name] = pa.array(values, getattr(pa, column.type)())
     if faults:
         row, name = min(faults)
         raise DataFileError(
             f"{table.place_of(row)}: column {name} is {table[name][row][:80]!r}, "
             f"it must be {columns[name].allowed()}; {REMEDY}"
         )
-    return pa.table(
-        {
-            name: pa.array(map(known[name].__getitem__, table[name]), getattr(pa, column.type)())
-            for name, column in columns.items()
-        }
-    )
+    return pa.table(read)
 
 
 def read_text(path: Path) -> str:

@@ -14,12 +14,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pqpp_datasets.errors import OptionError
-from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.foreign.json_values import parse_json, read_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,48 +71,16 @@ class TargetMeasure:
 
 
 _PRECISION = re.compile(r"p([1-9][0-9]*)")
+
+
+def as_tuple(value: Any) -> Any:
+    """Return a list as a tuple, and anything else as it is."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 MEASURES = {
-    one.name: one
-    for one in (
-        TargetMeasure(
-            ALIGNMENT,
-            "Alignment",
-            "share of people who would say that the image of a current generator matches the "
-            "prompt",
-            words="share of people who find that the image fits",
-        ),
-        TargetMeasure(
-            "hbpp",
-            "HBPP (generation)",
-            "human-based prompt performance",
-            (-1.0, 2.0),
-            words="people's score of images",
-        ),
-        TargetMeasure(
-            "p10",
-            "P@10 (retrieval)",
-            "precision among the first 10 images",
-            task="retrieval",
-            words="share of the first 10 images that fit",
-        ),
-        TargetMeasure(
-            "rr",
-            "RR (retrieval)",
-            "reciprocal rank of the first relevant image",
-            task="retrieval",
-            words="reciprocal rank",
-        ),
-        TargetMeasure(
-            "rate",
-            "Rates",
-            "share of votes that say yes, or of comparisons won",
-            words="share of votes for images",
-        ),
-        TargetMeasure("rating", "Ratings", "mean rating", None, words="rating of images"),
-        TargetMeasure(
-            "score", "Scores", "mean score, on a scale of its own", None, words="score of images"
-        ),
-    )
+    one["name"]: TargetMeasure(**{key: as_tuple(value) for key, value in one.items()})
+    for one in read_json(Path(__file__).with_name("measures.json"))
 }
 """Measures by name, in the order of tables. `p<k>` is as `p10` for any k."""
 

@@ -161,7 +161,11 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
         raise DataFileError(f"{folder}: no subset {subset!r}; there are {', '.join(names)}")
     if lacking := [f"{c} {s}" for (c, s), paths in files.items() if not paths]:
         raise DataFileError(f"{folder}: no file of {lacking[0]} is here, which {CARD} names")
-    counts = [(*key, sum(map(_rows_of, paths))) for key, paths in files.items()]
+    counts = []
+    for key, own in files.items():
+        with _explained(own[0]):
+            rows = sum(pyarrow.parquet.read_metadata(path).num_rows for path in own)
+        counts.append((*key, rows))
     paths = next(paths for (name, _), paths in files.items() if name == (subset or names[0]))
     size = sum(path.stat().st_size for own in files.values() for path in own)
     licence, name = about.get("license") or "none named", about.get("license_name")
@@ -169,8 +173,10 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
     facts["files"] = f"{sum(map(len, files.values()))}, {size:,} bytes"
     title = f"{about.get('pretty_name') or folder.name}: {', '.join(names)}"
     with _explained(paths[0]):
-        features = Features.from_arrow_schema(pyarrow.parquet.read_schema(paths[0]))
-    return Described(title, facts, counts, features, _head(paths[0]))
+        file = pyarrow.parquet.ParquetFile(paths[0])
+        features = Features.from_arrow_schema(file.schema_arrow)
+        head = next(file.iter_batches(PREVIEW_ROWS)).to_pylist() if file.metadata.num_rows else []
+    return Described(title, facts, counts, features, head[:PREVIEW_ROWS])
 
 
 def _card_data(folder: Path) -> dict:
@@ -187,18 +193,6 @@ def _card_data(folder: Path) -> dict:
             "datasets export` wrote, or a name of `pqpp datasets list`"
         )
     return about
-
-
-def _rows_of(path: Path) -> int:
-    with _explained(path):
-        return pyarrow.parquet.ParquetFile(path).metadata.num_rows
-
-
-def _head(path: Path) -> list[dict]:
-    with _explained(path):
-        file = pyarrow.parquet.ParquetFile(path)
-        batches = file.iter_batches(PREVIEW_ROWS)
-        return next(batches).to_pylist()[:PREVIEW_ROWS] if file.metadata.num_rows else []
 
 
 @contextlib.contextmanager

@@ -39,7 +39,10 @@ def export(
         BenchmarkError: If the configurations are of several benchmarks, the folder holds other
             files, or the data are not as they must be.
     """
+    import datasets
+
     from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
+    from pqpp_datasets.registration import register
 
     options = options or {}
     families = {benchmark_of(config).family for config in configs}
@@ -48,11 +51,19 @@ def export(
             f"{', '.join(configs) or 'nothing'}: configurations of one benchmark are exported "
             "together; name those of one"
         )
-    _refuse_untaken(configs, options)
+    taken = {name for config in configs for name in BENCHMARKS[config].options}
+    if untaken := [name for name in options if name not in taken]:
+        raise OptionError(
+            f"{', '.join(configs)} takes no {untaken[0]}=; it takes "
+            f"{', '.join(sorted(taken)) or 'none'}"
+        )
+    register()
     with export_folder(Path(folder)) as beside:
         files, rows, releases = {}, {}, {}
         for config in configs:
-            for split, dataset in _load(config, data_dir, options).items():
+            own = {k: v for k, v in options.items() if k in BENCHMARKS[config].options}
+            loaded = datasets.load_dataset("pqpp", config, data_dir=data_dir, **own)
+            for split, dataset in loaded.items():
                 place = beside / "data" / config
                 files[config, split] = write_split(place, split, _tables(dataset))
                 rows[config, split] = dataset.num_rows
@@ -62,26 +73,6 @@ def export(
         benchmark = BENCHMARKS[configs[0]]
         write_tasks(beside, files, benchmark.family, benchmark.description)
     return rows
-
-
-def _refuse_untaken(configs: Sequence[str], options: Mapping[str, str]) -> None:
-    taken = {name for config in configs for name in BENCHMARKS[config].options}
-    for name in options:
-        if name not in taken:
-            raise OptionError(
-                f"{', '.join(configs)} takes no {name}=; it takes "
-                f"{', '.join(sorted(taken)) or 'none'}"
-            )
-
-
-def _load(config: str, data_dir: str | None, options: Mapping[str, str]):
-    import datasets
-
-    from pqpp_datasets.registration import register
-
-    register()
-    taken = {k: v for k, v in options.items() if k in BENCHMARKS[config].options}
-    return datasets.load_dataset("pqpp", config, data_dir=data_dir, **taken)
 
 
 def _tables(dataset) -> Iterator[pa.Table]:

@@ -105,15 +105,9 @@ def write_split(
             if writer is None or size >= shard_bytes:
                 stack.close()
                 written.append(folder / f"shard-{len(written)}")
-                writer = stack.enter_context(
-                    pa.parquet.ParquetWriter(
-                        written[-1],
-                        table.schema,
-                        compression=_COMPRESSION,
-                        compression_level=_LEVEL,
-                    )
-                )
-                size = 0
+                how = {"compression": _COMPRESSION, "compression_level": _LEVEL}
+                opened = pa.parquet.ParquetWriter(written[-1], table.schema, **how)
+                writer, size = stack.enter_context(opened), 0
             is_wide = table.nbytes > max(10**7, 1000 * table.num_rows)
             # Small row groups keep streaming and the viewer quick.
             writer.write_table(table, row_group_size=1000 if is_wide else 10_000)
@@ -149,9 +143,8 @@ def _tasks_of(files: Mapping[tuple[str, str], list[Path]]) -> Iterator[Benchmark
     for (config, split), paths in files.items():
         others = {name for subset, name in files if subset == config} - {"train"}
         metadata = pyarrow.parquet.read_schema(paths[0]).metadata or {}
-        declared = (
-            parse_json(metadata.get(b"huggingface", b"{}")).get("info", {}).get("features", {})
-        )
+        about = parse_json(metadata.get(b"huggingface", b"{}"))
+        declared = about.get("info", {}).get("features", {})
         features = {
             name: SimpleNamespace(**feature)
             for name, feature in declared.items()

@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark.forms import File, ForeignFile, holds_ranks, read_long
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
-from pqpp_datasets.own_benchmark.prompts import Prompts, number_prompts, split_rule
+from pqpp_datasets.own_benchmark.prompts import identities_of, number_prompts, split_rule, splits_of
 from pqpp_datasets.own_benchmark.votes.preferences import (
     Preferences,
     as_preferences,
@@ -96,15 +98,13 @@ def build_benchmark(
         [2.0]
     """
     options = options or BuildOptions()
-    given = {
+    given: dict[str, Any] = {
         "judgments": judgments,
         "preferences": preferences,
         "rankings": rankings,
-        "runs": runs,
-        "relevance": relevance,
     }
-    named = {kind: _files(paths) for kind, paths in given.items() if paths is not None}
-    files = {kind: paths for kind, paths in named.items() if paths}
+    given |= {"runs": runs, "relevance": relevance}
+    files = {kind: found for kind, paths in given.items() if (found := _files(paths or ()))}
     if not files or ("runs" in files) != ("relevance" in files):
         raise OptionError(
             "nothing to build from: give judgments, preferences, rankings, or runs together with "
@@ -115,8 +115,8 @@ def build_benchmark(
             "preferences and rankings both give targets called rate; build one of each"
         )
     prompts, generation, retrieval, preferred = _scored(files, options)
-    identities = prompts.identities()
-    split_of = prompts.splits(options.fractions, options.seed)
+    identities = identities_of(prompts)
+    split_of = splits_of(prompts, options.fractions, options.seed)
     targets = _targets(generation, retrieval, preferred, len(split_of), options)
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
@@ -161,7 +161,7 @@ def _files(given: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) 
 
 def _scored(
     files: Mapping[str, Files], options: BuildOptions
-) -> tuple[Prompts, Generation | None, Retrieval | None, Preferences | None]:
+) -> tuple[pd.DataFrame, Generation | None, Retrieval | None, Preferences | None]:
     """Read files, number their prompts, and score these by each kind of file."""
     opened, options = _opened(files, options)
     tables = {kind: read_long(kind, paths, options) for kind, paths in opened.items()}
@@ -218,11 +218,12 @@ def _nothing_scored(files: Mapping[str, Files], generation: Generation | None) -
     names = " and ".join(str(path) for paths in files.values() for _, path in paths)
     if not generation:
         return f"{names}: no target has a value: no prompt stands in both; write prompts alike"
-    admitted = sum(not annotator.reasons for annotator in generation.annotators)
+    people = generation.annotators
+    admitted = sum(not annotator.reasons for annotator in people)
     return (
-        f"{names}: no target has a value: of {how_many(len(generation.annotators), 'annotator')} "
-        f"outside the control group {admitted} are admitted; give further judgments, or lower "
-        "min_kappa or min_reference_share"
+        f"{names}: no target has a value: of {how_many(len(people), 'annotator')} outside the "
+        f"control group {admitted} are admitted; give further judgments, or lower min_kappa or "
+        "min_reference_share"
     )
 
 
@@ -249,8 +250,8 @@ def _targets(
     limits = generation.limits if generation else None
     for measure, of_models in scores.items():
         *columns, mean = targets_for(of_models, measure, limits)
-        values = list(of_models.values())
-        targets |= dict(zip(columns, values, strict=True))
+        values = [*of_models.values()]
+        targets |= zip(columns, values, strict=True)
         # The mean of shares of wins is one half wherever all models were compared.
         if not preferred or measure != "rate":
             means = exact_mean(values) if values else np.full(prompts, np.nan)

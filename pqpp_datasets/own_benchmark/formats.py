@@ -366,18 +366,18 @@ def _pickapic(records: Iterable[Record], path: str) -> FlatRows:
     Rows without a label are left out; the pictures in the columns `jpg_0` and `jpg_1` are not read.
     """
     notes: list[str] = []
-    return FlatRows("preferences", _PICKAPIC, _labelled(records, notes), notes)
 
+    def labelled() -> Iterator[Record]:
+        unlabelled = 0
+        for record in records:
+            is_labelled = record.get("has_label") not in (False, "false", "False")
+            unlabelled += not is_labelled
+            if is_labelled:
+                yield record
+        if unlabelled:
+            notes.append(f"Pick-a-Pic: {unlabelled} rows without a label are left out")
 
-def _labelled(records: Iterable[Record], notes: list[str]) -> Iterator[Record]:
-    unlabelled = 0
-    for record in records:
-        if record.get("has_label") in (False, "false", "False"):
-            unlabelled += 1
-        else:
-            yield record
-    if unlabelled:
-        notes.append(f"Pick-a-Pic: {unlabelled} rows without a label are left out")
+    return FlatRows("preferences", _PICKAPIC, labelled(), notes)
 
 
 FORMATS: dict[str, Callable[[Iterable[Record], str], FlatRows | Answers]] = {

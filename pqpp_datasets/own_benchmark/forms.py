@@ -15,7 +15,7 @@ from pqpp_datasets.own_benchmark.formats import FORMATS, READ_ALONE, Answers, Fl
 from pqpp_datasets.own_benchmark.long_table import COLUMN, LongTable, one_text, texts_of
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import key_of
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, PqppError
 from pqpp_files.open_input import Input, names_input
 from pqpp_files.read_table import Codes, read_codes
 from pqpp_files.table_formats import source_of
@@ -50,11 +50,9 @@ class ForeignFile:
         columns = READ_ALONE.get(options.from_format)
         if columns is not None:  # what else the user names is read, too
             columns = (*columns, *options.columns.values())
-        with self._told():
-            source = self._source = source_of(
-                Input(path, False, options.encoding), columns, None, _TABLES
-            )
-            found = FORMATS[options.from_format](_records(source), str(path))
+        with self._explained():
+            self._source = source_of(Input(path, False, options.encoding), columns, None, _TABLES)
+            found = FORMATS[options.from_format](_records(self._source), str(path))
             if isinstance(found, Answers):
                 found = answered(found, options, str(path))
             self.flat: FlatRows = found
@@ -74,7 +72,7 @@ class ForeignFile:
         codes = {name: Codes() for name in dict.fromkeys((*columns, ROW))}
         names: dict[str, None] = {}
         rows: Iterator[Mapping[str, Any]] = iter(self.flat.rows)
-        with self._told():
+        with self._explained():
             while block := list(itertools.islice(rows, ROWS)):
                 tell(len(block))
                 names |= dict.fromkeys(name for row in block for name in row)
@@ -86,13 +84,11 @@ class ForeignFile:
         return kept, list(names)
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _explained(self) -> Iterator[None]:
         """Tell a file that is of another form than its tool publishes in one line."""
         try:
             yield
-        except DataFileError:
-            raise
-        except FileError as error:
+        except PqppError as error:
             raise DataFileError(str(error)) from None
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             reason = f"{type(error).__name__}: {error!s:.80}"
@@ -185,7 +181,7 @@ def read_long(
             for needed in FILE_KINDS[other].needed:
                 known.require_filled(needed)
             table.join(known, role)
-    rows, about = table.rows, FILE_KINDS[kind]
+    rows = table.rows
     if kind == "judgments":
         for role in ("image", "annotator"):  # of empty cells alone it is no column
             if role in rows and not any(map(str.strip, rows[role].cat.categories)):
@@ -193,9 +189,8 @@ def read_long(
         missing = [table.said(role) for role in ("prompt", "model") if role not in rows]
         if missing:
             raise _no_column(table.name, missing, [role for role in rows if role in ROLES])
-    for role in dict.fromkeys((*about.needed, *about.filled)):
-        if role in rows and role != about.blank:
-            table.require_filled(role)
+    for role in filter(rows.__contains__, FILE_KINDS[kind].filled):
+        table.require_filled(role)
     if kind == "judgments" and "image" not in rows:
         rows["image"] = one_text("", len(rows))
         table.notes.append(
@@ -247,7 +242,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
                 _name_entries(table, options)
     elif kind == "rankings" and options.models:
         table = _read_side_by_side(kind, path, which, options)
-    elif isinstance(path, Path) and kind in ("runs", "relevance") and not _is_tabular(path):
+    elif isinstance(path, Path) and kind in ("runs", "relevance") and not _is_table(path):
         table = _read_trec(path, kind == "runs", options)
         model = model or path.name.removesuffix(".gz").rsplit(".", 1)[0]
     elif model is None:
@@ -278,12 +273,17 @@ def _leave_same_models_out(table: LongTable) -> None:
         )
 
 
+def _is_table(path: Path) -> bool:
+    """Tell by the name whether a file is a table; runs and qrels of TREC are called anything."""
+    return str(path) == "-" or path.name.lower().removesuffix(".gz").endswith(_TABLES)
+
+
 def holds_ranks(path: Path, options: BuildOptions) -> bool:
     """Tell whether judgments are ranks, 1 for the best: it is said, or their only such column."""
     called = options.called("judgments")
     if "rank" in called or "label" in called or options.annotators or options.models:
         return "rank" in called
-    if not path.is_file() or not _is_tabular(path):
+    if not path.is_file() or not _is_table(path):
         return False
     try:
         source = source_of(Input(path, False, options.encoding), ("rank",), None, _TABLES)
@@ -291,12 +291,6 @@ def holds_ranks(path: Path, options: BuildOptions) -> bool:
     except FileError:
         return False  # whoever reads it says what is wrong
     return "rank" in source.names and "label" not in source.names
-
-
-def _is_tabular(path: Path) -> bool:
-    """Tell by the name whether a file is a table; runs and qrels of TREC are called anything."""
-    name = str(path).lower().removesuffix(".gz")
-    return name == "-" or Path(name).suffix in _TABLES
 
 
 def _read_table(
@@ -345,7 +339,7 @@ def _read_table(
         raise DataFileError(f"{path}: it has no rows; give a judgment or result in each")
     numbers = {name: np.frombuffer(column.codes, np.int32) for name, column in codes.items()}
     columns = {
-        role: texts_of(numbers[name], _texts_of(codes[name].values))
+        role: texts_of(numbers[name], [*map(_text_of, codes[name].values)])
         for role, name in {**named, PLACE: PLACE, KEY: KEY}.items()
         if name in codes
     }
@@ -376,17 +370,12 @@ def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -
     )
 
 
-def _texts_of(values: Sequence[Any]) -> list[str]:
-    return [value if value.__class__ is str else _text_of(value) for value in values]
-
-
 def _text_of(value: Any) -> str:
     if value is None or value != value:  # NaN is how pandas writes an empty cell
         return ""
     if isinstance(value, bool):
-        return "true" if value else "false"
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value) if whole else value)
+        return str(value).lower()
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def _name_entries(table: LongTable, options: BuildOptions) -> None:
@@ -485,5 +474,5 @@ def _concatenated(parts: Sequence[LongTable]) -> LongTable:
     for role in rows.columns.drop(ROW):
         rows[role] = texts_of(*pd.factorize(rows[role].astype(object).fillna("")))
     name = " and ".join(part.name for part in parts)
-    notes, faults = ([n for p in parts for n in getattr(p, of)] for of in ("notes", "faults"))
-    return LongTable(rows, name, parts[0].named, notes, faults)
+    notes = [note for part in parts for note in part.notes]
+    return LongTable(rows, name, parts[0].named, notes, [f for p in parts for f in p.faults])

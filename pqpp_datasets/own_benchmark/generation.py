@@ -92,15 +92,12 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     rule, scale, values = aggregate_of(votes, options), votes.scale, votes.value[counted]
     scored = z_scores(values, votes.annotator[counted]) if rule == "mos" else values
     matrix = vote_matrix(votes, counted, scored)
-    notes = []
-    if rule == "robust":
-        of_images, said = _robust(votes, counted)
-        notes.append(said)
-    else:
-        of_images = image_scores(rule, matrix, scale)
     measure = AGGREGATES[scale.aggregate if votes.is_ready else rule]
-    if rule == "robust" and scale.level == "nominal":
-        measure = "rate"
+    of_images, notes = image_scores(rule, matrix, scale), []
+    if rule == "robust":
+        measure = "rate" if scale.level == "nominal" else measure
+        of_images, note = _robust(votes, counted)
+        notes.append(note)
     if left := int(np.isnan(scored).sum()):
         notes.append(f"{left} votes of annotators who always voted alike left out of the mos")
     judged = np.unique(votes.prompt[~votes.reference])
@@ -129,9 +126,8 @@ def _robust(votes: Votes, counted: np.ndarray) -> tuple[np.ndarray, str]:
     value, annotator = votes.value[counted], votes.annotator[counted]
     if votes.scale.level == "nominal":
         value = votes.scale.is_positive(value).astype(np.float64)
-    items, people = len(votes.first), len(votes.annotator_names)
-    of = (annotator, votes.item[counted], votes.prompt[counted], value)
-    means, weight = weighted_means(*of, people, items)
+    about = (annotator, votes.item[counted], votes.prompt[counted], value)
+    means, weight = weighted_means(*about, len(votes.annotator_names), len(votes.first))
     there = weight[np.unique(annotator)]
     little = int((there < 0.5 * np.median(there)).sum())
     return means, (
@@ -319,12 +315,11 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     pairs = pairs[counts >= options.min_relevant_votes]
     is_relevant, is_judged = np.isin(run_key, pairs), np.isin(run_query, vote_query)
     scores, models = run.rows["score"].to_numpy(), run.rows["model"].cat
-    precision: dict[str, np.ndarray] = {}
-    ranks: dict[str, np.ndarray] = {}
+    precision, ranks = (
+        {model: np.full(prompts, np.nan) for model in models.categories} for _ in range(2)
+    )
     for number, model in enumerate(models.categories):
         rows = np.flatnonzero((models.codes == number) & is_judged)
-        for target in (precision, ranks):
-            target[model] = np.full(prompts, np.nan)
         if len(rows):
             queries = np.unique(run_query[rows])
             precision[model][queries], ranks[model][queries] = _performance(

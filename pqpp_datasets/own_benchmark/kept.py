@@ -1,17 +1,17 @@
 """What was judged, kept beside the scores: a row an image, a row a vote, a row a preference."""
 
-import ntpath
-import posixpath
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath, PureWindowsPath
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark.build import Built
-from pqpp_datasets.own_benchmark.votes.votes import number_items
+from pqpp_datasets.own_benchmark.long_table import texts_of
 from pqpp_files.paths import inside_of
 
 IMAGES = ("path", "url", "bytes", "none")
@@ -21,43 +21,26 @@ _BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF", b"GIF8", b"BM", b
 Splits = dict[str, Iterator[pa.Table]]
 
 
-@dataclass(frozen=True)
-class JudgedImages:
-    """Images that were judged, a place in each array one image.
+def judged_by_votes(built: Built) -> pd.DataFrame:
+    """Return the images that votes were given on; a score is that of the build's rule.
 
-    Attributes:
-        prompt: int64 (images,), of which prompt.
-        model: int64 (images,), of which model.
-        model_names: The models.
-        names: The images' names.
-        score: float64 (images,), NaN where no vote counts.
-        votes: int64 (images,), how many votes count.
+    Returns:
+        A row an image: `prompt` (its number), `model`, `image` (its name), `score` (NaN where no
+        vote counts) and `votes` (how many do).
     """
-
-    prompt: np.ndarray
-    model: np.ndarray
-    model_names: list[str]
-    names: np.ndarray
-    score: np.ndarray
-    votes: np.ndarray
-
-
-def judged_by_votes(built: Built) -> JudgedImages:
-    """Return the images that votes were given on; a score is that of the build's rule."""
     assert built.generation is not None
-    votes, generation = built.generation.table, built.generation
-    return JudgedImages(
-        votes.prompt[votes.first],
-        votes.model[votes.first],
-        votes.model_names,
-        np.array(votes.image_names, dtype=object)[votes.image[votes.first]],
-        generation.image_scores,
-        np.bincount(votes.item[generation.counted], minlength=len(votes.first)),
-    )
+    votes, first = built.generation.table, built.generation.table.first
+    counts = np.bincount(votes.item[built.generation.counted], minlength=len(first))
+    columns = {
+        "prompt": votes.prompt[first],
+        "model": texts_of(votes.model[first], votes.model_names),
+        "image": np.array(votes.image_names, dtype=object)[votes.image[first]],
+    }
+    return pd.DataFrame({**columns, "score": built.generation.image_scores, "votes": counts})
 
 
-def judged_by_pairs(built: Built) -> JudgedImages | None:
-    """Return the images that were compared, None where nothing names them.
+def judged_by_pairs(built: Built) -> pd.DataFrame | None:
+    """Return the images that were compared as `judged_by_votes`, None where nothing names them.
 
     A score is the share of an image's comparisons that it won, ties half.
     """
@@ -65,19 +48,24 @@ def judged_by_pairs(built: Built) -> JudgedImages | None:
     choices = built.preferences.choices
     if choices.images is None:
         return None
-    prompt, counts = np.tile(choices.prompt, 2), np.tile(choices.counts, 2)
-    model, image = np.concatenate(choices.models), np.concatenate(choices.images)
-    won = np.concatenate([choices.value + 1, 1 - choices.value]) / 2
-    item, first = number_items(prompt, model, image)
-    votes = np.bincount(item[counts], minlength=len(first))
-    with np.errstate(invalid="ignore"):
-        score = np.bincount(item[counts], won[counts], len(first)) / votes
-    names = np.array(choices.image_names, dtype=object)[image[first]]
-    return JudgedImages(prompt[first], model[first], choices.model_names, names, score, votes)
+    counts = choices.counts.astype(np.int64)
+    won = (choices.value + 1) / 2
+    sides = zip(choices.models, choices.images, (won, 1 - won), strict=True)
+    rows = pd.concat(
+        pd.DataFrame({"prompt": choices.prompt, "model": model, "image": image}).assign(
+            won=share * counts, votes=counts
+        )
+        for model, image, share in sides
+    )
+    judged = rows.groupby(["prompt", "model", "image"], as_index=False).sum()
+    judged["score"] = judged.pop("won") / judged["votes"]
+    judged["model"] = texts_of(judged["model"], choices.model_names)
+    judged["image"] = np.array(choices.image_names, dtype=object)[judged["image"]]
+    return judged
 
 
 def kept_images(
-    built: Built, judged: JudgedImages, images: str = "path", image_dir: str | Path | None = None
+    built: Built, judged: pd.DataFrame, images: str = "path", image_dir: str | Path | None = None
 ) -> Splits:
     """Return the images that were judged, split by split, a table at a time.
 
@@ -100,7 +88,7 @@ def kept_images(
     """
     if images not in IMAGES:
         raise OptionError(f"`keep_images` {images}: choose among {', '.join(IMAGES)}")
-    names = judged.names
+    names = judged["image"].to_numpy()
     if images == "url":
         wrong = [name for name in names if not name.startswith(("http://", "https://"))]
         if wrong:
@@ -115,21 +103,14 @@ def kept_images(
                     f"{root / name}: this image is not there; name the folder by `image_dir`, or "
                     "choose `keep_images` path"
                 )
-
-    columns = {
-        "image_number": pa.array(np.arange(len(names))),
-        **_about_prompts(built, judged.prompt),
-        "model": _texts(judged.model, judged.model_names),
-        "image": pa.array(names, pa.string()),
-        "score": pa.array(judged.score, from_pandas=True),
-        "votes": pa.array(judged.votes),
-    }
-    if images == "none":
-        del columns["image"]
-    return _by_split(built, judged.prompt, columns, root=root if images == "bytes" else None)
+    columns: dict[str, Any] = {"image_number": np.arange(len(names))}
+    columns |= {name: judged[name].array for name in ("prompt", "model")}
+    columns |= {"image": names} if images != "none" else {}
+    columns |= {name: judged[name].to_numpy() for name in ("score", "votes")}
+    return _by_split(built, columns, root=root if images == "bytes" else None)
 
 
-def kept_votes(built: Built, called: Sequence[int] | Sequence[str]) -> Splits:
+def kept_votes(built: Built, called: Sequence[Any]) -> Splits:
     """Return the votes, split by split, a table at a time.
 
     The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null where nothing
@@ -142,23 +123,23 @@ def kept_votes(built: Built, called: Sequence[int] | Sequence[str]) -> Splits:
     """
     assert built.generation is not None
     votes = built.generation.table
-    annotators = votes.annotator if votes.has_annotators else None
-    column, place = _annotators(annotators, called, votes.annotator)
-    columns = {
-        "image_number": pa.array(votes.item),
-        **_about_prompts(built, votes.prompt),
-        "model": _texts(votes.model, votes.model_names),
-        "annotator": column,
-        "value": pa.array(votes.value),
-        "counts": pa.array(np.isin(np.arange(len(votes.value)), built.generation.counted)),
-        "control": pa.array(votes.control),
+    annotators, place = pa.nulls(len(votes), pa.int64()), votes.annotator
+    if votes.has_annotators:
+        annotators, place = _annotators(votes.annotator, called)
+    columns: dict[str, Any] = {
+        "image_number": votes.item,
+        "prompt": votes.prompt,
+        "model": texts_of(votes.model, votes.model_names),
+        "annotator": annotators,
+        "value": votes.value,
+        "counts": np.isin(np.arange(len(votes)), built.generation.counted),
+        "control": votes.control,
     }
-    if votes.seconds is not None:
-        columns["seconds"] = pa.array(votes.seconds, from_pandas=True)
-    return _by_split(built, votes.prompt, columns, np.lexsort((place, votes.item)))
+    columns |= {} if votes.seconds is None else {"seconds": votes.seconds}
+    return _by_split(built, columns, np.lexsort((place, votes.item)))
 
 
-def kept_preferences(built: Built, called: Sequence[int] | Sequence[str]) -> Splits:
+def kept_preferences(built: Built, called: Sequence[Any]) -> Splits:
     """Return the preferences, split by split, a table at a time.
 
     The columns are those that `pqpp build --preferences` reads: `prompt_id`, `prompt`, `model_a`,
@@ -172,43 +153,31 @@ def kept_preferences(built: Built, called: Sequence[int] | Sequence[str]) -> Spl
     """
     assert built.preferences is not None
     choices = built.preferences.choices
-    columns = _about_prompts(built, choices.prompt)
+    columns: dict[str, Any] = {"prompt": choices.prompt}
     for role, sides, names in (
         ("model", choices.models, choices.model_names),
         ("image", choices.images or (), choices.image_names),
     ):
         for side, codes in zip("ab", sides, strict=False):
-            columns[f"{role}_{side}"] = _texts(codes, names)
-    columns["annotator"], place = _annotators(choices.annotator, called, choices.prompt)
+            columns[f"{role}_{side}"] = texts_of(codes, names)
+    columns["annotator"], place = pa.nulls(len(choices.prompt), pa.int64()), choices.prompt
+    if choices.annotator is not None:
+        columns["annotator"], place = _annotators(choices.annotator, called)
     nearest = np.rint(choices.value).astype(np.int64) + 1
-    columns |= {"choice": _texts(nearest, ["b", "tie", "a"]), "counts": pa.array(choices.counts)}
-    if choices.seconds is not None:
-        columns["seconds"] = pa.array(choices.seconds, from_pandas=True)
-    return _by_split(built, choices.prompt, columns, np.lexsort((place, choices.prompt)))
+    columns["choice"] = texts_of(nearest, ["b", "tie", "a"])
+    columns["counts"] = choices.counts
+    columns |= {} if choices.seconds is None else {"seconds": choices.seconds}
+    return _by_split(built, columns, np.lexsort((place, choices.prompt)))
 
 
-def _texts(codes: np.ndarray, texts: Sequence[int] | Sequence[str] | pa.Array) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts))
-
-
-def _annotators(
-    codes: np.ndarray | None, called: Sequence[int] | Sequence[str], order: np.ndarray
-) -> tuple[pa.Array, np.ndarray]:
-    """Return the column of annotators and the order of their names, else that which is given."""
-    if codes is None:
-        return pa.nulls(len(order), pa.int64()), order
-    return _texts(codes, called), np.argsort(np.argsort(called))[codes]
-
-
-def _about_prompts(built: Built, prompt: np.ndarray) -> dict[str, pa.Array]:
-    about = ("prompt_id", "prompt")
-    return {name: _texts(prompt, built.prompts[name].combine_chunks()) for name in about}
+def _annotators(codes: np.ndarray, called: Sequence[Any]) -> tuple[pd.Categorical, np.ndarray]:
+    """Return the column of annotators, and the order of what they are called."""
+    return texts_of(codes, called), np.argsort(np.argsort(called))[codes]
 
 
 def _by_split(
     built: Built,
-    prompt: np.ndarray,
-    columns: Mapping[str, pa.Array],
+    columns: Mapping[str, Any],
     order: np.ndarray | None = None,
     root: Path | None = None,
 ) -> Splits:
@@ -216,12 +185,20 @@ def _by_split(
 
     Args:
         built: The benchmark.
-        prompt: int64 (rows,), the prompt of each row.
-        columns: The table, its texts as dictionaries.
+        columns: The table, texts as categories, and numbers of prompts, which become two columns.
         order: In which the rows are given.
         root: The folder of the pictures that take the place of their names.
     """
-    table, step = pa.table(dict(columns)), _ROWS if root is None else _ROWS_OF_BYTES
+    prompt, step = np.asarray(columns["prompt"]), _ROWS if root is None else _ROWS_OF_BYTES
+    about = {
+        name: pa.DictionaryArray.from_arrays(prompt, built.prompts[name].combine_chunks())
+        for name in ("prompt_id", "prompt")
+    }
+    parts = [
+        about if name == "prompt" else {name: pa.array(values, from_pandas=True)}
+        for name, values in columns.items()
+    ]
+    table = pa.table({name: values for part in parts for name, values in part.items()})
     rows = np.arange(len(prompt)) if order is None else order
     split_of = built.split_of[prompt[rows]]
     kinds = {field.name: field.type for field in table.schema}
@@ -229,12 +206,12 @@ def _by_split(
     splits: Splits = {}
     for split in built.splits:
         mine = rows[split_of == split]
-        parts = (
+        tables = (
             table.take(pa.array(part)).cast(pa.schema(plain))
             for part in np.split(mine, range(step, len(mine), step))
         )
         if len(mine):
-            splits[split] = parts if root is None else _with_pictures(parts, root)
+            splits[split] = tables if root is None else _with_pictures(tables, root)
     return splits
 
 
@@ -249,13 +226,13 @@ def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str
         given = _path_of(str(image_dir))
         roots = {given if given.is_absolute() else Path(image_dir).absolute()}
     else:
-        drives: dict[tuple, list[PurePath]] = {}
+        drives = defaultdict(list)
         for path in absolute.values():
-            drives.setdefault((type(path), path.drive.lower()), []).append(path.parent)
-        roots = set()
-        for folders in drives.values():  # the folder that all of a drive lie in
-            rules = ntpath if isinstance(folders[0], PureWindowsPath) else posixpath
-            roots.add(type(folders[0])(rules.commonpath(list(map(str, folders)))))
+            drives[type(path), path.drive.lower()].append(path)
+        roots = {  # the folder that all of a drive lie in
+            next(root for root in paths[0].parents if all(p.is_relative_to(root) for p in paths))
+            for paths in drives.values()
+        }
     relative = {}
     for name, path in absolute.items():
         root = next((folder for folder in roots if path.is_relative_to(folder)), None)

@@ -3,9 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pqpp_datasets.errors import OptionError
 from pqpp_datasets.own_benchmark.formats import format_names
+from pqpp_datasets.target_columns import as_tuple
+from pqpp_files.foreign.json_values import read_json
 
 # `--column ROLE=COLUMN` says what a file calls it.
 ROLES = (
@@ -13,7 +16,6 @@ ROLES = (
     *("image", "model", "annotator", "label", "control", "seconds", "score", "deviation"),
     *("model_a", "model_b", "image_a", "image_b", "choice", "rank"),
 )
-_WHICH_PROMPT = ("source", "prompt_id", "category")
 
 
 @dataclass(frozen=True)
@@ -25,53 +27,33 @@ class FileKind:
             `prompt_id` instead of `prompt`, and where the prompts of images do, `image`.
         optional: Those that may be missing.
         blank: The one whose cells may be empty; `BuildOptions.blank` says what they do.
-        filled: Optional ones that have no empty cell where they are there.
     """
 
     needed: tuple[str, ...]
     optional: tuple[str, ...] = ()
     blank: str = ""
-    filled: tuple[str, ...] = ()
+
+    @property
+    def filled(self) -> list[str]:
+        """Those that have no empty cell where they are there."""
+        about = ("annotator", "model", "image", "image_a", "image_b") if self.blank else ()
+        return [role for role in dict.fromkeys((*self.needed, *about)) if role != self.blank]
 
 
 FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
 """What cells of yes and no say."""
 FILE_KINDS = {
-    "judgments": FileKind(
-        ("prompt", "label"),
-        ("annotator", "image", "model", "control", "seconds", "deviation", *_WHICH_PROMPT),
-        "label",
-        ("prompt", "model", "image", "annotator"),
-    ),
-    "preferences": FileKind(
-        ("prompt", "model_a", "model_b", "choice"),
-        ("image_a", "image_b", "annotator", "seconds", *_WHICH_PROMPT),
-        "choice",
-        ("annotator", "image_a", "image_b"),
-    ),
-    "rankings": FileKind(
-        ("prompt", "model", "rank"),
-        ("image", "annotator", "seconds", *_WHICH_PROMPT),
-        "rank",
-        ("annotator", "image"),
-    ),
-    "runs": FileKind(("prompt", "model", "image", "score"), _WHICH_PROMPT),
-    "relevance": FileKind(("prompt", "image", "label"), ("annotator", *_WHICH_PROMPT)),
-    "prompts": FileKind(("prompt_id", "prompt"), ("source", "category")),
-    "images": FileKind(("image",), ("prompt", "prompt_id", "model", "source", "category")),
+    kind: FileKind(**{name: as_tuple(roles) for name, roles in about.items()})
+    for kind, about in read_json(Path(__file__).with_name("file_kinds.json")).items()
 }
 """`--column KIND.ROLE=COLUMN` is meant for files of that kind alone."""
 
 FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}
 MIN_KAPPA, MIN_REFERENCE_SHARE, BEST = 0.41, 0.5, 3
-AGGREGATES = {
-    "majority": "hbpp",
-    "mean": "rating",
-    "median": "rating",
-    "mos": "score",
-    "positive": "rate",
-    "robust": "rating",
-}
+_MEASURES = ("hbpp", "rating", "rating", "score", "rate", "rating")
+AGGREGATES = dict(
+    zip(("majority", "mean", "median", "mos", "positive", "robust"), _MEASURES, strict=True)
+)
 """What an image's votes become, to the measure of the targets."""
 _RANGES = {"min_kappa": (-1, 1), "min_reference_share": (0, 1), "prior_wins": (0, 1e9)}
 _RANGES |= dict.fromkeys(("best", "k", "min_relevant_votes"), (1, 10**9))
@@ -179,8 +161,13 @@ class BuildOptions:
         _refuse_two(scale=self.scale, labels=self.labels)
         _refuse_two(annotators=self.annotators, models=self.models)
         _refuse_two(model=self.model, model_pattern=self.model_pattern, models=self.models)
-        if self.model_pattern is not None:
-            _compiled(self.model_pattern)
+        try:
+            re.compile(self.model_pattern or "")
+        except (re.error, OverflowError, RecursionError) as error:
+            raise OptionError(
+                f"model_pattern={self.model_pattern!r:.60}: not a regular expression ({error}); "
+                "write it like '^([^_]+)_'"
+            ) from None
         try:
             " ".encode(self.encoding)  # refuses those of bytes too, like hex
         except (LookupError, ValueError):
@@ -220,18 +207,8 @@ class BuildOptions:
             'sd1.5'
         """
         assert self.model_pattern is not None
-        match = _compiled(self.model_pattern).search(image)
+        match = re.search(self.model_pattern, image)
         return match[min(1, match.re.groups)] if match else None
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise OptionError(
-            f"model_pattern={pattern!r:.60}: not a regular expression ({error}); write it like "
-            "'^([^_]+)_'"
-        ) from None
 
 
 def _refuse_two(**given: object) -> None:

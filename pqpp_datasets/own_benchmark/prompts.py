@@ -7,7 +7,6 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,62 +24,47 @@ _REST = 1e-9
 _KNOWN = ("source", "prompt", "prompt_id", "category")
 
 
-@dataclass(frozen=True)
-class Prompts:
-    """Prompts in the order in which the files bring them.
+def identities_of(prompts: pd.DataFrame) -> pa.Table:
+    """Return the columns `prompt_id`, `source`, `prompt`, `caption_id`, `image_id`, `category`.
 
-    Attributes:
-        rows: A `pandas.DataFrame` of their `source`, `prompt`, and the `prompt_id` and `category`
-            that the files give them, empty where they give none.
+    Where the files give no id, it is `<source>-<n>`, n counting the prompts of that source.
+
+    Raises:
+        DataFileError: If two prompts have one id.
     """
-
-    rows: Any
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def identities(self) -> pa.Table:
-        """Return the columns `prompt_id`, `source`, `prompt`, `caption_id`, `image_id`, `category`.
-
-        Where the files give no id, it is `<source>-<n>`, n counting the prompts of that source.
-
-        Raises:
-            DataFileError: If two prompts have one id.
-        """
-        rows = self.rows
-        counted = rows["source"] + "-" + rows.groupby("source").cumcount().astype(str)
-        ids = rows["prompt_id"].where(rows["prompt_id"] != "", counted)
-        if (repeated := ids.duplicated().to_numpy()).any():
-            twice = ids[repeated.argmax()]
-            first, second = rows["prompt"][ids == twice].str[:40].tolist()[:2]
-            raise DataFileError(
-                f"prompt_id {twice!r} stands for {first!r} and {second!r}; give each prompt an id "
-                "of its own"
-            )
-        categories = [category or None for category in rows["category"]]
-        known = {**rows, "prompt_id": ids, "category": categories}
-        columns = {name: known.get(name, [None] * len(rows)) for name in IDENTITIES}
-        return pa.table(columns, schema=pa.schema(IDENTITIES))
-
-    def splits(self, fractions: Mapping[str, float], seed: int) -> np.ndarray:
-        """Return the split of each prompt, as `stratified_split` deals them out by source.
-
-        A prompt goes by the user's own id, else by source and text: an id that is made here counts
-        the rows of a file, whose order must not move a prompt. Prompts of one text, however it is
-        typed, are dealt out as one, by the first of their sources and ids: "A dog." and "a dog"
-        never stand in two splits.
-        """
-        rows = self.rows
-        known = zip(rows["prompt_id"], rows["source"], rows["prompt"], strict=True)
-        keys = [prompt_id or f"{source}\0{prompt}" for prompt_id, source, prompt in known]
-        spelled = rows["prompt"].map(normalise)
-        first = rows.assign(own=keys, spelled=spelled).sort_values(["source", "own"])
-        first = first.drop_duplicates("spelled")
-        dealt = stratified_split(first["own"].tolist(), first["source"].tolist(), fractions, seed)
-        return spelled.map(dict(zip(first["spelled"], dealt, strict=True))).to_numpy()
+    counted = prompts["source"] + "-" + prompts.groupby("source").cumcount().astype(str)
+    ids = prompts["prompt_id"].where(prompts["prompt_id"] != "", counted)
+    if (repeated := ids.duplicated().to_numpy()).any():
+        twice = ids[repeated.argmax()]
+        first, second = prompts["prompt"][ids == twice].str[:40].tolist()[:2]
+        raise DataFileError(
+            f"prompt_id {twice!r} stands for {first!r} and {second!r}; give each prompt an id "
+            "of its own"
+        )
+    categories = [category or None for category in prompts["category"]]
+    known = {**prompts, "prompt_id": ids, "category": categories}
+    columns = {name: known.get(name, [None] * len(prompts)) for name in IDENTITIES}
+    return pa.table(columns, schema=pa.schema(IDENTITIES))
 
 
-def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> Prompts:
+def splits_of(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: int) -> np.ndarray:
+    """Return the split of each prompt, as `stratified_split` deals them out by source.
+
+    A prompt goes by the user's own id, else by source and text: an id that is made here counts
+    the rows of a file, whose order must not move a prompt. Prompts of one text, however it is
+    typed, are dealt out as one, by the first of their sources and ids: "A dog." and "a dog"
+    never stand in two splits.
+    """
+    known = zip(prompts["prompt_id"], prompts["source"], prompts["prompt"], strict=True)
+    keys = [prompt_id or f"{source}\0{prompt}" for prompt_id, source, prompt in known]
+    spelled = prompts["prompt"].map(normalise)
+    first = prompts.assign(own=keys, spelled=spelled).sort_values(["source", "own"])
+    first = first.drop_duplicates("spelled")
+    dealt = stratified_split(first["own"].tolist(), first["source"].tolist(), fractions, seed)
+    return spelled.map(dict(zip(first["spelled"], dealt, strict=True))).to_numpy()
+
+
+def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.DataFrame:
     """Number the prompts of all tables, as the column `NUMBER` of each.
 
     A row without a source stands for its text's only source in any of the files.
@@ -94,12 +78,16 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> Prom
         DataFileError: If one prompt comes with two ids or categories, or a row has no source and
             its text several.
 
+    Returns:
+        A row a prompt, in the order in which the files bring them: its `source`, `prompt`, and the
+        `prompt_id` and `category` that the files give, empty where they give none.
+
     Example:
         >>> import pandas as pd
         >>> rows = {"prompt": ["A cat.", "A cat."], "source": ["", "coco"]}
         >>> table = LongTable(pd.DataFrame(rows, dtype="category"), "votes.csv")
         >>> prompts = number_prompts([table])
-        >>> table.rows[NUMBER].tolist(), prompts.rows["source"].tolist()
+        >>> table.rows[NUMBER].tolist(), prompts["source"].tolist()
         ([0, 0], ['coco'])
     """
     groups, parts = [], []
@@ -125,7 +113,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> Prom
     rows["source"] = keys["source"]
     for place, table in enumerate(tables):
         table.rows[NUMBER] = number[rows["table"] == place].to_numpy()[groups[place]]
-    return Prompts(rows.loc[~number.duplicated(), [*_KNOWN]].reset_index(drop=True))
+    return rows.loc[~number.duplicated(), [*_KNOWN]].reset_index(drop=True)
 
 
 def _filled(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:

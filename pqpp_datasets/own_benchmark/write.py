@@ -37,12 +37,9 @@ from pqpp_hub.licences import require_licence
 
 ANNOTATORS = ("crowdsourced", "expert-generated", "machine-generated", "found", "other")
 _BINS = 12
-_PQPP_NAMES = {
-    2.0: "high relevance",
-    1.0: "low relevance",
-    0.0: "no relevance",
-    -1.0: "unrealistic",
-}
+
+_PQPP_NAMES: dict[float, str] = {2: "high relevance", 1: "low relevance", 0: "no relevance"}
+_PQPP_NAMES[-1] = "unrealistic"
 _SHORTEST_KEY = 16
 _ANNOTATORS_SHOWN = 1000  # a page with all of a crowd would be too large to open
 
@@ -99,9 +96,8 @@ class Keeping:
         """
         if self.keep_annotators:
             return list(names)
-        places = range(1, len(names) + 1)
         if self.pseudonym_key is None:
-            drawn = random.SystemRandom().sample(places, len(names))
+            drawn = random.SystemRandom().sample(range(1, len(names) + 1), len(names))
             return self._drawn.setdefault(tuple(names), drawn)
         try:
             key = expanded(self.pseudonym_key).read_bytes()
@@ -115,7 +111,7 @@ class Keeping:
             )
         digests = [hmac.digest(key, name.encode("utf-8", "replace"), "sha256") for name in names]
         order = sorted(range(len(names)), key=digests.__getitem__)
-        return [number for _, number in sorted(zip(order, places, strict=True))]
+        return [number + 1 for _, number in sorted(zip(order, range(len(order)), strict=True))]
 
     def bibtex(self) -> str:
         """Return the citation, empty where there is none."""
@@ -157,7 +153,23 @@ def write_benchmark(
         built.preferences.choices.annotator_names if built.preferences else [],
     ]
     numbers = [keeping.called(names) for names in people]
-    facts = _told(built, name, keeping)
+    rows = {split: table.num_rows for split, table in built.splits.items()}
+    facts = {
+        "title": name,
+        "keeping": keeping,
+        "tasks": ["text-to-image"],
+        "annotators": [keeping.annotations_creators],
+        "language": list(keeping.language),
+        "citation": keeping.bibtex(),
+        "sizes": [size_category(sum(rows.values()))],
+        "splits": rows,
+        "targets": built.targets,
+        "targets_told": [target.told() for target in built.targets],
+        "split_rule": split_rule(built.options.fractions, built.options.seed),
+        "options": built.options,
+        "generation": built.generation,
+        "has_retrieval": built.retrieval is not None,
+    }
     with export_folder(Path(folder), built.inputs) as beside:
         files: dict[tuple[str, str], list[Path]] = {}
         for subset, splits in _subsets(built, keeping, numbers).items():
@@ -171,27 +183,6 @@ def write_benchmark(
         (beside / "report.html").write_text(report, "utf-8")
         write_tasks(beside, files, name, f"{name}: prompts with their performance.")
     return Path(folder)
-
-
-def _told(built: Built, name: str, keeping: Keeping) -> dict[str, Any]:
-    """Return what the card tells of a benchmark."""
-    splits = {split: table.num_rows for split, table in built.splits.items()}
-    return {
-        "title": name,
-        "keeping": keeping,
-        "tasks": ["text-to-image"],
-        "annotators": [keeping.annotations_creators],
-        "language": list(keeping.language),
-        "citation": keeping.bibtex(),
-        "sizes": [size_category(sum(splits.values()))],
-        "splits": splits,
-        "targets": built.targets,
-        "targets_told": [target.told() for target in built.targets],
-        "split_rule": split_rule(built.options.fractions, built.options.seed),
-        "options": built.options,
-        "generation": built.generation,
-        "has_retrieval": built.retrieval is not None,
-    }
 
 
 def _listed(files: Mapping[tuple[str, str], Sequence[Path]]) -> dict[str, Any]:
@@ -272,7 +263,7 @@ def _annotators(
     facts, votes = generation.agreements, generation.table
     if facts is None:
         return []
-    names = list(called or votes.annotator_names)
+    names = [*(called or votes.annotator_names)]
     renamed = replace(votes, annotator_names=names)
     judged = {person.name: person for person in judge_annotators(renamed, facts, built.options)}
     commonest = _label_names(generation, facts.label.tolist())

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import tempfile
+import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.benchmark import published
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records, spans
 from pqpp_datasets.sources import release
@@ -38,14 +38,6 @@ if TYPE_CHECKING:
     from datasets import Features
 
 SPLITS = ("train", "validation", "test")
-CITATION = """@inproceedings{liang2024rich,
-  title={Rich Human Feedback for Text-to-Image Generation},
-  author={Liang, Youwei and He, Junfeng and Li, Gang and Li, Peizhao and Klimovskiy, Arseniy and
-          Carolan, Nicholas and Sun, Jiao and Pont-Tuset, Jordi and Young, Sarah and Yang, Feng and
-          others},
-  booktitle={Proceedings of CVPR},
-  year={2024}
-}"""
 
 # Our column -> the records' feature.
 _SCORES = {
@@ -58,6 +50,8 @@ _MAPS = {"implausibility_map": "artifact_map", "misalignment_map": "misalignment
 _LABELS = "prompt_misalignment_label"
 # A part is what a process takes at a time, a table is what is in memory at a time.
 _RECORDS_IN_PART, _RECORDS_IN_TABLE = 1000, 250
+_INSERT = """INSERT INTO images VALUES (?, ?, nullif(?, x''))
+ON CONFLICT (uid) DO UPDATE SET image = coalesce(images.image, excluded.image)"""
 _UIDS, _IMAGES = ("image_0_uid", "image_1_uid"), ("jpg_0", "jpg_1")
 
 
@@ -113,17 +107,13 @@ def _check_count(path: Path) -> None:
     if published is None or path.stat().st_size == published.bytes:
         return
     pin, count = path.with_name(f"{path.name}.count"), len(spans(path, 1))
-    try:
-        pinned = pin.read_text("utf-8").strip() if pin.is_file() else None
-    except ValueError:
-        pinned = "no text"
-    if pinned is None:
+    if not pin.is_file():
         raise DataFileError(
             f"{path}: it holds {count:,} records in {path.stat().st_size:,} bytes, the published "
             f"file has {published.bytes:,} bytes; fetch it again, or, if these records are your "
             f"own, write their number into {pin.name} beside it"
         )
-    if pinned != str(count):
+    if (pinned := pin.read_text("utf-8", "replace").strip()) != str(count):
         raise DataFileError(
             f"{path}: it holds {count:,} records, {pin.name} says {pinned!r:.40}; restore the file "
             "or correct the number"
@@ -146,7 +136,8 @@ def read_parts(
         images = None
         if options.get("pickapic_dir"):
             uids = {row["uid"] for row in _rows(path, wanted)}
-            images = stack.enter_context(PickapicImages(str(options["pickapic_dir"]), uids))
+            images = pickapic_images(str(options["pickapic_dir"]), uids)
+            stack.enter_context(contextlib.closing(images))
         rows = (row | _joined(row, images) if images else row for row in _rows(path, wanted))
         while batch := list(itertools.islice(rows, _RECORDS_IN_TABLE)):
             yield pa.Table.from_pylist(batch, schema=schema)
@@ -158,10 +149,11 @@ def _rows(path: Path, wanted: list) -> Iterator[dict]:
             yield row_of(path, record)
 
 
-def _joined(row: Mapping[str, Any], images: PickapicImages) -> dict:
+def _joined(row: Mapping[str, Any], images: sqlite3.Connection) -> dict:
     from pqpp_metrics.functional.keywords import prompt_tokens
 
-    prompt, image = images.prompt(row["uid"]), images.image(row["uid"])
+    found = images.execute("SELECT prompt, image FROM images WHERE uid = ?", (row["uid"],))
+    prompt, image = found.fetchone() or (None, None)
     tokens = None if prompt is None else prompt_tokens(prompt)
     return {
         "prompt": prompt,
@@ -256,41 +248,20 @@ def cache_key_of_pickapic(folder: object) -> str:
     return sha256_of_parts([text])
 
 
-class PickapicImages:
-    """The prompts and images of some uids, found by one pass over the files.
+def pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
+    """Return the prompts and images of some uids, found by one pass over the files.
 
     Images wait in a temporary file: fifteen thousand of them would fill the memory.
+
+    Returns:
+        A database whose table `images` has the columns `uid`, `prompt` and `image`.
     """
-
-    def __init__(self, folder: str | Path, uids: set[str]):
-        self._prompts: dict[str, str] = {}
-        self._places: dict[str, tuple[int, int]] = {}
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (closed by __exit__)
-        wanted = pa.array(sorted(uids), pa.string())
-        for path in pickapic_files(folder):
-            for uid, prompt, image in _matches(path, wanted):
-                self._prompts.setdefault(uid, prompt)
-                if image and uid not in self._places:
-                    self._places[uid] = (self._file.tell(), len(image))
-                    self._file.write(image)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._file.close()
-
-    def prompt(self, uid: str) -> str | None:
-        """Return the prompt of an image, None where the copy lacks it."""
-        return self._prompts.get(uid)
-
-    def image(self, uid: str) -> bytes | None:
-        """Return the encoded image, None where the copy lacks it."""
-        if uid not in self._places:
-            return None
-        offset, length = self._places[uid]
-        self._file.seek(offset)
-        return self._file.read(length)
+    found = sqlite3.connect("")  # noqa: TID251 (a new one, which goes when it is closed)
+    wanted = pa.array(sorted(uids), pa.string())
+    found.execute("CREATE TABLE images (uid PRIMARY KEY, prompt, image)")
+    for path in pickapic_files(folder):
+        found.executemany(_INSERT, _matches(path, wanted))
+    return found
 
 
 def _matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
@@ -325,28 +296,12 @@ def _matches_of(file: pq.ParquetFile, wanted: pa.Array):
 
 
 BENCHMARKS = (
-    Benchmark(
-        name="richhf",
-        version="1.0.0",
-        description=(
-            "One row is a generated image of Pick-a-Pic with four scores in 0..1, heatmaps of "
-            "implausible and of misaligned regions, and a label for each token of its prompt "
-            "(0 misaligned, 1 aligned)."
-        ),
-        splits=SPLITS,
+    published(
+        "richhf",
         features=features,
-        rows={"train": 15_810, "validation": 995, "test": 955},
-        annotators=("expert-generated",),
-        images="those of Pick-a-Pic v1, by uid, as pickapic_dir=: "
-        "https://huggingface.co/datasets/yuvalkirstain/pickapic_v1",
-        folders=("richhf",),
         files=files,
         options={"pickapic_dir": cache_key_of_pickapic},
         parts=parts,
         read_parts=read_parts,
-        citation=CITATION,
-        licence="not stated in the repository",
-        year=2024,
-        homepage="https://github.com/google-research-datasets/richhf-18k",
     ),
 )

@@ -131,26 +131,6 @@ def _damaged(path: Path, number: int, offset: int, what: str) -> DataFileError:
     return DataFileError(f"{path}, record {number} at offset {offset}: {what}; {REMEDY}")
 
 
-# `tf.train.Example` as a description of messages; a map is a list of entries on the wire.
-_MESSAGES = """
-name: "pqpp/example.proto" package: "pqpp"
-message_type { name: "Example" field { name: "features" number: 1 type_name: ".pqpp.Features" } }
-message_type { name: "Features"
-  field { name: "entry" number: 1 label: LABEL_REPEATED type_name: ".pqpp.Entry" } }
-message_type { name: "Entry" field { name: "key" number: 1 type: TYPE_BYTES }
-  field { name: "value" number: 2 type_name: ".pqpp.Feature" } }
-message_type { name: "Feature" field { name: "bytes" number: 1 type_name: ".pqpp.Bytes" }
-  field { name: "floats" number: 2 type_name: ".pqpp.Floats" }
-  field { name: "integers" number: 3 type_name: ".pqpp.Integers" } }
-message_type { name: "Bytes"
-  field { name: "value" number: 1 label: LABEL_REPEATED type: TYPE_BYTES } }
-message_type { name: "Floats"
-  field { name: "value" number: 1 label: LABEL_REPEATED type: TYPE_FLOAT } }
-message_type { name: "Integers"
-  field { name: "value" number: 1 label: LABEL_REPEATED type: TYPE_INT64 } }
-"""
-
-
 def parse_example(data: bytes) -> dict[str, list]:
     r"""Return the features of a `tf.train.Example`: bytes, floats (single precision) or integers.
 
@@ -179,5 +159,6 @@ def _example_class() -> tuple[Any, type[Exception]]:
     """Return the class of `tf.train.Example`, and the error of what is none."""
     with needing("RichHF-18K", "richhf"):
         from google.protobuf import descriptor_pb2, message, message_factory, text_format
-    described = text_format.Parse(_MESSAGES, descriptor_pb2.FileDescriptorProto())
+    messages = Path(__file__).with_name("example.txt").read_text("utf-8")
+    described = text_format.Parse(messages, descriptor_pb2.FileDescriptorProto())
     return message_factory.GetMessages([described])["pqpp.Example"], message.DecodeError

@@ -6,32 +6,33 @@ structured prompt a line, and beside each, where there are questionnaires,
 `core_questionnaires.jsonl` and `hard_questionnaires.jsonl`: a line is `{"prompt_index": n,
 "questionnaire": {...}}`, where n counts the prompts from 0. `questionnaire.schema.json` is the
 questionnaire's form.
+
+The structured prompt language: a prompt is ``[role|angle]``, the text that the generator sees, and
+optional ``{key="value"}`` pairs. The paper speaks of an EBNF and prints none, so what it leaves
+open is ours: the text holds no braces; several pairs stand in braces each or in one pair of braces
+with commas between; in a value a quote and a backslash are written with a backslash before them;
+blanks may stand between all parts.
 """
 
 import functools
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark, features_of
+from pqpp_datasets.benchmark import features_of, published
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.tables import REMEDY, parse_published, read_text
-from pqpp_datasets.vistar.structured_prompt import PromptSyntaxError, parse_prompt
+from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import read_json
 
 SPLITS = ("core", "hard")
 LEVELS = ("L1", "L2", "L3", "L4")
-CITATION = """@article{jiang2025vistar,
-  title={{VISTAR}: A User-Centric and Role-Driven Benchmark for Text-to-Image Evaluation},
-  author={Jiang, Kaiyuan and Sun, Ruoxi and Cao, Ying and Xu, Yuqi and Zhang, Xinran and
-          Guo, Junyan and Deng, ChengSheng},
-  journal={arXiv preprint arXiv:2508.06152},
-  year={2025}
-}"""
 
 # Weights are written with few digits: 0.333 three times is refused, 0.3333333 is not.
 WEIGHT_TOLERANCE = 1e-6
@@ -53,6 +54,94 @@ _SCHEMA = pa.schema(
 )
 
 
+_FIELDS = {"ROLE", "ANGLE", "TEXT", "KEY", "VALUE"}
+_IN_WORDS = {
+    "ROLE": "a role",
+    "ANGLE": "an angle",
+    "TEXT": "the text",
+    "KEY": "a key",
+    "VALUE": "a value in double quotes",
+    "$END": "the end",
+}
+
+
+@dataclass(frozen=True)
+class StructuredPrompt:
+    """A structured prompt in its parts.
+
+    Attributes:
+        role: Whose view the image is judged from, like `GD`.
+        angle: What is judged, like `TR`.
+        text: What the generator is asked for.
+        parameters: Pairs of key and value, in order.
+    """
+
+    role: str
+    angle: str
+    text: str
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPrompt:
+    """Parse a structured prompt.
+
+    Args:
+        text: The prompt.
+        source: Where it stands, for the error.
+        line: The line there that it begins on.
+
+    Raises:
+        DataFileError: If it is none; names line and column, what came and what is allowed.
+
+    Example:
+        >>> prompt = parse_prompt('[GD|TR] A poster that says "Go" {font="Futura"}')
+        >>> prompt.role, prompt.angle, prompt.text, prompt.parameters
+        ('GD', 'TR', 'A poster that says "Go"', (('font', 'Futura'),))
+    """
+    parser = _parser()
+    from lark import UnexpectedCharacters, UnexpectedToken
+
+    try:
+        tree = parser.parse(text)
+    except UnexpectedCharacters as error:
+        position, allowed = error.pos_in_stream, error.allowed
+        raise _syntax_error(text, position, allowed, source, line) from None
+    except UnexpectedToken as error:
+        # At the end the library names the last token's place; the fault is behind the text.
+        ended = error.token.type == "$END"
+        position = len(text) if ended else error.token.start_pos
+        raise _syntax_error(text, position, error.expected, source, line) from None
+    role, angle, core, *rest = [
+        # In a value, a backslash stands before quotes and itself.
+        re.sub(r"\\(.)", r"\1", token[1:-1]) if token.type == "VALUE" else str(token)
+        for token in tree.scan_values(lambda token: token.type in _FIELDS)
+    ]
+    return StructuredPrompt(role, angle, core, tuple(zip(rest[::2], rest[1::2], strict=True)))
+
+
+@functools.cache
+def _parser():
+    with needing("VISTAR's prompts", "vistar"):
+        from lark import Lark
+
+    grammar = Path(__file__).with_name("structured_prompt.lark").read_text("utf-8")
+    return Lark(grammar, parser="lalr", maybe_placeholders=False)
+
+
+def _syntax_error(
+    text: str, position: int | None, allowed: Any, source: str, line: int
+) -> DataFileError:
+    assert position is not None
+    *above, before = text[:position].split("\n")
+    place = f"{source} {line + len(above)}, column {len(before) + 1}"
+    came = repr(text[position : position + 12]) if position < len(text) else "the end"
+    terminals = {rule.name: rule.pattern.value for rule in _parser().terminals} | _IN_WORDS
+    names = sorted(terminals[name] for name in allowed if name != "BLANK")
+    return DataFileError(
+        f"{place}: {came} came, {' or '.join(names)} is allowed; correct that line"
+    )
+
+
 def files(folder: Path | None, split: str) -> tuple[str, ...]:
     """Name the files of a split; the questionnaires are counted in where they are there."""
     questionnaires = f"{split}_questionnaires.jsonl"
@@ -67,12 +156,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     rows: list[dict[str, Any]] = []
     for number, line in enumerate(lines):
         line = line.removesuffix("\r")
-        try:
-            prompt = parse_prompt(line)
-        except PromptSyntaxError as error:
-            raise PromptSyntaxError(
-                number + 1, error.column, f"{error.what}; correct that line", str(paths[0])
-            ) from None
+        prompt = parse_prompt(line, f"{paths[0]}, line", number + 1)
         keys, values = zip(*prompt.parameters, strict=True) if prompt.parameters else ((), ())
         rows.append(
             {
@@ -176,23 +260,4 @@ def flat_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:
     return dict(zip(_QUESTIONS, map(list, zip(*rows, strict=True)), strict=True))
 
 
-BENCHMARKS = (
-    Benchmark(
-        name="vistar",
-        version="1.0.0",
-        description=(
-            "One row is a structured prompt in its parts: role, angle, the text for the generator, "
-            "parameters, and the questionnaire where there is one."
-        ),
-        splits=SPLITS,
-        features=features_of(_SCHEMA),
-        annotators=("expert-generated",),
-        read=read,
-        folders=("vistar",),
-        files=files,
-        citation=CITATION,
-        licence="not published",
-        year=2025,
-        homepage="https://arxiv.org/abs/2508.06152",
-    ),
-)
+BENCHMARKS = (published("vistar", features=features_of(_SCHEMA), read=read, files=files),)

@@ -12,7 +12,7 @@ import pytest
 from datasets import load_dataset
 
 from pqpp_datasets import own_benchmark
-from pqpp_datasets.errors import BenchmarkError, DataFileError, OptionError
+from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark import write_benchmark
 from pqpp_datasets.own_benchmark.prompts import stratified_split
 
@@ -147,24 +147,6 @@ def test_annotator_who_met_only_some_of_the_control_group_is_as_in_the_metric(tm
     ]
 
 
-def test_labels_by_name_and_identities(tmp_path):
-    rows = [
-        ("A cat.", "1", "SD 2.1", "a", "High relevance", "mscoco", "coco-7", "animals"),
-        ("A dog.", "1", "SD 2.1", "a", "unrealistic", "drawbench", "draw-1", ""),
-    ]
-    header = [*HEADER[:5], "source", "prompt_id", "category"]
-    built = build_benchmark(write(tmp_path / "votes.csv", rows, header))
-    found = [row for table in built.splits.values() for row in table.to_pylist()]
-    assert {row["prompt_id"]: row["category"] for row in found} == {
-        "coco-7": "animals",
-        "draw-1": None,
-    }
-    assert {row["source"]: row["sd-2.1_hbpp"] for row in found} == {
-        "mscoco": 2.0,
-        "drawbench": -1.0,
-    }
-
-
 def test_retrieval_runs(tmp_path):
     runs = [("A cat.", "clip", f"i{n}", 1 - n / 10) for n in range(4)]
     runs += [("A dog.", "clip", "i9", -3.5), ("A cow.", "clip", "i1", 1.0)]
@@ -215,33 +197,6 @@ def test_split_is_stratified_and_knows_no_order():
     assert stratified_split(ids, strata, seed=1) != list(found.values())
     with pytest.raises(OptionError, match="sum to 1"):
         stratified_split(ids, strata, {"train": 0.5})
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_split_knows_no_order_of_rows_without_ids(tmp_path, suffix):
-    header = [*HEADER[:5], "source", "prompt_id"]
-    rows = [
-        (f"caption {n}", "1", "m", "a", 1, f"s{n % 3}", "" if n % 4 else f"id{n}")
-        for n in range(60)
-    ]
-    path = tmp_path / f"votes{suffix}"
-
-    def split_of():
-        splits = build_benchmark(path).splits
-        return {
-            text: name for name, table in splits.items() for text in table["prompt"].to_pylist()
-        }
-
-    write(path, rows, header)
-    first = split_of()
-    write(path, [rows[n] for n in np.random.default_rng(0).permutation(60)], header)
-    assert split_of() == first and len(first) == 60
-    # An id of one's own is what counts: with it another text falls where this one fell.
-    write(path, [(r[0].upper() if r[-1] else r[0], *r[1:]) for r in rows], header)
-    assert split_of() == {
-        text.upper() if rows[int(text.split()[1])][-1] else text: name
-        for text, name in first.items()
-    }
 
 
 SHARES = {"train": 0.6, "validation": 0.2, "test": 0.2}
@@ -312,41 +267,6 @@ def test_folder_loads_and_reports(tmp_path, cache):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "out", "votes.csv"]
 
 
-def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
-    path = write(tmp_path / "votes.csv", JUDGMENTS)
-    folder = write_benchmark(build_benchmark(path), tmp_path / "mine")
-    (folder / "votes.csv").write_bytes(path.read_bytes())
-    with pytest.raises(OptionError, match=r"holds the input .*votes\.csv; name another"):
-        write_benchmark(build_benchmark(folder / "votes.csv"), folder)
-    with pytest.raises(OptionError, match=r"holds other files, such as 'votes\.csv'"):
-        write_benchmark(build_benchmark(path), folder)
-    listed = (write_benchmark(build_benchmark(path), tmp_path / "b") / ".pqpp-export").read_text()
-    assert listed.split() == [
-        "README.md",
-        *(
-            f"data/{subset}{name}-00000-of-00001.parquet"
-            for subset in ("images/", "", "votes/")
-            for name in sorted(build_benchmark(path).splits)
-        ),
-        "eval.yaml",
-        "report.html",
-    ]
-
-
-def test_interrupted_writing_leaves_the_old_folder(tmp_path, monkeypatch):
-    built = build_benchmark(write(tmp_path / "votes.csv", JUDGMENTS))
-    folder = write_benchmark(built, tmp_path / "out", "Old")
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("pqpp_datasets.own_benchmark.write.quality_report", stop)
-    with pytest.raises(KeyboardInterrupt):
-        write_benchmark(built, folder, "New")
-    assert "# Old" in (folder / "README.md").read_text()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "votes.csv"]
-
-
 FAULTS = {
     "label": ([("A", "1", "m", "a", "3", "")], r"row 1: label is '3', one of 2, 1, 0, -1"),
     "control": ([("A", "1", "m", "a", "2", "maybe")], r"row 1: control is 'maybe', one of true"),
@@ -368,20 +288,3 @@ def test_bad_rows_are_named(tmp_path, name, suffix=".csv"):
     with pytest.raises(DataFileError, match=expected) as caught:
         build_benchmark(write(tmp_path / f"votes{suffix}", rows))
     assert "\n" not in str(caught.value) and f"votes{suffix}" in str(caught.value)
-
-
-def test_bad_files_are_named(tmp_path):
-    with pytest.raises(OptionError, match="nothing to build from"):
-        build_benchmark()
-    with pytest.raises(OptionError, match="runs together with relevance"):
-        build_benchmark(runs="a.csv")
-    with pytest.raises(DataFileError, match="no such file"):
-        build_benchmark(tmp_path / "absent.csv")
-    for name, content, expected in (
-        ("a.txt", "x", r"'\.txt' are not read; use one of \.csv"),
-        ("a.csv", ",".join(HEADER) + "\nA,1\n", "line 2: 2 cells came, the header has 6"),
-        ("a.jsonl", "{", "line 1: not JSON"),
-    ):
-        (tmp_path / name).write_text(content)
-        with pytest.raises(BenchmarkError, match=expected):
-            build_benchmark(tmp_path / name)

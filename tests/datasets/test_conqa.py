@@ -6,7 +6,7 @@ import pytest
 from datasets import load_dataset
 from support.benchmark_folders import CONQA_VOTES, write_conqa
 
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import DataFileError
 
 
 @pytest.fixture(autouse=True)
@@ -47,31 +47,6 @@ def test_rules(tmp_path, rule):
     assert rows[0]["judgments"]["label"] == LABELS[rule]
 
 
-def test_rule_is_a_part_of_the_cache_key(tmp_path):
-    folder = write_conqa(tmp_path)
-    strict = load(folder, split="conceptual")
-    load(folder, split="conceptual", relevance_rule="any")
-    again = load(folder, split="conceptual")
-    assert again[0] == strict[0] and again.cache_files == strict.cache_files
-
-
-def test_unknown_rule_and_option_of_another_benchmark(tmp_path):
-    folder = write_conqa(tmp_path)
-    with pytest.raises(OptionError, match=r"relevance_rule='all'.*the rules are .*unanimous"):
-        load(folder, relevance_rule="all")
-    with pytest.raises(OptionError, match=r"takes no relevance_rule=, which belongs to .*conqa"):
-        load_dataset("pqpp", "sample", relevance_rule="any")
-    with pytest.raises(OptionError, match="takes no image_dir="):
-        load(folder, image_dir=str(tmp_path))
-
-
-def test_streaming_num_proc_and_flat_layout(tmp_path):
-    folder = write_conqa(tmp_path, rephrasings="exp_GPT_J6B.json")
-    rows = load(folder, num_proc=2, split="descriptive")
-    assert list(load(folder, streaming=True, split="descriptive")) == list(rows)
-    assert load(folder, "conqa-candidates")["candidates"]["image_id"][:] == [11, 12, 13, 14, 15]
-
-
 def votes_with(**changes):
     return {**CONQA_VOTES, "0": {**CONQA_VOTES["0"], **changes}}
 
@@ -92,31 +67,6 @@ def test_damage_gives_file_and_query(tmp_path, name):
     with pytest.raises(DataFileError, match=expected) as caught:
         load(write_conqa(tmp_path, votes))
     assert "\n" not in str(caught.value) and "restore" in str(caught.value)
-
-
-CUTS = {
-    "nan": (lambda text: text.replace("[3, 0, 0]", "[NaN, 0, 0]"), "NaN is no JSON number"),
-    "twice": (lambda text: text.replace('"12"', '"11"'), "key '11' stands twice"),
-}
-
-
-@pytest.mark.parametrize("name", CUTS)
-def test_damaged_json(tmp_path, name):
-    change, expected = CUTS[name]
-    path = write_conqa(tmp_path) / "mturk.json"
-    path.write_text(change(path.read_text()))
-    with pytest.raises(DataFileError, match=expected):
-        load(tmp_path)
-
-
-def test_damaged_candidates(tmp_path):
-    path = write_conqa(tmp_path) / "vg_subset.txt"
-    path.write_text("11\nx12\n")
-    with pytest.raises(DataFileError, match=r"vg_subset\.txt, line 2: column image_id is 'x12'"):
-        load(tmp_path, "conqa-candidates")
-    path.write_text("11\n12\n11\n")
-    with pytest.raises(DataFileError, match=r"vg_subset\.txt: the image id 11 stands 2 times"):
-        load(tmp_path, "conqa-candidates")
 
 
 PINNED = {

@@ -7,27 +7,6 @@ import yaml
 
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.export.describe import describe_folder
-from pqpp_files.errors import PqppError
-
-FORMS = {
-    "a pattern": {"config_name": "default", "data_files": "data/*.parquet"},
-    "outside": {"config_name": "a", "data_files": [{"split": "train", "path": "/etc/*"}]},
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_cards_of_other_forms_are_refused_in_a_line(tmp_path, form):
-    card = yaml.safe_dump({"configs": [FORMS[form]]})
-    (tmp_path / "README.md").write_text(f"---\n{card}---\n")
-    with pytest.raises(DataFileError, match="no dataset is described here; name a folder"):
-        describe_folder(tmp_path)
-
-
-def test_a_damaged_head_of_a_card_is_one_line(tmp_path):
-    for damaged in (b"a: \0", b"a: [", b"a: \xff", b"a: &b 1\nc: *b"):
-        (tmp_path / "README.md").write_bytes(b"---\n" + damaged + b"\n---\n")
-        with pytest.raises(PqppError, match=r"README\.md.*; c(heck|onvert)"):
-            describe_folder(tmp_path)
 
 
 def test_types_that_nobody_knows_are_one_line(tmp_path):

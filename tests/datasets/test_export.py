@@ -12,8 +12,7 @@ from support.processes import run
 from support.rated_folders import WRITERS
 
 from pqpp_datasets.benchmarks import BENCHMARKS
-from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.export.export import card_of, export
+from pqpp_datasets.export.export import export
 from pqpp_hub.card import template_text
 
 
@@ -90,27 +89,6 @@ def test_without_this_package(tmp_path):
     assert done.stdout.strip() == "240", done.stderr
 
 
-def test_options_and_their_refusal(tmp_path):
-    data = str(write_conqa(tmp_path / "data"))
-    configs = ["conqa", "conqa-candidates"]
-    export(configs, tmp_path / "out", data, {"relevance_rule": "any"})
-    rows = load_dataset(str(tmp_path / "out"), "conqa", split="conceptual")
-    assert rows[0]["judgments"]["label"] == [1, 1, 1, 0]
-    with pytest.raises(OptionError, match="conqa, conqa-candidates takes no image_dir="):
-        export(configs, tmp_path / "out", data, {"image_dir": "x"})
-
-
-def test_card_names_no_folder(tmp_path):
-    card = card_of(
-        {("richhf", "test"): [tmp_path / "data/richhf/test-0.parquet"]},
-        {("richhf", "test"): 1},
-        {"richhf": "1.0.0"},
-        tmp_path,
-        {"pickapic_dir": "/home/me"},
-    )
-    assert "export` with `pickapic_dir`; values" in card and "/home/me" not in card
-
-
 @pytest.mark.daily
 def test_ended_export_leaves_nothing(tmp_path):
     code = (
@@ -123,32 +101,6 @@ def test_ended_export_leaves_nothing(tmp_path):
     cache = {"HF_DATASETS_CACHE": str(tmp_path / "cache")}
     assert run([sys.executable, "-c", code], tmp_path, **cache).returncode == 143
     assert [p.name for p in tmp_path.iterdir() if "out" in p.name] == []
-
-
-def test_failed_export_leaves_the_old_one(tmp_path):
-    data = write_conqa(tmp_path / "data")
-    export(["conqa"], tmp_path / "out", str(data))
-    (data / "mturk.json").write_text("{")
-    before = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
-    with pytest.raises(DataFileError):
-        export(["conqa"], tmp_path / "out", str(data))
-    assert before == {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "data", "out"]
-
-
-def test_large_splits_are_cut(tmp_path, monkeypatch):
-    import pqpp_datasets.export.parquet_folder as parquet_folder
-
-    original = parquet_folder.write_split
-    monkeypatch.setattr(
-        parquet_folder, "write_split", lambda *arguments: original(*arguments, shard_bytes=1)
-    )
-    monkeypatch.setattr("pqpp_datasets.export.export._ROWS_AT_A_TIME", 100)
-    export(["sample"], tmp_path / "out")
-    names = sorted(p.name for p in (tmp_path / "out/data/sample").glob("train-*"))
-    assert names == [f"train-0000{n}-of-00003.parquet" for n in range(3)]
-    rows = load_dataset(str(tmp_path / "out"), split="train")
-    assert rows[:] == load_dataset("pqpp", "sample", split="train")[:]
 
 
 def test_every_family_has_a_card_with_its_columns():

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 from support.votes import build, scores
 
-from pqpp_cli.main import main
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import DataFileError
 
 MODELS = ("flux", "sdxl", "sd2.1")
 BOM = "\ufeff"
@@ -71,7 +70,7 @@ def compare(built, expected, measure="rating"):
         pd.testing.assert_series_equal(found, expected[model], check_names=False, rtol=1e-11)
 
 
-def test_label_studio_json(tmp_path, capsys):
+def test_label_studio_json(tmp_path):
     votes = voted()
     assert len(votes) > 300
     path = tmp_path / "project-1.json"
@@ -82,9 +81,6 @@ def test_label_studio_json(tmp_path, capsys):
     assert sorted(table.annotator_names) == ["12", "31", "7"] and len(table) == len(votes)
     assert table.seconds.sum() == pytest.approx(votes.seconds.sum())
     assert "40 cancelled annotations" in " ".join(built.notes)
-    words = ["build", "--from", "label-studio", str(path), "--columns", "model=meta.model"]
-    assert main([*words, "--scale", "1..5", "--output", str(tmp_path / "mine")]) == 0
-    assert "answers lack stars, left out" in capsys.readouterr().out
 
 
 def test_label_studio_json_min_and_csv(tmp_path):
@@ -124,36 +120,6 @@ def shares(pairs):
         pairs.assign(model=pairs.b, vote=1 - pairs.share),
     ]
     return pd.concat(sides).groupby(["prompt", "model"]).vote.mean().unstack("model")
-
-
-def test_label_studio_pairs_and_rankers(tmp_path):
-    pairs = pairs_of(2)
-    pairs = pairs[pairs.share != 0.5]
-    tasks = [
-        {"id": n, "data": {"prompt": row.prompt, "model_a": row.a, "model_b": row.b}}
-        | {"annotations": [{"completed_by": n, "lead_time": 3.5, "result": [
-            {"from_name": "pw", "to_name": "left,right", "type": "pairwise"}
-            | {"value": {"selected": "left" if row.share else "right"}}]}]}
-        for n, row in enumerate(pairs.itertuples())
-    ]  # fmt: skip
-    path = tmp_path / "pairs.json"
-    path.write_text(json.dumps(tasks))
-    compare(build(path, from_format="label-studio"), shares(pairs), "rate")
-
-    rng, ranked = random.Random(3), []
-    for n in range(210):
-        items = [{"id": f"item-{m}", "model": model} for m, model in enumerate(MODELS)]
-        order = rng.sample(items, 3)
-        ranked.append((f"prompt {n % 30}", [item["model"] for item in order]))
-        tasks = tasks if n else []
-        tasks.append(
-            {"id": n, "data": {"prompt": f"prompt {n % 30}", "items": items}}
-            | {"annotations": [{"completed_by": n, "result": [
-                {"from_name": "rank", "type": "ranker", "value": {"ranker": {
-                    "rank": [item["id"] for item in order]}}}]}]}
-        )  # fmt: skip
-    path.write_text(json.dumps(tasks))
-    compare(build(path, from_format="label-studio"), shares_of_rankings(ranked), "rate")
 
 
 def shares_of_rankings(ranked):
@@ -329,18 +295,11 @@ def test_dotted_paths_of_plain_tables(tmp_path):
 
 def test_what_is_refused(tmp_path):
     path = tmp_path / "export.json"
-    for name, content, options, expected in (
-        ("label-studio", [{"data": {"prompt": "a"}, "annotations": [{"result": []}]}], {},
-         r"it holds no answer; name the one to build from by `columns` label=NAME"),
-        ("argilla", [{"fields": {"prompt": "a"}, "responses": {
-            "x": [{"value": 1, "user_id": "u"}], "y": [{"value": 1, "user_id": "u"}]}}], {},
-         r"it holds the questions x, y; name the one"),
-        ("mturk", [{"Answer.taskAnswers": "{", "WorkerId": "w"}], {}, "taskAnswers is not JSON"),
-    ):  # fmt: skip
+    said = [{"value": 1, "user_id": "u"}]
+    for name, content, expected in (
+        ("argilla", [{"fields": {"prompt": "a"}, "responses": {"x": said, "y": said}}], "x, y"),
+        ("mturk", [{"Answer.taskAnswers": "{", "WorkerId": "w"}], "taskAnswers is not JSON"),
+    ):
         path.write_text(json.dumps(content))
         with pytest.raises(DataFileError, match=expected):
-            build(path, from_format=name, **options)
-    with pytest.raises(OptionError, match="from_format='labelstudio'"):
-        build(path, from_format="labelstudio")
-    with pytest.raises(OptionError, match="`from_format` is about judgments"):
-        build(preferences=path, from_format="hpd")
+            build(path, from_format=name)

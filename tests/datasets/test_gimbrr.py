@@ -57,29 +57,6 @@ def test_annotations_are_joined_and_quirks_kept(tmp_path):
     assert (second["prompt_no"], second["task_backup"]) == (2, "Multiple objects (old)")
 
 
-def test_automated_verdicts_are_joined_with_their_prompts(tmp_path):
-    rows = load(write_gimbrr(tmp_path, place="annotations"), "gimbrr-automated")
-    assert {name: part["verdict"][:] for name, part in rows.items()} == {
-        "dalle2": [True],
-        "midjourney": [True],
-        "sd2.1": [False],
-        "sd1.5": [True],
-    }
-    assert rows["dalle2"][0] == {
-        "file_name": "p1.png",
-        "model": "dalle2",
-        "verdict": True,
-        "dashboard_version": "v3",
-        "prompt_id": 1,
-        "prompt": "5 apples",
-        "task": "Counting",
-        "representations": ["apple"],
-        "task_specific_label": "5",
-        "auto_assessment": True,
-        "linked_prompts": [3],
-    }
-
-
 DAMAGES = {
     "unknown model": ("gimbrr-annotations", "MJ,1", "XX,1", r"line 6: column Algorithm is 'XX'"),
     "unknown prompt": ("gimbrr-annotations", "MJ,1", "MJ,77", "the prompt 77 is not in"),

@@ -5,8 +5,6 @@ from datasets import load_dataset
 from PIL import Image
 from support.pqpp_folders import write_v1_0, write_v1_1
 
-from pqpp_datasets.errors import DataFileError
-
 
 @pytest.fixture(autouse=True)
 def _cache(cache):
@@ -56,31 +54,3 @@ def test_drawbench_images_have_other_numbers(tmp_path, drawn):
     car = next(row for row in rows if row["prompt_id"] == "drawbench-5")
     assert shades(car["sdxl_images"]) == [4, 5] and shades(car["glide_images"]) == [6, 7]
     assert car["reference_image"] is None
-
-
-def test_an_mscoco_folder_is_not_taken_for_drawbench(tmp_path):
-    root = tmp_path / "images"
-    paint(root / "5", range(4, 9), 100)
-    paint(root / "10", range(4, 9), 100)
-    rows = load_dataset(
-        "pqpp", data_dir=str(write_v1_1(tmp_path / "data")), image_dir=str(root), split="train"
-    )
-    assert rows[1]["prompt_id"] == "drawbench-5" and rows[1]["sdxl_images"] == []
-
-
-def test_folder_without_images(tmp_path):
-    data = str(write_v1_0(tmp_path / "data"))
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(DataFileError, match="no image of the 3 prompts"):
-        load_dataset("pqpp", "pqpp-v1.0", data_dir=data, image_dir=str(tmp_path / "empty"))
-    with pytest.raises(DataFileError, match="no such folder"):
-        load_dataset("pqpp", "pqpp-v1.0", data_dir=data, image_dir=str(tmp_path / "absent"))
-
-
-def test_more_images_are_seen_at_the_next_load(tmp_path):
-    root, data = tmp_path / "images", str(write_v1_0(tmp_path / "data"))
-    paint(root / "101", (4,), 100)
-    options = {"data_dir": data, "image_dir": str(root), "split": "train"}
-    assert len(load_dataset("pqpp", "pqpp-v1.0", **options)[0]["sdxl_images"]) == 1
-    Image.new("L", (4, 4), 9).save(root / "101" / "image_5.png")
-    assert len(load_dataset("pqpp", "pqpp-v1.0", **options)[0]["sdxl_images"]) == 2

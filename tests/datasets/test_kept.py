@@ -2,17 +2,14 @@
 
 import io
 
-import pyarrow.parquet as pq
 import pytest
 import yaml
 from datasets import Image, load_dataset
 
 from pqpp_cli.main import main
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.export.parquet_folder import push_folder
 from pqpp_datasets.load import load_benchmark
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
-from pqpp_datasets.own_benchmark.kept import _without_folders
 from pqpp_datasets.own_benchmark.write import Keeping
 from pqpp_files.errors import FileError
 
@@ -97,16 +94,6 @@ def test_no_file_names_an_annotator_unless_told_to(tmp_path, capsys):
     assert "image" not in whole(tmp_path / "less", "images")[0]
 
 
-def test_the_numbers_are_drawn_anew_in_every_build(tmp_path):
-    built = build(votes(tmp_path / "votes.csv"))
-    seen = set()
-    for _ in range(12):
-        folder = write_benchmark(built, tmp_path / "out")
-        rows = pq.read_table(folder / "data" / "votes").to_pylist()
-        seen |= {row["annotator"] for row in rows if row["value"] == 1}
-    assert len(seen) > 1  # all 12 alike: once in 177,147
-
-
 def test_pictures_are_kept_as_they_are(tmp_path):
     pil = pytest.importorskip("PIL.Image")
     for n in range(10):
@@ -143,43 +130,6 @@ def test_addresses_and_folders_of_somebodys_machine(tmp_path):
     assert whole(folder, "images")[0]["image"].startswith("study/")
     with pytest.raises(OptionError, match="is not in `image_dir` /data"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(image_dir="/data"))
-
-
-def test_folders_of_another_system_are_left_out_too(tmp_path):
-    names = [r"C:\Users\ada\run\a.png", r"C:\Users\ada\b.png", r"D:\c.png", r"\\host\share\d.png"]
-    kept = ["run/a.png", "b.png", "c.png", "d.png"]
-    assert _without_folders(names, None) == kept
-    assert _without_folders(["/home/ada/e.png", *names, "f.png"], None) == ["e.png", *kept, "f.png"]
-    assert _without_folders(names[:2], r"C:\Users") == ["ada/run/a.png", "ada/b.png"]
-    with pytest.raises(OptionError, match=r"c\.png is not in `image_dir` C:"):
-        _without_folders(names, r"C:\Users")
-
-
-def test_card(tmp_path, capsys):
-    (tmp_path / "cite.bib").write_text("@misc{mine, title={Mine}}\n")
-    path, folder = str(votes(tmp_path / "votes.csv")), tmp_path / "out"
-    command = ["build", path, "--scale", "pqpp", "--output", str(folder), "--name", "Mine"]
-    command += ["--license", "cc-by-4.0", "--language", "en,ro"]
-    command += ["--annotations-creators", "crowdsourced"]
-    assert main([*command, "--citation", str(tmp_path / "cite.bib")]) == 0
-    text = (folder / "README.md").read_text()
-    about = yaml.safe_load(text.split("---")[1])
-    assert about["license"] == "cc-by-4.0" and about["language"] == ["en", "ro"]
-    assert about["task_categories"] == ["text-to-image"]
-    assert about["size_categories"] == ["n<1K"]
-    assert about["annotations_creators"] == ["crowdsourced"]
-    assert [one["config_name"] for one in about["configs"]] == ["default", "images", "votes"]
-    assert about["pqpp"]["targets"] and "@misc{mine" in text and "Licence: cc-by-4.0" in text
-    capsys.readouterr()
-    assert main(["datasets", "show", str(folder), "--subset", "votes"]) == 0
-    shown = capsys.readouterr().out
-    assert "licence: cc-by-4.0" in shown and "annotator" in shown and "row 3" in shown
-
-
-def test_without_a_licence_nothing_is_pushed(tmp_path):
-    folder = write_benchmark(build(votes(tmp_path / "votes.csv")), tmp_path / "out")
-    with pytest.raises(DataFileError, match=r"names no licence, .* --license KEY"):
-        push_folder(folder, "someone/bench", dry_run=True)
 
 
 def test_without_annotators_there_is_no_number(tmp_path):

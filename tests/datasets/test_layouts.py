@@ -6,8 +6,6 @@ from support.votes import build, scores, write
 from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark import BuildOptions
 
-HEADER = "prompt,image,model,annotator,label"
-
 
 def test_a_column_a_model(tmp_path):
     lines = ("A,ann,5,1", "A,bob,4,2", "B,ann,3,")

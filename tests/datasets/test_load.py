@@ -31,19 +31,6 @@ def test_folders_of_files_and_of_save_to_disk(tmp_path, cache, monkeypatch):
         load_benchmark("saved", data_dir="x")
 
 
-def test_listed_names_and_their_configurations(cache):
-    assert len(load_benchmark("pqpp", "sample", "test")) == len(load_benchmark("sample")["test"])
-    for name, subset in (("sample", "pqpp"), ("pqpp", "smaple")):
-        with pytest.raises(OptionError, match=f"^subset {subset}: {name} has no such"):
-            load_benchmark(name, subset)
-
-
-@pytest.mark.parametrize("name", ["./absent", "no name", "smaple", "a/b/c"])
-def test_what_is_nothing_is_said_at_once(name):
-    with pytest.raises(OptionError, match=r"no folder, OWNER/REPOSITORY or benchmark"):
-        load_benchmark(name)
-
-
 def test_a_folder_is_read_as_it_is_now(tmp_path, cache, monkeypatch):
     """Not as another one of its name was, and not as it was before it was written anew."""
     from support.votes import build, write

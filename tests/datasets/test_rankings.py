@@ -6,7 +6,6 @@ import random
 import pytest
 from support.votes import build, scores, write
 
-from pqpp_cli.main import main
 from pqpp_datasets.errors import DataFileError, OptionError
 
 HEADER = "prompt,model,annotator,rank"
@@ -69,14 +68,3 @@ def test_what_is_refused(tmp_path):
     assert scores(build(rankings=path, blank="drop", prior_wins=1), "m_rate") == {"A": 1.0}
     with pytest.raises(OptionError, match="both give targets called rate"):
         build(rankings=path, preferences=path)
-
-
-@pytest.mark.parametrize("column", ["rank", "Ranking", "place"])
-def test_a_rank_is_no_vote(tmp_path, capsys, column):
-    path = write(tmp_path / "r.csv", "A,1.png,m,x,1", "A,2.png,n,x,4", "B,3.png,m,x,2")
-    path.write_text(path.read_text().replace("label", column))
-    words = ["--columns", f"label={column}", "--scale", "1..4", "--output", str(tmp_path / "out")]
-    assert main(["build", str(path), *words]) == 2
-    said = capsys.readouterr().err
-    assert f"the worst of {column} is not plain" in said and f"--columns rank={column}" in said
-    assert not (tmp_path / "out").exists()

@@ -8,7 +8,6 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from datasets import (
@@ -21,7 +20,6 @@ from support.pqpp_folders import write_v1_0, write_v1_1
 from support.processes import run, run_warm
 
 import pqpp_datasets
-from pqpp_datasets import registration
 from pqpp_datasets.benchmarks import BENCHMARKS
 
 LOAD = "from datasets import load_dataset\n"
@@ -87,19 +85,6 @@ def test_a_listed_name_is_its_configuration(tmp_path, own_folders):
     assert time.process_time() - start < 0.5
 
 
-def test_a_dataset_of_that_name_on_the_hub_wins(monkeypatch):
-    library = SimpleNamespace(
-        dataset_module_factory=lambda path, **_: f"the Hub's {path}",
-        DatasetModule=lambda *parts: parts,
-        BuilderConfigsParameters=lambda **options: options,
-    )
-    registration.patch(library)
-    monkeypatch.setattr("pqpp_hub.taken.is_taken", lambda names, kind: names == ["genai"])
-    assert library.dataset_module_factory("genai") == "the Hub's genai"
-    assert library.dataset_module_factory("conqa")[3] == {"default_config_name": "conqa"}
-    assert library.dataset_module_factory("conqua") == "the Hub's conqua"
-
-
 def test_streaming_num_proc_and_cache(tmp_path, own_folders):
     options = {"data_dir": str(write_v1_1(tmp_path / "data"))}
     by_processes = load_dataset("pqpp", num_proc=2, **options)["train"]
@@ -109,35 +94,6 @@ def test_streaming_num_proc_and_cache(tmp_path, own_folders):
     assert list(streamed) == list(by_processes)
     lengths = by_processes.map(lambda row: {"n": len(row["prompt"])}, num_proc=2)
     assert lengths["n"][:] == [6, 10, 9, 8, 15]
-
-
-@pytest.mark.parametrize("start", [pytest.param("fork", marks=pytest.mark.daily), "spawn"])
-def test_in_processes_of_a_pool(tmp_path, start):
-    script = tmp_path / "job.py"
-    script.write_text(
-        "import multiprocessing\n"
-        "def job(n):\n"
-        "    from datasets import load_dataset\n"
-        "    return load_dataset('pqpp', 'sample', split='test').num_rows\n"
-        "if __name__ == '__main__':\n"
-        f"    with multiprocessing.get_context({start!r}).Pool(2) as pool:\n"
-        "        print(pool.map(job, range(2)))\n"
-    )
-    done = run([sys.executable, str(script)], tmp_path, HF_HOME=str(tmp_path / "hf"))
-    assert done.stdout.strip() == "[80, 80]", done.stderr
-
-
-def test_cache_key_holds_the_data_version(own_folders):
-    files = load_dataset("pqpp", "sample", split="test").cache_files
-    assert registration.data_version() in files[0]["filename"]
-
-
-def test_by_hand(tmp_path):
-    first = "import pqpp_datasets\n" + LOAD
-    last = LOAD + "import pqpp_datasets\n"
-    for imports in (first, last):
-        code = imports + "print(load_dataset('pqpp', 'sample', split='test').num_rows)"
-        assert said(code, tmp_path, PQPP_NO_AUTOLOAD="1") == ["80"]
 
 
 def test_cache_key_changes_with_the_code_that_decides_the_rows(tmp_path):

@@ -50,15 +50,6 @@ def test_weights_by_hand():
     np.testing.assert_allclose(found, (3 * truth + 0.01 * (6 - truth)) / 3.01)
 
 
-def test_nobody_agrees_and_nobody_shares():
-    item, who = np.tile(np.arange(30), 2), np.repeat(np.arange(2), 30)
-    value = np.concatenate([np.arange(30.0), -np.arange(30.0)])
-    found, weight = weighted_means(who, item, item, value, 2, 30)
-    assert weight.tolist() == [1.0, 1.0] and found == pytest.approx(np.zeros(30))
-    alone, weight = weighted_means(who, np.arange(60), np.arange(60), value, 2, 60)
-    assert alone.tolist() == value.tolist()
-
-
 def test_a_benchmark_of_robust_means(tmp_path):
     truth, _, _, who, item, value, _ = planted_votes.planted(0, "random", 10)
     rows = [f"P{i},{i}.png,m,a{w},{v:g}" for i, w, v in zip(item, who, value, strict=True)]

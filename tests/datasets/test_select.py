@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.select import embed_captions, read_embeddings, sample_centres, select_captions
+from pqpp_datasets.errors import OptionError
+from pqpp_datasets.select import sample_centres, select_captions
 
 pytest.importorskip("faiss")
 
@@ -79,30 +79,3 @@ def test_duplicates():
     assert len(set(chosen // 4)) == 5
     with pytest.raises(OptionError, match="only 5 embeddings are distinct"):
         select_captions(points, 6)
-
-
-def test_what_the_client_of_the_hub_says_is_not_shown(monkeypatch):
-    transformers = pytest.importorskip("transformers")
-    from huggingface_hub.errors import LocalTokenNotFoundError
-
-    def refuse(*_, **options):
-        raise OSError("hf_secret") from LocalTokenNotFoundError("hf_secret")
-
-    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", refuse)
-    with pytest.raises(OptionError, match="needs an access token") as caught:
-        embed_captions(["A"], "some/model")
-    assert "hf_secret" not in str(caught.value)
-
-
-def test_embedding_files(tmp_path):
-    np.save(tmp_path / "good.npy", np.eye(3))
-    assert read_embeddings(tmp_path / "good.npy", 3).shape == (3, 3)
-    with pytest.raises(DataFileError, match=r"\(3, 3\) came, \(4, dimensions\)"):
-        read_embeddings(tmp_path / "good.npy", 4)
-    with pytest.raises(DataFileError):
-        read_embeddings(tmp_path / "absent.npy", 4)
-    np.save(tmp_path / "objects.npy", np.array([{}, {}]), allow_pickle=True)
-    (tmp_path / "text.npy").write_text("0.1 0.2")
-    for name in ("objects.npy", "text.npy"):
-        with pytest.raises(DataFileError, match=r"no \.npy file of numbers"):
-            read_embeddings(tmp_path / name, 2)

@@ -1,15 +1,11 @@
 """Whom to trust: agreement as an outside library has it, planted voters found, honest ones left."""
 
 import math
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from support.tiny_models import load_script
 
-from pqpp_cli.main import main
-from pqpp_datasets.errors import OptionError
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark
 from pqpp_datasets.own_benchmark.trust.annotators import agreements
 from pqpp_datasets.own_benchmark.trust.reliability import alpha, fleiss, split_half
@@ -72,27 +68,6 @@ def test_the_error_is_that_of_repeated_studies():
         kappas.append(found.agreement[0])
         errors.append(found.error[0])
     assert np.mean(errors) == pytest.approx(np.std(kappas), rel=0.15)
-
-
-def test_shares_times_and_those_who_share_nothing():
-    who = np.array([0, 0, 0, 1, 1, 2])
-    item = np.array([0, 1, 2, 0, 1, 3])
-    value = np.array([1.0, 1, 0, 1, 0, 2])
-    seconds = np.array([2.0, np.nan, 5, 4, 6, np.nan])
-    found = agreements(who, item, item, value, "nominal", 3, seconds)
-    assert found.votes.tolist() == [3, 2, 1] and found.shared.tolist() == [2, 2, 0]
-    assert found.label.tolist() == [1, 0, 2]  # of equals the lowest
-    assert found.share.round(3).tolist() == [0.667, 0.5, 1.0]
-    assert found.seconds[:2].tolist() == [3.5, 5.0] and math.isnan(found.seconds[2])
-    assert math.isnan(found.agreement[2]) and found.undecided.all() and not any(found.reasons)
-
-
-def test_few_votes_flag_nobody():
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        item, who = np.repeat(np.arange(12), 3), np.tile(np.arange(3), 12)
-        value = rng.integers(0, 2, 36).astype(float)
-        assert not any(agreements(who, item, item, value, "nominal", 3).reasons)
 
 
 # The figures of benchmarks/planted_voters.md, with fewer plantings.
@@ -162,14 +137,6 @@ def test_reliability_of_two_annotators_is_spearman_browns():
     assert by_model.value == pytest.approx(2 * half / (1 + half), abs=1e-12)
 
 
-def test_no_reliability_without_two_annotators_or_a_difference():
-    ones = np.arange(5)
-    found = split_half(ones, 0 * ones, ones, 0 * ones, np.arange(5.0))
-    assert math.isnan(found.value) and found.needed is None and found.prompts == 0
-    prompt, who = np.repeat(np.arange(5), 2), np.tile([0, 1], 5)
-    assert math.isnan(split_half(prompt, 0 * prompt, np.arange(10), who, np.ones(10)).value)
-
-
 def planted_votes(path):
     """Four honest people, one at random and one who always says 3, on 150 images of 50 prompts."""
     rng = np.random.default_rng(0)
@@ -190,33 +157,16 @@ def planted_votes(path):
     return path
 
 
-def test_flagged_annotators_are_said_and_left_out_by_choice(tmp_path, capsys):
-    path = str(planted_votes(tmp_path / "votes.csv"))
-    command = ["build", path, "--scale", "likert5", "--output"]
-    assert main([*command, str(tmp_path / "all")]) == 0
-    said = capsys.readouterr().out
-    assert "annotators: 6 of 6 admitted" in said and "flagged annotators: 2; --exclude" in said
-    assert re.search(
-        r"flagged: random \(annotator \d in the report\) agrees with the others by -?0\.\d\d \(w",
-        said,
-    )
-    (number,) = re.findall(
-        r"flagged: constant \((annotator \d) .*\) gave 3 in 100% of the vo", said
-    )
-    report = (tmp_path / "all" / "report.html").read_text("utf-8")
-    assert re.search(rf"{number}<(?:(?!</tr>).)*gave 3 in 100%", report, re.DOTALL)
-    # Six people judged each of the three images of a prompt, all by the same model.
-    assert re.search(r"mean vote with a model: 0\.\d\d \(0\.\d\d to 0\.\d\d\), of 6.0 annota", said)
-    assert main([*command, str(tmp_path / "some"), "--exclude", "flagged"]) == 0
-    assert "annotators: 4 of 6 admitted" in capsys.readouterr().out
+def test_flagged_annotators_are_left_out_by_choice(tmp_path):
+    path = planted_votes(tmp_path / "votes.csv")
     built = build_benchmark(path, options=BuildOptions(scale="likert5", exclude="flagged"))
+    flagged = {one.name for one in built.generation.annotators if one.flag and one.reasons}
+    assert flagged == {"random", "constant"}
     without = tmp_path / "without.csv"
-    lines = [line for line in Path(path).read_text().splitlines(True) if ",random," not in line]
+    lines = [line for line in path.read_text().splitlines(True) if ",random," not in line]
     without.write_text("".join(line for line in lines if ",constant," not in line))
     expected = build_benchmark(without, options=BuildOptions(scale="likert5"))
     assert built.splits == expected.splits
-    with pytest.raises(OptionError, match="exclude='odd': choose among flagged"):
-        BuildOptions(exclude="odd")
 
 
 def test_kappa_with_the_control_group_is_weighted_where_labels_have_an_order(tmp_path):

@@ -14,8 +14,6 @@ from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark import BuildOptions
 from pqpp_metrics.functional import hbpp
 
-HEADER = "prompt,image,model,annotator,label"
-
 
 def labelled(path, *labels, **options):
     """Build from one vote an image, and return the built and the values of the votes."""
@@ -52,19 +50,6 @@ def test_a_scale_is_guessed_and_said(tmp_path, name):
 def test_labels_that_two_scales_or_none_have_ask(tmp_path, labels, expected):
     with pytest.raises(DataFileError, match=expected):
         labelled(tmp_path / "v.csv", *labels)
-
-
-def test_a_scale_that_the_labels_leave(tmp_path):
-    with pytest.raises(DataFileError, match=r"row 2: label is '6', a whole number from 1 to 5 .*"):
-        labelled(tmp_path / "v.csv", "5", "6", scale="likert5")
-    with pytest.raises(DataFileError, match="`missing`=6 leaves such votes out"):
-        labelled(tmp_path / "v.csv", "5", "6", scale="likert5")
-    built, values = labelled(tmp_path / "v.csv", "5", "6", scale="likert5", missing=["6"])
-    assert values == [5.0] and "1 vote marked as missing (6) left out" in built.notes
-    built, _ = labelled(tmp_path / "v.csv", "5", "6", "9", "6", scale="likert5", missing=[*"6789"])
-    assert "3 votes marked as missing (6: 2, 9: 1) left out" in built.notes
-    with pytest.raises(OptionError, match=r"`scale` 5\.\.1: give one of pqpp"):
-        labelled(tmp_path / "v.csv", "5", scale="5..1")
 
 
 def test_labels_of_ones_own(tmp_path):
@@ -166,24 +151,6 @@ def test_a_column_an_annotator(tmp_path):
         build(path, **{**options, "columns": {"annotator": "r1"}})
 
 
-REPEATED = ["A,i,m,a,1", "A,i,m,b,5", "A,i,m,a,2", "B,i,m,a,3", "A,i,m,a,3"]
-
-
-def test_repeats_are_refused_or_chosen(tmp_path):
-    path = write(tmp_path / "v.csv", *REPEATED)
-    with pytest.raises(DataFileError, match=r"row 3: .* stands in row 1; .* `repeats` first, last"):
-        build(path, scale="likert5")
-    found = {
-        rule: scores(build(path, scale="likert5", repeats=rule), "m_rating")["A"]
-        for rule in ("first", "last", "mean")
-    }
-    assert found == {"first": 3.0, "last": 4.0, "mean": 3.5}
-    lines = [line.replace(",5", ",-1").replace(",3", ",2") for line in REPEATED]
-    path = write(tmp_path / "v.csv", *lines)
-    with pytest.raises(OptionError, match=r"means of repeated votes came; .* `repeats` first or"):
-        build(path, scale="pqpp", repeats="mean")
-
-
 def test_prompts_and_images_are_joined_by_id(tmp_path):
     votes = write(tmp_path / "v.csv", "1.png,2", "2.png,-1", header="image,label")
     images = write(tmp_path / "i.csv", "1.png,007,SD", "2.png,7,SD", header="image,id,model")
@@ -210,27 +177,6 @@ def test_prompts_and_images_are_joined_by_id(tmp_path):
         with pytest.raises(DataFileError, match=expected):
             build(votes, **options)
         path.write_text(before)
-
-
-SAME_TEXT = ["A,i,m,x,5,1", "A,i,m,x,1,2", "B,i,m,x,3,3", "C,i,m,x,3,4"]
-
-
-def test_same_text_with_ids_of_their_own(tmp_path):
-    path = write(tmp_path / "v.csv", *SAME_TEXT, header=HEADER + ",prompt_id")
-    with pytest.raises(DataFileError, match=r"row 2: prompt_id is '2', .* `same_text` keep"):
-        build(path, scale="likert5")
-    for seed in range(5):
-        built = build(path, scale="likert5", same_text="keep", seed=seed)
-        found = {
-            row["prompt_id"]: (row["m_rating"], name)
-            for name, table in built.splits.items()
-            for row in table.to_pylist()
-        }
-        assert {number: value for number, (value, _) in found.items()} == {
-            **{"1": 5.0, "2": 1.0},
-            **{"3": 3.0, "4": 3.0},
-        }
-        assert found["1"][1] == found["2"][1]  # no text is in two splits
 
 
 def test_lists_of_votes(tmp_path):

@@ -144,10 +144,10 @@ def agreements(
         low = decided & (agreement < usual / 2)
     trusted = trusted_agreement(overlap, values[code])
     reasons = [""] * annotators
+    among = Reason("correlation with those who agree")
     for place in np.flatnonzero(low | trusted.low):
         facts = (agreement[place], usual, measure)
         if not low[place]:
-            among = Reason("correlation with those who agree")
             facts = (trusted.agreement[place], trusted.usual, among)
         reasons[place] = _reason(*facts, values[label[place]], share[place])
     decided |= trusted.low
@@ -293,12 +293,11 @@ def pair_agreements(
     taken = np.bincount(annotator[firsts], minlength=annotators)
     others = np.bincount(item, value)[item] - value
     beside = others != 0
-    alike = np.bincount(
-        annotator[beside & (np.sign(others) == np.sign(value))], minlength=annotators
-    )
+    alike = beside & (np.sign(others) == np.sign(value))
     with np.errstate(invalid="ignore", divide="ignore"):
         first, ties = taken / sides, 1 - sides / votes
-        majority = alike / np.bincount(annotator[beside], minlength=annotators)
+        counts = (np.bincount(annotator[rows], minlength=annotators) for rows in (alike, beside))
+        majority = np.divide(*counts)
     reasons = []
     for place, reason in enumerate(shared.reasons):
         side = _side(int(taken[place]), int(sides[place]), taken.sum(), sides.sum(), annotators)

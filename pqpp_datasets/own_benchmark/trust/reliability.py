@@ -152,30 +152,35 @@ def split_half(
     """
     from pqpp_metrics.functional._influence import correlation_interval, of_pearson
 
-    cells = _cells(prompt, model, item, annotator, value)
-    nothing = Reliability(math.nan, math.nan, math.nan, len(cells.number), math.nan, None, None)
-    if len(cells.number) < 3:
+    cells = _cells_of(prompt, model, item, annotator, value)
+    number = np.bincount(cells["unit"])
+    model = cells.drop_duplicates("unit")["model"].to_numpy()
+    nothing = Reliability(math.nan, math.nan, math.nan, len(number), math.nan, None, None)
+    if len(number) < 3:
         return nothing
+    models = np.maximum(np.bincount(model), 1)
     rng = np.random.default_rng(seed)
-    splits = int(np.clip(_WORK // len(cells.unit), _LEAST_SPLITS, _SPLITS))
-    correlations, influences = [], np.zeros(len(cells.number))
+    splits = int(np.clip(_WORK // len(cells), _LEAST_SPLITS, _SPLITS))
+    correlations, influences = [], np.zeros(len(number))
     for _ in range(splits):
-        left, right = (_without_model(half, cells.model) for half in _halves(cells, rng))
+        left, right = (
+            half - (np.bincount(model, half) / models)[model] for half in _halves(cells, rng)
+        )
         if min(left.std(), right.std()) < 1e-12:
             return nothing
         correlations.append(float(np.corrcoef(left, right)[0, 1]))
         influences += of_pearson(left, right)[1] / splits
     correlation = float(np.mean(correlations))
     low, high = correlation_interval(correlation, influences, CONFIDENCE)
-    of_half = float(np.mean(1 / (cells.number // 2)))
-    of_all = float(np.mean(1 / cells.number))
+    of_half = float(np.mean(1 / (number // 2)))
+    of_all = float(np.mean(1 / number))
     whole, low, high = (float(_stepped(r, of_all / of_half)) for r in (correlation, low, high))
     needed = votes = None
     if correlation > 0:
         error = (1 - correlation) / correlation / of_half  # of one annotator, with true variance 1
         needed = max(1, math.ceil(round(error * WANTED / (1 - WANTED), 9)))
-        votes = math.ceil(needed * cells.votes / len(cells.unit))
-    return Reliability(whole, low, high, len(cells.number), float(1 / of_all), needed, votes)
+        votes = math.ceil(needed * int(cells["count"].sum()) / len(cells))
+    return Reliability(whole, low, high, len(number), float(1 / of_all), needed, votes)
 
 
 def _stepped(correlation: float, ratio: float) -> float:
@@ -184,33 +189,14 @@ def _stepped(correlation: float, ratio: float) -> float:
     return correlation / below if below > 0 else -math.inf
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """What each annotator gave each prompt and model, those of a unit beside each other.
+def _cells_of(prompt, model, item, annotator, value) -> pd.DataFrame:
+    """Return what each annotator gave each prompt and model, those of a unit beside each other.
 
-    Attributes:
-        unit: int64 (cells,), the prompt and model, numbered from 0.
-        image: float64 (cells,), a number that rises with the unit and, where each annotator of a
-            unit judged one image, with the image.
-        annotator: int64 (cells,).
-        total: The sum of the votes.
-        count: How many they are.
-        number: int64 (units,), how many annotators, 2 or more.
-        model: int64 (units,).
-        votes: How many votes there are.
+    Returns:
+        A row a cell: `unit`, the prompt and model, numbered from 0; `image`, a number that rises
+        with the unit and, where each annotator of a unit judged one image, with the image;
+        `annotator`; `model`; and `total` and `count` of the votes. A unit has two cells or more.
     """
-
-    unit: np.ndarray
-    image: np.ndarray
-    annotator: np.ndarray
-    total: np.ndarray
-    count: np.ndarray
-    number: np.ndarray
-    model: np.ndarray
-    votes: int
-
-
-def _cells(prompt, model, item, annotator, value) -> _Cells:
     keys = ["prompt", "model"]
     votes = pd.DataFrame({"prompt": prompt, "model": model, "annotator": annotator, "item": item})
     of_one = votes.groupby([*keys, "annotator"])["item"]
@@ -220,36 +206,22 @@ def _cells(prompt, model, item, annotator, value) -> _Cells:
     cells = cells[cells.duplicated(keys, keep=False)]
     by_image = cells.groupby(keys)["count"].transform("max") == 1
     cells = cells.assign(first=cells["first"].where(by_image, 0)).sort_values([*keys, "first"])
-    unit = cells.groupby(keys).ngroup().to_numpy()
-    return _Cells(
-        unit,
-        (~cells.duplicated([*keys, "first"])).cumsum().to_numpy(np.float64),
-        cells["annotator"].to_numpy(),
-        cells["total"].to_numpy(),
-        cells["count"].to_numpy(),
-        np.bincount(unit),
-        cells.drop_duplicates(keys)["model"].to_numpy(),
-        int(cells["count"].sum()),
-    )
+    image = (~cells.duplicated([*keys, "first"])).cumsum()
+    return cells.assign(unit=cells.groupby(keys).ngroup(), image=image)
 
 
-def _halves(cells: _Cells, rng: np.random.Generator) -> list[np.ndarray]:
+def _halves(cells: pd.DataFrame, rng: np.random.Generator) -> list[np.ndarray]:
     """Deal the annotators of each unit out to two halves, and return the halves' mean votes."""
-    rank = rng.permutation(int(cells.annotator.max()) + 1) / (cells.annotator.max() + 1.0)
-    order = np.argsort(cells.image + rank[cells.annotator], kind="stable")
-    start = np.cumsum(cells.number) - cells.number
-    place = np.arange(len(order)) - start[cells.unit]
-    out = place >= (cells.number // 2 * 2)[cells.unit]
-    side = place % 2
+    names = ("unit", "annotator", "total", "count")
+    unit, annotator, total, count = (cells[name].to_numpy() for name in names)
+    number = np.bincount(unit)
+    rank = rng.permutation(int(annotator.max()) + 1) / (annotator.max() + 1.0)
+    order = np.argsort(cells["image"].to_numpy() + rank[annotator], kind="stable")
+    place = np.arange(len(order)) - (np.cumsum(number) - number)[unit]
+    paired = place < (number // 2 * 2)[unit]
     means = []
     for half in (0, 1):
-        mine = np.flatnonzero(~out & (side == half))
-        unit, units = cells.unit[mine], len(cells.number)
-        total = np.bincount(unit, cells.total[order[mine]], units)
-        means.append(total / np.bincount(unit, cells.count[order[mine]], units))
+        mine = np.flatnonzero(paired & (place % 2 == half))
+        sums = np.bincount(unit[mine], total[order[mine]], len(number))
+        means.append(sums / np.bincount(unit[mine], count[order[mine]], len(number)))
     return means
-
-
-def _without_model(scores: np.ndarray, model: np.ndarray) -> np.ndarray:
-    number = np.bincount(model)
-    return scores - (np.bincount(model, scores) / np.maximum(number, 1))[model]

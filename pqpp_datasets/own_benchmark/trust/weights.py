@@ -80,10 +80,8 @@ class Shared:
         least = 1e-9 * float(np.abs(value).max(initial=0.0))
         number = self.sums()
         with np.errstate(invalid="ignore", divide="ignore"):
-            x, y = (z - (self.sums(z) / number)[self.annotator] for z in (x, y))
-            x, y = (
-                z - (self.sums(z) / number)[self.annotator] for z in (x, y)
-            )  # the rounding's rest
+            for _ in range(2):  # the second time takes the rounding's rest
+                x, y = (z - (self.sums(z) / number)[self.annotator] for z in (x, y))
             spread = [np.sqrt(self.sums(z * z) / number) for z in (x, y)]
             x, y = (z / d[self.annotator] for z, d in zip((x, y), spread, strict=True))
             raw = self.sums(x * y) / number

@@ -145,17 +145,15 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     value = choices.value[choices.counts]
     value = np.where(first > second, -value, value)
     won, models, size = (value + 1) / 2, choices.model_names, len(choices.model_names)
-    wins = np.bincount(low * size + high, won, size * size)
-    wins += np.bincount(high * size + low, 1 - won, size * size)
-    wins = wins.reshape(size, size)
+    wins = np.zeros((size, size))
+    np.add.at(wins, (low, high), won)
+    np.add.at(wins, (high, low), 1 - won)
     fit = _strengths(table, models, wins, options.prior_wins)
     compared = (wins + wins.T).sum(axis=1)
     prompt = choices.prompt[choices.counts]
     return Preferences(
         models=models,
-        strength=fit["strength"],
-        low=fit["low"],
-        high=fit["high"],
+        **{name: fit[name] for name in ("strength", "low", "high")},
         comparisons=compared.astype(np.int64),
         win_share=wins.sum(axis=1) / compared,
         scores=_shares(prompt, low, high, won, models, prompts),

@@ -78,32 +78,16 @@ class Scale:
     @property
     def allowed(self) -> str:
         """What may be written, in words."""
-        numbers = {
-            "whole": f"a whole number from {self.low:g} to {self.high:g}",
-            "any": f"a number from {self.low:g} to {self.high:g}",
-        }
+        kind = {"whole": "a whole number", "any": "a number"}.get(self.numbers)
+        number = f"{kind} from {self.low:g} to {self.high:g}" if kind else ""
         words = "one of " + ", ".join(self.words) if self.words else ""
-        return " or ".join(filter(None, (numbers.get(self.numbers, ""), words)))
+        return " or ".join(filter(None, (number, words)))
 
 
-_PQPP_WORDS = {
-    "2": 2,
-    "1": 1,
-    "0": 0,
-    "-1": -1,
-    "high relevance": 2,
-    "low relevance": 1,
-    "no relevance": 0,
-    "unrealistic": -1,
-}
-_LIKERT_WORDS = {
-    "strongly disagree": 1,
-    "disagree": 2,
-    "neither agree nor disagree": 3,
-    "neutral": 3,
-    "agree": 4,
-    "strongly agree": 5,
-}
+_PQPP_WORDS = {"2": 2, "1": 1, "0": 0, "-1": -1}
+_PQPP_WORDS |= {"high relevance": 2, "low relevance": 1, "no relevance": 0, "unrealistic": -1}
+_LIKERT_WORDS = {"strongly disagree": 1, "disagree": 2, "neither agree nor disagree": 3}
+_LIKERT_WORDS |= {"neutral": 3, "agree": 4, "strongly agree": 5}
 SCALES = {
     scale.name: scale
     for scale in (
@@ -202,8 +186,7 @@ def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
     elif options.is_ready:
         raise OptionError(
             "`columns` score=...: the scores are ready, and no file tells their range; give "
-            "`scale` "
-            "LOW..HIGH, like 0..5"
+            "`scale` LOW..HIGH, like 0..5"
         )
     else:
         used = table.rows["label"].cat.remove_unused_categories().cat.categories
@@ -232,14 +215,12 @@ def _guessed(table: LongTable, labels: Sequence[str]) -> Scale:
     names = [name for name, labels in lacking.items() if not labels]
     if "0-10" in names and not {"0", "10"} <= keys:
         names.remove("0-10")
-    if len(names) == 1:
-        fitting = SCALES[names[0]]
     if keys == {"-1", "0", "1"}:
         names.append("yes-no with `missing`=-1")
     if names == ["likert5"] and not {"1", "5"} <= keys and keys <= set("12345"):
         names.append("LOW..HIGH")
-    if len(names) == 1:
-        return fitting
+    if len(names) == 1 and names[0] in SCALES:
+        return SCALES[names[0]]
     shown = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
     if names:
         raise DataFileError(
@@ -292,9 +273,8 @@ def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
     blanks, marked = int(counts[is_blank].sum()), int(counts[is_marked].sum())
     notes = [f"{how_many(blanks, 'blank vote')} left out"] if blanks else []
     if marked:
-        met = {key: int(counts[keys == key].sum()) for key in sorted(scale.missing)}
-        marks = [f"{key}: {n}" for key, n in met.items() if 0 < n < marked]
-        marks = marks or [key for key, n in met.items() if n]
+        met = {key: n for key in sorted(scale.missing) if (n := int(counts[keys == key].sum()))}
+        marks = [f"{key}: {n}" if n < marked else key for key, n in met.items()]
         notes.append(f"{how_many(marked, 'vote')} marked as missing ({', '.join(marks)}) left out")
     table.notes += notes
     if np.isnan(values[codes]).all() and not table.faults:
