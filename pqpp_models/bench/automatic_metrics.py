@@ -13,8 +13,8 @@ import numpy as np
 
 from pqpp_datasets.target_columns import measure_of
 from pqpp_files.read_table import read_table
-from pqpp_models.bench.by_prompt import KEYS, values_by_prompt
 from pqpp_models.bench.experiments import Cell
+from pqpp_models.bench.given import KEYS, values_by_prompt
 from pqpp_models.bench.held_out import held_out_builds
 from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
 from pqpp_models.bench.run import BenchRun

@@ -1,6 +1,7 @@
 """Predictors that are no checkpoints: predictions that stand in a table, and functions."""
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -11,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_backbones.checkpoint import Tensors
 from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.read_table import read_table
-from pqpp_models.bench.by_prompt import KEYS, values_by_prompt
 from pqpp_models.bench.foreign import foreign_scores
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -19,6 +19,7 @@ from pqpp_models.prompts import COLUMN, read_rows
 from pqpp_models.text.ridge.scores import TABLES
 
 _log = logging.getLogger(__name__)
+KEYS = ("prompt_id", "prompt")
 
 
 class _Given(Predictor):
@@ -174,3 +175,59 @@ def named_predictors(given: Mapping[str, Any]) -> dict[str, Predictor]:
                 "function of a list of prompts, or FILE:COLUMN"
             )
     return named
+
+
+def values_by_prompt(
+    table: Mapping[str, Sequence],
+    rows: Mapping[str, Sequence],
+    columns: Sequence[str],
+    called: str = "the file of metrics",
+) -> dict[str, list[float | None]]:
+    """Bring metrics into the order of a benchmark's rows; several rows a prompt are averaged.
+
+    Args:
+        table: The user's columns, `prompt_id` or `prompt` among them.
+        rows: The benchmark's columns.
+        columns: The metrics, or predictions.
+        called: What messages call the table.
+
+    Returns:
+        Metric to one value a row of the benchmark, None where the table has none.
+
+    Raises:
+        PredictorError: The table has neither key, or none of the benchmark's prompts.
+
+    Example:
+        >>> table = {"prompt": ["a cat", "a cat"], "glide_hpsv2": [0.2, 0.4]}
+        >>> found = values_by_prompt(table, {"prompt": ["a dog", "a cat"]}, ["glide_hpsv2"])
+        >>> found["glide_hpsv2"][0], round(found["glide_hpsv2"][1], 9)
+        (None, 0.3)
+    """
+    key = next((name for name in KEYS if name in table and name in rows), None)
+    if key is None:
+        raise PredictorError(
+            f"{called} needs a column {' or '.join(KEYS)}; it has {', '.join(table)}"
+        )
+    wanted = list(rows[key])
+    means = {column: _means(table[key], table[column]) for column in columns}
+    if not any(known.keys() & set(wanted) for known in means.values()):
+        raise PredictorError(
+            f"no {key} of {called} is one of this split's {len(wanted)}; name the split "
+            "that it was computed on"
+        )
+    return {column: [known.get(prompt) for prompt in wanted] for column, known in means.items()}
+
+
+def _means(keys: Sequence, values: Sequence) -> dict:
+    collected: dict = {}
+    for key, value in zip(keys, values, strict=True):
+        try:
+            number = math.nan if value is None else float(value)
+        except OverflowError:
+            raise PredictorError(
+                f"the file of metrics holds an integer at {key!r} that no float can hold; give "
+                "values below 1e308"
+            ) from None
+        if not math.isnan(number):
+            collected.setdefault(key, []).append(number)
+    return {key: math.fsum(some) / len(some) for key, some in collected.items()}

@@ -4,11 +4,16 @@ import math
 from collections.abc import Iterator, Sequence
 
 from pqpp_models.bench.comparison import COMPARISON_NOTE
-from pqpp_models.bench.differences import difference_notes
 from pqpp_models.bench.held_out import fitted_notes
 from pqpp_models.bench.protocol import MARKS_NOTE, Result, mean_over_targets
 from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.rows import COEFFICIENTS, coefficient_text, labels_of, published_groups
+from pqpp_models.bench.rows import (
+    COEFFICIENTS,
+    coefficient_text,
+    difference_notes,
+    labels_of,
+    published_groups,
+)
 from pqpp_models.bench.split import ALL_ROWS, other_releases
 
 _FEW = 30

@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Self
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.errors import ModelError
 from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT, OF_THE_PAPER
 from pqpp_datasets.errors import OptionError
 from pqpp_files.errors import MissingExtraError
+from pqpp_files.extras import needing
 from pqpp_models.bench.comparison import compare_with_baseline
 from pqpp_models.bench.experiments import experiment_cells
 from pqpp_models.bench.given import named_predictor, named_predictors
 from pqpp_models.bench.held_out import Builds, fitted_among, held_out_builds
-from pqpp_models.bench.projection import project
 from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
 from pqpp_models.bench.published import PublishedResult, published_results
 from pqpp_models.bench.split import Split
@@ -89,6 +90,33 @@ class BenchRun:
             return {name: project(points) for name, points in embedded.items()}, ""
         except MissingExtraError as error:
             return {}, str(error)
+
+
+def project(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
+    """Return points in two dimensions such that neighbours stay neighbours.
+
+    Args:
+        points: shape ``(rows, size)``.
+        seed: of what is random; the same seed gives the same picture.
+
+    Returns:
+        Points of shape ``(rows, 2)``; axes and distances between far points mean nothing.
+
+    Raises:
+        PredictorError: there are fewer than five rows.
+        MissingExtraError: scikit-learn is not installed.
+
+    >>> project(np.eye(6)).shape
+    (6, 2)
+    """
+    array = np.asarray(points, dtype=np.float32)
+    if array.ndim != 2 or len(array) < 5:
+        raise PredictorError(f"points have shape {array.shape}; give five rows or more")
+    with needing("t-SNE (see --no-spaces)", "plots"):
+        from sklearn.manifold import TSNE
+    perplexity = min(30, (len(array) - 1) / 3)
+    model = TSNE(perplexity=perplexity, init="pca", random_state=seed)
+    return model.fit_transform(array).astype(np.float64)
 
 
 def run_table(

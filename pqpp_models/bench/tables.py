@@ -6,12 +6,20 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from pqpp_models.bench.differences import HEADINGS, differences, intervals
 from pqpp_models.bench.latex import latex_tables
 from pqpp_models.bench.notes import notes
 from pqpp_models.bench.protocol import Result
 from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.rows import TableRow, halves, headings, labels_of, table_rows
+from pqpp_models.bench.rows import (
+    HEADINGS,
+    TableRow,
+    differences,
+    halves,
+    headings,
+    intervals,
+    labels_of,
+    table_rows,
+)
 
 
 def format_results(

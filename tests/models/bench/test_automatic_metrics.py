@@ -9,8 +9,8 @@ from scipy import stats
 
 from pqpp_models import PredictorError
 from pqpp_models.bench.automatic_metrics import HUMAN, automatic_cells, human_results, target_of
-from pqpp_models.bench.by_prompt import values_by_prompt
 from pqpp_models.bench.experiments import EXPERIMENTS, Cell, experiment_cells
+from pqpp_models.bench.given import values_by_prompt
 from pqpp_models.bench.split import Split
 
 

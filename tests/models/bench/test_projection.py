@@ -7,7 +7,7 @@ import pytest
 
 from pqpp_files.errors import MissingExtraError
 from pqpp_models import Predictor, PredictorError
-from pqpp_models.bench.projection import project
+from pqpp_models.bench.run import project
 
 
 def two_heaps(n=40):

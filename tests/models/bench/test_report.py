@@ -8,17 +8,22 @@ from datasets import Dataset
 from scipy import stats
 
 from pqpp_datasets.target_columns import Target
+from pqpp_models.bench.charts import (
+    FEW,
+    Axis,
+    calibration,
+    cells,
+    leading,
+    neighbours_alike,
+    panel,
+    ranked_rows,
+    space_panels,
+)
 from pqpp_models.bench.experiments import Cell
 from pqpp_models.bench.held_out import Builds
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions
 from pqpp_models.bench.published import published_results
-from pqpp_models.bench.report import render_report
-from pqpp_models.bench.report.axes import Axis
-from pqpp_models.bench.report.extremes import extreme_prompts
-from pqpp_models.bench.report.panels import FEW, calibration, cells, panel
-from pqpp_models.bench.report.ranking import leading, ranked_rows
-from pqpp_models.bench.report.spaces import neighbours_alike, space_panels
-from pqpp_models.bench.report.summary import in_words
+from pqpp_models.bench.report import extreme_prompts, in_words, render_report
 from pqpp_models.bench.rows import heading
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import Split
