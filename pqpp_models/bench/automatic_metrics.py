@@ -5,7 +5,6 @@ model's images, and for P@10 and RR with those that CLIP's similarity gives. Whi
 for a target is the user's choice; how well it agrees with people stands in a row of its own.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -110,11 +109,8 @@ def human_results(
         true: Target to one true value a prompt.
         split: What they are of.
     """
-    judged = [
-        [math.nan if value is None else value for value in column] for column in true.values()
-    ]
-    said = Predictions(HUMAN, tuple(true), np.array(judged, float).T)
-    return evaluate_predictions([said], metrics, split, cells)
+    judged = Predictions(HUMAN, tuple(true), np.array(list(true.values()), float).T)
+    return evaluate_predictions([judged], metrics, split, cells)
 
 
 def run_automatic_metrics(

@@ -360,19 +360,15 @@ def ranked_rows(
     axis = Axis.around([0.0, *ends, *(value for value, _ in known)], 2.0, 98.0)
     return {
         "coefficient": {"pearson": "Pearson's r", "kendall": "Kendall's τ"}[coefficient],
-        "rows": [
-            _row(figure, value, axis, interval_of(figure, coefficient)) for value, figure in known
-        ],
+        "rows": [_row(figure, value, axis, coefficient) for value, figure in known],
         "ticks": axis.ticks(6),
         "zero": float(axis.at(0.0)),
         "published": bool(theirs),
     }
 
 
-def _row(
-    figure: Figure, value: float, axis: Axis, interval: tuple[float, float] | None
-) -> dict[str, Any]:
-    is_ours = isinstance(figure, Result)
+def _row(figure: Figure, value: float, axis: Axis, coefficient: str) -> dict[str, Any]:
+    is_ours, interval = isinstance(figure, Result), interval_of(figure, coefficient)
     low, high = map(axis.at, interval) if interval else (None, None)
     return {
         "name": visible(figure.predictor) if isinstance(figure, Result) else figure.title,

@@ -66,16 +66,12 @@ def held_out_builds(
         build, known = predictor.record.fitted_on_train, _known(predictor, rows)
         if build is not None and build not in predictors and known:
             other = _loaded(build, name, builds.notes)
-            if other is not None and _is_better(other, rows, targets, known):
+            has_some = other and (not targets or any(stand_in(t, other.targets) for t in targets))
+            if other and has_some and _known(other, rows) < known:
                 builds.stands_for[build] = name
                 name, predictor = build, other
         builds.predictors[name] = predictor
     return builds
-
-
-def _is_better(build: Predictor, rows: Any, targets: Sequence[str], known: int) -> bool:
-    has_some = not targets or any(stand_in(target, build.targets) for target in targets)
-    return has_some and _known(build, rows) < known
 
 
 def _known(predictor: Predictor, rows: Any) -> int:
@@ -97,9 +93,8 @@ def unranked(results: Iterable[Any]) -> dict[str, int]:
     fitted_rows: dict[str, int] = {}
     for result in results:
         if result.fitted_rows:
-            fitted_rows[result.predictor] = max(
-                result.fitted_rows, fitted_rows.get(result.predictor, 0)
-            )
+            known = fitted_rows.get(result.predictor, 0)
+            fitted_rows[result.predictor] = max(result.fitted_rows, known)
     return fitted_rows
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from string import ascii_lowercase
 
 from pqpp_datasets.target_columns import (
     Target,
@@ -177,8 +178,8 @@ def published_groups(published: Sequence[PublishedResult]) -> dict[str, list[Pub
     """Group published figures by where they stand, under the keys [a], [b] and so on."""
     sources = list(dict.fromkeys(result.source for result in published))
     return {
-        f"[{chr(ord('a') + number)}]": [r for r in published if r.source == source]
-        for number, source in enumerate(sources)
+        f"[{letter}]": [r for r in published if r.source == source]
+        for letter, source in zip(ascii_lowercase, sources, strict=False)
     }
 
 
@@ -201,12 +202,8 @@ def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
 def intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
     """Return a row for each cell, as `HEADINGS` say: the figures with their 95 % intervals."""
     return [
-        (
-            row.predictor,
-            row.label,
-            *(_with_interval(getattr(row, c), row, c, "") for c in COEFFICIENTS),
-        )
-        for row in results
+        (r.predictor, r.label, *(_with_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
+        for r in results
     ]
 
 
