@@ -354,7 +354,8 @@ def ranked_rows(
     """
     ours = [result for result in results if result.label == label and result.ranked]
     theirs = [one for one in comparable(results, published) if one.label == label]
-    pairs = [(getattr(figure, coefficient), figure) for figure in [*ours, *theirs]]
+    both: list[Figure] = [*ours, *theirs]
+    pairs = [(getattr(figure, coefficient), figure) for figure in both]
     known = sorted((pair for pair in pairs if not math.isnan(pair[0])), key=lambda pair: -pair[0])
     ends = [end for _, one in known for end in interval_of(one, coefficient) or ()]
     axis = Axis.around([0.0, *ends, *(value for value, _ in known)], 2.0, 98.0)

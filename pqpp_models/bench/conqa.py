@@ -48,31 +48,27 @@ def bench_conqa(
         runs: Name to file.
         data_dir: As for `load_benchmark`.
     """
-    read = {name: _read(path) for name, path in runs.items()}
+    read = {}
+    for name, path in runs.items():
+        judged = read_run(path)
+        images = [image.decode("utf-8", "replace") for image in judged.document_ids.to_pylist()]
+        scores: dict[str, dict[str, float]] = {query: {} for query in judged.query_ids}
+        cells = zip(judged.queries, judged.documents, judged.values, strict=True)
+        for query, image, score in cells:
+            scores[judged.query_ids[query]][images[image]] = float(score)
+        read[name] = scores
     where = {"data_dir": data_dir} if data_dir else {}
     queries = {kind: load_benchmark("conqa", split=kind, **where) for kind in KINDS}
     (ours, gap), notes = bench_runs(queries, read)
     rows = [
-        {
-            "run": f"{name} (published)",
-            "queries": kind,
-            **dict(zip(NAMES, values[kind], strict=False)),
-        }
+        {"run": f"{name} (published)", "queries": kind}
+        | dict(zip(NAMES, values[kind], strict=False))
         for name, values in PUBLISHED.items()
         for kind in KINDS
     ]
     theirs = Figures("published", "ConQA paper, Table 5", ["run", "queries", *NAMES[:5]], rows)
     about = "Recall@k is ConQA's: whether any of the first k images is relevant."
     return [ours, theirs, gap], [about, *notes]
-
-
-def _read(path: str) -> Run:
-    judged = read_run(path)
-    images = [image.decode("utf-8", "replace") for image in judged.document_ids.to_pylist()]
-    scores: dict[str, dict[str, float]] = {query: {} for query in judged.query_ids}
-    for query, image, score in zip(judged.queries, judged.documents, judged.values, strict=True):
-        scores[judged.query_ids[query]][images[image]] = float(score)
-    return scores
 
 
 def bench_runs(

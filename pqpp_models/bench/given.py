@@ -118,18 +118,6 @@ class PredictingFunction(_Given):
         return values.reshape(-1, 1)
 
 
-def prediction_table(name: str) -> PredictionTable | None:
-    """Return the predictions that `FILE:COLUMN` names, None where a name is no such.
-
-    Example:
-        >>> prediction_table("static") is prediction_table("owner/name") is None
-        True
-    """
-    path, _, column = name.rpartition(":")
-    is_table = path.lower().removesuffix(".gz").endswith(TABLES)
-    return PredictionTable(path, column) if column and is_table else None
-
-
 def named_predictor(name: str) -> Predictor:
     """Return what one name means: `FILE:COLUMN`, what `foreign_scores` takes, or a predictor's.
 
@@ -140,9 +128,9 @@ def named_predictor(name: str) -> Predictor:
         >>> named_predictor("builtins:list").predict(["3"]).tolist()
         [[3.0]]
     """
-    table = prediction_table(name)
-    if table is not None:
-        return table
+    path, _, column = name.rpartition(":")
+    if column and path.lower().removesuffix(".gz").endswith(TABLES):
+        return PredictionTable(path, column)
     scores = foreign_scores(name)
     return PredictingFunction(scores, name) if scores else Predictor.from_pretrained(name)
 
@@ -154,26 +142,14 @@ def named_predictors(given: Mapping[str, Any]) -> dict[str, Predictor]:
         given: Name to a predictor, a function of a list of prompts, or what
             `named_predictor` takes.
 
-    Raises:
-        PredictorError: One is none of these.
-
     Example:
         >>> list(named_predictors({"mine": len, "words": "n_words"}))
         ['mine', 'words']
     """
     named: dict[str, Predictor] = {}
     for name, value in given.items():
-        if isinstance(value, str):
-            named[name] = named_predictor(value)
-        elif isinstance(value, Predictor):
-            named[name] = value
-        elif callable(value):
-            named[name] = PredictingFunction(value, name)
-        else:
-            raise PredictorError(
-                f"`predictors` {name} is a {type(value).__name__}; give a predictor, its name, a "
-                "function of a list of prompts, or FILE:COLUMN"
-            )
+        found = named_predictor(value) if isinstance(value, str) else value
+        named[name] = found if isinstance(found, Predictor) else PredictingFunction(found, name)
     return named
 
 

@@ -80,14 +80,9 @@ class BenchRun:
         """
         if len(self.split.prompts) < 5:
             return {}, ""
-        spaced = {
-            name: predictor for name, predictor in self.predictors.items() if predictor.has_space
-        }
+        spaced = {name: one for name, one in self.predictors.items() if one.has_space}
         try:
-            embedded = {
-                name: predictor.embed(self.split.prompts) for name, predictor in spaced.items()
-            }
-            return {name: project(points) for name, points in embedded.items()}, ""
+            return {n: project(one.embed(self.split.prompts)) for n, one in spaced.items()}, ""
         except MissingExtraError as error:
             return {}, str(error)
 
@@ -147,18 +142,12 @@ def run_table(
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
     references = split.true(list(dict.fromkeys(cell.reference for cell in cells)))
     builds = held_out_builds(predictors, split.rows, asked)
-    nearest = _by_nearest(split, table)
+    nearest = not split.is_pqpp and table in ("main", "by-source")
     predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
-    evidence = (references, split, cells, builds.stands_for)
-    results = evaluate_predictions(predictions, *evidence)
+    results = evaluate_predictions(predictions, references, split, cells, builds.stands_for)
     if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
         results = [result for result in results if result.n]
     return BenchRun(split, builds.predictors, results, predictions, references, builds)
-
-
-def _by_nearest(split: Split, table: str) -> bool:
-    """Tell whether what stands in for a target will do: on foreign rows, for the same target."""
-    return not split.is_pqpp and table in ("main", "by-source")
 
 
 def with_some_of(
@@ -248,8 +237,7 @@ def load_predictors(
     Raises:
         PredictorError: One that was named cannot be used.
     """
-    given = names if isinstance(names, Mapping) else None
-    loaded = {} if given is None else named_predictors(given)
+    loaded = named_predictors(names) if isinstance(names, Mapping) else {}
     left_out: dict[str, list[str]] = {}
     asked = loaded or expand_predictors(names or [DEFAULT_PREDICTOR, "linguistic"])
     for name in list(asked):
@@ -266,9 +254,7 @@ def load_predictors(
             continue
         loaded[name] = predictor
     if not loaded:
-        raise PredictorError(
-            "none of the default predictors can run here; name one by `predictors`"
-        )
+        raise PredictorError("no default predictor can run here; name one by `predictors`")
     return loaded, [f"without {', '.join(n)}: {reason}" for reason, n in left_out.items()]
 
 
@@ -314,8 +300,7 @@ def bench(
         A pandas `DataFrame`, one row a predictor and target; a notebook shows it with bars.
 
     Raises:
-        PredictorError: The rows are no `datasets.Dataset` or lack what a predictor needs, or a
-            predictor or target is unknown.
+        PredictorError: The rows lack what a predictor needs, or a predictor or target is unknown.
 
     Example:
         >>> from pqpp_datasets.load import load_benchmark
@@ -337,10 +322,6 @@ def bench(
         rows = load_benchmark(OF_THE_PAPER, split=split, **options)
     elif options:
         raise PredictorError(f"`{next(iter(options))}` came with `rows`, which are loaded already")
-    if not hasattr(rows, "column_names") or not hasattr(rows, "info"):
-        raise PredictorError(
-            f"`rows` is a {type(rows).__name__}; give one split of a dataset, a datasets.Dataset"
-        )
     data = Split.of(rows)
     loaded, left_out = load_predictors(predictors or None, data)
     for predictor in loaded.values():
@@ -350,7 +331,7 @@ def bench(
     for line in left_out:
         warnings.warn(line, stacklevel=2)
     if not predictors:
-        loaded, _ = with_some_of(loaded, wanted, _by_nearest(data, "main"))
+        loaded, _ = with_some_of(loaded, wanted, not data.is_pqpp)
     table = run_table(data, loaded, wanted)
     for line in table.builds.notes:
         warnings.warn(line, stacklevel=2)
