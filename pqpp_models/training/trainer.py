@@ -10,7 +10,7 @@ from pqpp_backbones.training.loop import Task, train
 from pqpp_backbones.training.publish import check_model_folder, describe_run, push_if_wanted
 from pqpp_backbones.training.state import Progress
 from pqpp_models.hub import push_to_hub
-from pqpp_models.record.rows import FittedRows
+from pqpp_models.record.record import FittedRows
 from pqpp_models.training.data import Rows, sha256_of_rows
 from pqpp_models.training.grid import Trained, grid_search
 from pqpp_models.training.recipe import PredictorRecipe

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pqpp_models import TARGETS, Predictor, PredictorError
+from pqpp_models import TARGETS, Predictor
 from pqpp_models.measures.predictor import MeasurePredictor
 from pqpp_models.predict import predict, predicted_columns
 
@@ -53,12 +53,6 @@ def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
     )
 
 
-def test_blank_rows_with_more_than_a_prompt():
-    rows = [{"prompt": " ", "scores": [2.0, 1.0]}, {"prompt": "a", "scores": [2.0, 1.0]}]
-    found = Predictor.from_pretrained("score_variation").predict(rows)
-    assert np.isnan(found[0, 0]) and found[1, 0] == 0.25
-
-
 def test_a_measure_has_one_score_whatever_is_asked():
     words = Predictor.from_pretrained("mean_word_length")
     assert words.columns_for(None) == ("score",) and words.predict(["a red"]).tolist() == [[2.0]]
@@ -67,12 +61,6 @@ def test_a_measure_has_one_score_whatever_is_asked():
         table = predict(["a red"], targets, "mean_word_length")
         assert table.to_dict("list") == {"prompt": ["a red"], "score": [2.0]}
     assert predict(["a red"]).columns.tolist()[1:11] == ["alignment", *TARGETS]
-
-
-def test_a_predictor_says_name_targets_and_size():
-    assert repr(Predictor.from_pretrained("nqc")) == "<MeasurePredictor nqc: score; no weights>"
-    said = repr(Predictor.from_pretrained("static"))
-    assert "static: alignment, glide_hbpp, sdxl_hbpp" in said and "MB of weights" in said
 
 
 @pytest.mark.daily
@@ -95,13 +83,3 @@ def test_directions_are_those_of_validation(read_split, nltk_data, real_data, mo
         agreed = len(signs) >= 2 and len(set(signs)) == 1
         expected = {1.0: "easier", -1.0: "harder"}[signs[0]] if agreed else "unknown"
         assert predictor.higher == expected, (name, tests)
-
-
-def test_messages_call_what_ships_by_its_name(tmp_path):
-    for name in ("static", "static-train", "n_words"):
-        shipped = Predictor.from_pretrained(name)
-        assert shipped.called == name and f" {name}: " in repr(shipped)
-    with pytest.raises(PredictorError, match=r"^static-train needs a column prompt, which mine"):
-        Predictor.from_pretrained("static-train").require_columns(["text"], "mine")
-    saved = Predictor.from_pretrained("static-train").save_pretrained(tmp_path / "mine")
-    assert Predictor.from_pretrained(saved).called == "static"  # the kind of what is in a folder

@@ -259,33 +259,6 @@ def test_targets_of_one_table_do_not_disturb_each_other(ridge):
     assert np.corrcoef(both.predict(kept, "mean_rating").T, alone.predict(kept).T)[0, 1] > 0.95
 
 
-def test_limits(ridge):
-    assert ridge.limits == {"match_rate": (0.0, 1.0)}
-    rated = fit(PROMPTS, 10 * RATES, ["mean_rating"])
-    low, high = 10 * RATES.min(), 10 * RATES.max()
-    margin = 0.1 * (high - low)
-    assert rated.limits["mean_rating"] == pytest.approx((low - margin, high + margin))
-    hbpp = fit(PROMPTS, 3 * RATES - 1, ["flux_hbpp"])
-    assert hbpp.limits["flux_hbpp"] == (-1.0, 2.0)
-    # Units scale with the scores.
-    np.testing.assert_allclose(hbpp.predict(PROMPTS), 3 * ridge.predict(PROMPTS) - 1, atol=1e-5)
-
-
-def test_flat_scores_and_prompts_without_any():
-    flat = fit([*PROMPTS, "a cat nobody rated"], [*RATES[:, 0], np.nan], ["match_rate"])
-    assert flat.details["training"]["prompts"] == 60 == len(flat.references)
-    np.testing.assert_allclose(
-        flat.predict(PROMPTS), fit(PROMPTS, RATES, ["match_rate"]).predict(PROMPTS), atol=1e-6
-    )
-
-
-def test_lone_surrogates_are_fitted_to_and_saved(tmp_path):
-    odd = [f"{prompt} \ud800" for prompt in PROMPTS]
-    fitted = fit(odd, RATES, ["match_rate"])
-    loaded = Predictor.from_pretrained(fitted.save_pretrained(tmp_path / "odd"))
-    np.testing.assert_allclose(loaded.predict(odd), fitted.predict(odd), atol=1e-6)
-
-
 def test_what_cannot_be_learned_is_predicted_by_about_its_mean():
     scores = np.random.default_rng(0).normal(size=(60, 1))
     fitted = fit(PROMPTS, scores, ["noise"])
@@ -320,29 +293,6 @@ def test_a_saved_one_predicts_the_same_and_tells_of_its_fit(ridge, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda config: config.pop("targets"), "'targets' and 'limits'"),
-        (lambda config: config.update(targets=["a", "a"]), "'targets' and 'limits'"),
-        (lambda config: config.update(targets=["a", "b"]), "'targets' and 'limits'"),
-        (lambda config: config.update(limits=[[1, 0]]), "'targets' and 'limits'"),
-        (lambda config: config.update(limits=[[0, float("nan")]]), "'targets' and 'limits'"),
-        (lambda config: config.update(encoder={"predictor_type": "bert"}), "no encoder"),
-        (lambda config: config.pop("encoder"), "no encoder"),
-        (lambda config: config["encoder"].pop("max_pieces"), "max_pieces"),
-        (lambda config: config.update(base={"target": "alignment", "slope": 1}), "'base'"),
-    ],
-)
-def test_a_damaged_configuration_is_refused(ridge, tmp_path, change, said):
-    folder = ridge.save_pretrained(tmp_path / "mine")
-    config = json.loads((folder / "config.json").read_text())
-    change(config)
-    (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(CheckpointError, match=said):
-        Predictor.from_pretrained(folder)
-
-
-@pytest.mark.parametrize(
     ("name", "value", "said"),
     [
         ("weights", np.zeros((3, 1), np.float32), "'weights' is float32"),
@@ -367,46 +317,6 @@ def test_damaged_weights_are_refused(ridge, tmp_path, name, value, said):
         )
     with pytest.raises(CheckpointError, match=said):
         RidgePredictor.from_checkpoint(folder, config, tensors)
-
-
-@pytest.mark.parametrize(
-    ("prompts", "scores", "targets", "said"),
-    [
-        (PROMPTS, RATES[:5], ["match_rate"], "has shape"),
-        (PROMPTS[:19], RATES[:19], ["match_rate"], "19 prompts; a fit needs 20"),
-        (PROMPTS, 0 * RATES, ["match_rate"], "is 0 for every prompt"),
-        (PROMPTS, 3 * RATES, ["match_rate"], "its range is 0 to 1"),
-        (PROMPTS, RATES - 2, ["mean_hbpp"], "its range is -1 to 2"),
-        (PROMPTS, np.full_like(RATES, np.inf), ["rating"], "infinite"),
-        (PROMPTS, RATES, ["a,b"], "no name of a target"),
-        (PROMPTS, RATES, [], "at least one"),
-        (PROMPTS, np.hstack([RATES, RATES]), ["a", "a"], "each one once"),
-        (["the same"] * 60, RATES, ["match_rate"], "1 prompt; a fit needs 20"),
-    ],
-)
-def test_bad_input_is_refused(prompts, scores, targets, said):
-    with pytest.raises(PredictorError, match=said):
-        fit(prompts, scores, targets)
-
-
-def test_too_many_prompts_and_odd_folds_are_refused():
-    many = [f"prompt {number}" for number in range(30_001)]
-    with pytest.raises(PredictorError, match="draw 30000"):
-        fit(many, np.zeros((30_001, 1)), ["rating"])
-    with pytest.raises(PredictorError, match="`folds` is 1"):
-        fit(PROMPTS, RATES, ["match_rate"], folds=1)
-
-
-def test_nothing_heavy_is_imported():
-    code = (
-        "import sys, numpy as np\n"
-        "from pqpp_models.text.ridge.fitting import fit\n"
-        "prompts = [f'{n} cats' for n in range(40)]\n"
-        "fit(prompts, np.arange(40.0)[:, None], ['rating']).predict(prompts)\n"
-        "print([name for name in ('torch', 'transformers', 'pandas') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.slow
@@ -437,18 +347,6 @@ def test_the_head_stands_on_the_network_that_is_named(tmp_path):
     ).all()
     with pytest.raises(PredictorError, match="`encoder` is n_words, a n_words; give a static"):
         fit(prompts, scores, ["my_rate"], encoder="n_words")
-
-
-def test_a_head_of_an_older_release_reads_prompts_as_it_was_fitted(ridge, tmp_path):
-    typed = ["(a red cat on a table:1.3), 4k --ar 1:1", PROMPTS[0]]
-    assert np.ptp(ridge.predict(typed)[:, 0]) < 1e-6
-    config = ridge.save_pretrained(tmp_path / "older") / "config.json"
-    named = json.loads(config.read_text("utf-8"))
-    assert named.pop("normaliser") == "content"
-    config.write_text(json.dumps(named), "utf-8")
-    older = Predictor.from_pretrained(config.parent)
-    assert np.ptp(older.predict(typed)[:, 0]) > 1e-3 and older.ignored_of(typed[0]) == ""
-    assert older.predict(PROMPTS).tolist() == ridge.predict(PROMPTS).tolist()
 
 
 @pytest.fixture(scope="module")

@@ -95,13 +95,6 @@ def test_what_counts_things(text, numbers):
     assert [count.number for count in counts_in(text)] == numbers
 
 
-def test_the_thing_stands_in_the_singular_where_there_is_one():
-    assert with_fewer_things("2 boxes of 2 women") == [
-        "one box of one woman", "one box of two women", "two boxes of one woman",
-        "two boxes of two women",
-    ]  # fmt: skip
-
-
 def test_only_two_counts_are_lowered_and_none_beyond_twelve():
     text = " and ".join(f"{n} dogs" for n in (99, 50, 40, 30))
     versions = with_fewer_things(text)

@@ -144,17 +144,6 @@ def test_what_is_no_prompt_is_far(learned):
     assert len(far) == 200 and far.sum() >= 190, f"{far.sum()} of {len(far)}"
 
 
-def test_a_lexicon_changes_nothing_of_a_checkpoint_without_one(known):
-    prompts = [*TEXTS[:3], *NOT_ENGLISH, "Tcennis rpacket", "dog dog dog dog"]
-    assert not known.garbled(prompts).any() and not any(map(known.told, prompts[3:]))
-    with_one = KnownWords.from_tensors({**known.tensors(), "known.lexicon": lexicon_of(["okapi"])})
-    assert with_one.weights(["an okapi"]).tolist() == [1.0]
-    assert known.weights(["an okapi"]).tolist() != [1.0]
-    assert "known.lexicon" in with_one.tensors() and "known.lexicon" not in known.tensors()
-    with pytest.raises(ValueError, match=r"known\.lexicon"):
-        KnownWords.from_tensors({**known.tensors(), "known.lexicon": np.zeros(3, np.uint8)})
-
-
 def test_one_word_that_nobody_knows_garbles_no_prompt_that_names_something_else(known):
     """It is a name, a newer word or a slip; two such words, or one alone, are garbled."""
     reader = KnownWords.from_tensors(
