@@ -8,7 +8,6 @@ from support import local_hub
 from support.processes import run_warm
 
 import pqpp_models
-from pqpp_hub import is_repository_id
 
 LOAD = """
 import json
@@ -85,22 +84,3 @@ def test_token_is_never_in_the_message(load, pushed, token):
     assert kind == "CheckpointError"
     assert token not in message
     assert "\n" not in message
-
-
-@pytest.mark.parametrize(
-    ("name", "is_one"),
-    [
-        ("someone/model", True),
-        ("a-b_c.d/e.f-g", True),
-        ("model", False),
-        ("a/b/c", False),
-        ("./a", False),
-        ("/a", False),
-        ("a/", False),
-        ("~/a", False),
-        ("a b/c", False),
-        ("-a/b", False),
-    ],
-)
-def test_what_looks_like_a_repository(name, is_one):
-    assert is_repository_id(name) == is_one

@@ -4,21 +4,10 @@ import numpy as np
 import pytest
 
 from pqpp_models import TARGETS, Predictor
-from pqpp_models.measures.predictor import MeasurePredictor
 from pqpp_models.predict import predict, predicted_columns
 
 MIXED = ["A man riding a wave.", "", "a red cat", " \n\t", "two dogs"]
 KNOWN = [0, 2, 4]
-
-
-class Counting(MeasurePredictor):
-    """Notes how many rows come at a time."""
-
-    chunk_size = 2
-
-    def _score(self, rows, targets):
-        self.seen.append(list(rows))
-        return super()._score(rows, targets)
 
 
 @pytest.mark.parametrize("name", ["static", "mean_word_length"])
@@ -29,13 +18,6 @@ def test_a_blank_prompt_keeps_its_row_and_gets_no_prediction(name):
     alone = predictor.predict([MIXED[at] for at in KNOWN], "mean_hbpp")
     np.testing.assert_array_equal(found[KNOWN], alone)
     assert np.isnan(predictor.predict(["", " "], "mean_hbpp")).all()
-
-
-def test_blank_prompts_are_left_out_of_the_parts():
-    predictor = Counting("mean_word_length")
-    predictor.seen = []
-    assert predictor.predict(MIXED)[:, 0].tolist()[::2] == [3.2, 7 / 3, 3.5]
-    assert predictor.seen == [["A man riding a wave.", "a red cat"], ["two dogs"]]
 
 
 def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():

@@ -121,13 +121,3 @@ def test_the_folder_that_is_named_is_read(table, tmp_path, below):
     said = Predictor.from_pretrained("static").predict(prompts, "mean_hbpp")
     expected = stats.spearmanr(said[:, 0], [1.0, 1.5, 2.0]).statistic
     assert rows["mscoco (validation)"]["spearman"] == pytest.approx(expected)
-
-
-def test_a_split_that_the_copy_lacks_is_refused(table, tmp_path):
-    from support.pqpp_folders import write_v1_1
-
-    write_v1_1(tmp_path / "root")
-    status, _, err = table("--data-dir", "root", "--split", "test")
-    assert status == 2 and "this copy of pqpp has train, validation" in err
-    status, _, err = table("--data-dir", "root", "--targets", "alignment")
-    assert status == 2 and "--targets alignment: pqpp has no such scores; use one of glide" in err

@@ -11,7 +11,7 @@ from datasets import Dataset, concatenate_datasets
 
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import Predictor, PredictorError, registry
-from pqpp_models.bench.generalisation import evaluate_generalisation, format_generalisation
+from pqpp_models.bench.generalisation import evaluate_generalisation
 from pqpp_models.bench.run import run_table
 from pqpp_models.bench.scored_prompts import ScoredPrompts
 from pqpp_models.bench.split import Split
@@ -175,29 +175,6 @@ def test_older_checkpoints_are_told_of(sample):
     assert all(r.fitted_rows is None and r.ranked for r in found.results)
     text = format_results("table", found.results)
     assert "which rows they were fitted to is not recorded: older" in text
-
-
-def test_sets_of_another_kind_follow_it_each_by_itself(sample, shipped):
-    sets = [
-        ScoredPrompts(split, sample[split]["prompt"], sample[split]["mean_hbpp"])
-        for split in ("train", "validation", "test")
-    ]
-    results, notes = evaluate_generalisation(loaded("static", "n_words"), sets)
-    told = [(r.prompts, r.predictor, r.fitted_rows, r.ranked, r.stands_for) for r in results]
-    assert told == [
-        ("train", "n_words", 0, True, None),
-        ("train", "static", 240, False, None),  # both builds learned it: the last of its set
-        ("validation", "static", 0, True, None),
-        ("validation", "n_words", 0, True, None),
-        ("test", "static-train", 0, True, "static"),
-        ("test", "n_words", 0, True, None),
-    ]
-    assert notes == []
-    for style in ("table", "markdown", "latex"):
-        text = format_generalisation(style, results)
-        assert "static (fitted to 240 of these rows)" in text
-        assert "stands for static, which was fitted to more of these rows" in text
-    assert json.loads(format_generalisation("json", results))["rows"][1]["ranked"] is False
 
 
 def test_ids_keep_two_captions_of_one_text_apart(shipped):

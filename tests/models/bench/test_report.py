@@ -12,10 +12,8 @@ from pqpp_models.bench.charts import (
     Axis,
     calibration,
     leading,
-    neighbours_alike,
     panel,
     ranked_rows,
-    space_panels,
 )
 from pqpp_models.bench.held_out import Builds
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions
@@ -98,23 +96,6 @@ def test_figures_of_another_release_are_not_in_the_ranking():
     other = said(60, targets=("glide_hbpp",), config="pqpp")[2]
     found = ranked_rows(other, published_results(), "glide_hbpp")
     assert sum(not row["ours"] for row in found["rows"]) == 3
-
-
-def test_a_space_is_coloured_by_fifths_of_what_is_known():
-    generator = np.random.default_rng(0)
-    n = 50
-    true = [None if i < 5 else float(i) for i in range(n)]
-    one = Predictions("mine", ("mean_rr",), generator.normal(size=(n, 1)))
-    results = evaluate_predictions([one], {"mean_rr": true}, Split(None, "x", "y"))
-    space = np.column_stack([np.arange(n), np.zeros(n)]).astype(float)
-    first, second = space_panels(one, space, {"mean_rr": true}, results, {"mean_rr": "mean RR"})
-    assert first["title"] == "mean RR, true" and second["title"] == "mean RR, predicted"
-    assert [part["path"].count("M") for part in first["parts"]] == [9] * 5
-    assert (first["parts"][0]["low"], first["parts"][-1]["high"]) == (5.0, 49.0)
-    assert "t-SNE: 45 prompts by mean RR, true value" in first["alt"]
-    assert neighbours_alike(space, np.arange(50.0)) > 0.98
-    assert abs(neighbours_alike(space, generator.permutation(50) * 1.0)) < 0.6
-    assert neighbours_alike(space[:5], np.arange(5.0)) is None
 
 
 @pytest.mark.parametrize(

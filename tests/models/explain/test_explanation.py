@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from models.made_up import made_up
 
 from pqpp_models import Predictor
-from pqpp_models.explain.explanation import SINGLE_WORDS
 from pqpp_models.explain.words import MOST_WORDS, word_spans
-from pqpp_models.measures.predictor import MeasurePredictor
 
 HOSTILE = [
     "<script>alert('x')</script> & \"a cat\"",
@@ -156,12 +154,6 @@ def test_base_of_a_fitted_predictor_is_the_mean_that_it_was_fitted_to(fitted):
         base = fitted.explain(["a cat"], target)[0].base
         assert base == pytest.approx(mean, abs=0.03)
         assert base == pytest.approx(fitted.calibration["prior"][fitted.targets.index(target)])
-
-
-def test_base_of_others_is_their_mean_over_single_words():
-    predictor = MeasurePredictor("mean_word_length")
-    expected = np.mean([len(word) for word in SINGLE_WORDS])
-    assert predictor.explain(["a horse"])[0].base == pytest.approx(expected)
 
 
 def test_a_text_without_prediction_counts_as_no_word():

@@ -67,22 +67,6 @@ class TestNetwork:
             alone = edges(ego_network(vectors, word, 2, 0.9, threshold))
             assert edges(together.build(word)) == pytest.approx(alone, abs=1e-6)
 
-    @pytest.mark.parametrize(
-        "vectors",
-        [
-            {"alone": [1.0, 0.0]},
-            {"alone": [1.0, 0.0], "opposite": [-1.0, 0.0], "zero": [0.0, 0.0]},
-            {"alone": [0.0, 0.0], "other": [1.0, 0.0]},
-            {"other": [1.0, 0.0]},
-        ],
-    )
-    @pytest.mark.parametrize("threshold", ["relative", "absolute"])
-    def test_a_word_without_similar_ones_stands_alone(self, vectors, threshold):
-        graph = ego_network(
-            WordVectors(list(vectors), list(vectors.values())), "alone", 2, 0.0, threshold
-        )
-        assert list(graph.nodes) == ["alone"] and not graph.edges
-
     @given(st.integers(0, 2**32 - 1), st.floats(0.3, 1.0), st.integers(0, 2))
     def test_what_holds_for_any_embedding(self, seed, beta, alpha):
         rng = np.random.default_rng(seed)
@@ -250,12 +234,6 @@ class TestVectors:
         with pytest.raises(PredictorError, match=said) as caught:
             load_word_vectors(tmp_path / name)
         assert "\n" not in str(caught.value) and name in str(caught.value)
-
-    def test_pickled_arrays_are_never_opened(self, tmp_path):
-        np.save(tmp_path / "x.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-        (tmp_path / "x.txt").write_text("a\n")
-        with pytest.raises(PredictorError, match="not a file of word vectors"):
-            load_word_vectors(tmp_path / "x.npy")
 
 
 @pytest.mark.realdata

@@ -1,15 +1,11 @@
 """The paper's eight text features, counted by hand and recomputed in another way."""
 
 import re
-import shutil
 import string
-from pathlib import Path
 
 import numpy as np
 import pytest
-from support.processes import run_warm
 
-import pqpp_models
 from pqpp_models.measures.linguistic import MEASURES, tokens
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -94,72 +90,3 @@ def test_signs_are_those_of_the_published_table(read_split, nltk_data):
         feature = linguistic_features(prompts, [name])[:, 0]
         for column in (2, 5):
             assert np.corrcoef(feature, scores[:, column])[0, 1] < -0.1
-
-
-LOOK_UP = """
-import nltk
-nltk.data.path[:] = [FOLDER]
-from pqpp_models import MissingResourceError
-from pqpp_models.measures import nltk_resources
-from pqpp_models.measures.linguistic import MEASURES
-for feature in FEATURES:
-    try:
-        print(MEASURES[feature].compute(["the red cat"], None)[0])
-    except MissingResourceError as error:
-        print("refused:", error)
-"""
-
-
-def look_up(folder: Path, tmp_path: Path, *features: str) -> list[str]:
-    """Compute features in a fresh process that finds NLTK data in one folder only."""
-    code = f"FOLDER, FEATURES = {str(folder)!r}, {features!r}\n{LOOK_UP}"
-    place = str(Path(pqpp_models.__file__).parents[1])
-    done = run_warm(code, tmp_path, PYTHONPATH=place, HOME=str(tmp_path), PQPP_NO_AUTOLOAD="1")
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
-@pytest.mark.realdata
-@pytest.mark.parametrize(
-    ("path", "feature", "works"),
-    [
-        ("corpora/wordnet", "n_synsets", "n_words"),
-        ("corpora/stopwords", "n_synsets", "proper_noun_ratio"),
-        ("taggers/averaged_perceptron_tagger_eng", "proper_noun_ratio", "preposition_ratio"),
-    ],
-)
-def test_each_resource_is_asked_for_only_where_it_is_needed(
-    path, feature, works, real_data, tmp_path
-):
-    folder = tmp_path / "nltk_data"
-    for other in {*RESOURCES} - {path}:
-        copy(real_data, folder, other)
-    refused, found = look_up(folder, tmp_path, feature, works)
-    assert refused.startswith(f"refused: NLTK data '{Path(path).name}' is not installed")
-    assert not found.startswith("refused")
-
-
-@pytest.mark.realdata
-def test_damaged_data(real_data, tmp_path):
-    folder = tmp_path / "nltk_data"
-    for path in ("tokenizers/punkt_tab", "taggers/averaged_perceptron_tagger_eng"):
-        copy(real_data, folder, path)
-    for path in (folder / "taggers" / "averaged_perceptron_tagger_eng").iterdir():
-        path.write_text("{")
-    (said,) = look_up(folder, tmp_path, "proper_noun_ratio")
-    assert said.startswith("refused: NLTK data 'averaged_perceptron_tagger_eng' cannot be read")
-
-
-RESOURCES = (
-    "corpora/wordnet",
-    "corpora/stopwords",
-    "tokenizers/punkt_tab",
-    "taggers/averaged_perceptron_tagger_eng",
-)
-
-
-def copy(real_data: Path, folder: Path, resource: str) -> None:
-    """Copy NLTK data so that its owner alone can write to it."""
-    shutil.copytree(real_data / "nltk_data" / resource, folder / resource)
-    for path in [folder, *folder.rglob("*")]:
-        path.chmod(0o755 if path.is_dir() else 0o644)

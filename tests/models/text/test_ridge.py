@@ -4,17 +4,12 @@ import json
 import os
 import subprocess
 import sys
-import time
-import unicodedata
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pqpp_backbones.checkpoint import read_tensors
-from pqpp_backbones.encoder.normaliser import normalise
 from pqpp_cli.main import main
 from pqpp_hub import PushReport
 from pqpp_models import Predictor
@@ -188,19 +183,6 @@ def test_hashed_words_by_hand():
     assert not hashed_words([""]).any()
 
 
-@given(
-    st.lists(st.text(st.characters(codec="utf-8"), max_size=8), min_size=1, max_size=6),
-    st.sampled_from(["", ".", " .", "!", "?!", "...", " "]),
-    st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]),
-    st.sampled_from([" ", "  ", "\t", "\n "]),
-)
-def test_how_a_prompt_is_typed_changes_nothing(words, ending, form, blank):
-    prompt = " ".join(words)
-    typed = unicodedata.normalize(form, blank.join(words) + ending)
-    assert normalise(typed) == normalise(prompt)
-    assert normalise(normalise(prompt)) == normalise(prompt)
-
-
 def test_predictions_do_not_depend_on_the_typing(ridge):
     same = ["a red café on a table", " A RED  Cafe\u0301 on a TABLE. ", "a red\ncafé on a table!!"]
     found = ridge.predict_with_uncertainty(same)
@@ -243,26 +225,6 @@ def test_rows_of_one_prompt_are_one_with_their_mean(ridge):
         doubled.details["training"]["cross_validation"]
         == ridge.details["training"]["cross_validation"]
     )
-
-
-def test_targets_of_one_table_do_not_disturb_each_other(ridge):
-    other = np.where(np.arange(60) % 3 == 0, np.nan, np.arange(60.0))[:, None]
-    both = fit(PROMPTS, np.hstack([other, RATES]), ["mean_rating", "match_rate"])
-    np.testing.assert_allclose(
-        both.predict(PROMPTS, "match_rate"), ridge.predict(PROMPTS), atol=1e-6
-    )
-    known = ~np.isnan(other[:, 0])
-    kept = [prompt for prompt, there in zip(PROMPTS, known, strict=True) if there]
-    assert both.details["training"]["scores"] == {"mean_rating": 40, "match_rate": 60}
-    alone = fit(kept, other[known], ["mean_rating"])
-    # The columns are standardised on all prompts, so the two are alike, not the same.
-    assert np.corrcoef(both.predict(kept, "mean_rating").T, alone.predict(kept).T)[0, 1] > 0.95
-
-
-def test_what_cannot_be_learned_is_predicted_by_about_its_mean():
-    scores = np.random.default_rng(0).normal(size=(60, 1))
-    fitted = fit(PROMPTS, scores, ["noise"])
-    assert fitted.predict(PROMPTS).std() < 0.5 * scores.std()
 
 
 def test_any_hash_seed_gives_the_same_bytes(ridge, tmp_path):
@@ -319,17 +281,6 @@ def test_damaged_weights_are_refused(ridge, tmp_path, name, value, said):
         RidgePredictor.from_checkpoint(folder, config, tensors)
 
 
-@pytest.mark.slow
-def test_ten_thousand_prompts(capsys):
-    random = np.random.default_rng(0)
-    prompts = [f"{' '.join(random.choice(THINGS, 8))} {number}" for number in range(10_000)]
-    started = time.perf_counter()
-    fitted = fit(prompts, random.normal(size=(10_000, 2)), ["one", "two"])
-    with capsys.disabled():
-        print(f"\n10,000 prompts, two targets: fitted in {time.perf_counter() - started:.1f} s")
-    assert fitted.predict(prompts[:3]).shape == (3, 2)
-
-
 def test_the_head_stands_on_the_network_that_is_named(tmp_path):
     from pqpp_models.predictor import Predictor
 
@@ -384,25 +335,3 @@ def test_what_learned_nothing_says_so_and_is_pushed_by_will_alone(
     assert main(["models", "push", folder, "a/b", "--anyway"]) == 0
     push_to_hub(ridge, "a/b")
     assert len(pushed) == 3
-
-
-def test_a_target_that_cannot_be_learned_does_not_stop_the_others(ridge, caplog):
-    sparse = np.where(np.arange(len(PROMPTS)) < 7, 0.5, np.nan)
-    sparse[:3] = 0.1
-    scores = np.column_stack([np.ones(len(PROMPTS)), RATES[:, 0], sparse])
-    fitted = fit(PROMPTS, scores, ["flat_rate", "match_rate", "rare_rate"])
-    assert fitted.targets == ("match_rate",)
-    assert fitted.predict(["a red cat"]) == pytest.approx(ridge.predict(["a red cat"]), abs=1e-6)
-    assert "'flat_rate' is 1 for every prompt; nothing can be learned; it is" in caplog.text
-    assert "'rare_rate' has scores for 7 prompts; a fit needs 20 or more; it is" in caplog.text
-    with pytest.raises(PredictorError, match="'flat_rate' is 1 for every prompt"):
-        fit(PROMPTS, scores[:, [0, 2]], ["flat_rate", "rare_rate"])
-
-
-def test_prompts_of_a_left_out_target_alone_are_no_training_prompts(ridge):
-    more = [*PROMPTS, "seven oranges", "an old man"]
-    rates = np.append(RATES[:, 0], [np.nan, np.nan])
-    rare = np.append(np.full(len(PROMPTS), np.nan), [0.1, 0.9])
-    fitted = fit(more, np.column_stack([rates, rare]), ["match_rate", "rare_rate"])
-    np.testing.assert_array_equal(fitted.references, ridge.references)
-    np.testing.assert_allclose(fitted.weights, ridge.weights, atol=1e-6)

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from pqpp_backbones.encoder.normaliser import CURRENT
-from pqpp_backbones.errors import ModelError
 from pqpp_models import CheckpointError, Predictor, PredictorError
 from pqpp_models.text.arrays import unit
 from pqpp_models.text.collection import neighbours
-from pqpp_models.text.collection.collection import Collection, Postings
+from pqpp_models.text.collection.collection import Collection
 from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of, with_collection
 from pqpp_models.text.collection.neighbours import similarities
 from pqpp_models.text.reading.words import WordTables
@@ -91,12 +90,6 @@ def test_captions_are_normalised_as_the_predictor_does(ensemble, captions, tmp_p
         with_collection(ensemble, typed)
 
 
-def rest_of(captions):
-    """All but the states, as the class takes it."""
-    rest = (captions.encoder, captions.encoder_sha256, captions.normaliser)
-    return captions.tables, captions.postings, *rest
-
-
 def test_captions_come_back_from_their_folder(captions, tmp_path):
     folder = captions.save_pretrained(tmp_path / "mine")
     again = EncodedCaptions.from_pretrained(folder)
@@ -110,16 +103,6 @@ def test_captions_come_back_from_their_folder(captions, tmp_path):
     first = {path.name: path.read_bytes() for path in folder.iterdir()}
     captions.save_pretrained(folder)
     assert first == {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def test_words_said_twice_count_once(ensemble):
-    encoder, layers = encoder_of(ensemble)
-    said = ["A cat.", "a cat", "", "!!", "Two dogs"]
-    assert len(EncodedCaptions.build(said, encoder, ensemble.tokenizer, layers)) == 2
-    with pytest.raises(PredictorError, match="no caption with words"):
-        EncodedCaptions.build(["", "?"], encoder, ensemble.tokenizer, layers)
-    with pytest.raises(ModelError, match="layer 9 was asked for; the encoder has 0 to 2"):
-        EncodedCaptions.build(said, encoder, ensemble.tokenizer, [9])
 
 
 @pytest.mark.parametrize("change", [{"captions": 3}, {"layers": []}, {"layers": [7]}])
@@ -148,27 +131,6 @@ def test_the_labelled_captions_stay_and_the_others_go(ensemble, captions, tmp_pa
     saved = Predictor.from_pretrained(made.save_pretrained(tmp_path / "made"))
     np.testing.assert_allclose(saved.predict(PROMPTS), after, atol=5e-3)
     assert f"by {len(CAPTIONS)} others" in (tmp_path / "made" / "README.md").read_text()
-
-
-def test_words_are_those_of_labelled_and_new_captions():
-    labelled = ["a red cat on a mat", "two dogs"]
-    new = ["a cat and a red dog", "birds in the sky"]
-    old = Postings.build([*labelled, "what goes away: a cat, a sky"])
-    joined = old.replaced(2, Postings.build(new))
-    expected = Postings.build([*labelled, *new])
-    for name in ("words", "starts", "captions", "keys"):
-        np.testing.assert_array_equal(getattr(joined, name), getattr(expected, name))
-        assert getattr(joined, name).dtype == getattr(expected, name).dtype
-
-
-def test_the_training_prompts_again_are_not_counted_twice(ensemble, captions):
-    old = ensemble.model.collection
-    own = {k: captions.states[k].copy() for k in captions.states}
-    for layer in own:  # the states that the first labelled caption has, whatever its length
-        own[layer][0] = old.vectors[layer][0] * 3 + old.means[layer]
-    same = EncodedCaptions(own, *rest_of(captions))
-    made = with_collection(ensemble, same)
-    assert len(made.model.collection) == old.labelled + len(CAPTIONS) - 1
 
 
 def test_from_a_file_to_a_predictor_by_the_command_line(

@@ -106,12 +106,6 @@ def test_arrays_round_trip_and_others_are_refused(known):
             KnownWords.from_tensors({k: v for k, v in tensors.items() if k != name})
 
 
-def test_the_order_of_the_texts_changes_nothing():
-    one, other = KnownWords.fit(TEXTS, VOCABULARY), KnownWords.fit(TEXTS[::-1], VOCABULARY[::-1])
-    for name, array in one.tensors().items():
-        assert np.array_equal(array, other.tensors()[name])
-
-
 def test_no_word_can_be_read_back(known):
     assert not any(b"dog" in array.tobytes() for array in known.tensors().values())
 
@@ -155,13 +149,6 @@ def test_one_word_that_nobody_knows_garbles_no_prompt_that_names_something_else(
     # Alone behind an article it may be a name as well: the average stands for it.
     assert (reader.garbled(["a quokka"])[0], reader.weights(["a quokka"])[0]) == (0.0, 0.0)
     assert reader.told("a quokka") == "unknown: quokka"
-
-
-def test_letters_with_accents_are_read_as_the_network_reads_them(known):
-    texts = [*TEXTS, *["a cafe in zurich"] * 40]
-    reader = KnownWords(*KnownWords.fit(texts * 2).tensors().values(), lexicon_of(["kettle"]))
-    assert reader.weights(["a Zürich café", "a Zurich cafe"]).tolist() == [1.0, 1.0]
-    assert reader.language_of("un café à Zürich") == "French"
 
 
 @pytest.mark.daily
