@@ -119,6 +119,8 @@ def panel(
             f" From the tenth of lowest predictions to that of the highest the mean true value "
             f"goes from {groups[0][1]:.3g} to {groups[-1][1]:.3g}."
         )
+    low, high = max(across.low, up.low), min(across.high, up.high)
+    ends = {"x1": across.at(low), "y1": up.at(low), "x2": across.at(high), "y2": up.at(high)}
     xs, ys = across.at(predicted), up.at(true)
     return {
         "title": title,
@@ -128,7 +130,7 @@ def panel(
         "up": up.ticks(),
         "points": points(xs, ys) if len(true) <= FEW else "",
         "cells": cells(xs, ys) if len(true) > FEW else [],
-        "equal": _equal(across, up) if in_units and len(true) else None,
+        "equal": ends if in_units and len(true) and low < high else None,
         "groups": [
             {
                 "x": float(across.at(x)),
@@ -218,15 +220,6 @@ def cells(xs: Floats, ys: Floats) -> list[dict[str, Any]]:
         }
         for level in np.unique(levels).tolist()
     ]
-
-
-def _equal(across: Axis, up: Axis) -> dict[str, float] | None:
-    """Return where the line of equal values enters and leaves the frame."""
-    low, high = max(across.low, up.low), min(across.high, up.high)
-    if low >= high:
-        return None
-    ends = {"x1": across.at(low), "y1": up.at(low), "x2": across.at(high), "y2": up.at(high)}
-    return {name: float(value) for name, value in ends.items()}
 
 
 _SIDE = 300

@@ -65,11 +65,17 @@ def held_out_builds(
     for name, predictor in predictors.items():
         build, known = predictor.record.fitted_on_train, _known(predictor, rows)
         if build is not None and build not in predictors and known:
-            other = _loaded(build, name, builds.notes)
-            has_some = other and (not targets or any(stand_in(t, other.targets) for t in targets))
-            if other and has_some and _known(other, rows) < known:
-                builds.stands_for[build] = name
-                name, predictor = build, other
+            place, _, revision = build.partition("@")
+            try:
+                other = Predictor.from_pretrained(place, revision=revision or None)
+            except PqppError as error:
+                reason = f"was fitted to rows of this split, and {build} is not there: {error}"
+                builds.notes.append(f"{name} {reason}")
+            else:
+                has_some = not targets or any(stand_in(one, other.targets) for one in targets)
+                if has_some and _known(other, rows) < known:
+                    builds.stands_for[build] = name
+                    name, predictor = build, other
         builds.predictors[name] = predictor
     return builds
 
@@ -77,15 +83,6 @@ def held_out_builds(
 def _known(predictor: Predictor, rows: Any) -> int:
     fitted = fitted_among(predictor, rows)
     return 0 if fitted is None else int(fitted.sum())
-
-
-def _loaded(build: str, name: str, notes: list[str]) -> Predictor | None:
-    place, _, revision = build.partition("@")
-    try:
-        return Predictor.from_pretrained(place, revision=revision or None)
-    except PqppError as error:
-        notes.append(f"{name} was fitted to rows of this split, and {build} is not there: {error}")
-        return None
 
 
 def unranked(results: Iterable[Any]) -> dict[str, int]:
@@ -108,18 +105,6 @@ def marked(name: str, fitted: int | None) -> str:
     return f"{name} (fitted to {fitted} of these rows)" if fitted else name
 
 
-def _stand_in_notes(results: Iterable[Any]) -> list[str]:
-    """Return a line on each predictor whose other target stands in, of which only order counts."""
-    taken: dict[tuple[str, str], dict[str, None]] = {}
-    for result in results:
-        if getattr(result, "stands_in", None):
-            taken.setdefault((result.predictor, result.stands_in), {})[result.target] = None
-    return [
-        f"{name} does not predict {', '.join(targets)}: its {own} stands in, whose order counts"
-        for (name, own), targets in taken.items()
-    ]
-
-
 def fitted_notes(results: Iterable[Any]) -> list[str]:
     """Return the lines on what the predictors of a table were fitted to."""
     results = list(results)
@@ -131,7 +116,13 @@ def fitted_notes(results: Iterable[Any]) -> list[str]:
         )
     if unranked(results):
         lines.append(f"fitted to rows of this table, not ranked: {', '.join(unranked(results))}")
-    lines += _stand_in_notes(results)
+    taken: dict[tuple[str, str], dict[str, None]] = {}
+    for result in results:
+        if getattr(result, "stands_in", None):
+            taken.setdefault((result.predictor, result.stands_in), {})[result.target] = None
+    for (name, own), targets in taken.items():
+        without = f"{name} does not predict {', '.join(targets)}"
+        lines.append(f"{without}: its {own} stands in, whose order counts")
     unknown = dict.fromkeys(result.predictor for result in results if result.fitted_rows is None)
     if unknown:
         lines.append(f"which rows they were fitted to is not recorded: {', '.join(unknown)}")

@@ -31,8 +31,15 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         config, release, split = data
         name = f"release {release}, " if release else ""
         part = split if split == ALL_ROWS else f"{split} split"
+        by_size: dict[int, list[str]] = {}
+        for label, n in sizes.items():
+            by_size.setdefault(n, []).append(label)
+        of = {
+            n: f" ({', '.join(labels)})" if len(by_size) > 1 else ""
+            for n, labels in by_size.items()
+        }
         if sizes:
-            part += f", {_sizes(sizes)}"
+            part += f", {'; '.join(f'n = {n}{labels}' for n, labels in of.items())}"
         lines.append(f"rows: {config}, {name}{part}")
     for config in dict.fromkeys(result.config for result in results):
         lines += other_releases({r.predictor: r.trained_on for r in results}, config)
@@ -83,15 +90,6 @@ def _means(results: Sequence[Result]) -> list[str]:
             which = f"{len(some)} of {len(every)} columns ({', '.join(labels_of(having))})"
         lines.append(f"mean over {which}, Pearson / Kendall: {'; '.join(means)}")
     return lines
-
-
-def _sizes(sizes: dict[str, int]) -> str:
-    if len(set(sizes.values())) == 1:
-        return f"n = {next(iter(sizes.values()))}"
-    by_size: dict[int, list[str]] = {}
-    for label, n in sizes.items():
-        by_size.setdefault(n, []).append(label)
-    return "; ".join(f"n = {n} ({', '.join(labels)})" for n, labels in by_size.items())
 
 
 def _undefined(result: Result) -> int:

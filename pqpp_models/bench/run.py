@@ -245,8 +245,14 @@ def load_predictors(
             predictor = loaded.get(name) or named_predictor(name)
             if predictor.inputs == "text":
                 predictor.predict(["a red cat"])  # resources are looked up at first use
-            if split is not None and predictor.supervised:
-                _refuse_its_own(name, predictor, split)
+            # One that does not record its rows was fitted to PQPP's train split.
+            if split and split.name == "train" and predictor.supervised and len(split.rows):
+                fitted = fitted_among(predictor, split.rows)
+                if split.is_pqpp if fitted is None else fitted.all():
+                    raise PredictorError(
+                        f"{name} was fitted to the train split of {split.config}, its figures "
+                        "there would say nothing; use `split` validation or test"
+                    )
         except ModelError as error:
             if names:
                 raise
@@ -256,21 +262,6 @@ def load_predictors(
     if not loaded:
         raise PredictorError("no default predictor can run here; name one by `predictors`")
     return loaded, [f"without {', '.join(n)}: {reason}" for reason, n in left_out.items()]
-
-
-def _refuse_its_own(name: str, predictor: Predictor, split: Split) -> None:
-    """Refuse a train split that a predictor was fitted to as a whole; less is marked in the table.
-
-    One that does not record its rows was fitted to PQPP's train split.
-    """
-    if split.name != "train" or not len(split.rows):
-        return
-    fitted = fitted_among(predictor, split.rows)
-    if split.is_pqpp if fitted is None else fitted.all():
-        raise PredictorError(
-            f"{name} was fitted to the train split of {split.config}, its figures there would say "
-            "nothing; use `split` validation or test"
-        )
 
 
 def bench(

@@ -132,21 +132,16 @@ def explain_prompts(
     if target is not None and len(chosen) > 1:
         raise PredictorError(f"{len(chosen)} targets came, one is explained at a time; name one")
     texts = read_prompts(prompts)
-    base = _base_of(predictor, chosen[0])
+    prior = predictor._prior(chosen[:1])
+    if prior is None:
+        answers = predictor.predict(SINGLE_WORDS, chosen[0])
+        prior = [np.nan if np.isnan(answers).all() else answers[~np.isnan(answers)].mean()]
+    base = float(prior[0])
     spans = [word_spans(text) for text in texts]
     plans = [design(len(some), permutations, seed) if some else None for some in spans]
     values = _values_of(predictor, chosen[0], zip(texts, spans, plans, strict=True))
     explained = map(partial(_explanation, chosen[0], base), texts, spans, plans, values)
     return [replace(one, ignored=predictor.ignored_of(one.prompt)) for one in explained]
-
-
-def _base_of(predictor: Any, target: str) -> float:
-    """Return the prediction without any word, where no text could be asked."""
-    prior = predictor._prior((target,))
-    if prior is None:
-        values = predictor.predict(SINGLE_WORDS, target)
-        prior = [values[~np.isnan(values)].mean()] if not np.isnan(values).all() else [np.nan]
-    return float(prior[0])
 
 
 def _values_of(

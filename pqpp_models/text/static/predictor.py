@@ -176,8 +176,14 @@ class StaticPredictor(CalibratedPredictor):
                 f"{_COSTS!r}; {_REMEDY}"
             )
         check_tensors(folder, tensors, _expected(tensors, len(targets)))
+        vocabulary = tensors["vocabulary"].tobytes().decode().split("\n")
+        if len(vocabulary) != len(tensors["pieces"]) or UNKNOWN_PIECE not in vocabulary:
+            raise CheckpointError(
+                f"{folder / CONFIG}: the vocabulary does not fit the vectors of the word pieces; "
+                f"{_REMEDY}"
+            )
         return cls(
-            WordPieces(_read_vocabulary(folder, tensors), max_pieces),
+            WordPieces(vocabulary, max_pieces),
             StaticNetwork(tensors["pieces"], tensors["scales"], unprefixed("network.", tensors)),
             tensors["references"],
             targets,
@@ -187,16 +193,6 @@ class StaticPredictor(CalibratedPredictor):
             tables=WordTables(tensors["word_counts"], tensors["word_pairs"], captions),
             **read_calibrated(config, tensors, "max_pieces", "captions", _FEWER, _COSTS),
         )
-
-
-def _read_vocabulary(folder: Path, tensors: Tensors) -> list[str]:
-    vocabulary = tensors["vocabulary"].tobytes().decode().split("\n")
-    if len(vocabulary) != len(tensors["pieces"]) or UNKNOWN_PIECE not in vocabulary:
-        raise CheckpointError(
-            f"{folder / CONFIG}: the vocabulary does not fit the vectors of the word pieces; "
-            f"{_REMEDY}"
-        )
-    return vocabulary
 
 
 def _expected(tensors: Tensors, targets: int) -> dict[str, tuple[str, tuple]]:
