@@ -15,8 +15,7 @@ from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError, UnknownPredictorError
 from pqpp_models.explain.explanation import Explanation, explain_prompts
 from pqpp_models.prompts import COLUMN, read_prompts
-from pqpp_models.record.means import from_parts, means_in, parts_of_mean
-from pqpp_models.record.rows import FittedRows
+from pqpp_models.record.record import FittedRows, from_parts, means_in, parts_of_mean
 from pqpp_models.record.saved import Saved
 from pqpp_models.targets import TARGETS, resolve_targets
 

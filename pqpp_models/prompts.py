@@ -31,22 +31,10 @@ def read_prompts(rows: Any) -> list[str]:
         ...
     pqpp_models.errors.PredictorError: the prompt at index 1 is a NoneType, not a string; ...
     """
-    if isinstance(rows, (str, bytes)):
-        raise PredictorError(
-            f"`rows` is one {type(rows).__name__}, not a list; write [{rows[:20]!r}]"
-        )
+    if isinstance(rows, str):
+        raise PredictorError(f"`rows` is one str, not a list; write [{rows[:20]!r}]")
     columns = _column_names(rows)
-    values: Iterable[Any]
-    if columns is None:
-        try:
-            values = iter(rows)
-        except TypeError:
-            raise PredictorError(
-                f"`rows` is a {type(rows).__name__}; give a list of strings, a list of rows with "
-                f"'{COLUMN}', or a dataset with a column '{COLUMN}'"
-            ) from None
-    else:
-        values = _column(rows, columns)
+    values = rows if columns is None else _column(rows, columns)
     return [_prompt(value, index) for index, value in enumerate(values)]
 
 
@@ -59,25 +47,16 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
         reader: who reads them, for the message.
 
     Raises:
-        PredictorError: a row lacks one of the columns, or the rows are none.
+        PredictorError: a row lacks one of the columns.
 
     >>> read_rows({"prompt": ["a cat"], "scores": [[0.5]]}, ["prompt", "scores"], "nqc")
     [{'prompt': 'a cat', 'scores': [0.5]}]
     """
-    if isinstance(rows, Mapping) and all(map(is_iterable, rows.values())):
-        if isinstance(rows.get(COLUMN), str):
-            raise PredictorError("`rows` is one row, not a list of rows; write [row]")
-        lists = {name: list(values) for name, values in rows.items()}
-        if len({len(values) for values in lists.values()}) > 1:
-            raise PredictorError("the columns of `rows` are not of one length")
-        read: list[Mapping[str, Any]]
-        read = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+    read: list[Mapping[str, Any]]
+    if isinstance(rows, Mapping):
+        read = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
     elif hasattr(rows, "to_dict") and hasattr(rows, "columns"):
         read = rows.to_dict("records")
-    elif isinstance(rows, str | bytes | Mapping) or not is_iterable(rows):
-        raise PredictorError(
-            f"`rows` is a {type(rows).__name__}; give a list of rows with {', '.join(columns)}"
-        )
     else:
         read = list(rows)
     for index, row in enumerate(read):
@@ -89,16 +68,6 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
                 )
     read_prompts(read)
     return read
-
-
-def is_iterable(value: Any) -> bool:
-    """Tell whether something gives items, which an array of no dimension only seems to.
-
-    >>> import numpy as np
-    >>> is_iterable(np.array(["a"])), is_iterable(np.array("a"))
-    (True, False)
-    """
-    return isinstance(value, Iterable) and getattr(value, "shape", None) != ()
 
 
 def read_ids(rows: Any) -> list[str | None]:

@@ -2,7 +2,7 @@
 
 import importlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -208,14 +208,13 @@ def _register_all() -> None:
         (module.removesuffix(".measures").rpartition(".")[2], importlib.import_module(module))
         for module in _modules_with("MEASURES", "measures/*.py", "measures/*/measures.py")
     ]
-    for family, table in sorted(tables, key=lambda named: _looks_up(named[1].MEASURES)):
+
+    def looks_up(named: tuple[str, Any]) -> bool:  # those that need a prompt alone come first
+        return any(measure.evidence or measure.columns for measure in named[1].MEASURES.values())
+
+    for family, table in sorted(tables, key=looks_up):
         for name, measure in table.MEASURES.items():
             register_predictor(name, _MEASURE, measure.about, measure.needs, group=family)
-
-
-def _looks_up(measures: Mapping[str, Any]) -> bool:
-    """Tell whether measures need more than prompts; those that don't are listed first."""
-    return any(measure.evidence or measure.columns for measure in measures.values())
 
 
 _MEASURE = "pqpp_models.measures.predictor:MeasurePredictor"

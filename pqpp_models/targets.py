@@ -205,8 +205,7 @@ def resolve_targets(
         The names, without blanks around them.
 
     Raises:
-        UnknownTargetError: a name is not available, is given twice, or none is given, or
-            something else came than names.
+        UnknownTargetError: a name is not available, is given twice, or none is given.
 
     >>> resolve_targets("mini-dalle_hbpp, mean_p10, alignment")
     ('mini-dalle_hbpp', 'mean_p10', 'alignment')
@@ -220,11 +219,6 @@ def resolve_targets(
     known = TARGETS if available is None else available
     if names is None:
         return tuple(known)
-    if not isinstance(names, Iterable):
-        raise UnknownTargetError(
-            f"`targets` is {names!r} ({type(names).__name__}); give names, like "
-            f"{known[0]!r}, or leave it out for all"
-        )
     parts = comma_separated(names) if isinstance(names, str) else list(names)
     chosen = [_known_target(part, available) for part in parts]
     if not chosen:

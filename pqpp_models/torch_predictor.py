@@ -105,17 +105,16 @@ class TorchPredictor(Predictor):
             model_class = cls.model_class()
         with building_within(folder):
             settings = _model_config(folder, config, model_class)
-            model = _load_model(folder, model_class, settings, tensors or _read_unhashed(folder))
+            # What transformers wrote has no hash in the configuration.
+            tensors = tensors or load_tensors(folder / WEIGHTS, "", CheckpointError, "torch")
+            model = _load_model(folder, model_class, settings, tensors)
         try:
             processor = cls.load_processor(folder)
         except Exception as error:  # tokenizers raise bare ones
             raise CheckpointError(
                 f"{folder} has no usable tokenizer or processor ({type(error).__name__}); {_REMEDY}"
             ) from None
-        details = config.get("training") or {}
-        if not isinstance(details, Mapping):
-            raise CheckpointError(f"{folder / CONFIG}: 'training' is not a mapping; {_REMEDY}")
-        return cls(model, processor, details)
+        return cls(model, processor, config.get("training"))
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         config = parse_json(self.model.config.to_json_string())
@@ -149,8 +148,7 @@ def fine_tuned_card(predictor: Any) -> str:
     """Return the card of a predictor that a training script made, from its `details`."""
     details = predictor.details
     recipe, measured = details.get("recipe", {}), details.get("validation", {})
-    # Older versions called it so.
-    subset = recipe.get("subset", recipe.get("dataset_config"))
+    subset = recipe.get("subset")
     data = details.get("data", {})
     version = data.get("version", "0.0.0")
     # No figures of rows that it was trained on.
@@ -212,12 +210,9 @@ def _load_model(folder: Path, model_class: Any, config: Any, tensors: Mapping[st
     held = {name: tuple(value.shape) for name, value in state.items()}
     wrong = [name for name in {**shapes, **held} if shapes.get(name) != held.get(name)]
     if wrong:
-        name = wrong[0]
-        what = f"has {held.get(name)}, not {shapes.get(name, 'anything')}, as {name!r}"
-        what = what if name in held else f"lacks {name!r}"
-        more = f" and {len(wrong) - 1} more differ" if len(wrong) > 1 else ""
         raise CheckpointError(
-            f"{folder / WEIGHTS} does not fit {CONFIG}: it {what}{more}; {_REMEDY}"
+            f"{folder / WEIGHTS} does not fit {CONFIG} in {len(wrong)} arrays, the first of them "
+            f"{wrong[0]!r}; {_REMEDY}"
         )
     model = model_class(config)
     model.load_state_dict(state)
@@ -239,11 +234,6 @@ def _described(folder: Path, model_class: Any, config: Any) -> Any:
             f"{folder / CONFIG} describes no model that can be built ({type(error).__name__}: "
             f"{reason}); {_REMEDY}"
         ) from None
-
-
-def _read_unhashed(folder: Path) -> dict[str, Any]:
-    """Read weights that transformers wrote: without a hash in the configuration."""
-    return load_tensors(folder / WEIGHTS, "", CheckpointError, "torch")
 
 
 def parameter_count(model: Any) -> str:

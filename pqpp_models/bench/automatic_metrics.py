@@ -5,7 +5,6 @@ model's images, and for P@10 and RR with those that CLIP's similarity gives. Whi
 for a target is the user's choice; how well it agrees with people stands in a row of its own.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -13,8 +12,8 @@ import numpy as np
 
 from pqpp_datasets.target_columns import measure_of
 from pqpp_files.read_table import read_table
-from pqpp_models.bench.by_prompt import KEYS, values_by_prompt
 from pqpp_models.bench.experiments import Cell
+from pqpp_models.bench.given import KEYS, values_by_prompt
 from pqpp_models.bench.held_out import held_out_builds
 from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
 from pqpp_models.bench.run import BenchRun
@@ -110,11 +109,8 @@ def human_results(
         true: Target to one true value a prompt.
         split: What they are of.
     """
-    judged = [
-        [math.nan if value is None else value for value in column] for column in true.values()
-    ]
-    said = Predictions(HUMAN, tuple(true), np.array(judged, float).T)
-    return evaluate_predictions([said], metrics, split, cells)
+    judged = Predictions(HUMAN, tuple(true), np.array(list(true.values()), float).T)
+    return evaluate_predictions([judged], metrics, split, cells)
 
 
 def run_automatic_metrics(

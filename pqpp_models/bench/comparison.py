@@ -88,12 +88,8 @@ def compare_with_baseline(
 
 def _tested(row, predictions, baseline, references, sources, options) -> dict[str, dict[str, Any]]:
     """The test of each coefficient, empty where there is none."""
-    if (
-        not row.ranked
-        or predictions is baseline
-        or row.predicted not in baseline.targets
-        or row.n < 4
-    ):
+    has_both = predictions is not baseline and row.predicted in baseline.targets
+    if not row.ranked or not has_both or row.n < 4:
         return {name: {} for name in _TESTED}
     cell = Cell(row.label, row.predicted, row.target, row.source)
     true = references[row.target]

@@ -53,11 +53,8 @@ def bench_conqa(
     queries = {kind: load_benchmark("conqa", split=kind, **where) for kind in KINDS}
     (ours, gap), notes = bench_runs(queries, read)
     rows = [
-        {
-            "run": f"{name} (published)",
-            "queries": kind,
-            **dict(zip(NAMES, values[kind], strict=False)),
-        }
+        {"run": f"{name} (published)", "queries": kind}
+        | dict(zip(NAMES, values[kind], strict=False))
         for name, values in PUBLISHED.items()
         for kind in KINDS
     ]

@@ -23,7 +23,7 @@ from pqpp_hub.eval_results import (
     results_text,
 )
 from pqpp_models.bench.protocol import Result
-from pqpp_models.bench.rows import COEFFICIENTS
+from pqpp_models.bench.rows import COEFFICIENTS, interval_of
 from pqpp_models.bench.run import BenchRun, load_predictors, open_split, run_table
 from pqpp_models.bench.split import ALL_ROWS
 from pqpp_models.errors import PredictorError
@@ -68,7 +68,11 @@ def entries_of(
 
 
 def _notes(result: Result) -> str:
-    parts = [f"{name}_qpp {_told(result, name)}" for name in COEFFICIENTS]
+    parts = []
+    for name in COEFFICIENTS:
+        ends = interval_of(result, name)
+        interval = " [{:.6f}, {:.6f}]".format(*ends) if ends else ""
+        parts.append(f"{name}_qpp {getattr(result, name):.6f}{interval}")
     parts.append(f"n {result.n}")
     if result.stands_in:
         parts.append(f"its {result.stands_in} stands in")
@@ -77,12 +81,6 @@ def _notes(result: Result) -> str:
     elif result.fitted_on:
         parts.append(f"fitted on {result.fitted_on} of {result.trained_on or 'its data'}")
     return "; ".join(parts)
-
-
-def _told(result: Result, name: str) -> str:
-    ends = [getattr(result, f"{name}_ci_{end}") for end in ("low", "high")]
-    interval = "" if any(map(math.isnan, ends)) else " [{:.6f}, {:.6f}]".format(*ends)
-    return f"{getattr(result, name):.6f}{interval}"
 
 
 def result_of(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:

@@ -10,7 +10,6 @@ reach by telling easy tasks from hard ones.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -112,9 +111,7 @@ def generalise(
     chosen, notes = load_predictors(predictors)
     for name, predictor in chosen.items():
         if predictor.inputs != "text":
-            raise PredictorError(
-                f"{name} needs {predictor.inputs}, these sets have prompts only; leave it out"
-            )
+            raise PredictorError(f"{name} needs {predictor.inputs}, these sets have prompts only")
     own = [read_set(text, split) for text in scores]
     if is_ours:
         names = resolve_targets(targets or "mean_hbpp")
@@ -192,7 +189,13 @@ def evaluate_generalisation(
     from tqdm.auto import tqdm
 
     results, notes = [], []
-    _require_measures(predictors, sets, target)
+    for name, predictor in predictors.items():
+        if sets and not any(_asked(predictor, set_, target) for set_ in sets):
+            wanted = dict.fromkeys(set_.target or target for set_ in sets)
+            raise PredictorError(
+                f"{name} predicts {', '.join(predictor.targets)}, nothing of the measure of "
+                f"{', '.join(wanted)}; leave it out, or name other targets"
+            )
     for scored in tqdm(sets, desc="predicting", unit="set", disable=not progress):
         builds = held_out_builds(predictors, scored.rows)
         of_set = []
@@ -206,18 +209,6 @@ def evaluate_generalisation(
         results += sorted(of_set, key=lambda result: not result.ranked)
         notes += builds.notes
     return results, list(dict.fromkeys(notes))
-
-
-def _require_measures(
-    predictors: Mapping[str, Predictor], sets: Sequence[ScoredPrompts], target: str
-) -> None:
-    wanted = list(dict.fromkeys(set_.target or target for set_ in sets))
-    for name, predictor in predictors.items():
-        if sets and not any(_asked(predictor, set_, target) for set_ in sets):
-            raise PredictorError(
-                f"{name} predicts {', '.join(predictor.targets)}, nothing of the measure of "
-                f"{', '.join(wanted)}; leave it out, or name other targets"
-            )
 
 
 def _result(
@@ -257,12 +248,11 @@ def _asked(predictor: Predictor, scored: ScoredPrompts, target: str) -> str | No
     wanted = scored.target or target
     if predictor.one_score:
         return wanted
-    tasks = {
-        measure.task if (measure := measure_of(scored)) else None for scored in (wanted, target)
-    }
-    is_alike = len(tasks) == 1 and None not in tasks
-    other = stand_in(target, predictor.targets) if is_alike else None
-    return stand_in(wanted, predictor.targets) or other
+    if own := stand_in(wanted, predictor.targets):
+        return own
+    measures = measure_of(wanted), measure_of(target)
+    is_alike = all(measures) and len({measure.task for measure in measures if measure}) == 1
+    return stand_in(target, predictor.targets) if is_alike else None
 
 
 def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -> str:
@@ -288,20 +278,20 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
 
     if any(result.data.startswith(("pqpp (", "gimbrr")) for result in results):
         notes.append(OF_PQPP)
-    rows = [_row(result) for result in results]
+    rows = [
+        {
+            "prompts": row.prompts,
+            "predictor": marked(row.predictor, row.fitted_rows),
+            "asked for": row.target,
+            "n": row.n,
+            "Spearman": (row.spearman, row.spearman_ci_low, row.spearman_ci_high),
+            "within groups": f"{row.spearman_within_groups:.3f} ({row.groups} groups)"
+            if row.groups
+            else "–",
+            "Kendall": row.kendall,
+        }
+        for row in results
+    ]
     names = ["prompts", "predictor", "asked for", "n", "Spearman", "within groups", "Kendall"]
     table = Figures("generalisation", "On prompts of another kind", names, rows)
     return figures_text(style, [table], [*notes, FITTED_NOTE])
-
-
-def _row(result: GeneralisationResult) -> dict[str, Any]:
-    within = f"{result.spearman_within_groups:.3f} ({result.groups} groups)"
-    return {
-        "prompts": result.prompts,
-        "predictor": marked(result.predictor, result.fitted_rows),
-        "asked for": result.target,
-        "n": result.n,
-        "Spearman": (result.spearman, result.spearman_ci_low, result.spearman_ci_high),
-        "within groups": within if result.groups else "–",
-        "Kendall": result.kendall,
-    }

@@ -1,6 +1,7 @@
 """Predictors that are no checkpoints: predictions that stand in a table, and functions."""
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -11,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_backbones.checkpoint import Tensors
 from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.read_table import read_table
-from pqpp_models.bench.by_prompt import KEYS, values_by_prompt
 from pqpp_models.bench.foreign import foreign_scores
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -19,6 +19,7 @@ from pqpp_models.prompts import COLUMN, read_rows
 from pqpp_models.text.ridge.scores import TABLES
 
 _log = logging.getLogger(__name__)
+KEYS = ("prompt_id", "prompt")
 
 
 class _Given(Predictor):
@@ -117,18 +118,6 @@ class PredictingFunction(_Given):
         return values.reshape(-1, 1)
 
 
-def prediction_table(name: str) -> PredictionTable | None:
-    """Return the predictions that `FILE:COLUMN` names, None where a name is no such.
-
-    Example:
-        >>> prediction_table("static") is prediction_table("owner/name") is None
-        True
-    """
-    path, _, column = name.rpartition(":")
-    is_table = path.lower().removesuffix(".gz").endswith(TABLES)
-    return PredictionTable(path, column) if column and is_table else None
-
-
 def named_predictor(name: str) -> Predictor:
     """Return what one name means: `FILE:COLUMN`, what `foreign_scores` takes, or a predictor's.
 
@@ -139,9 +128,9 @@ def named_predictor(name: str) -> Predictor:
         >>> named_predictor("builtins:list").predict(["3"]).tolist()
         [[3.0]]
     """
-    table = prediction_table(name)
-    if table is not None:
-        return table
+    path, _, column = name.rpartition(":")
+    if column and path.lower().removesuffix(".gz").endswith(TABLES):
+        return PredictionTable(path, column)
     scores = foreign_scores(name)
     return PredictingFunction(scores, name) if scores else Predictor.from_pretrained(name)
 
@@ -153,24 +142,68 @@ def named_predictors(given: Mapping[str, Any]) -> dict[str, Predictor]:
         given: Name to a predictor, a function of a list of prompts, or what
             `named_predictor` takes.
 
-    Raises:
-        PredictorError: One is none of these.
-
     Example:
         >>> list(named_predictors({"mine": len, "words": "n_words"}))
         ['mine', 'words']
     """
     named: dict[str, Predictor] = {}
     for name, value in given.items():
-        if isinstance(value, str):
-            named[name] = named_predictor(value)
-        elif isinstance(value, Predictor):
-            named[name] = value
-        elif callable(value):
-            named[name] = PredictingFunction(value, name)
-        else:
-            raise PredictorError(
-                f"`predictors` {name} is a {type(value).__name__}; give a predictor, its name, a "
-                "function of a list of prompts, or FILE:COLUMN"
-            )
+        found = named_predictor(value) if isinstance(value, str) else value
+        named[name] = found if isinstance(found, Predictor) else PredictingFunction(found, name)
     return named
+
+
+def values_by_prompt(
+    table: Mapping[str, Sequence],
+    rows: Mapping[str, Sequence],
+    columns: Sequence[str],
+    called: str = "the file of metrics",
+) -> dict[str, list[float | None]]:
+    """Bring metrics into the order of a benchmark's rows; several rows a prompt are averaged.
+
+    Args:
+        table: The user's columns, `prompt_id` or `prompt` among them.
+        rows: The benchmark's columns.
+        columns: The metrics, or predictions.
+        called: What messages call the table.
+
+    Returns:
+        Metric to one value a row of the benchmark, None where the table has none.
+
+    Raises:
+        PredictorError: The table has neither key, or none of the benchmark's prompts.
+
+    Example:
+        >>> table = {"prompt": ["a cat", "a cat"], "glide_hpsv2": [0.2, 0.4]}
+        >>> found = values_by_prompt(table, {"prompt": ["a dog", "a cat"]}, ["glide_hpsv2"])
+        >>> found["glide_hpsv2"][0], round(found["glide_hpsv2"][1], 9)
+        (None, 0.3)
+    """
+    key = next((name for name in KEYS if name in table and name in rows), None)
+    if key is None:
+        raise PredictorError(
+            f"{called} needs a column {' or '.join(KEYS)}; it has {', '.join(table)}"
+        )
+    wanted = list(rows[key])
+    means = {column: _means(table[key], table[column]) for column in columns}
+    if not any(known.keys() & set(wanted) for known in means.values()):
+        raise PredictorError(
+            f"no {key} of {called} is one of this split's {len(wanted)}; name the split "
+            "that it was computed on"
+        )
+    return {column: [known.get(prompt) for prompt in wanted] for column, known in means.items()}
+
+
+def _means(keys: Sequence, values: Sequence) -> dict:
+    collected: dict = {}
+    for key, value in zip(keys, values, strict=True):
+        try:
+            number = math.nan if value is None else float(value)
+        except OverflowError:
+            raise PredictorError(
+                f"the file of metrics holds an integer at {key!r} that no float can hold; give "
+                "values below 1e308"
+            ) from None
+        if not math.isnan(number):
+            collected.setdefault(key, []).append(number)
+    return {key: math.fsum(some) / len(some) for key, some in collected.items()}

@@ -65,17 +65,19 @@ def held_out_builds(
     for name, predictor in predictors.items():
         build, known = predictor.record.fitted_on_train, _known(predictor, rows)
         if build is not None and build not in predictors and known:
-            other = _loaded(build, name, builds.notes)
-            if other is not None and _is_better(other, rows, targets, known):
-                builds.stands_for[build] = name
-                name, predictor = build, other
+            place, _, revision = build.partition("@")
+            try:
+                other = Predictor.from_pretrained(place, revision=revision or None)
+            except PqppError as error:
+                reason = f"was fitted to rows of this split, and {build} is not there: {error}"
+                builds.notes.append(f"{name} {reason}")
+            else:
+                has_some = not targets or any(stand_in(one, other.targets) for one in targets)
+                if has_some and _known(other, rows) < known:
+                    builds.stands_for[build] = name
+                    name, predictor = build, other
         builds.predictors[name] = predictor
     return builds
-
-
-def _is_better(build: Predictor, rows: Any, targets: Sequence[str], known: int) -> bool:
-    has_some = not targets or any(stand_in(target, build.targets) for target in targets)
-    return has_some and _known(build, rows) < known
 
 
 def _known(predictor: Predictor, rows: Any) -> int:
@@ -83,23 +85,13 @@ def _known(predictor: Predictor, rows: Any) -> int:
     return 0 if fitted is None else int(fitted.sum())
 
 
-def _loaded(build: str, name: str, notes: list[str]) -> Predictor | None:
-    place, _, revision = build.partition("@")
-    try:
-        return Predictor.from_pretrained(place, revision=revision or None)
-    except PqppError as error:
-        notes.append(f"{name} was fitted to rows of this split, and {build} is not there: {error}")
-        return None
-
-
 def unranked(results: Iterable[Any]) -> dict[str, int]:
     """Return the predictors that were fitted to rows of a table, and to how many at most."""
     fitted_rows: dict[str, int] = {}
     for result in results:
         if result.fitted_rows:
-            fitted_rows[result.predictor] = max(
-                result.fitted_rows, fitted_rows.get(result.predictor, 0)
-            )
+            known = fitted_rows.get(result.predictor, 0)
+            fitted_rows[result.predictor] = max(result.fitted_rows, known)
     return fitted_rows
 
 
@@ -113,18 +105,6 @@ def marked(name: str, fitted: int | None) -> str:
     return f"{name} (fitted to {fitted} of these rows)" if fitted else name
 
 
-def _stand_in_notes(results: Iterable[Any]) -> list[str]:
-    """Return a line on each predictor whose other target stands in, of which only order counts."""
-    taken: dict[tuple[str, str], dict[str, None]] = {}
-    for result in results:
-        if getattr(result, "stands_in", None):
-            taken.setdefault((result.predictor, result.stands_in), {})[result.target] = None
-    return [
-        f"{name} does not predict {', '.join(targets)}: its {own} stands in, whose order counts"
-        for (name, own), targets in taken.items()
-    ]
-
-
 def fitted_notes(results: Iterable[Any]) -> list[str]:
     """Return the lines on what the predictors of a table were fitted to."""
     results = list(results)
@@ -136,7 +116,13 @@ def fitted_notes(results: Iterable[Any]) -> list[str]:
         )
     if unranked(results):
         lines.append(f"fitted to rows of this table, not ranked: {', '.join(unranked(results))}")
-    lines += _stand_in_notes(results)
+    taken: dict[tuple[str, str], dict[str, None]] = {}
+    for result in results:
+        if getattr(result, "stands_in", None):
+            taken.setdefault((result.predictor, result.stands_in), {})[result.target] = None
+    for (name, own), targets in taken.items():
+        without = f"{name} does not predict {', '.join(targets)}"
+        lines.append(f"{without}: its {own} stands in, whose order counts")
     unknown = dict.fromkeys(result.predictor for result in results if result.fitted_rows is None)
     if unknown:
         lines.append(f"which rows they were fitted to is not recorded: {', '.join(unknown)}")

@@ -1,5 +1,6 @@
 """Tables of results for papers: one a task, by booktabs, the published rows below a rule."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from pqpp_datasets.target_columns import measure_of
@@ -124,9 +125,7 @@ def _caption(task: str, measures: Sequence[str], results, published) -> str:
 
 
 def _slug(text: str) -> str:
-    return "".join(
-        letter if letter.isascii() and letter.isalnum() else "-" for letter in text
-    ).strip("-")
+    return re.sub(r"[^0-9A-Za-z]", "-", text).strip("-")
 
 
 def _escaped(text: str) -> str:

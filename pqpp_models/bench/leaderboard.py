@@ -15,6 +15,7 @@ from pqpp_hub import PushReport
 from pqpp_hub.card import render_card
 from pqpp_hub.eval_results import BenchmarkTask, Listed, listed_in_folder, listed_on_hub
 from pqpp_models.bench.eval_results import result_of, runs_of
+from pqpp_models.bench.given import named_predictor
 from pqpp_models.bench.held_out import Builds
 from pqpp_models.bench.protocol import Result, mean_over_targets
 from pqpp_models.bench.published import PublishedResult, published_results
@@ -119,12 +120,14 @@ def leaderboard(
         name = str(source)
     entries = _of_one_split([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
-        raise PredictorError(f"{source}: no results of pqpp; {_said(notes)}")
+        how = "write some by `pqpp bench --eval-results` or `pqpp models submit`"
+        raise PredictorError(f"{source}: no results of pqpp; {'; '.join(notes) or how}")
     results = [
         result_of(listing.entry, task, called) for (called, _), (listing, task) in entries.items()
     ]
     task = next(iter(entries.values()))[1]
-    board = _as_told(name, task, _ordered(results))
+    rows = Split(None, task.config or name, task.split)
+    run = BenchRun(rows, {}, _ordered(results), [], {}, Builds({}, {}, []))
     notes += [
         f"{listing.model} by a pull request that is not merged: {listing.pull_request}"
         for listing in {o.model: o for o, _ in entries.values() if o.pull_request}.values()
@@ -136,13 +139,11 @@ def leaderboard(
             else listing.model
             for (called, _), (listing, _) in entries.items()
         }
-        board, differing = _verified(board, places, dataset or name, task, progress)
+        run, differing = _verified(run, places, dataset or name, task, progress)
         notes += differing
-    return Board(name, board, _published(task, results), notes)
-
-
-def _said(notes: Sequence[str]) -> str:
-    return "; ".join(notes) or "write some by `pqpp bench --eval-results` or `pqpp models submit`"
+    targets = {result.target for result in results}
+    mine = [r for r in published_results() if r.config == task.config and r.target in targets]
+    return Board(name, run, mine, notes)
 
 
 def _of_one_split(
@@ -178,16 +179,6 @@ def _ordered(results: Sequence[Result]) -> list[Result]:
     )
 
 
-def _as_told(name: str, task: BenchmarkTask, results: list[Result]) -> BenchRun:
-    split = Split(None, task.config or name, task.split)
-    return BenchRun(split, {}, results, [], {}, Builds({}, {}, []))
-
-
-def _published(task: BenchmarkTask, results: Sequence[Result]) -> list[PublishedResult]:
-    targets = {result.target for result in results}
-    return [r for r in published_results() if r.config == task.config and r.target in targets]
-
-
 def _verified(
     claimed_run: BenchRun,
     places: Mapping[str, str],
@@ -198,32 +189,8 @@ def _verified(
     """Return the board with figures that were computed here, and a line on what differs."""
     targets = list(dict.fromkeys(result.target for result in claimed_run.results))
     tasks = [BenchmarkTask(task.config, task.split, target) for target in targets]
-    models, lines = _loadable(places)
-    if not models:
-        return claimed_run, lines
-    (run,) = runs_of(models, dataset, tasks, progress)
-    own = {build: name for build, name in run.builds.stands_for.items()}
-    lines += [f"{name} was fitted to some of these rows; {b} is shown" for b, name in own.items()]
-    claimed = {(result.predictor, result.target): result.kendall for result in claimed_run.results}
-    for rerun in run.results:
-        said = claimed.get((own.get(rerun.predictor, rerun.predictor), rerun.target), rerun.kendall)
-        if not abs(said - rerun.kendall) <= _SAME:
-            lines.append(
-                f"{rerun.predictor} tells {said:.3f} on {rerun.target}, "
-                f"here it is {rerun.kendall:.3f}"
-            )
-    run = replace(run, results=_ordered(run.results))
-    ranked = [result for result in run.results if result.ranked]
-    if ranked and len({result.predictor for result in run.results}) > 1:
-        run = run.tested(ranked[0].predictor, progress)
-    rest = [result for result in claimed_run.results if result.predictor not in models]
-    return replace(run, results=[*run.results, *rest]), lines
-
-
-def _loadable(places: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
-    from pqpp_models.bench.given import named_predictor
-
-    models, lines = {}, []
+    models: dict[str, Any] = {}
+    lines: list[str] = []
     for name, place in places.items():
         if ":" in place:  # to pqpp bench MODULE:FUNCTION, and what was downloaded is never run
             lines.append(f"{name} is not verified: a colon stands in {place}; rename the folder")
@@ -232,4 +199,20 @@ def _loadable(places: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
             models[name] = named_predictor(place)
         except PqppError as error:
             lines.append(f"{name} is not verified: {error}")
-    return models, lines
+    if not models:
+        return claimed_run, lines
+    (run,) = runs_of(models, dataset, tasks, progress)
+    own = run.builds.stands_for
+    lines += [f"{name} was fitted to some of these rows; {b} is shown" for b, name in own.items()]
+    claimed = {(result.predictor, result.target): result.kendall for result in claimed_run.results}
+    for rerun in run.results:
+        name, target, found = rerun.predictor, rerun.target, rerun.kendall
+        value = claimed.get((own.get(name, name), target), found)
+        if not abs(value - found) <= _SAME:
+            lines.append(f"{name} tells {value:.3f} on {target}, here it is {found:.3f}")
+    run = replace(run, results=_ordered(run.results))
+    ranked = [result for result in run.results if result.ranked]
+    if ranked and len({result.predictor for result in run.results}) > 1:
+        run = run.tested(ranked[0].predictor, progress)
+    rest = [result for result in claimed_run.results if result.predictor not in models]
+    return replace(run, results=[*run.results, *rest]), lines

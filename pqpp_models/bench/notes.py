@@ -4,11 +4,15 @@ import math
 from collections.abc import Iterator, Sequence
 
 from pqpp_models.bench.comparison import COMPARISON_NOTE
-from pqpp_models.bench.differences import difference_notes
 from pqpp_models.bench.held_out import fitted_notes
 from pqpp_models.bench.protocol import MARKS_NOTE, Result, mean_over_targets
 from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.rows import COEFFICIENTS, coefficient_text, labels_of, published_groups
+from pqpp_models.bench.rows import (
+    coefficient_text,
+    difference_notes,
+    labels_of,
+    published_groups,
+)
 from pqpp_models.bench.split import ALL_ROWS, other_releases
 
 _FEW = 30
@@ -22,23 +26,27 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         lines.append(GENERATED_NOTE)
     for data in dict.fromkeys((r.config, r.release, r.split) for r in results):
         rows = (r for r in results if (r.config, r.release, r.split) == data)
-        sizes = {r.label: r.n for r in rows if not _is_told(r)}
+        # An entry of a leaderboard may tell a figure, and not of how many prompts.
+        sizes = {r.label: r.n for r in rows if r.n > 1 or _undefined(r) == 2}
         config, release, split = data
         name = f"release {release}, " if release else ""
         part = split if split == ALL_ROWS else f"{split} split"
+        by_size: dict[int, list[str]] = {}
+        for label, n in sizes.items():
+            by_size.setdefault(n, []).append(label)
+        of = {
+            n: f" ({', '.join(labels)})" if len(by_size) > 1 else ""
+            for n, labels in by_size.items()
+        }
         if sizes:
-            part += f", {_sizes(sizes)}"
+            part += f", {'; '.join(f'n = {n}{labels}' for n, labels in of.items())}"
         lines.append(f"rows: {config}, {name}{part}")
     for config in dict.fromkeys(result.config for result in results):
         lines += other_releases({r.predictor: r.trained_on for r in results}, config)
     lines += fitted_notes(results)
     lines += _means([result for result in results if result.ranked])
     lines += without_figure(results)
-    if any(
-        getattr(r, f"{coefficient}_p") == getattr(r, f"{coefficient}_p")
-        for r in results
-        for coefficient in COEFFICIENTS
-    ):
+    if not all(math.isnan(r.pearson_p) and math.isnan(r.kendall_p) for r in results):
         lines.append(MARKS_NOTE)
     fewest = min((result.n for result in results if result.n > 1), default=_FEW)
     if fewest < _FEW:
@@ -84,20 +92,9 @@ def _means(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def _sizes(sizes: dict[str, int]) -> str:
-    if len(set(sizes.values())) == 1:
-        return f"n = {next(iter(sizes.values()))}"
-    by_size: dict[int, list[str]] = {}
-    for label, n in sizes.items():
-        by_size.setdefault(n, []).append(label)
-    return "; ".join(f"n = {n} ({', '.join(labels)})" for n, labels in by_size.items())
-
-
-def _is_told(result: Result) -> bool:
-    """Whether it is an entry of a leaderboard that tells a figure, and not of how many prompts."""
-    return result.n < 2 and any(
-        not math.isnan(getattr(result, coefficient)) for coefficient in COEFFICIENTS
-    )
+def _undefined(result: Result) -> int:
+    """Return how many of the two coefficients are not defined."""
+    return math.isnan(result.pearson) + math.isnan(result.kendall)
 
 
 def without_figure(results: Sequence[Result]) -> Iterator[str]:
@@ -107,20 +104,10 @@ def without_figure(results: Sequence[Result]) -> Iterator[str]:
         >>> list(without_figure([]))
         []
     """
-    missing = [
-        r
-        for r in results
-        if any(math.isnan(getattr(r, coefficient)) for coefficient in COEFFICIENTS)
-    ]
-    half = [
-        r
-        for r in missing
-        if any(not math.isnan(getattr(r, coefficient)) for coefficient in COEFFICIENTS)
-    ]
-    if half:
+    missing = [result for result in results if _undefined(result) == 2]
+    if half := [result for result in results if _undefined(result) == 1]:
         listed = ", ".join(dict.fromkeys(result.predictor for result in half))
         yield f"– of {listed} only one of the coefficients is told or defined"
-    missing = [result for result in missing if result not in half]
     few = {r.label: r.n for r in missing if r.n < 2}
     for label, n in few.items():
         yield f"– no figure on {label}: n = {n}, and a correlation needs two prompts"

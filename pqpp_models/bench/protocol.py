@@ -187,8 +187,6 @@ def predict_all(
         )
         if predictor.inputs == "table":
             lacking |= np.isnan(values).any(axis=1)
-    if not lacking.any():
-        return all_predictions
     return [
         replace(answers, values=np.where(lacking[:, None], math.nan, answers.values))
         for answers in all_predictions
@@ -223,13 +221,7 @@ def evaluate_predictions(
         (2, -1.0)
     """
     results = [
-        _result(
-            prediction,
-            cell,
-            references[cell.reference],
-            split,
-            stands_for.get(prediction.predictor),
-        )
+        _result(prediction, cell, references, split, stands_for.get(prediction.predictor))
         for prediction in predictions
         for cell in cells or [Cell(target, target, target) for target in prediction.targets]
         if cell.predicted in prediction.targets
@@ -252,7 +244,7 @@ def cell_values(
         true: One true value a prompt, None or NaN where there is none.
         sources: The source of each prompt; needed for a cell of one source.
     """
-    reference = np.array([math.nan if value is None else value for value in true], dtype=float)
+    reference = np.array(true, dtype=float)
     predicted = predictions.values[:, predictions.targets.index(cell.predicted)]
     entering = ~(np.isnan(reference) | np.isnan(predicted))
     if cell.source is not None:
@@ -261,33 +253,23 @@ def cell_values(
     return predicted[entering], reference[entering]
 
 
-def _fitted_rows(predictions: Predictions, cell: Cell, true, sources) -> int | None:
-    """Return to how many of the prompts that a cell compares the predictor was fitted."""
-    if not predictions.is_recorded:
-        return None
-    if predictions.fitted is None or not predictions.fitted.any():
-        return 0
-    only = replace(
-        predictions, values=np.where(predictions.fitted[:, None], predictions.values, np.nan)
-    )
-    return len(cell_values(only, cell, true, sources)[0])
-
-
 def _result(
-    predictions: Predictions, cell: Cell, true, split: Split, stands_for: str | None = None
+    predictions: Predictions, cell: Cell, references, split: Split, stands_for: str | None
 ) -> Result:
-    sources = split.sources if cell.source is not None else None
-    predicted, reference = cell_values(predictions, cell, true, sources)
-    n = len(reference)
+    asked = cell, references[cell.reference], split.sources if cell.source is not None else None
+    predicted, reference = cell_values(predictions, *asked)
+    n, fitted = len(reference), 0 if predictions.is_recorded else None
+    if predictions.is_recorded and predictions.fitted is not None:
+        known = np.where(predictions.fitted[:, None], predictions.values, np.nan)
+        fitted = len(cell_values(replace(predictions, values=known), *asked)[0])
     measures = ("pearson", "kendall")
     report = qpp_report(predicted, reference, measures=measures) if n > 1 else {}
     figures: dict[str, Any] = {}
     for name in measures:
         figures_of = report.get(f"{name}_qpp", {})
-        figures |= {name: figures_of.get(f"{name}_qpp", math.nan)}
-        figures |= {f"{name}_p": figures_of.get("p_value", math.nan)}
-        for end in ("ci_low", "ci_high"):
-            figures[f"{name}_{end}"] = figures_of.get(end, math.nan)
+        figures[name] = figures_of.get(f"{name}_qpp", math.nan)
+        for field_, key in (("p", "p_value"), ("ci_low", "ci_low"), ("ci_high", "ci_high")):
+            figures[f"{name}_{field_}"] = figures_of.get(key, math.nan)
     return Result(
         predictor=predictions.predictor,
         target=cell.reference,
@@ -301,7 +283,7 @@ def _result(
         generated=split.generated,
         trained_on=predictions.trained_on,
         fitted_on=predictions.fitted_on,
-        fitted_rows=_fitted_rows(predictions, cell, true, sources),
+        fitted_rows=fitted,
         stands_for=stands_for,
         stands_in=predictions.stand_ins.get(cell.predicted),
         **figures,
@@ -327,8 +309,5 @@ def mean_over_targets(results: Iterable[Result]) -> Iterator[tuple[str, float, f
     for result in results:
         by_predictor.setdefault(result.predictor, []).append(result)
     for name, rows in by_predictor.items():
-        yield (
-            name,
-            float(np.mean([r.pearson for r in rows])),
-            float(np.mean([r.kendall for r in rows])),
-        )
+        pearson, kendall = np.mean([(r.pearson, r.kendall) for r in rows], axis=0).tolist()
+        yield name, pearson, kendall

@@ -181,10 +181,10 @@ def run_routing(
     notes = [*builds.notes, *fitted_notes(routings)]
     bounds = {ORACLE: high - low, RANDOM: np.zeros(len(low))}
     routings += [_row(rule, scores, low, high, first) for rule, scores in bounds.items()]
-    curves = {
-        rule: _curve(scores, low, high)
-        for rule, scores in [*((rule, scores) for _, rule, scores in rules), *bounds.items()]
-    }
+    curves = {}
+    for rule, scores in [*((rule, scores) for _, rule, scores in rules), *bounds.items()]:
+        curve = routing_curve(scores, low, high)
+        curves[rule] = (curve["shares"], curve["qualities"])
     means = (float(low.mean()), float(high.mean()))
     return RoutingTable(weak, strong, means, routings, curves, notes)
 
@@ -237,11 +237,6 @@ def _row(
         *(gain[name] for name in ("share_for_80", "n")),
         **record,
     )
-
-
-def _curve(scores: Floats, weak: Floats, strong: Floats) -> tuple[Floats, Floats]:
-    curve = routing_curve(scores, weak, strong)
-    return curve["shares"], curve["qualities"]
 
 
 def plot_routing(table: RoutingTable, path: Any) -> None:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from string import ascii_lowercase
 
 from pqpp_datasets.target_columns import (
     Target,
@@ -103,6 +104,12 @@ def _half(result: Figure, baseline: Figure | None, name: str) -> str:
     return f"{coefficient_text(value)}{mark(p):1}{sign}"
 
 
+def interval_of(figure: Figure, name: str) -> tuple[float, float] | None:
+    """Return the ends of the interval of a figure, like `pearson`; None where there is none."""
+    low, high = (getattr(figure, f"{name}_ci_{end}", math.nan) for end in ("low", "high"))
+    return None if math.isnan(low) or math.isnan(high) else (low, high)
+
+
 def coefficient_text(value: float) -> str:
     """Return a coefficient with three digits, a dash in the same width for none.
 
@@ -171,6 +178,53 @@ def published_groups(published: Sequence[PublishedResult]) -> dict[str, list[Pub
     """Group published figures by where they stand, under the keys [a], [b] and so on."""
     sources = list(dict.fromkeys(result.source for result in published))
     return {
-        f"[{chr(ord('a') + number)}]": [r for r in published if r.source == source]
-        for number, source in enumerate(sources)
+        f"[{letter}]": [r for r in published if r.source == source]
+        for letter, source in zip(ascii_lowercase, sources, strict=False)
     }
+
+
+HEADINGS = ("predictor", "column", "Pearson", "Kendall")
+
+
+def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    """Return a row for each cell that was tested against the baseline's, as `HEADINGS` say.
+
+    The figures are the difference and its 95 % interval; a ! says that it hangs on one prompt.
+    """
+    baselines = {result.label: result for result in results if result.predictor == result.baseline}
+    return [
+        (row.predictor, row.label, *(_told(row, baselines[row.label], c) for c in COEFFICIENTS))
+        for row in results
+        if any(not math.isnan(getattr(row, f"{c}_baseline_p")) for c in COEFFICIENTS)
+    ]
+
+
+def intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    """Return a row for each cell, as `HEADINGS` say: the figures with their 95 % intervals."""
+    return [
+        (r.predictor, r.label, *(_with_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
+        for r in results
+    ]
+
+
+def _told(row: Result, baseline: Result, coefficient: str) -> str:
+    difference = getattr(row, coefficient) - getattr(baseline, coefficient)
+    cell = _with_interval(difference, row, f"{coefficient}_baseline", "+")
+    return cell + " !" * bool(getattr(row, f"{coefficient}_baseline_warning"))
+
+
+def _with_interval(value: float, row: Result, name: str, sign: str) -> str:
+    if math.isnan(value):
+        return "–"
+    known = [value, *(interval_of(row, name) or ())]
+    first, *rest = (format(number, f"{sign}.3f") for number in known)
+    return f"{first} [{', '.join(rest)}]" if rest else first
+
+
+def difference_notes(results: Sequence[Result]) -> Iterator[str]:
+    """Yield a line on each difference that hangs on one prompt."""
+    for row in results:
+        for coefficient in COEFFICIENTS:
+            if warning := getattr(row, f"{coefficient}_baseline_warning"):
+                name = f"{row.predictor} less {row.baseline} on {row.label}"
+                yield f"! {name}, {coefficient.title()}: {warning}"

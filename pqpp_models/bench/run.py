@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Self
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.errors import ModelError
 from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT, OF_THE_PAPER
 from pqpp_datasets.errors import OptionError
 from pqpp_files.errors import MissingExtraError
+from pqpp_files.extras import needing
 from pqpp_models.bench.comparison import compare_with_baseline
 from pqpp_models.bench.experiments import experiment_cells
 from pqpp_models.bench.given import named_predictor, named_predictors
 from pqpp_models.bench.held_out import Builds, fitted_among, held_out_builds
-from pqpp_models.bench.projection import project
 from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
 from pqpp_models.bench.published import PublishedResult, published_results
 from pqpp_models.bench.split import Split
@@ -79,16 +80,38 @@ class BenchRun:
         """
         if len(self.split.prompts) < 5:
             return {}, ""
-        spaced = {
-            name: predictor for name, predictor in self.predictors.items() if predictor.has_space
-        }
+        spaced = {name: one for name, one in self.predictors.items() if one.has_space}
         try:
-            embedded = {
-                name: predictor.embed(self.split.prompts) for name, predictor in spaced.items()
-            }
-            return {name: project(points) for name, points in embedded.items()}, ""
+            return {n: project(one.embed(self.split.prompts)) for n, one in spaced.items()}, ""
         except MissingExtraError as error:
             return {}, str(error)
+
+
+def project(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
+    """Return points in two dimensions such that neighbours stay neighbours.
+
+    Args:
+        points: shape ``(rows, size)``.
+        seed: of what is random; the same seed gives the same picture.
+
+    Returns:
+        Points of shape ``(rows, 2)``; axes and distances between far points mean nothing.
+
+    Raises:
+        PredictorError: there are fewer than five rows.
+        MissingExtraError: scikit-learn is not installed.
+
+    >>> project(np.eye(6)).shape
+    (6, 2)
+    """
+    array = np.asarray(points, dtype=np.float32)
+    if array.ndim != 2 or len(array) < 5:
+        raise PredictorError(f"points have shape {array.shape}; give five rows or more")
+    with needing("t-SNE (see --no-spaces)", "plots"):
+        from sklearn.manifold import TSNE
+    perplexity = min(30, (len(array) - 1) / 3)
+    model = TSNE(perplexity=perplexity, init="pca", random_state=seed)
+    return model.fit_transform(array).astype(np.float64)
 
 
 def run_table(
@@ -119,18 +142,12 @@ def run_table(
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
     references = split.true(list(dict.fromkeys(cell.reference for cell in cells)))
     builds = held_out_builds(predictors, split.rows, asked)
-    nearest = _by_nearest(split, table)
+    nearest = not split.is_pqpp and table in ("main", "by-source")
     predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
-    evidence = (references, split, cells, builds.stands_for)
-    results = evaluate_predictions(predictions, *evidence)
+    results = evaluate_predictions(predictions, references, split, cells, builds.stands_for)
     if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
         results = [result for result in results if result.n]
     return BenchRun(split, builds.predictors, results, predictions, references, builds)
-
-
-def _by_nearest(split: Split, table: str) -> bool:
-    """Tell whether what stands in for a target will do: on foreign rows, for the same target."""
-    return not split.is_pqpp and table in ("main", "by-source")
 
 
 def with_some_of(
@@ -220,8 +237,7 @@ def load_predictors(
     Raises:
         PredictorError: One that was named cannot be used.
     """
-    given = names if isinstance(names, Mapping) else None
-    loaded = {} if given is None else named_predictors(given)
+    loaded = named_predictors(names) if isinstance(names, Mapping) else {}
     left_out: dict[str, list[str]] = {}
     asked = loaded or expand_predictors(names or [DEFAULT_PREDICTOR, "linguistic"])
     for name in list(asked):
@@ -229,8 +245,14 @@ def load_predictors(
             predictor = loaded.get(name) or named_predictor(name)
             if predictor.inputs == "text":
                 predictor.predict(["a red cat"])  # resources are looked up at first use
-            if split is not None and predictor.supervised:
-                _refuse_its_own(name, predictor, split)
+            # One that does not record its rows was fitted to PQPP's train split.
+            if split and split.name == "train" and predictor.supervised and len(split.rows):
+                fitted = fitted_among(predictor, split.rows)
+                if split.is_pqpp if fitted is None else fitted.all():
+                    raise PredictorError(
+                        f"{name} was fitted to the train split of {split.config}, its figures "
+                        "there would say nothing; use `split` validation or test"
+                    )
         except ModelError as error:
             if names:
                 raise
@@ -238,25 +260,8 @@ def load_predictors(
             continue
         loaded[name] = predictor
     if not loaded:
-        raise PredictorError(
-            "none of the default predictors can run here; name one by `predictors`"
-        )
+        raise PredictorError("no default predictor can run here; name one by `predictors`")
     return loaded, [f"without {', '.join(n)}: {reason}" for reason, n in left_out.items()]
-
-
-def _refuse_its_own(name: str, predictor: Predictor, split: Split) -> None:
-    """Refuse a train split that a predictor was fitted to as a whole; less is marked in the table.
-
-    One that does not record its rows was fitted to PQPP's train split.
-    """
-    if split.name != "train" or not len(split.rows):
-        return
-    fitted = fitted_among(predictor, split.rows)
-    if split.is_pqpp if fitted is None else fitted.all():
-        raise PredictorError(
-            f"{name} was fitted to the train split of {split.config}, its figures there would say "
-            "nothing; use `split` validation or test"
-        )
 
 
 def bench(
@@ -286,8 +291,7 @@ def bench(
         A pandas `DataFrame`, one row a predictor and target; a notebook shows it with bars.
 
     Raises:
-        PredictorError: The rows are no `datasets.Dataset` or lack what a predictor needs, or a
-            predictor or target is unknown.
+        PredictorError: The rows lack what a predictor needs, or a predictor or target is unknown.
 
     Example:
         >>> from pqpp_datasets.load import load_benchmark
@@ -309,10 +313,6 @@ def bench(
         rows = load_benchmark(OF_THE_PAPER, split=split, **options)
     elif options:
         raise PredictorError(f"`{next(iter(options))}` came with `rows`, which are loaded already")
-    if not hasattr(rows, "column_names") or not hasattr(rows, "info"):
-        raise PredictorError(
-            f"`rows` is a {type(rows).__name__}; give one split of a dataset, a datasets.Dataset"
-        )
     data = Split.of(rows)
     loaded, left_out = load_predictors(predictors or None, data)
     for predictor in loaded.values():
@@ -322,7 +322,7 @@ def bench(
     for line in left_out:
         warnings.warn(line, stacklevel=2)
     if not predictors:
-        loaded, _ = with_some_of(loaded, wanted, _by_nearest(data, "main"))
+        loaded, _ = with_some_of(loaded, wanted, not data.is_pqpp)
     table = run_table(data, loaded, wanted)
     for line in table.builds.notes:
         warnings.warn(line, stacklevel=2)

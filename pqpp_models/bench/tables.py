@@ -6,12 +6,19 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from pqpp_models.bench.differences import HEADINGS, differences, intervals
 from pqpp_models.bench.latex import latex_tables
 from pqpp_models.bench.notes import notes
 from pqpp_models.bench.protocol import Result
 from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.rows import TableRow, halves, headings, labels_of, table_rows
+from pqpp_models.bench.rows import (
+    HEADINGS,
+    differences,
+    halves,
+    headings,
+    intervals,
+    labels_of,
+    table_rows,
+)
 
 
 def format_results(
@@ -59,31 +66,21 @@ def _blocks(results, published, style: str, heading: str, with_intervals: bool =
         for place, row in enumerate(rows):
             if style == "simple" and place and row.kind != rows[place - 1].kind:
                 lines.append(SEPARATING_LINE)
-            lines.append([shown(row.name), *_cells(row)])
+            texts = (halves(row, column) for column in range(len(row.cells)))
+            lines.append([shown(row.name), *(" ".join(cell) if cell else "–" for cell in texts)])
         blocks += [
             heading.format(f"{title}: Pearson Kendall"),
             tabulate(lines, ["predictor", *map(shown, labels)], style, preserve_whitespace=True),
             "",
         ]
     beside = {"95 % intervals": intervals(results) if with_intervals else []}
-    if differing := differences(results):
+    if results:
         title = f"Difference from {shown(str(results[0].baseline))}, with the 95 % interval"
-        beside[title] = differing
-    for title, cells in beside.items():
-        visible_cells = [
-            (shown(predictor), shown(label), *rest) for predictor, label, *rest in cells
-        ]
-        blocks += (
-            [heading.format(title), tabulate(visible_cells, HEADINGS, style), ""]
-            if visible_cells
-            else []
-        )
+        beside[title] = differences(results)
+    for title, found in beside.items():
+        if cells := [(shown(name), shown(label), *rest) for name, label, *rest in found]:
+            blocks += [heading.format(title), tabulate(cells, HEADINGS, style), ""]
     return "\n".join([*blocks, *notes(results, published)])
-
-
-def _cells(row: TableRow) -> list[str]:
-    texts = (halves(row, column) for column in range(len(row.cells)))
-    return [" ".join(cell) if cell else "–" for cell in texts]
 
 
 def _json(results, published) -> str:

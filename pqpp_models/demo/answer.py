@@ -208,15 +208,10 @@ class Answerer:
                 "prompt": visible(explanation.prompt),
                 "verdict": verdicts[row] if verdicts else None,
                 "far": bool(columns.get("far", [False] * len(prompts))[row]),
-                "ignored": visible(
-                    _unsaid(explanation.ignored, verdicts[row] if verdicts else None)
-                ),
+                "ignored": visible(_unsaid(explanation.ignored, verdicts[row : row + 1])),
                 "groups": _groups(columns, row),
                 "words": coloured_words(explanation, scale),
-                "table": [
-                    (visible(w), v)
-                    for w, v in zip(explanation.words, explanation.values, strict=True)
-                ],
+                "table": [*zip(map(visible, explanation.words), explanation.values, strict=True)],
                 "base": explanation.base,
                 "prediction": explanation.prediction,
                 "neighbours": [
@@ -225,15 +220,11 @@ class Answerer:
             }
             for row, explanation in enumerate(explained)
         ]
-        measures = [
-            measure_of(explanation) for explanation in sort_targets(filter(measure_of, columns))
-        ]
-        limits = [measure.limits for measure in measures if measure and measure.limits]
+        measures = list(filter(None, map(measure_of, sort_targets(filter(measure_of, columns)))))
+        limits = [measure.limits for measure in measures if measure.limits]
         return {
             "cards": cards,
-            "abouts": dict.fromkeys(
-                (measure.title, measure.about) for measure in measures if measure
-            ),
+            "abouts": dict.fromkeys((measure.title, measure.about) for measure in measures),
             "has_zero": any(low < 0 for low, _ in limits),
             "target": called(target),
             "note": NOTE,
@@ -252,9 +243,9 @@ class Answerer:
             return None, str(error)
 
 
-def _unsaid(ignored: str, verdict: PromptVerdict | None) -> str:
+def _unsaid(ignored: str, verdicts: Sequence[PromptVerdict]) -> str:
     """Return what was not read, without that which the verdict says already."""
-    is_told = verdict is not None and verdict.level == "unknown"
+    is_told = any(verdict.level == "unknown" for verdict in verdicts)
     return UNREAD.sub("", ignored).strip("; ") if is_told else ignored
 
 

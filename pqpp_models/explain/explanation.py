@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_files.options.option import shown
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.shapley import Design, design
 from pqpp_models.explain.words import Span, without_others, word_spans
@@ -131,35 +131,17 @@ def explain_prompts(
     chosen = predictor.columns_for(target)
     if target is not None and len(chosen) > 1:
         raise PredictorError(f"{len(chosen)} targets came, one is explained at a time; name one")
-    if seed < 0:
-        raise PredictorError(f"seed is {shown(seed)}; give a whole number of 0 or more")
-    if permutations and (permutations < 4 or permutations % 2):
-        raise PredictorError(
-            f"permutations is {permutations}; they come in pairs: give an even number from 4, or 0 "
-            "to leave it open"
-        )
     texts = read_prompts(prompts)
-    base = _base_of(predictor, chosen[0])
+    prior = predictor._prior(chosen[:1])
+    if prior is None:
+        answers = predictor.predict(SINGLE_WORDS, chosen[0])
+        prior = [np.nan if np.isnan(answers).all() else answers[~np.isnan(answers)].mean()]
+    base = float(prior[0])
     spans = [word_spans(text) for text in texts]
     plans = [design(len(some), permutations, seed) if some else None for some in spans]
     values = _values_of(predictor, chosen[0], zip(texts, spans, plans, strict=True))
-    explained = (
-        _explanation(chosen[0], base, *explanation)
-        for explanation in zip(texts, spans, plans, values, strict=True)
-    )
-    return [
-        replace(explanation, ignored=predictor.ignored_of(explanation.prompt))
-        for explanation in explained
-    ]
-
-
-def _base_of(predictor: Any, target: str) -> float:
-    """Return the prediction without any word, where no text could be asked."""
-    prior = predictor._prior((target,))
-    if prior is None:
-        values = predictor.predict(SINGLE_WORDS, target)
-        prior = [values[~np.isnan(values)].mean()] if not np.isnan(values).all() else [np.nan]
-    return float(prior[0])
+    explained = map(partial(_explanation, chosen[0], base), texts, spans, plans, values)
+    return [replace(one, ignored=predictor.ignored_of(one.prompt)) for one in explained]
 
 
 def _values_of(
@@ -179,9 +161,8 @@ def _values_of(
     characters = 0
     for row, (text, spans, plan) in enumerate(jobs):
         values.append(np.empty(len(plan.members) if plan else 0))
-        for place, shortened in enumerate(
-            without_others(text, spans, plan.members) if plan else ()
-        ):
+        texts = without_others(text, spans, plan.members) if plan else ()
+        for place, shortened in enumerate(texts):
             waiting.setdefault(shortened, []).append((row, place))
             characters += len(shortened)
             if len(waiting) >= _MOST_TEXTS or characters >= _MOST_CHARACTERS:

@@ -2,9 +2,6 @@
 
 from typing import Any
 
-from pqpp_models.errors import PredictorError
-from pqpp_models.prompts import is_iterable
-
 IMAGE_COLUMNS = (("prompt",), ("<model>_images", "images"))
 """What a row must hold, of each group at least one column."""
 
@@ -18,10 +15,6 @@ def read_mappings(rows: Any) -> list[Any]:
     """
     if hasattr(rows, "cast_column") and hasattr(rows, "features"):
         rows = undecoded(rows)
-    if isinstance(rows, str | bytes | dict) or not is_iterable(rows):
-        raise PredictorError(
-            f"`rows` is a {type(rows).__name__}; give a list of rows, mappings, or a dataset"
-        )
     return list(rows)
 
 

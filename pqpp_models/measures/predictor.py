@@ -113,11 +113,9 @@ class MeasurePredictor(Predictor):
         """Return a saved predictor with its options and its evidence."""
         name = config["predictor_type"]
         measure = measure_called(name)
-        # Older checkpoints of ego networks have their option beside the others' settings.
-        beside = {option: config[option] for option in measure.options if option in config}
         try:
             loaded = measure.evidence.load(folder, config, tensors) if measure.evidence else None
-            return cls(name, loaded, config.get("options", beside))
+            return cls(name, loaded, config.get("options"))
         except CheckpointError:
             raise
         except (ModelError, KeyError, TypeError) as error:

@@ -1,14 +1,189 @@
 """A predictor's record of its training, in the configuration and beside the weights."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from pqpp_backbones.checkpoint import CONFIG, FITTED_ROWS
 from pqpp_backbones.errors import CheckpointError
-from pqpp_models.record.means import parts_of_mean
-from pqpp_models.record.rows import KEY, FittedRows
+from pqpp_files.foreign.arrays import load_tensors
+from pqpp_files.hashes import sha256_of_parts
+from pqpp_models.prompts import normalise, read_ids, read_prompts
+
+KEY = "fitted_rows"
+"""What a checkpoint's configuration calls them."""
+
+_TENSOR = "rows"
+_LASTING = re.compile(r"(?:mscoco|drawbench)-\d+")
+_REMEDY = "save or download the predictor again"
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRows:
+    """Hashes of rows.
+
+    Attributes:
+        hashes: uint64, shape ``(rows, 2)``, sorted and distinct: of the prompt, and of id and
+            prompt, 0 where a row has no lasting id.
+    """
+
+    hashes: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, rows: Any, scored: NDArray[np.bool_] | None = None) -> Self:
+        """Return those of some rows; blank prompts are left out.
+
+        Args:
+            rows: as ``read_prompts`` takes them; a column ``prompt_id`` is read too.
+            scored: one a row, which of them were fitted to; all if left out.
+
+        >>> len(FittedRows.of(["A red cat.", "a red  cat", "a dog", " "]))
+        2
+        """
+        hashes = _hashes_of(rows)
+        kept = hashes[:, 0] > 0 if scored is None else (hashes[:, 0] > 0) & scored
+        return cls(np.unique(hashes[kept], axis=0))
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def __or__(self, other: Self) -> Self:
+        return type(self)(np.unique(np.concatenate([self.hashes, other.hashes]), axis=0))
+
+    def among(self, rows: Any) -> NDArray[np.bool_]:
+        """Tell which of some rows are among these.
+
+        >>> FittedRows.of(["A red cat."]).among(["a dog", "a red cat"]).tolist()
+        [False, True]
+        """
+        texts, named = _hashes_of(rows).T
+        known, known_named = self.hashes.T
+        same = np.isin(named, known_named) | np.isin(texts, known[known_named == 0])
+        return (texts > 0) & np.where(named > 0, same, np.isin(texts, known))
+
+    def to_file(self) -> tuple[dict[str, Any], bytes]:
+        """Return what a configuration says of them, and the content of their file."""
+        from safetensors.numpy import save
+
+        content = save({_TENSOR: np.ascontiguousarray(self.hashes)})
+        return {"rows": len(self), "sha256": sha256_of_parts([content])}, content
+
+    @classmethod
+    def read(cls, folder: Path, config: Mapping[str, Any]) -> Self | None:
+        """Return those of a checkpoint, None where it does not record them.
+
+        Raises:
+            CheckpointError: the file is missing, damaged or another checkpoint's.
+        """
+        facts = config.get(KEY)
+        if facts is None:
+            return None
+        path = folder / FITTED_ROWS
+        try:
+            content = path.read_bytes()
+            if sha256_of_parts([content]) != facts["sha256"]:
+                raise ValueError("its sha256 differs")
+            hashes = load_tensors(content, path.name)[_TENSOR]
+            if hashes.dtype != np.uint64 or hashes.shape != (facts["rows"], 2):
+                raise ValueError(f"it holds {hashes.dtype} {hashes.shape}")
+        except (OSError, KeyError, ValueError, TypeError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise CheckpointError(
+                f"{path} is missing, damaged or of another {CONFIG} ({reason:.80}); {_REMEDY}"
+            ) from None
+        return cls(hashes)
+
+
+def _hashes_of(rows: Any) -> NDArray[np.uint64]:
+    """Return the hashes of each row in their order; both are 0 where a prompt is blank."""
+    rows = rows if hasattr(rows, "__getitem__") else list(rows)
+    hashes = np.zeros((len(prompts := read_prompts(rows)), 2), np.uint64)
+    for place, (prompt, name) in enumerate(zip(prompts, read_ids(rows), strict=True)):
+        text = normalise(prompt)
+        if text:
+            lasting = name if name is not None and _LASTING.fullmatch(name) else None
+            named = 0 if lasting is None else _hash_of(f"{lasting}\0{text}")
+            hashes[place] = _hash_of(text), named
+    return hashes
+
+
+def _hash_of(text: str) -> int:
+    return int(sha256_of_parts([text])[:16], 16) or 1
+
+
+_PREFIX = "mean_"
+_TOLERANCE = 0.01
+"""Scores that were rounded to two digits don't fit exactly: a hundredth of the mean's range."""
+
+
+def parts_of_mean(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
+    """Return the targets whose mean another one is; none if it is no mean of two or more.
+
+    >>> parts_of_mean("mean_hbpp", ["glide_hbpp", "sdxl_hbpp", "mean_hbpp", "clip_rr"])
+    ('glide_hbpp', 'sdxl_hbpp')
+    >>> parts_of_mean("mean_rr", ["clip_rr", "mean_rr"])
+    ()
+    """
+    if not mean.startswith(_PREFIX):
+        return ()
+    ending = mean.removeprefix(_PREFIX[:-1])
+    parts = tuple(target for target in targets if target.endswith(ending) and target != mean)
+    return parts if len(parts) > 1 else ()
+
+
+def means_in(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
+    """Return the targets that are the mean of their parts in every row that has all of them.
+
+    A mean that somebody weighted otherwise is a target of its own. So is one that no row shows.
+
+    Args:
+        targets: the names of the columns.
+        values: true values, shape ``(rows, targets)``, NaN where there is none.
+
+    >>> means_in(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.75]])
+    ('mean_rr',)
+    >>> means_in(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.9]])
+    ()
+    """
+    array = np.asarray(values, dtype=np.float64).reshape(-1, len(targets))
+    means = []
+    for column, target in enumerate(targets):
+        parts = [targets.index(part) for part in parts_of_mean(target, targets)]
+        known = ~np.isnan(array[:, [column, *parts]]).any(axis=1)
+        if not parts or not known.any():
+            continue
+        mean = array[known, column]
+        apart = np.abs(mean - array[np.ix_(known, np.array(parts))].mean(axis=1))
+        if apart.max() <= _TOLERANCE * max(np.ptp(mean), np.finfo(float).eps):
+            means.append(target)
+    return tuple(means)
+
+
+def from_parts(
+    values: NDArray[np.float64], targets: Sequence[str], means: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return predictions in which some means are those of their parts.
+
+    Args:
+        values: shape ``(rows, targets)``.
+        targets: the names of the columns.
+        means: of these what is computed; those whose parts are no columns stay.
+
+    >>> from_parts(np.array([[0.2, 0.4, 0.9]]), ["a_rr", "b_rr", "mean_rr"], ["mean_rr"]).round(9)
+    array([[0.2, 0.4, 0.3]])
+    """
+    made = values.copy()
+    for column, target in enumerate(targets):
+        parts = [targets.index(part) for part in parts_of_mean(target, targets)]
+        if target in means and parts:
+            made[:, column] = values[:, parts].mean(axis=1)
+    return made
+
 
 MEANS, TRAIN_BUILD = "means_from_parts", "fitted_on_train"
 KEYS = frozenset({KEY, MEANS, TRAIN_BUILD})
@@ -51,19 +226,14 @@ class TrainingRecord:
                 missing, damaged or another checkpoint's.
         """
         means, build = config.get(MEANS, []), config.get(TRAIN_BUILD)
-        targets = config.get("targets")
-        names = targets if isinstance(targets, list) else []
-        names = [name for name in names if isinstance(name, str)]
-        if not isinstance(means, list) or not all(
-            isinstance(name, str) and name in names and parts_of_mean(name, names) for name in means
-        ):
+        targets = config.get("targets", [])
+        if not all(name in targets and parts_of_mean(name, targets) for name in means):
             raise CheckpointError(
                 f"{folder / CONFIG}: {MEANS!r} is {means!r:.60}, not a list of targets that are "
-                "means of others; save or download the predictor again"
+                f"means of others; {_REMEDY}"
             )
         if build is not None and not (isinstance(build, str) and build):
             raise CheckpointError(
-                f"{folder / CONFIG}: {TRAIN_BUILD!r} is {build!r:.60}, not the name of a "
-                "predictor; save or download the predictor again"
+                f"{folder / CONFIG}: {TRAIN_BUILD!r} is {build!r:.60}, no predictor; {_REMEDY}"
             )
         return cls(FittedRows.read(folder, config), tuple(means), build)

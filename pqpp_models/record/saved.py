@@ -48,7 +48,7 @@ class Saved(ABC):
         'pqpp-v1.0'
         """
         recipe = self.details.get("recipe") or {}
-        texts = [self.details.get("data"), *(recipe.get(k) for k in ("dataset", "dataset_config"))]
+        texts = [self.details.get("data"), recipe.get("dataset")]
         words = " ".join(text for text in [*texts, recipe.get("subset")] if isinstance(text, str))
         names = re.findall(r"(?<![\w/-])pqpp(?:-v1\.0)?(?![\w/-])", words)
         return max(names, key=len, default=None)

@@ -12,7 +12,7 @@ from pqpp_datasets.target_columns import distinct_targets, measure_of, targets_o
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.options.option import RecipeError
 from pqpp_models.prompts import COLUMN, ID
-from pqpp_models.record.means import from_parts, means_in
+from pqpp_models.record.record import from_parts, means_in
 from pqpp_models.targets import Limits, target_limits, unscale_targets
 from pqpp_models.training.recipe import PredictorRecipe
 

@@ -14,8 +14,7 @@ from pqpp_files.options.option import RecipeError, option, shown
 from pqpp_files.paths import expanded
 from pqpp_hub import is_repository_id
 from pqpp_models.predictor import Predictor
-from pqpp_models.record.record import TrainingRecord
-from pqpp_models.record.rows import FittedRows
+from pqpp_models.record.record import FittedRows, TrainingRecord
 from pqpp_models.training.data import Rows
 
 

@@ -7,7 +7,7 @@ from pqpp_backbones.training.publish import describe_run, push_if_wanted
 from pqpp_backbones.training.trainer import Outcome
 from pqpp_models.hub import push_to_hub
 from pqpp_models.predictor import Predictor
-from pqpp_models.record.rows import FittedRows
+from pqpp_models.record.record import FittedRows
 from pqpp_models.training.data import Rows, sha256_of_rows
 from pqpp_models.training.recipe import PredictorRecipe
 

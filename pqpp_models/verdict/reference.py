@@ -81,17 +81,14 @@ def read_reference(predictor: Any) -> VerdictReference:
             "use static"
         )
     try:
-        captions, people = (
-            np.array(record[name], dtype=np.float64) for name in ("captions", "people")
-        )
-        is_whole = all(
-            shares.shape == _SHARES.shape
-            and np.isfinite(shares).all()
-            and (np.diff(shares) >= 0).all()
-            for shares in (captions, people)
-        )
-        if is_whole and record["target"] in predictor.targets:
-            return VerdictReference(record["target"], captions, people)
+        shares = np.array([record["captions"], record["people"]], dtype=np.float64)
+        is_rising = np.isfinite(shares).all() and (np.diff(shares) >= 0).all()
+        if (
+            is_rising
+            and shares.shape == (2, len(_SHARES))
+            and record["target"] in predictor.targets
+        ):
+            return VerdictReference(record["target"], *shares)
     except (TypeError, ValueError, LookupError):
         pass
     raise PredictorError(

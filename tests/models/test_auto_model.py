@@ -2,7 +2,6 @@
 
 import filecmp
 import shutil
-from types import SimpleNamespace
 
 import pytest
 
@@ -14,9 +13,7 @@ from support.tiny_models import REPOSITORY  # noqa: E402
 
 import pqpp  # noqa: E402
 from pqpp_backbones.errors import CheckpointError  # noqa: E402
-from pqpp_files.errors import PqppError  # noqa: E402
 from pqpp_models import Predictor, registration, registry  # noqa: E402
-from pqpp_models.errors import PredictorError, UnknownPredictorError  # noqa: E402
 
 PROMPTS = ["a red cat", "two dogs on a table", "a man riding a wave on a surfboard", "trees"] * 5
 
@@ -72,11 +69,6 @@ def test_saving_goes_round(fitted, transformers, tmp_path):
     assert same == names
 
 
-def test_a_measure_has_one_score(transformers):
-    pipe = transformers.pipeline(registration.TASK, model="mean_word_length")
-    assert pipe(["a red"]) == [{"score": 2.0}]
-
-
 @pytest.mark.parametrize("damage", ["flipped", "cut", "gone", "of another"])
 def test_damaged_weights_are_refused_by_auto_model_too(fitted, transformers, tmp_path, damage):
     folder = tmp_path / "damaged"
@@ -94,30 +86,3 @@ def test_damaged_weights_are_refused_by_auto_model_too(fitted, transformers, tmp
         )
     with pytest.raises(CheckpointError, match=r"model\.safetensors"):
         transformers.AutoModel.from_pretrained(str(folder))
-
-
-def test_what_is_no_predictor_is_told(transformers, tmp_path):
-    from pqpp_models.auto_model.configuration_prompt_performance import PromptPerformanceConfig
-    from pqpp_models.auto_model.modeling_prompt_performance import PromptPerformanceModel
-
-    with pytest.raises(PredictorError, match="a configuration alone"):
-        transformers.AutoModel.from_config(PromptPerformanceConfig(targets=["mean_rr"]))
-    with pytest.raises(UnknownPredictorError, match="did you mean 'static'"):
-        PromptPerformanceModel.from_pretrained("statik")
-
-
-def test_other_tasks_and_names_go_the_way_they_went(transformers):
-    library = SimpleNamespace(pipeline=lambda *given, **options: (given, options))
-    registration._PREDICTORS._take_names(registration.TASK, library)
-    assert library.pipeline("fill-mask", "static", device=1) == (
-        ("fill-mask", "static"),
-        {"device": 1},
-    )
-    assert library.pipeline(registration.TASK, "OWNER/static")[0][1] == "OWNER/static"
-    assert library.pipeline(registration.TASK)[0][1].predictor.called == "static"
-
-
-def test_push_is_the_predictors_own(fitted, transformers):
-    model = transformers.AutoModel.from_pretrained(fitted[0])
-    with pytest.raises(PqppError, match="no repository"):
-        model.push_to_hub("no repository")

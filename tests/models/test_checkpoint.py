@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import os
-import stat
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +9,7 @@ import pytest
 from models.made_up import made_up
 from safetensors.numpy import load_file, save_file
 
-from pqpp_backbones.checkpoint import FORMAT_VERSION, write_checkpoint
-from pqpp_backbones.errors import ModelError
-from pqpp_models import TARGETS, CheckpointError, Predictor, PredictorError
+from pqpp_models import TARGETS, CheckpointError, Predictor
 from pqpp_models.measures.predictor import MeasurePredictor
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.predictor import RidgePredictor
@@ -71,13 +67,6 @@ def test_predictor_without_weights(tmp_path):
     assert Predictor.from_pretrained(folder).predict(["a red"], "mean_rr").tolist() == [[2.0]]
 
 
-def test_files_are_readable_as_the_umask_says(saved):
-    umask = os.umask(0)
-    os.umask(umask)
-    assert stat.S_IMODE(saved.stat().st_mode) == 0o777 & ~umask
-    assert stat.S_IMODE((saved / "config.json").stat().st_mode) == 0o666 & ~umask
-
-
 def test_older_checkpoint_is_replaced_and_nothing_is_left_beside(fitted, saved):
     before = fitted.predict(PROMPTS)
     fit(*made_up(90), TARGETS).save_pretrained(saved)
@@ -125,30 +114,6 @@ def test_failure_leaves_the_old_one(fitted, saved, fails, monkeypatch):
     assert [p.name for p in saved.parent.iterdir()] == ["saved"]
 
 
-def test_folder_with_other_things_is_left_alone(fitted, tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(CheckpointError, match=r"holds other things \(notes.txt\)"):
-        fitted.save_pretrained(tmp_path)
-    with pytest.raises(CheckpointError, match="is a file"):
-        fitted.save_pretrained(tmp_path / "notes.txt")
-    assert (tmp_path / "notes.txt").read_text() == "mine"
-
-
-def test_what_is_not_a_number_is_not_written(tmp_path):
-    with pytest.raises(CheckpointError, match=r"config\.json cannot hold NaN"):
-        write_checkpoint(tmp_path / "x", {"predictor_type": "n_words", "a": float("nan")}, {}, "")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_no_folder_and_no_config(tmp_path):
-    with pytest.raises(CheckpointError, match="there is no folder"):
-        Predictor.from_pretrained(tmp_path / "nothing")
-    refused(tmp_path, "config.json is missing", "save_pretrained")
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(CheckpointError, match="is a file; give the folder"):
-        Predictor.from_pretrained(tmp_path / "file")
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -169,31 +134,6 @@ def test_damaged_config(saved, content, said):
     refused(saved, "config.json", said)
 
 
-def test_config_from_the_future(saved):
-    change_config(saved, format_version=FORMAT_VERSION + 1)
-    refused(saved, f"format_version {FORMAT_VERSION + 1}", "upgrade pqpp")
-
-
-def test_config_of_another_kind(saved):
-    change_config(saved, predictor_type="clairvoyant")
-    refused(saved, "'clairvoyant'", "upgrade pqpp")
-    change_config(saved, predictor_type="n_words")
-    with pytest.raises(CheckpointError, match="is a MeasurePredictor, not a RidgePredictor"):
-        RidgePredictor.from_pretrained(saved)
-
-
-@pytest.mark.parametrize("targets", [None, 3, [], ["mean_hbbp"], ["mean_rr", "mean_rr"]])
-def test_config_with_wrong_targets(saved, targets):
-    change_config(saved, targets=targets)
-    refused(saved, "config.json", "'targets'")
-
-
-@pytest.mark.parametrize("targets", [["mean_rr"], ["mean_rr", "clip_rr"]])
-def test_config_with_fewer_targets_than_weights(saved, targets):
-    change_config(saved, targets=targets, limits=[[0, 1]] * len(targets))
-    refused(saved, "model.safetensors", "but config.json asks for")
-
-
 def test_weights_missing_cut_or_of_another_config(saved):
     weights = saved / "model.safetensors"
     content = weights.read_bytes()
@@ -205,18 +145,6 @@ def test_weights_missing_cut_or_of_another_config(saved):
     refused(saved, "model.safetensors is missing")
     weights.mkdir()
     refused(saved, "model.safetensors cannot be read")
-
-
-def test_weights_left_out_of_the_config(saved):
-    change_config(saved, weights_sha256=None)
-    refused(saved, "there is no tensor")
-
-
-@pytest.mark.parametrize("content", [b"", b"\x00" * 64, b"\x80\x04cos\nsystem\n", b"\xff" * 9])
-def test_what_is_no_safetensors_file(saved, content):
-    (saved / "model.safetensors").write_bytes(content)
-    change_config(saved, weights_sha256=hashlib.sha256(content).hexdigest())
-    refused(saved, "not a readable safetensors file")
 
 
 def _set(name, index, value):
@@ -242,15 +170,3 @@ def _set(name, index, value):
 def test_weights_that_do_not_fit(saved, change, said):
     change_tensors(saved, change)
     refused(saved, "model.safetensors", said)
-
-
-def test_every_error_is_a_model_error():
-    assert issubclass(CheckpointError, ModelError) and issubclass(PredictorError, ModelError)
-
-
-def test_what_is_no_number_is_not_saved(tmp_path):
-    for value in (float("nan"), float("inf")):
-        weights = {"a": np.array([1.0, value], dtype=np.float32)}
-        with pytest.raises(CheckpointError, match="the weights 'a' to be saved hold what is"):
-            write_checkpoint(tmp_path / "it", {"predictor_type": "ridge"}, weights, "card")
-    assert not list(tmp_path.iterdir())

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-import yaml
 from huggingface_hub import ModelCard
 
 from pqpp_models.torch_predictor import fine_tuned_card
@@ -62,22 +61,6 @@ def test_a_card_tells_what_happened(name):
     ):
         assert line in text, line
     assert ('from_pretrained("me/mine")' in text) == (name != "bert_onnx")
-
-
-def test_a_card_of_a_model_without_a_past_says_what_it_is():
-    text = fine_tuned_card(predictor("bert", {}))
-    assert "trained" in text and "How it was trained" not in text and "scores" not in text
-    assert "model-index" not in yaml.safe_load(text.split("---\n")[1])
-    assert 'from_pretrained("OWNER/REPOSITORY")' in text
-
-
-def test_older_trainings_called_the_subset_otherwise():
-    recipe = {**TRAINING["recipe"], "dataset_config": "pqpp-v1.0"}
-    del recipe["subset"]
-    data = {k: v for k, v in TRAINING["data"].items() if k != "version"}
-    text = fine_tuned_card(predictor("clip", {**TRAINING, "recipe": recipe, "data": data}))
-    assert ModelCard(text).data.eval_results[0].dataset_config == "pqpp-v1.0"
-    assert "On the validation split of pqpp-v1.0, which" in text
 
 
 @pytest.mark.parametrize(

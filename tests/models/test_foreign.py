@@ -96,61 +96,6 @@ def test_what_is_usual_is_let_pass(folder, tmp_path):
     assert len(CaptionStatistics.load(tmp_path / "link").terms) == 4
 
 
-def test_a_word_is_no_size(folder):
-    words = {"[UNK]": 0, "height": 4578, "width": 9381, "Fixed": 10**6}  # as BERT numbers them
-    put(folder, "tokenizer.json", {"model": {"type": "WordPiece", "vocab": words}})
-    check_foreign(folder)
-    put(folder, "tokenizer.json", {"vocab": {"padding": {"Fixed": 10**6}}})
-    with pytest.raises(CheckpointError, match="'Fixed' is 1e"):
-        check_foreign(folder)
-
-
-def test_the_pixels_of_a_whole_image_are_no_edges(folder):
-    pixels = {"shortest_edge": 65_536, "longest_edge": 16_777_216}  # as Qwen3-VL has them
-    of_qwen = {"image_processor_type": "Qwen2VLImageProcessorFast", "size": pixels}
-    put(folder, "processor_config.json", {"image_processor": of_qwen})
-    check_foreign(folder)
-    of_clip = {"image_processor_type": "CLIPImageProcessor", "size": pixels}
-    for unsound in (of_clip, of_qwen | {"crop_size": dict(pixels)}, {"a": of_qwen, "b": of_clip}):
-        put(folder, "processor_config.json", {"image_processor": unsound})
-        with pytest.raises(CheckpointError, match="'shortest_edge' is 6"):
-            check_foreign(folder)
-
-
-def changed(source, place, **fields):
-    shutil.copytree(source, place)
-    config = json.loads((place / "config.json").read_text())
-    put(place, "config.json", config | fields)
-    return place
-
-
-def test_a_long_name_of_a_type_is_not_all_said(folder):
-    put(folder, "config.json", {"predictor_type": "a" * 10**6, "format_version": 1})
-    for load in (CaptionStatistics.load, Predictor.from_pretrained):
-        with pytest.raises(CheckpointError, match="is of type 'aaa") as caught:
-            load(folder)
-        assert len(str(caught.value)) < 500
-
-
-def test_details_of_another_kind(tmp_path, capsys):
-    pytest.importorskip("torch", reason="the predictor needs torch")
-    from pqpp_cli.main import main
-
-    cnn = OLDER / "correlation_cnn"
-    with pytest.raises(CheckpointError, match="'training' is not a mapping"):
-        Predictor.from_pretrained(changed(cnn, tmp_path / "a", training=[1]))
-    loaded = Predictor.from_pretrained(changed(cnn, tmp_path / "b", training={"recipe": [1]}))
-    with pytest.raises(CheckpointError, match="no card can be written"):
-        loaded.save_pretrained(tmp_path / "c")
-    loaded.details = {"note": float("nan")}
-    loaded._card = lambda: ""
-    with pytest.raises(CheckpointError, match="cannot hold NaN"):
-        loaded.save_pretrained(tmp_path / "c")
-    assert not (tmp_path / "c").exists()
-    assert main(["models", "show", str(tmp_path / "b")]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-
-
 @pytest.mark.parametrize("name", ["bert"])
 def test_tokens_that_the_model_does_not_know(tmp_path, name):
     pytest.importorskip("torch", reason="the predictor needs torch")

@@ -84,22 +84,6 @@ def test_export_by_the_command_line(predictor, tmp_path, monkeypatch, capsys):
     assert "made is a bert_onnx; only" in capsys.readouterr().err
 
 
-def test_what_cannot_be_exported_is_refused(predictor, tmp_path, monkeypatch, capsys):
-    from pqpp_cli.main import main
-
-    monkeypatch.chdir(tmp_path)
-    predictor.save_pretrained("text")
-    for arguments, expected in (
-        (("text", "--output", "text"), "holds a 'bert', which a 'bert_onnx' does not replace"),
-        (("static", "--output", "x"), "static is a static; only a fine-tuned text encoder"),
-    ):
-        assert main(("models", "export", *arguments)) == 2
-        said = capsys.readouterr()
-        assert expected in said.err and said.err.count("\n") == 1
-    assert Predictor.from_pretrained("./text").targets == predictor.targets
-    assert [path.name for path in tmp_path.iterdir()] == ["text"]
-
-
 def outside():
     """Return a tensor whose numbers lie in another file."""
     from onnx import TensorProto

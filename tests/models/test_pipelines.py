@@ -11,7 +11,6 @@ from support.tiny_models import REPOSITORY, save_clip, save_text_encoder  # noqa
 
 from pqpp_models import (  # noqa: E402
     Predictor,
-    PredictorError,
     registration,
 )
 
@@ -50,16 +49,6 @@ def test_it_gives_what_the_predictor_gives(text_folder, make_pipeline):
     assert pipe("a cat") == pytest.approx(found[0])
     assert pipe(["a cat"], targets="mean_hbpp", batch_size=1)[0].keys() == {"mean_hbpp"}
     assert pipe({"prompt": "a cat"}) == pytest.approx(found[0])
-
-
-def test_options_that_are_not_known_are_refused(text_folder, make_pipeline):
-    with pytest.raises(PredictorError, match="no option 'top_k'"):
-        make_pipeline(text_folder)("a cat", top_k=3)
-
-
-def test_another_model_is_refused(text_folder, make_pipeline, tmp_path):
-    with pytest.raises(PredictorError, match="not a performance predictor"):
-        make_pipeline(str(save_text_encoder(tmp_path / "plain")))
 
 
 def test_pairs_of_prompts_and_images(make_pipeline, tmp_path):

@@ -3,22 +3,11 @@
 import numpy as np
 import pytest
 
-from pqpp_models import TARGETS, Predictor, PredictorError
-from pqpp_models.measures.predictor import MeasurePredictor
+from pqpp_models import TARGETS, Predictor
 from pqpp_models.predict import predict, predicted_columns
 
 MIXED = ["A man riding a wave.", "", "a red cat", " \n\t", "two dogs"]
 KNOWN = [0, 2, 4]
-
-
-class Counting(MeasurePredictor):
-    """Notes how many rows come at a time."""
-
-    chunk_size = 2
-
-    def _score(self, rows, targets):
-        self.seen.append(list(rows))
-        return super()._score(rows, targets)
 
 
 @pytest.mark.parametrize("name", ["static", "mean_word_length"])
@@ -29,13 +18,6 @@ def test_a_blank_prompt_keeps_its_row_and_gets_no_prediction(name):
     alone = predictor.predict([MIXED[at] for at in KNOWN], "mean_hbpp")
     np.testing.assert_array_equal(found[KNOWN], alone)
     assert np.isnan(predictor.predict(["", " "], "mean_hbpp")).all()
-
-
-def test_blank_prompts_are_left_out_of_the_parts():
-    predictor = Counting("mean_word_length")
-    predictor.seen = []
-    assert predictor.predict(MIXED)[:, 0].tolist()[::2] == [3.2, 7 / 3, 3.5]
-    assert predictor.seen == [["A man riding a wave.", "a red cat"], ["two dogs"]]
 
 
 def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
@@ -53,12 +35,6 @@ def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
     )
 
 
-def test_blank_rows_with_more_than_a_prompt():
-    rows = [{"prompt": " ", "scores": [2.0, 1.0]}, {"prompt": "a", "scores": [2.0, 1.0]}]
-    found = Predictor.from_pretrained("score_variation").predict(rows)
-    assert np.isnan(found[0, 0]) and found[1, 0] == 0.25
-
-
 def test_a_measure_has_one_score_whatever_is_asked():
     words = Predictor.from_pretrained("mean_word_length")
     assert words.columns_for(None) == ("score",) and words.predict(["a red"]).tolist() == [[2.0]]
@@ -67,12 +43,6 @@ def test_a_measure_has_one_score_whatever_is_asked():
         table = predict(["a red"], targets, "mean_word_length")
         assert table.to_dict("list") == {"prompt": ["a red"], "score": [2.0]}
     assert predict(["a red"]).columns.tolist()[1:11] == ["alignment", *TARGETS]
-
-
-def test_a_predictor_says_name_targets_and_size():
-    assert repr(Predictor.from_pretrained("nqc")) == "<MeasurePredictor nqc: score; no weights>"
-    said = repr(Predictor.from_pretrained("static"))
-    assert "static: alignment, glide_hbpp, sdxl_hbpp" in said and "MB of weights" in said
 
 
 @pytest.mark.daily
@@ -95,13 +65,3 @@ def test_directions_are_those_of_validation(read_split, nltk_data, real_data, mo
         agreed = len(signs) >= 2 and len(set(signs)) == 1
         expected = {1.0: "easier", -1.0: "harder"}[signs[0]] if agreed else "unknown"
         assert predictor.higher == expected, (name, tests)
-
-
-def test_messages_call_what_ships_by_its_name(tmp_path):
-    for name in ("static", "static-train", "n_words"):
-        shipped = Predictor.from_pretrained(name)
-        assert shipped.called == name and f" {name}: " in repr(shipped)
-    with pytest.raises(PredictorError, match=r"^static-train needs a column prompt, which mine"):
-        Predictor.from_pretrained("static-train").require_columns(["text"], "mine")
-    saved = Predictor.from_pretrained("static-train").save_pretrained(tmp_path / "mine")
-    assert Predictor.from_pretrained(saved).called == "static"  # the kind of what is in a folder

@@ -9,7 +9,6 @@ Image = pytest.importorskip("PIL.Image", reason="the scorers need pillow")
 
 from support.tiny_models import save_clip  # noqa: E402
 
-from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
 from pqpp_models.clip.preference import SCORERS, PreferencePredictor  # noqa: E402
 
 BLACK, WHITE = (np.full((16, 16, 3), value, dtype=np.uint8) for value in (0, 255))
@@ -49,12 +48,3 @@ def test_a_prompt_gets_the_mean_over_its_images_and_models(folder):
     alone = [scorer.predict([{"prompt": "a", "images": [i]}])[0, 0] for i in (BLACK, WHITE)]
     both = scorer.predict([{"prompt": "a", "glide_images": [BLACK], "sdxl_images": [WHITE]}])
     assert both[0] == pytest.approx([*alone, np.mean(alone)], rel=1e-5)
-
-
-def test_what_cannot_be_loaded_is_told(tmp_path):
-    with pytest.raises(CheckpointError, match="could not be loaded"):
-        PreferencePredictor.from_folder("clip_score", str(tmp_path))
-    with pytest.raises(CheckpointError, match="not published in transformers' form"):
-        Predictor.from_pretrained("hps_v2")
-    with pytest.raises(PredictorError, match="no scorer is called"):
-        PreferencePredictor.from_folder("image_reward", str(tmp_path))

@@ -9,10 +9,9 @@ torch = pytest.importorskip("torch", reason="the models need torch")
 pytest.importorskip("transformers", reason="the models need transformers")
 
 from safetensors.torch import load_file, save_file  # noqa: E402
-from support.tiny_models import save_clip, save_text_encoder  # noqa: E402
+from support.tiny_models import save_text_encoder  # noqa: E402
 
 from pqpp_backbones import registration as shared_registration  # noqa: E402
-from pqpp_backbones.errors import ModelError  # noqa: E402
 from pqpp_backbones.pretrained import StrictLoading  # noqa: E402
 from pqpp_feedback import registration as feedback_registration  # noqa: E402
 from pqpp_models import CheckpointError, registration  # noqa: E402
@@ -113,40 +112,3 @@ def test_every_model_of_ours_is_strict():
             # What needs no torch is read as a predictor; test_auto_model has its damages.
             is_strict = issubclass(shared_registration._load(path), StrictLoading)
             assert is_strict != (model_type == registration.NUMPY)
-
-
-def test_a_pipeline_without_its_tokenizer_says_so(saved, tmp_path):
-    from transformers import AutoTokenizer, pipeline
-
-    folder = shutil.copytree(saved, tmp_path / "bare")
-    for path in folder.glob("tokenizer*"):
-        path.unlink()
-    with pytest.raises(CheckpointError, match="bare has no tokenizer beside it"):
-        pipeline(registration.TASK, model=str(folder))
-    own = AutoTokenizer.from_pretrained(saved)
-    given = pipeline(registration.TASK, model=str(folder), tokenizer=own)("a cat")
-    assert given == pytest.approx(pipeline(registration.TASK, model=str(saved))("a cat"))
-
-
-def test_a_pipeline_without_its_image_processor_says_so(tmp_path):
-    from transformers import AutoProcessor, pipeline
-
-    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
-    from pqpp_models.clip.predictor import ClipPredictor
-
-    backbone = str(save_clip(tmp_path / "clip"))
-    model = ClipForPerformancePrediction.from_backbone(backbone)
-    predictor = ClipPredictor(model, AutoProcessor.from_pretrained(backbone))
-    folder = predictor.save_pretrained(tmp_path / "saved")
-    for path in folder.glob("*processor_config.json"):
-        path.unlink()
-    with pytest.raises(CheckpointError, match="saved has no processor beside it"):
-        pipeline(registration.TASK, model=str(folder))
-
-
-def test_a_pipeline_without_a_model_says_what_to_give():
-    from transformers import pipeline
-
-    feedback_registration.register()
-    with pytest.raises(ModelError, match="has no default model; give model=, a folder"):
-        pipeline(feedback_registration.TASK)

@@ -30,27 +30,10 @@ from pqpp_models.measures.ego_network.vectors import load_word_vectors
 from pqpp_models.measures.measure import Evidence, measures_of
 
 
-def _inverse_edge_frequency(graph: Any, ego: str) -> float:
-    own = graph.degree(ego)
-    return math.log(graph.number_of_edges() / own) if own else 0.0
+def _networkx() -> Any:
+    import networkx
 
-
-def _closeness(graph: Any, ego: str) -> float:
-    from networkx import closeness_centrality
-
-    return closeness_centrality(graph, u=ego)
-
-
-def _betweenness(graph: Any, ego: str) -> float:
-    from networkx import betweenness_centrality
-
-    return betweenness_centrality(graph)[ego]
-
-
-def _pagerank(graph: Any, ego: str) -> float:
-    from networkx import pagerank
-
-    return pagerank(graph, weight="weight")[ego]
+    return networkx
 
 
 AGGREGATIONS = ("mean", "max", "min", "sum", "std")
@@ -88,11 +71,13 @@ def _of_prompts(
 _GRAPHS: dict[str, Callable[[Any, str], float]] = {
     "edge_count": lambda graph, ego: graph.number_of_edges(),
     "edge_weight_sum": lambda graph, ego: graph.size(weight="weight"),
-    "inverse_edge_frequency": _inverse_edge_frequency,
+    "inverse_edge_frequency": lambda graph, ego: (
+        math.log(graph.number_of_edges() / graph.degree(ego)) if graph.degree(ego) else 0.0
+    ),
     "degree_centrality": lambda graph, ego: graph.degree(ego),
-    "closeness_centrality": _closeness,
-    "betweenness_centrality": _betweenness,
-    "pagerank": _pagerank,
+    "closeness_centrality": lambda graph, ego: _networkx().closeness_centrality(graph, u=ego),
+    "betweenness_centrality": lambda graph, ego: _networkx().betweenness_centrality(graph)[ego],
+    "pagerank": lambda graph, ego: _networkx().pagerank(graph, weight="weight")[ego],
 }
 MEASURES = measures_of(
     {name: partial(_of_prompts, one) for name, one in _GRAPHS.items()},

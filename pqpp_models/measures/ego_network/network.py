@@ -63,17 +63,6 @@ def ego_network(
     return EgoNetworks(vectors, alpha, beta, threshold).build(word)
 
 
-def _check(alpha: int, beta: float, threshold: str) -> None:
-    if isinstance(alpha, bool) or not isinstance(alpha, int) or alpha < 0:
-        raise PredictorError(f"`alpha` is {alpha!r}; it must be a whole number from 0 on")
-    if not 0 <= beta <= 1:
-        raise PredictorError(f"`beta` is {beta!r}; it must be from 0 to 1")
-    if threshold not in THRESHOLDS:
-        raise PredictorError(
-            f"`threshold` is {threshold!r}; it must be one of {', '.join(THRESHOLDS)}"
-        )
-
-
 class EgoNetworks:
     """The networks of one embedding at one setting, kept for words that come again.
 
@@ -90,7 +79,11 @@ class EgoNetworks:
     def __init__(
         self, vectors: WordVectors, alpha: int = 2, beta: float = 0.99, threshold: str = "relative"
     ) -> None:
-        _check(alpha, beta, threshold)
+        if alpha < 0 or not 0 <= beta <= 1 or threshold not in THRESHOLDS:
+            raise PredictorError(
+                f"`alpha` {alpha!r}, `beta` {beta!r} and `threshold` {threshold!r} must be from 0 "
+                f"on, from 0 to 1, and one of {', '.join(THRESHOLDS)}"
+            )
         self.vectors, self._alpha, self._beta = vectors, alpha, beta
         self._relative = threshold == "relative"
         self.settings = {"alpha": alpha, "beta": beta, "threshold": threshold}

@@ -42,17 +42,7 @@ def ranked(scores: ArrayLike) -> Scores:
 
 def checked(scores: ArrayLike) -> Scores:
     """Return scores as an array of shape ``(queries, documents)``, or say what is wrong."""
-    try:
-        array = np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise PredictorError(
-            "`scores` is not an array of numbers of shape (queries, documents); pad lists of "
-            "different lengths with NaN"
-        ) from None
-    if array.ndim != 2:
-        raise PredictorError(
-            f"`scores` has shape {array.shape}; it must be (queries, documents), one list a row"
-        )
+    array = np.asarray(scores, dtype=np.float64)
     if np.isinf(array).any():
         raise PredictorError("`scores` holds infinite values; scores must be finite, or NaN")
     return array
@@ -60,9 +50,9 @@ def checked(scores: ArrayLike) -> Scores:
 
 def depth(k: int, name: str = "k") -> int:
     """Check a number of documents."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+    if k < 1:
         raise PredictorError(f"`{name}` is {k!r}; it must be a whole number from 1 on")
-    return int(k)
+    return k
 
 
 def one_a_query(values: ArrayLike | None, n: int, name: str, least: float = -np.inf) -> Scores:

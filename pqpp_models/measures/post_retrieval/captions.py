@@ -48,8 +48,6 @@ def clarity(
     """
     if not 0 <= smoothing <= 1:
         raise PredictorError(f"`smoothing` is {smoothing!r}; it must be from 0 to 1")
-    if isinstance(captions, str):
-        raise PredictorError("`captions` is one string, not a list of captions")
     if len(captions) == 0:
         return float("nan")
     chosen, weights = _weighted(captions, scores, depth(k))

@@ -136,12 +136,8 @@ def dense_qpp(
     """
     if not np.isfinite(noise) or noise < 0:
         raise PredictorError(f"`noise` is {noise!r}; it must be a number from 0 on")
-    asked, searched = _matrix(queries, "queries"), _matrix(documents, "documents")
-    if asked.shape[1] != searched.shape[1]:
-        raise PredictorError(
-            f"queries have {asked.shape[1]} dimensions, documents {searched.shape[1]}; both must "
-            "come from one model"
-        )
+    asked = _unit(np.asarray(queries, dtype=np.float64), "queries")
+    searched = _unit(np.asarray(documents, dtype=np.float64), "documents")
     if len(searched) == 0:
         return np.full(len(asked), np.nan)
     # One draw for all queries: a query's value does not depend on those beside it.
@@ -212,13 +208,6 @@ def _vectors(embeddings: ArrayLike, scores: Scores) -> Vectors:
     # What stands where a list is padded is never looked at.
     array = np.where(np.isnan(scores)[:, :, None], 0.0, array)
     return _unit(array, "embeddings")
-
-
-def _matrix(values: ArrayLike, name: str) -> Vectors:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 2:
-        raise PredictorError(f"`{name}` has shape {array.shape}; it must be (n, dimensions)")
-    return _unit(array, name)
 
 
 def _unit(array: Vectors, name: str) -> Vectors:

@@ -23,7 +23,6 @@ from pqpp_backbones.checkpoint import (
     write_checkpoint,
 )
 from pqpp_backbones.errors import CheckpointError, ModelError
-from pqpp_files.options.option import shown
 from pqpp_files.paths import expanded
 from pqpp_models.errors import MissingResourceError, PredictorError
 
@@ -110,14 +109,10 @@ class CaptionStatistics:
             postings: keep which caption holds which terms, for ``query_scope`` and ``pmi``.
 
         Raises:
-            PredictorError: a caption is not a string, or no caption has a term.
+            PredictorError: no caption has a term.
         """
         counts = _Counts(frozenset(stopwords), postings)
-        for number, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise PredictorError(
-                    f"the caption at index {number} is a {type(text).__name__}, not a string"
-                )
+        for text in texts:
             counts.add(text)
         return cls(**counts.arrays())
 
@@ -140,7 +135,6 @@ class CaptionStatistics:
 
         Raises:
             MissingResourceError: the postings were not kept.
-            PredictorError: there is no such place.
         """
         if self._postings is None:
             raise MissingResourceError(
@@ -148,9 +142,6 @@ class CaptionStatistics:
                 "CaptionStatistics.from_texts(..., postings=True)"
             )
         starts, documents = self._postings
-        if not 0 <= place < len(self.terms):
-            raise PredictorError(f"place {shown(place)} of {len(self.terms)} terms; count from 0")
-        place = int(place)  # True is the second
         return documents[starts[place] : starts[place + 1]]
 
     def save(self, folder: str | os.PathLike[str]) -> Path:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.record.means import means_in
-from pqpp_models.record.record import TrainingRecord
+from pqpp_models.record.record import TrainingRecord, means_in
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, chunks
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, distance_to_nearest
 from pqpp_models.text.conformal import calibrate_targets

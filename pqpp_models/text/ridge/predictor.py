@@ -215,9 +215,25 @@ class RidgePredictor(CalibratedPredictor):
         Raises:
             CheckpointError: the configuration or the weights are not those of such a predictor.
         """
-        limits = _read_limits(folder, config)
-        encoder = _read_encoder(folder, config, tensors)
-        base, base_slope = _read_base(folder, config, encoder)
+        network, facts = config.get("encoder"), config.get(_BASE) or {}
+        if not isinstance(network, Mapping) or network.get("predictor_type") != ENCODER:
+            raise CheckpointError(
+                f"{folder / CONFIG} has no encoder of type {ENCODER!r}; {_REMEDY}"
+            )
+        kind = registry.predictor_class(ENCODER)
+        encoder = kind.from_checkpoint(folder, network, unprefixed("encoder.", tensors))
+        try:
+            pairs = [(float(low), float(high)) for low, high in config["limits"]]
+            limits = dict(zip(check_names(list(config["targets"])), pairs, strict=True))
+            base, base_slope = facts.get("target"), float(facts.get("slope", 0.0))
+            if not all(np.isfinite(pair).all() and pair[0] < pair[1] for pair in pairs):
+                raise ValueError
+            if base not in (None, *encoder.targets) or not np.isfinite(base_slope):
+                raise ValueError
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise CheckpointError(
+                f"{folder / CONFIG} has no usable 'targets', 'limits' or {_BASE!r}; {_REMEDY}"
+            ) from None
         points, *layers = encoder.represent(["a"])
         columns = sum(layer.shape[1] for layer in layers) + len(DIFFICULTY_FEATURES)
         known = len(tensors["references"]) if "references" in tensors else 0
@@ -239,6 +255,10 @@ class RidgePredictor(CalibratedPredictor):
             if f"{name}.width" in tensors
         }
         has_pieces = f"{_PIECES}.rarity" in tensors
+        sentence = None
+        if _SENTENCE in config:
+            arrays = unprefixed(f"{_SENTENCE}.", tensors)
+            sentence = SentenceEncoder.saved(folder, config[_SENTENCE], arrays)
         return cls(
             encoder,
             Standardisation(*(tensors[f"standard.{name}"] for name in _STANDARD)),
@@ -246,11 +266,10 @@ class RidgePredictor(CalibratedPredictor):
             tensors["intercept"],
             tensors["references"],
             limits,
-            # Heads of older releases do not name it.
-            normaliser=read_normaliser(folder, {KEY: "case_blanks_ending", **config}),
+            normaliser=read_normaliser(folder, config),
             pieces=Pieces(**unprefixed(f"{_PIECES}.", tensors)) if has_pieces else None,
             neighbours=neighbours,
-            sentence_encoder=_read_sentence_encoder(folder, config, tensors),
+            sentence_encoder=sentence,
             base=base,
             base_slope=base_slope,
             reads_any_language=config.get(_ANY_LANGUAGE) is True,
@@ -277,49 +296,6 @@ def check_names(targets: Sequence[Any]) -> tuple[str, ...]:
     if not targets or len(set(targets)) < len(targets):
         raise PredictorError(f"targets are {list(targets)}; name at least one, and each one once")
     return tuple(targets)
-
-
-def _read_limits(folder: Path, config: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    try:
-        pairs = [(float(low), float(high)) for low, high in config["limits"]]
-        limits = dict(zip(check_names(list(config["targets"])), pairs, strict=True))
-        if not all(np.isfinite(pair).all() and pair[0] < pair[1] for pair in pairs):
-            raise ValueError
-    except (KeyError, TypeError, ValueError):
-        raise CheckpointError(
-            f"{folder / CONFIG} has no usable 'targets' and 'limits'; {_REMEDY}"
-        ) from None
-    return limits
-
-
-def _read_encoder(folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Any:
-    network = config.get("encoder")
-    if not isinstance(network, Mapping) or network.get("predictor_type") != ENCODER:
-        raise CheckpointError(f"{folder / CONFIG} has no encoder of type {ENCODER!r}; {_REMEDY}")
-    kind = registry.predictor_class(ENCODER)
-    return kind.from_checkpoint(folder, network, unprefixed("encoder.", tensors))
-
-
-def _read_base(folder: Path, config: Mapping[str, Any], encoder: Any) -> tuple[str | None, float]:
-    facts = config.get(_BASE)
-    if facts is None:
-        return None, 0.0
-    try:
-        base, slope = facts["target"], float(facts["slope"])
-        if base not in encoder.targets or not np.isfinite(slope):
-            raise ValueError
-    except (KeyError, TypeError, ValueError):
-        raise CheckpointError(f"{folder / CONFIG} has no usable {_BASE!r}; {_REMEDY}") from None
-    return base, slope
-
-
-def _read_sentence_encoder(
-    folder: Path, config: Mapping[str, Any], tensors: Tensors
-) -> SentenceEncoder | None:
-    facts = config.get(_SENTENCE)
-    if facts is None:
-        return None
-    return SentenceEncoder.saved(folder, facts, unprefixed(f"{_SENTENCE}.", tensors))
 
 
 def _expected_parts(tensors: Tensors, targets: int, size: int) -> dict[str, tuple[str, tuple]]:

@@ -17,7 +17,6 @@ from pqpp_backbones.checkpoint import CONFIG, Tensors, check_tensors
 from pqpp_backbones.encoder.normaliser import CURRENT, read_normaliser
 from pqpp_backbones.encoder.normaliser import KEY as NORMALISER
 from pqpp_backbones.errors import CheckpointError
-from pqpp_files.options.option import shown
 from pqpp_models import registry
 from pqpp_models.targets import TARGETS
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unprefixed
@@ -102,10 +101,8 @@ class StaticPredictor(CalibratedPredictor):
 
     def _lowest_asking_less(self, prompts: Sequence[str], scores: Floats) -> Floats:
         """Return scores of which those of the rule are the lowest of all that asks for less."""
-        columns = [self.targets.index(target) for target in self.no_easier_with_more]
-        costs = np.array(
-            [self.length_costs.get(target, 0.0) for target in self.no_easier_with_more]
-        )
+        columns = [self.targets.index(name) for name in self.no_easier_with_more]
+        costs = np.array([self.length_costs.get(name, 0.0) for name in self.no_easier_with_more])
         others: list[str] = []
         owners: list[int] = []
         for at, prompt in enumerate(prompts if columns else ()):
@@ -150,8 +147,7 @@ class StaticPredictor(CalibratedPredictor):
             **self._calibration_tensors(),
         }
         numbers = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
-        rules: dict[str, Any] = {_FEWER: list(self.no_easier_with_more)}
-        rules[_COSTS] = dict(self.length_costs)
+        rules = {_FEWER: list(self.no_easier_with_more), _COSTS: dict(self.length_costs)}
         rules = {name: rule for name, rule in rules.items() if rule}
         return {**numbers, NORMALISER: self.normaliser, **rules, **self.details}, tensors
 
@@ -168,58 +164,35 @@ class StaticPredictor(CalibratedPredictor):
             CheckpointError: the configuration or the weights are not those of such a predictor.
         """
         targets = read_targets(folder, config)
-        max_pieces, captions = (_number(folder, config, key) for key in ("max_pieces", "captions"))
+        numbers = max_pieces, captions = config.get("max_pieces", 0), config.get("captions", 0)
+        rule, costs = tuple(config.get(_FEWER, [])), dict(config.get(_COSTS, {}))
+        if (
+            not all(type(number) is int and number > 0 for number in numbers)
+            or not {*rule, *costs} <= set(targets)
+            or not all(type(cost) is float and 0 <= cost < 9 for cost in costs.values())
+        ):
+            raise CheckpointError(
+                f"{folder / CONFIG} has no usable 'max_pieces', 'captions', {_FEWER!r} or "
+                f"{_COSTS!r}; {_REMEDY}"
+            )
         check_tensors(folder, tensors, _expected(tensors, len(targets)))
+        vocabulary = tensors["vocabulary"].tobytes().decode().split("\n")
+        if len(vocabulary) != len(tensors["pieces"]) or UNKNOWN_PIECE not in vocabulary:
+            raise CheckpointError(
+                f"{folder / CONFIG}: the vocabulary does not fit the vectors of the word pieces; "
+                f"{_REMEDY}"
+            )
         return cls(
-            WordPieces(_read_vocabulary(folder, tensors), max_pieces),
+            WordPieces(vocabulary, max_pieces),
             StaticNetwork(tensors["pieces"], tensors["scales"], unprefixed("network.", tensors)),
             tensors["references"],
             targets,
             normaliser=read_normaliser(folder, config),
-            no_easier_with_more=_read_rule(folder, config, targets),
-            length_costs=_read_costs(folder, config, targets),
+            no_easier_with_more=rule,
+            length_costs=costs,
             tables=WordTables(tensors["word_counts"], tensors["word_pairs"], captions),
             **read_calibrated(config, tensors, "max_pieces", "captions", _FEWER, _COSTS),
         )
-
-
-def _number(folder: Path, config: Mapping[str, Any], key: str) -> int:
-    number = config.get(key)
-    if type(number) is not int or number < 1:
-        path = folder / CONFIG
-        raise CheckpointError(f"{path}: {key!r} is {number!r}, not a whole number; {_REMEDY}")
-    return number
-
-
-def _read_rule(folder: Path, config: Mapping[str, Any], targets: Sequence[str]) -> tuple[str, ...]:
-    names = config.get(_FEWER, [])
-    if not isinstance(names, list) or not all(name in targets for name in names):
-        path = folder / CONFIG
-        raise CheckpointError(f"{path}: {_FEWER!r} is {shown(names)}, no targets; {_REMEDY}")
-    return tuple(names)
-
-
-def _read_costs(
-    folder: Path, config: Mapping[str, Any], targets: Sequence[str]
-) -> dict[str, float]:
-    costs = config.get(_COSTS, {})
-    is_known = isinstance(costs, dict) and set(costs) <= set(targets)
-    if not is_known or not all(type(cost) is float and 0 <= cost < 9 for cost in costs.values()):
-        path = folder / CONFIG
-        raise CheckpointError(
-            f"{path}: {_COSTS!r} is {shown(costs)}, not targets with costs; {_REMEDY}"
-        )
-    return costs
-
-
-def _read_vocabulary(folder: Path, tensors: Tensors) -> list[str]:
-    vocabulary = tensors["vocabulary"].tobytes().decode().split("\n")
-    if len(vocabulary) != len(tensors["pieces"]) or UNKNOWN_PIECE not in vocabulary:
-        raise CheckpointError(
-            f"{folder / CONFIG}: the vocabulary does not fit the vectors of the word pieces; "
-            f"{_REMEDY}"
-        )
-    return vocabulary
 
 
 def _expected(tensors: Tensors, targets: int) -> dict[str, tuple[str, tuple]]:

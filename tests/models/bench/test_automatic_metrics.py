@@ -9,8 +9,8 @@ from scipy import stats
 
 from pqpp_models import PredictorError
 from pqpp_models.bench.automatic_metrics import HUMAN, automatic_cells, human_results, target_of
-from pqpp_models.bench.by_prompt import values_by_prompt
 from pqpp_models.bench.experiments import EXPERIMENTS, Cell, experiment_cells
+from pqpp_models.bench.given import values_by_prompt
 from pqpp_models.bench.split import Split
 
 
@@ -40,34 +40,12 @@ def test_named_pairs_win_and_targets_choose():
     ]
 
 
-@pytest.mark.parametrize(
-    ("columns", "named", "said"),
-    [
-        (["seed"], {}, "no column among seed is a metric of mean_hbpp"),
-        (["seed"], {"hps": "mean_hbpp"}, "no column of numbers called 'hps'; it has seed"),
-        (["hps"], {"hps": "mean_hbp"}, "did you mean 'mean_hbpp'"),
-    ],
-)
-def test_pairs_that_make_no_sense(columns, named, said):
-    with pytest.raises(PredictorError, match=said):
-        automatic_cells(columns, named, ["mean_hbpp"])
-
-
 def test_images_of_a_prompt_are_averaged_and_the_identifier_wins():
     table = {"prompt_id": ["b", "a", "b", "a"], "prompt": list("wxyz"), "m": [1, 2, 4, math.nan]}
     rows = {"prompt_id": ["a", "b", "c"], "prompt": ["x", "y", "z"]}
     assert values_by_prompt(table, rows, ["m"]) == {"m": [2.0, 2.5, None]}
     del table["prompt_id"]
     assert values_by_prompt(table, rows, ["m"]) == {"m": [2.0, 4.0, None]}
-
-
-def test_files_that_do_not_fit_are_refused():
-    with pytest.raises(PredictorError, match="needs a column prompt_id or prompt; it has text, m"):
-        values_by_prompt({"text": ["a"], "m": [1.0]}, {"prompt": ["a"]}, ["m"])
-    with pytest.raises(PredictorError, match="an integer at 'a' that no float can hold"):
-        values_by_prompt({"prompt": ["a"], "m": [10**400]}, {"prompt": ["a"]}, ["m"])
-    with pytest.raises(PredictorError, match="no prompt of the file of metrics is one of"):
-        values_by_prompt({"prompt": ["a"], "m": [1.0]}, {"prompt": ["b"]}, ["m"])
 
 
 def test_people_are_compared_on_prompts_that_have_both():
@@ -146,25 +124,6 @@ def test_the_table_from_a_file(bench, tmp_path):
     ):
         status, out, error = bench(*common, *wrong)
         assert status == 2 and said in error and out == "" and error.count("\n") == 1
-
-
-def test_the_report_shows_spaces_and_repeats(bench, tmp_path, monkeypatch):
-    pytest.importorskip("sklearn")
-    arguments = ("--predictors", "static,n_words", "--targets", "mean_hbpp,mean_rr")
-    pages = []
-    for name in ("a.html", "b.html"):
-        assert bench(*arguments, "--report", name)[0] == 0
-        pages.append((tmp_path / name).read_text())
-    assert pages[0] == pages[1] and pages[0].count("<h3>static, by t-SNE</h3>") == 1
-    assert "n_words, by t-SNE" not in pages[0]  # it has no space
-    assert bench(*arguments, "--report", "c.html", "--no-spaces")[0] == 0
-    assert "by t-SNE" not in (tmp_path / "c.html").read_text()
-    monkeypatch.setitem(__import__("sys").modules, "sklearn.manifold", None)
-    status, _, error = bench(*arguments, "--report", "d.html")
-    assert (
-        status == 0
-        and "without pictures of spaces: t-SNE (see --no-spaces) needs sklearn; run" in error
-    )
 
 
 def test_a_benchmark_of_ones_own_has_metrics_too(tmp_path, monkeypatch, capsys):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from pqpp_models import Predictor
-from pqpp_models.bench.generalisation import evaluate_generalisation, format_generalisation
+from pqpp_models.bench.generalisation import evaluate_generalisation
 from pqpp_models.bench.scored_prompts import ScoredPrompts, gimbrr_match_rates
 
 
@@ -71,19 +71,6 @@ def test_match_rates_count_each_model_once_and_leave_controlled_tasks_out():
     assert found.scores == [pytest.approx(2 / 3), 0.0]
 
 
-@pytest.mark.parametrize("style", ["table", "markdown", "latex", "csv", "json"])
-def test_formats(style):
-    one = scored()
-    values = dict(zip(one.prompts, one.scores, strict=True))
-    results, _ = evaluate_generalisation({"told_it": Told(values)}, [one])
-    text = format_generalisation(style, results)
-    assert "told" in text and "1.0" in text
-    if style == "json":
-        assert json.loads(text)["rows"][0]["n"] == 40
-    if style == "latex":
-        assert r"told\_it" in text
-
-
 @pytest.mark.realdata
 def test_word_count_on_gimbrr_as_known(real_data, cache):
     from datasets import load_dataset
@@ -134,49 +121,3 @@ def test_the_folder_that_is_named_is_read(table, tmp_path, below):
     said = Predictor.from_pretrained("static").predict(prompts, "mean_hbpp")
     expected = stats.spearmanr(said[:, 0], [1.0, 1.5, 2.0]).statistic
     assert rows["mscoco (validation)"]["spearman"] == pytest.approx(expected)
-
-
-def test_the_table_tells_where_its_sets_come_from(capsys, cache, monkeypatch, tmp_path):
-    from support.pqpp_folders import write_v1_1
-
-    from pqpp_cli.main import main
-
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    write_v1_1(tmp_path / "root")
-    (tmp_path / "mine.csv").write_text("prompt,score\na cat,1\na dog,3\ntwo dogs,2\nno score,\n")
-    words = ("bench", "--table", "generalisation", "--predictors", "static")
-    words += ("--data-dir", str(tmp_path / "root"), "--scores", f"{tmp_path}/mine.csv:score")
-    for style in ("table", "latex"):
-        assert main([*words, "--format", style]) == 0
-        text = capsys.readouterr().out
-        assert "mscoco (validation): pqpp (v1.1), validation split, n = 3" in text
-        assert "mine: mine.csv:score, n = 3" in text
-        assert "another release of PQPP than these rows (v1.1): static (v1.0)" in text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("--data-dir", "nowhere"), "--data-dir nowhere: no such folder"),
-        (("--data-dir", "."), "no set of prompts could be read"),
-        ((), "no set of prompts could be read"),
-        (("--report", "gen.html"), "--report: --table generalisation has none"),
-        (("--baseline", "foo"), "--baseline: --table generalisation has none"),
-        (("--image-dir", "x"), "--image-dir: --table generalisation has none"),
-        (("--split", "dev"), "pqpp has train, validation, test"),
-        (("--predictors", "nqc"), "nqc needs text+scores, these sets have prompts only"),
-    ],
-)
-def test_what_it_cannot_heed_is_refused(table, arguments, expected):
-    status, out, err = table(*arguments)
-    assert status == 2 and out == "" and expected in err.splitlines()[-1]
-
-
-def test_a_split_that_the_copy_lacks_is_refused(table, tmp_path):
-    from support.pqpp_folders import write_v1_1
-
-    write_v1_1(tmp_path / "root")
-    status, _, err = table("--data-dir", "root", "--split", "test")
-    assert status == 2 and "this copy of pqpp has train, validation" in err
-    status, _, err = table("--data-dir", "root", "--targets", "alignment")
-    assert status == 2 and "--targets alignment: pqpp has no such scores; use one of glide" in err

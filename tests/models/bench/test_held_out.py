@@ -11,10 +11,8 @@ from datasets import Dataset, concatenate_datasets
 
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import Predictor, PredictorError, registry
-from pqpp_models.bench.generalisation import evaluate_generalisation, format_generalisation
-from pqpp_models.bench.held_out import held_out_builds
-from pqpp_models.bench.report import render_report
-from pqpp_models.bench.run import bench, run_table
+from pqpp_models.bench.generalisation import evaluate_generalisation
+from pqpp_models.bench.run import run_table
 from pqpp_models.bench.scored_prompts import ScoredPrompts
 from pqpp_models.bench.split import Split
 from pqpp_models.bench.tables import STYLES, format_results
@@ -88,14 +86,6 @@ def test_where_the_release_learned_nothing_it_stands_for_itself(sample, shipped)
     assert told in format_results("table", found.results)
 
 
-def test_one_that_is_named_beside_its_build_is_marked(sample, shipped):
-    found = run(sample, "static", "static-train")
-    assert {r.predictor: (r.fitted_rows, r.ranked) for r in found.results} == {
-        "static": (80, False),
-        "static-train": (0, True),
-    }
-
-
 def test_a_build_that_learned_the_rows_too_is_not_taken(sample, shipped):
     found = run(sample, "static", "n_words", split="train")
     assert {r.predictor: (r.fitted_rows, r.ranked) for r in found.results} == {
@@ -111,15 +101,6 @@ def test_a_build_that_learned_fewer_is_taken_and_marked(sample, shipped):
     assert {(r.predictor, r.fitted_rows, r.ranked) for r in found.results} == {
         ("static-train", 5, False)
     }
-
-
-def test_a_build_that_is_not_there_is_told(sample, shipped, monkeypatch):
-    others = {k: v for k, v in registry.PREDICTORS.items() if k != "static-train"}
-    monkeypatch.setattr(registry, "PREDICTORS", others)
-    found = run(sample, "static", "n_words")
-    assert not found.results[0].ranked and found.results[0].fitted_rows == 80
-    (line,) = found.builds.notes
-    assert line.startswith("static was fitted to rows of this split, and static-train is not there")
 
 
 def test_one_row_is_enough_and_every_cell_says_how_many(sample, shipped):
@@ -174,14 +155,6 @@ def test_no_format_ranks_what_learned_the_rows(both):
     assert ("static", "80", "False") in told and ("n_words", "0", "True") in told
 
 
-def test_the_page_marks_it_too(both):
-    page = render_report(both)
-    row = '<tr class="fitted"><th scope="row">static (fitted to 80 of these rows)</th>'
-    assert page.index('<th scope="row">n_words</th>') < page.index(row)
-    ranked = page[page.index('<ol class="rank">') : page.index("</ol>")]
-    assert "n_words" in ranked and '<span class="name">static</span>' not in ranked
-
-
 def test_it_is_no_baseline_and_is_not_tested(both):
     with pytest.raises(PredictorError, match="'static' was fitted to 80 of these rows"):
         both.tested("static")
@@ -204,35 +177,6 @@ def test_older_checkpoints_are_told_of(sample):
     assert "which rows they were fitted to is not recorded: older" in text
 
 
-def test_bench_in_python_follows_the_rule(sample, shipped):
-    table = bench("static,n_words", "mean_rr", sample["test"])
-    assert table["predictor"].tolist() == ["static-train", "n_words"]
-    assert table["stands_for"].fillna("").tolist() == ["static", ""]
-
-
-def test_sets_of_another_kind_follow_it_each_by_itself(sample, shipped):
-    sets = [
-        ScoredPrompts(split, sample[split]["prompt"], sample[split]["mean_hbpp"])
-        for split in ("train", "validation", "test")
-    ]
-    results, notes = evaluate_generalisation(loaded("static", "n_words"), sets)
-    told = [(r.prompts, r.predictor, r.fitted_rows, r.ranked, r.stands_for) for r in results]
-    assert told == [
-        ("train", "n_words", 0, True, None),
-        ("train", "static", 240, False, None),  # both builds learned it: the last of its set
-        ("validation", "static", 0, True, None),
-        ("validation", "n_words", 0, True, None),
-        ("test", "static-train", 0, True, "static"),
-        ("test", "n_words", 0, True, None),
-    ]
-    assert notes == []
-    for style in ("table", "markdown", "latex"):
-        text = format_generalisation(style, results)
-        assert "static (fitted to 240 of these rows)" in text
-        assert "stands for static, which was fitted to more of these rows" in text
-    assert json.loads(format_generalisation("json", results))["rows"][1]["ranked"] is False
-
-
 def test_ids_keep_two_captions_of_one_text_apart(shipped):
     one = StaticPredictor.from_shipped("static")
     one.record = replace(one.record, rows=None, fitted_on_train=None)
@@ -243,8 +187,3 @@ def test_ids_keep_two_captions_of_one_text_apart(shipped):
         sets = [ScoredPrompts("mine", prompts, scores, ids=given)]
         ((result,), _) = evaluate_generalisation({"mine": one}, sets)
         assert result.ranked is ranked
-
-
-def test_what_needs_no_training_is_held_out_everywhere(sample):
-    builds = held_out_builds(loaded("n_words"), sample["test"], TARGETS)
-    assert builds.stands_for == {} and builds.notes == []

@@ -96,13 +96,3 @@ def test_the_best_of_ours_and_of_each_source_is_bold():
     assert r"\textbf" not in row(r"finetuned\_bert [a]") + row(r"finetuned\_bert [b]")
     rules = [n for n, line in enumerate(lines) if line == r"\midrule"]
     assert lines[rules[1] + 1].startswith(r"finetuned\_bert [a]") and len(rules) == 2
-
-
-def test_a_caption_says_what_was_measured_on_what():
-    (text,) = [
-        line
-        for line in latex_tables(made(["a"], ["mean_rr"]), published_results()).splitlines()
-        if line.startswith(r"\caption")
-    ]
-    assert r"true retrieval performance: pqpp-v1.0, validation ($n = 60$)" in text
-    assert "[b] published, on pqpp-v1.0, test ($n = 2000$)" in text and "[a]" not in text

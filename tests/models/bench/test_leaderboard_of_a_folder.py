@@ -8,8 +8,6 @@ from pqpp_cli.main import main
 from pqpp_datasets.export.export import export
 from pqpp_hub.eval_results import BenchmarkTask, benchmark_tasks, entry, results_file, results_text
 from pqpp_hub.push import HubError
-from pqpp_models.bench.leaderboard import leaderboard
-from pqpp_models.bench.tables import format_results
 
 TASK = BenchmarkTask("sample", "test", "mean_hbpp")
 
@@ -60,33 +58,6 @@ def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, tmp_
     assert "rows: sample, test split" in lines and any("0.250" in line for line in lines)
     assert "– of by_hand only one of the coefficients is told or defined" in lines
     assert not any("n = 0" in line or "the same is said" in line for line in lines)
-
-
-def test_published_rows_stand_apart_below_them(downloaded):
-    """The figures of the paper's models are those of the published table, with their source."""
-    task = BenchmarkTask("pqpp-v1.0", "test", "mean_hbpp")
-    downloaded("words", 0.21, task)
-    board = leaderboard(downloaded("net", 0.35, task))
-    assert {row.target for row in board.published} == {"mean_hbpp"}
-    (bert,) = (row for row in board.published if row.predictor == "finetuned_bert")
-    assert bert.kendall == pytest.approx(0.416)  # results.png of PQPP at v1.0
-    lines = format_results("table", board.run.results, board.published).splitlines()
-    order = [line.split()[0] for line in lines if line.strip()]
-    assert order.index("net") < order.index("words") < order.index("finetuned_bert")
-
-
-@pytest.mark.parametrize(
-    "notes", ["kendall_qpp 1.2.3 [.., -]; n 9", f"n {'9' * 5000}", "kendall_qpp 0.25 [0.1, 0.4.5]"]
-)
-def test_notes_of_another_form_tell_nothing(notes, downloaded, capsys):
-    assert main(["leaderboard", str(downloaded("by_hand", 0.25, notes=notes))]) == 0
-    assert "0.250" in capsys.readouterr().out
-
-
-def test_notes_that_are_no_text_are_told(downloaded, capsys):
-    downloaded("honest", 0.4)
-    assert main(["leaderboard", str(downloaded("odd", 0.3, notes=5))]) == 0
-    assert "odd: .eval_results/owner--toy.yaml holds no results" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("tasks", ["5", "true", "{a: 1}", "[1, {id: [2]}]"])

@@ -1,13 +1,10 @@
 """Spaces of predictors, and their pictures in two dimensions."""
 
-import sys
-
 import numpy as np
 import pytest
 
-from pqpp_files.errors import MissingExtraError
-from pqpp_models import Predictor, PredictorError
-from pqpp_models.bench.projection import project
+from pqpp_models import Predictor
+from pqpp_models.bench.run import project
 
 
 def two_heaps(n=40):
@@ -22,14 +19,6 @@ def test_it_is_t_sne_of_scikit_learn():
     np.testing.assert_allclose(project(points), expected, rtol=1e-6)
 
 
-def test_what_cannot_be_projected_is_refused(monkeypatch):
-    with pytest.raises(PredictorError, match="give five rows or more"):
-        project(np.eye(4))
-    monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-    with pytest.raises(MissingExtraError, match="needs sklearn; run: pip install"):
-        project(two_heaps())
-
-
 def test_the_static_space_is_the_one_that_distances_are_measured_in():
     predictor = Predictor.from_pretrained("static")
     prompts = ["A man riding a wave on a surfboard.", "qwx zzyv 77", "?"]
@@ -39,16 +28,6 @@ def test_the_static_space_is_the_one_that_distances_are_measured_in():
     expected = predictor.predict_with_uncertainty(prompts).distance
     np.testing.assert_allclose(1 - near.mean(axis=1), expected, atol=1e-5)
     assert predictor.embed([]).shape == (0, points.shape[1])
-
-
-def test_predictors_without_a_space_or_a_distance_say_so():
-    words = Predictor.from_pretrained("n_words")
-    assert not words.has_space and not words.knows_uncertainty
-    for ask in (lambda: words.embed(["a"]), lambda: words.predict_with_uncertainty(["a"])):
-        with pytest.raises(PredictorError, match=r"n_words .*static"):
-            ask()
-    static = Predictor.from_pretrained("static")
-    assert static.has_space and static.knows_uncertainty
 
 
 def test_a_fine_tuned_encoders_space_is_what_its_head_gets(tmp_path):

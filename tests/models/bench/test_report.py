@@ -7,19 +7,18 @@ import pytest
 from datasets import Dataset
 from scipy import stats
 
-from pqpp_datasets.target_columns import Target
-from pqpp_models.bench.experiments import Cell
+from pqpp_models.bench.charts import (
+    FEW,
+    Axis,
+    calibration,
+    leading,
+    panel,
+    ranked_rows,
+)
 from pqpp_models.bench.held_out import Builds
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions
 from pqpp_models.bench.published import published_results
-from pqpp_models.bench.report import render_report
-from pqpp_models.bench.report.axes import Axis
-from pqpp_models.bench.report.extremes import extreme_prompts
-from pqpp_models.bench.report.panels import FEW, calibration, cells, panel
-from pqpp_models.bench.report.ranking import leading, ranked_rows
-from pqpp_models.bench.report.spaces import neighbours_alike, space_panels
-from pqpp_models.bench.report.summary import in_words
-from pqpp_models.bench.rows import heading
+from pqpp_models.bench.report import extreme_prompts, render_report
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import Split
 
@@ -49,12 +48,6 @@ def test_ticks_are_round_and_inside(low, high, texts):
     assert np.allclose([axis.at(float(text)) for text in texts], places)
 
 
-@pytest.mark.parametrize("values", [[], [3.0], [0.0, 0.0], [1e-300, 1e307, -1e307]])
-def test_any_values_have_an_axis(values):
-    axis = Axis.around(values, 0, 10)
-    assert axis.low < axis.high and axis.ticks()
-
-
 def test_few_prompts_are_points_and_many_are_cells():
     for n, is_few in ((80, True), (FEW, True), (FEW + 1, False), (8000, False)):
         one, true, results = said(n)
@@ -68,23 +61,6 @@ def test_few_prompts_are_points_and_many_are_cells():
         )
 
 
-def test_cells_count_every_point_in_the_hexagon_nearest_to_it():
-    generator = np.random.default_rng(1)
-    xs, ys = generator.uniform(0, 200, (2, 5000))
-    found = cells(xs, ys)
-    centres = {
-        (float(x), float(y) + 5)
-        for cell in found
-        for x, y in re.findall(r"M([\d.-]+) ([\d.-]+)l", cell["path"])
-    }
-    at = np.array(sorted(centres))
-    away = np.sqrt(((np.column_stack([xs, ys])[:, None] - at) ** 2).sum(-1))
-    assert away.min(axis=1).max() < 5.2  # nobody is farther from a centre than a corner is
-    counts = np.bincount(away.argmin(axis=1))
-    assert counts.min() >= 1 and abs(counts.max() - found[-1]["high"]) <= 2
-    assert [cell["level"] for cell in found] == sorted({cell["level"] for cell in found})
-
-
 def test_the_line_joins_means_of_ten_groups_with_their_intervals():
     one, true, _ = said(200)
     predicted, values = one.values[:, 0], np.array(true["mean_hbpp"])
@@ -96,13 +72,6 @@ def test_the_line_joins_means_of_ten_groups_with_their_intervals():
     )
     assert groups[0][2:] == pytest.approx((low, high))
     assert calibration(predicted[:19], values[:19]) == []
-
-
-def test_nulls_are_no_points():
-    one, true, _ = said(40)
-    true["mean_rr"] = [None if i % 5 == 0 else x for i, x in enumerate(true["mean_rr"])]
-    results = evaluate_predictions([one], true, Split(None, "x", "y"))
-    assert len(panel(one, results[1], "mean RR", true)["points"]) == 32
 
 
 def test_the_ranking_is_on_what_most_have_and_in_order():
@@ -129,51 +98,6 @@ def test_figures_of_another_release_are_not_in_the_ranking():
     assert sum(not row["ours"] for row in found["rows"]) == 3
 
 
-def test_the_summary_says_who_would_be_first_if_turned_round():
-    one, true, results = said(60, "weak", noise=5.0)
-    counts = Predictions("n_words", one.targets, -np.column_stack([true[t] for t in one.targets]))
-    both = results + evaluate_predictions([counts], true, Split(None, "pqpp-v1.0", "validation"))
-    first = in_words(both, (), {})[1]
-    assert first.startswith("On mean HBPP weak is first") and "n_words has -1.000: turned" in first
-    assert not any("turned" in line for line in in_words(said(60)[2] + results, (), {}))
-
-
-def test_the_summary_says_who_is_first_and_on_what():
-    results = said(60)[2] + said(60, "worse", noise=5.0, seed=1)[2]
-    first, hbpp, rr = in_words(results, published_results(), {})
-    assert first.startswith("2 predictors on 60 prompts: the validation split of pqpp-v1.0.")
-    assert hbpp.startswith(f"On mean HBPP mine is first with r = {results[0].pearson:.3f}")
-    assert "worse follows with" in hbpp and "on other prompts: compare roughly" in hbpp
-    assert "The highest published figure is 0.600, fine-tuned CLIP, on the test split" in hbpp
-    assert rr.startswith("On mean RR mine is first")
-    flat = Predictions("flat", ("mean_rr",), np.ones((5, 1)))
-    nobody = evaluate_predictions([flat], {"mean_rr": [0.1] * 5}, Split(None, "x", "all rows"))
-    assert in_words(nobody, (), {}) == [
-        first.replace(
-            "2 predictors on 60 prompts: the validation split of pqpp-v1.0",
-            "1 predictor on 5 prompts: all rows of x",
-        ),
-        "On mean RR nobody has a figure.",
-    ]
-
-
-def test_a_space_is_coloured_by_fifths_of_what_is_known():
-    generator = np.random.default_rng(0)
-    n = 50
-    true = [None if i < 5 else float(i) for i in range(n)]
-    one = Predictions("mine", ("mean_rr",), generator.normal(size=(n, 1)))
-    results = evaluate_predictions([one], {"mean_rr": true}, Split(None, "x", "y"))
-    space = np.column_stack([np.arange(n), np.zeros(n)]).astype(float)
-    first, second = space_panels(one, space, {"mean_rr": true}, results, {"mean_rr": "mean RR"})
-    assert first["title"] == "mean RR, true" and second["title"] == "mean RR, predicted"
-    assert [part["path"].count("M") for part in first["parts"]] == [9] * 5
-    assert (first["parts"][0]["low"], first["parts"][-1]["high"]) == (5.0, 49.0)
-    assert "t-SNE: 45 prompts by mean RR, true value" in first["alt"]
-    assert neighbours_alike(space, np.arange(50.0)) > 0.98
-    assert abs(neighbours_alike(space, generator.permutation(50) * 1.0)) < 0.6
-    assert neighbours_alike(space[:5], np.arange(5.0)) is None
-
-
 @pytest.mark.parametrize(
     ("higher", "easiest", "note"),
     [
@@ -188,40 +112,6 @@ def test_easiest_prompts_follow_the_sign_of_a_measure(higher, easiest, note):
         one, {"mean_rr": [0.2, 1.0, None, 0.4, 0.5]}, list("abcde"), {}, count=2
     )
     assert found["easiest"] == easiest and note in found["note"]
-
-
-def test_easiest_and_hardest_prompts():
-    one = Predictions("p", ("mean_rr",), np.array([[0.1], [0.9], [0.5], [0.7]]))
-    found = extreme_prompts(one, {"mean_rr": [0.2, 1.0, None, 0.4]}, list("abcd"), {}, count=2)
-    assert found["easiest"] == [("b", "0.900", "1.000"), ("d", "0.700", "0.400")]
-    assert found["hardest"] == [("a", "0.100", "0.200"), ("d", "0.700", "0.400")]
-
-
-def test_headings_are_readable_and_nothing_at_all_makes_a_page():
-    one, true, _ = said(30, targets=("glide_hbpp", "sdxl_hbpp"))
-    crossed = [Cell("sdxl→glide_hbpp", "sdxl_hbpp", "glide_hbpp")]
-    crossed.append(Cell("glide_hbpp (mscoco)", "glide_hbpp", "glide_hbpp", "mscoco"))
-    rows = Dataset.from_dict({"prompt": ["a"] * 30, "source": ["mscoco"] * 30})
-    split = Split(rows, "x", "y")
-    results = evaluate_predictions([one], true, split, crossed)
-    long = ["HBPP of SDXL → HBPP of GLIDE", "HBPP of GLIDE on mscoco"]
-    assert [heading(result) for result in results] == long
-    assert [heading(r, short=True) for r in results] == ["SDXL → GLIDE", "GLIDE on mscoco"]
-    told = {"glide_hbpp": Target("glide_hbpp", "GLIDE 2")}
-    assert heading(results[1], told["glide_hbpp"]) == "HBPP of GLIDE 2 on mscoco"
-    page = render_report(BenchRun(split, {}, [], [], {}, Builds({}, {}, [])))
-    assert "Nothing was compared" in page and '<ol class="rank">' not in page
-
-
-def test_what_says_the_same_of_all_prompts_has_a_line_and_no_section():
-    one, true, _ = said(30)
-    flat = Predictions("flat", one.targets, np.ones_like(one.values))
-    split = Split(Dataset.from_dict({"prompt": ["a"] * 30, **true}), "x", "y")
-    results = evaluate_predictions([one, flat], true, split)
-    page = render_report(BenchRun(split, {}, results, [one, flat], true, Builds({}, {}, [])))
-    assert "No chart of flat: one value for all prompts" in page
-    assert "<summary>mine</summary>" in page and "<summary>flat</summary>" not in page
-    assert page.count("<figure") == 2
 
 
 def test_the_differences_from_a_baseline_are_a_table():

@@ -38,11 +38,6 @@ def test_a_row_is_what_the_functions_say_and_the_weaker_model_is_found():
     assert table.rows[-1].gain == pytest.approx(0, abs=1e-12)
 
 
-def test_rows_that_lack_a_model_are_left_out():
-    split = made(a_hbpp=[None, *STRONG[1:]], b_hbpp=[*WEAK[:-1], float("nan")])
-    assert run_routing(split, N_WORDS, ["a_hbpp", "b_hbpp"]).rows[0].n == 6
-
-
 def test_which_two_models_are_taken():
     split = made(a_hbpp=STRONG, b_hbpp=WEAK, mean_hbpp=WEAK, c_p10=[0.5] * 8)
     assert pair_of(split, ["c_p10", "mean_hbpp", "a_hbpp", "b_hbpp"]) == ("b_hbpp", "a_hbpp")

@@ -10,11 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from models.made_up import made_up
 
-from pqpp_files.errors import PqppError
-from pqpp_models import Predictor, PredictorError, UnknownTargetError
-from pqpp_models.explain.explanation import SINGLE_WORDS
+from pqpp_models import Predictor
 from pqpp_models.explain.words import MOST_WORDS, word_spans
-from pqpp_models.measures.predictor import MeasurePredictor
 
 HOSTILE = [
     "<script>alert('x')</script> & \"a cat\"",
@@ -136,27 +133,6 @@ def test_any_text_adds_up(text):
     assert all(at in inside for at, one in enumerate(text) if not one.isspace())
 
 
-def test_every_word_counts_one(nltk_data):
-    # 3 words less the base of 1, which is what a single word counts.
-    found = Predictor.from_pretrained("n_words").explain(["two red cats"])[0]
-    assert found.base == 1.0 and found.target == "score"
-    assert found.values == pytest.approx((2 / 3,) * 3)
-
-
-def test_a_fitted_one(fitted):
-    found = fitted.explain(["A dog chasing a red bus."], "mean_rr")[0]
-    assert found.base + sum(found.values) == pytest.approx(found.prediction, abs=1e-9)
-    assert 0 <= found.base <= 1
-
-
-def test_blank_prompts_have_no_words_and_no_prediction(static):
-    first, blank, last = static.explain(["a cat", " \n", "a dog"], "mean_rr")
-    assert blank.words == blank.values == blank.errors == blank.spans == ()
-    assert math.isnan(blank.prediction) and math.isnan(blank.base)
-    assert first.words == ("a", "cat") and last.words == ("a", "dog")
-    assert static.explain([], "mean_rr") == []
-
-
 def test_the_same_seed_gives_the_same_and_neighbours_change_nothing(static):
     long = "a man in a red coat walks two small dogs past the old station"
     alone = static.explain([long], "mean_p10")[0]
@@ -180,33 +156,12 @@ def test_base_of_a_fitted_predictor_is_the_mean_that_it_was_fitted_to(fitted):
         assert base == pytest.approx(fitted.calibration["prior"][fitted.targets.index(target)])
 
 
-def test_base_of_others_is_their_mean_over_single_words():
-    predictor = MeasurePredictor("mean_word_length")
-    expected = np.mean([len(word) for word in SINGLE_WORDS])
-    assert predictor.explain(["a horse"])[0].base == pytest.approx(expected)
-
-
 def test_a_text_without_prediction_counts_as_no_word():
     predictor = Told(lambda text: math.nan if text == "of" else float(len(text.split())))
     found = predictor.explain(["cup of"])[0]
     # v(cup) = 1, v(of) = v(nothing) = .5, v(both) = 2
     assert found.values == pytest.approx(((0.5 + 1.5) / 2, (1.0 + 0.0) / 2))
     assert all(map(math.isnan, predictor.explain(["of"])[0].values))
-
-
-def test_what_is_refused(static):
-    with pytest.raises(UnknownTargetError, match="no target is called 'mean_hbp'"):
-        static.explain(["a cat"], "mean_hbp")
-    with pytest.raises(PredictorError, match="2 targets came"):
-        static.explain(["a cat"], "mean_hbpp,mean_rr")
-    with pytest.raises(PredictorError, match="one str, not a list"):
-        static.explain("a cat")
-    for wrong in (1, 2, 7, -4):
-        with pytest.raises(PredictorError, match="even number from 4"):
-            static.explain(["a cat"], permutations=wrong)
-    nqc = Predictor.from_pretrained("nqc")
-    with pytest.raises(PredictorError, match=r"nqc needs text\+scores.*static"):
-        nqc.explain([{"prompt": "a cat", "scores": [1.0]}])
 
 
 @pytest.mark.parametrize(
@@ -223,16 +178,3 @@ def test_what_is_refused(static):
 )
 def test_words_as_people_see_them(prompt, words):
     assert [prompt[start:end] for start, end in word_spans(prompt)] == words
-
-
-def test_long_prompts_become_phrases():
-    prompt = " ".join(f"w{n}" for n in range(MOST_WORDS * 3 + 5))
-    phrases = [prompt[start:end] for start, end in word_spans(prompt)]
-    assert len(phrases) == MOST_WORDS and " ".join(phrases) == prompt
-    assert {len(phrase.split()) for phrase in phrases} == {3, 4}
-
-
-@pytest.mark.parametrize(("options", "said"), [({"seed": -1}, "seed is -1; give a whole number")])
-def test_numbers_that_are_none_are_told(options, said):
-    with pytest.raises(PqppError, match=said):
-        Predictor.from_pretrained("static").explain(["a cat"], **options)

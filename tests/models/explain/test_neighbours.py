@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from support.pqpp_folders import write_v1_0
 
-from pqpp_datasets.benchmarks import benchmark_of
 from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.location import local_copy
-from pqpp_datasets.sources import release
 from pqpp_models import Predictor, PredictorError
 from pqpp_models.explain.neighbours import judged_here, with_neighbours
 from pqpp_models.scored_prompts import ScoredPrompts
@@ -47,19 +44,6 @@ def test_the_nearest_are_those_of_a_search_by_hand(static):
     assert [n.value for n in found[2].neighbours] == [0.4, 0.5]
 
 
-def test_more_than_there_are_and_none(static):
-    found = static.explain(["a cat"], "mean_hbpp")
-    assert len(with_neighbours(static, found, JUDGED, 50)[0].neighbours) == 5
-    assert with_neighbours(static, found, JUDGED, 0) == found
-    assert with_neighbours(static, found, ScoredPrompts("none", [" "], [1.0])) == found
-
-
-def test_a_predictor_without_space_is_refused():
-    predictor = Predictor.from_pretrained("mean_word_length")
-    with pytest.raises(PredictorError, match="puts prompts into no space"):
-        with_neighbours(predictor, predictor.explain(["a cat"]), JUDGED)
-
-
 class Trained:
     """Says what it was trained on."""
 
@@ -92,14 +76,3 @@ def test_nothing_is_downloaded(tmp_path, cache, monkeypatch):
     untold = Predictor.from_pretrained("mean_word_length")
     with pytest.raises(PredictorError, match="does not tell which prompts"):
         judged_here(untold, "mean_hbpp")
-
-
-def test_an_earlier_download_is_found(cache):
-    published = release("pqpp/v1.0")
-    folder = cache / "downloads" / published.folder / published.commit
-    benchmark = benchmark_of("pqpp-v1.0")
-    assert local_copy(benchmark, "train") is None
-    write_v1_0(folder, splits=("train",))
-    assert local_copy(benchmark, "train") == folder
-    assert local_copy(benchmark, "validation") is None
-    assert judged_here(Trained(), "mean_hbpp").scores == [1.0, 0.5, 1.0]

@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 import pytest
 
 from pqpp_models import Predictor
-from pqpp_models.explain.explanation import NOTE, Explanation, Neighbour
-from pqpp_models.explain.page import colour_of, coloured_words, render_explanations, scale_of
+from pqpp_models.explain.explanation import Explanation, Neighbour
+from pqpp_models.explain.page import colour_of, coloured_words, render_explanations
 
 HOSTILE = '<script>alert("x")</script> \'"><img src=x onerror=1> \x1b[31m\u202e כלב 🦓 {{ 7*7 }}'
 
@@ -77,47 +77,3 @@ def test_hostile_texts_stay_texts():
     assert seen.names <= set(names.split())
     assert not {"\x1b", "\u202e"} & set(page)
     assert "{{ 7*7 }}" in page and "🦓" in page and r"\x1b" in page
-
-
-def test_the_page_says_what_it_shows():
-    blank = made(words=(), spans=(), values=(), errors=(), prediction=float("nan"), prompt=" ")
-    near = (Neighbour("a cat & a dog", 0.25, 0.9),)
-    page = render_explanations([made(neighbours=near), blank], "static", "", "no more")
-    assert NOTE in page and "no more" in page and "static" in page
-    assert page.count("no prediction") == 1 and page.count("predicted <strong>") == 1
-    assert "a cat &amp; a dog" in page and "0.250" in page
-    legend = re.search(r'<p class="legend">(.*?)</p>', page)[1]
-    assert re.findall(r">([+-][\d.]+)<", legend)[::4] == ["-0.400", "+0.000", "+0.400"]
-    assert "standard error" not in page
-    sampled = render_explanations([made(permutations=52, errors=(0.1, 0.0, 0.2))], "static")
-    assert "standard error" in sampled and "± 0.1000" in sampled
-
-
-def test_what_was_not_read_stands_below_the_words_as_text():
-    page = render_explanations([made(ignored="flag: --ar <b>1:1</b>"), made()], "static")
-    assert page.count("not read: ") == 1 and "--ar &lt;b&gt;1:1&lt;/b&gt;" in page
-
-
-def test_no_prompts_make_a_page():
-    assert "</html>" in render_explanations([], "static")
-    flat = render_explanations([made(values=(0.0, 0.0, 0.0))], "static")
-    assert "#ffffff" in flat and "nan" not in flat
-
-
-def test_words_that_add_nothing_get_no_colour_and_no_bar():
-    from pqpp_models.explain.explainer import format_explanations
-    from pqpp_models.explain.explanation import Explanation
-
-    def told(value):
-        made = {"prompt": "a cat", "target": "t", "prediction": 3.0, "base": 3.0}
-        made |= {
-            "words": ("a", "cat"),
-            "spans": ((0, 1), (2, 5)),
-            "values": (value, -value),
-            "errors": (0.0, 0.0),
-        }
-        return [Explanation(**made)]
-
-    assert scale_of(told(1e-9)) == 0.0 and scale_of(told(0.001)) == 0.001
-    assert "++" in format_explanations("table", told(0.1))
-    assert "++" not in format_explanations("table", told(1e-9))

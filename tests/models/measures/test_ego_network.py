@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from pqpp_backbones.checkpoint import write_checkpoint
-from pqpp_models import CheckpointError, Predictor, PredictorError, UnknownPredictorError
+from pqpp_models import Predictor, PredictorError
 from pqpp_models.measures.ego_network.measures import AGGREGATIONS, MEASURES, ego_network_values
 from pqpp_models.measures.ego_network.network import EgoNetworks, ego_network
 from pqpp_models.measures.ego_network.vectors import WordVectors, load_word_vectors
@@ -33,10 +32,6 @@ GRAPHS = {name: measure.compute.args[0] for name, measure in MEASURES.items()}
 
 def edges(graph) -> dict[tuple[str, str], float]:
     return {tuple(sorted(pair)): weight for *pair, weight in graph.edges(data="weight")}
-
-
-def cosine(one: str, other: str) -> float:
-    return math.cos(ANGLES[one] - ANGLES[other])
 
 
 class TestNetwork:
@@ -72,27 +67,6 @@ class TestNetwork:
             alone = edges(ego_network(vectors, word, 2, 0.9, threshold))
             assert edges(together.build(word)) == pytest.approx(alone, abs=1e-6)
 
-    def test_weights_are_cosines(self):
-        found = edges(ego_network(CIRCLE, "ego", 2, 0.7))
-        for (one, other), weight in found.items():
-            assert weight == pytest.approx(cosine(one, other), abs=1e-6)
-
-    @pytest.mark.parametrize(
-        "vectors",
-        [
-            {"alone": [1.0, 0.0]},
-            {"alone": [1.0, 0.0], "opposite": [-1.0, 0.0], "zero": [0.0, 0.0]},
-            {"alone": [0.0, 0.0], "other": [1.0, 0.0]},
-            {"other": [1.0, 0.0]},
-        ],
-    )
-    @pytest.mark.parametrize("threshold", ["relative", "absolute"])
-    def test_a_word_without_similar_ones_stands_alone(self, vectors, threshold):
-        graph = ego_network(
-            WordVectors(list(vectors), list(vectors.values())), "alone", 2, 0.0, threshold
-        )
-        assert list(graph.nodes) == ["alone"] and not graph.edges
-
     @given(st.integers(0, 2**32 - 1), st.floats(0.3, 1.0), st.integers(0, 2))
     def test_what_holds_for_any_embedding(self, seed, beta, alpha):
         rng = np.random.default_rng(seed)
@@ -115,22 +89,6 @@ class TestNetwork:
                 moved = WordVectors(words, array @ turn * rng.uniform(0.1, 9, (12, 1)))
                 turned = ego_network(moved, "w0", alpha, beta, threshold)
                 assert set(turned.nodes) == set(found.nodes)
-
-    @pytest.mark.parametrize(
-        ("details", "said"),
-        [
-            ({"alpha": -1}, "`alpha` is -1"),
-            ({"alpha": 1.0}, "`alpha` is 1.0"),
-            ({"beta": 1.1}, "`beta` is 1.1"),
-            ({"beta": math.nan}, "`beta` is nan"),
-            ({"threshold": "none"}, "one of relative, absolute"),
-        ],
-    )
-    def test_bad_arguments_are_refused(self, details, said):
-        with pytest.raises(PredictorError, match=said):
-            ego_network(CIRCLE, "ego", **details)
-        with pytest.raises(PredictorError, match=said):
-            EgoNetworks(CIRCLE, **details)
 
 
 class TestMeasures:
@@ -196,16 +154,6 @@ class TestMeasures:
         assert found[0] == pytest.approx(expected)
         assert set(AGGREGATIONS) == {"mean", "max", "min", "sum", "std"}
 
-    def test_prompts_without_words_and_repeated_words(self):
-        edges = GRAPHS["edge_count"]
-        found = ego_network_values(edges, [[], ["ego", "ego", "unicorn"]], self.PATH)
-        assert found.tolist() == [0.0, 2.0]
-        assert ego_network_values(edges, [], self.PATH).shape == (0,)
-
-    def test_an_unknown_aggregation_is_refused(self):
-        with pytest.raises(PredictorError, match="`aggregation` is 'median'"):
-            ego_network_values(GRAPHS["edge_count"], [["ego"]], self.PATH, "median")
-
 
 class _Fixed:
     """Networks whose values are given."""
@@ -265,11 +213,6 @@ class TestVectors:
         with pytest.raises(PredictorError, match=r"two\.txt has 2 words"):
             load_word_vectors(path, tmp_path / "two.txt")
 
-    def test_the_first_of_two_equal_words_counts(self):
-        found = WordVectors(["a", "b", "a"], [[1.0, 0.0], [0.0, 1.0], [0.0, 2.0]])
-        assert found.words == ("a", "b")
-        assert found.similarities([0]).tolist() == [[1.0, 0.0]]
-
     @pytest.mark.parametrize(
         ("name", "content", "said"),
         [
@@ -291,25 +234,6 @@ class TestVectors:
         with pytest.raises(PredictorError, match=said) as caught:
             load_word_vectors(tmp_path / name)
         assert "\n" not in str(caught.value) and name in str(caught.value)
-
-    def test_pickled_arrays_are_never_opened(self, tmp_path):
-        np.save(tmp_path / "x.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-        (tmp_path / "x.txt").write_text("a\n")
-        with pytest.raises(PredictorError, match="not a file of word vectors"):
-            load_word_vectors(tmp_path / "x.npy")
-
-    @pytest.mark.parametrize(
-        ("make", "said"),
-        [
-            (lambda: WordVectors(["a"], [[1.0], [2.0]]), "for 1 words"),
-            (lambda: WordVectors([], np.empty((0, 2))), "for 0 words"),
-            (lambda: WordVectors(["a"], [[math.inf]]), "not finite"),
-            (lambda: load_word_vectors("/nowhere/x.vec"), "No such file"),
-        ],
-    )
-    def test_bad_vectors_are_refused(self, make, said):
-        with pytest.raises(PredictorError, match=said):
-            make()
 
 
 @pytest.mark.realdata
@@ -335,34 +259,3 @@ class TestPredictor:
         expected = max(networks.value(word, compute) for word in ("ego", "near", "unicorn"))
         assert found[0].tolist() == [expected, expected]
         assert np.isnan(found[1]).all() and not found[2].any()
-
-    def test_the_named_vectors(self, tmp_path, monkeypatch):
-        (tmp_path / "x.vec").write_text("ego 1 0\nnear 0.8 0.6\n")
-        monkeypatch.setenv("PQPP_WORD_VECTORS", str(tmp_path / "x.vec"))
-        found = Predictor.from_pretrained("edge_weight_sum").predict(["ego"], "mean_p10")
-        assert found[0, 0] == pytest.approx(0.8)
-
-    def test_bad_names_and_checkpoints_are_refused(self, tmp_path):
-        with pytest.raises(
-            UnknownPredictorError, match="'degree'; did you mean 'degree_centrality'"
-        ):
-            MeasurePredictor("degree", EgoNetworks(CIRCLE))
-        with pytest.raises(PredictorError, match="`aggregation`"):
-            MeasurePredictor("pagerank", EgoNetworks(CIRCLE), {"aggregation": "median"})
-        with pytest.raises(PredictorError, match="pagerank needs word vectors"):
-            MeasurePredictor("pagerank")
-        saved = MeasurePredictor("pagerank", EgoNetworks(CIRCLE)).save_pretrained(tmp_path / "s")
-        text = (saved / "config.json").read_text()
-        (saved / "config.json").write_text(text.replace('"mean"', '"median"'))
-        with pytest.raises(CheckpointError, match="do not describe a pagerank"):
-            Predictor.from_pretrained(saved)
-
-    def test_folders_that_were_saved_before_options_had_a_place_of_their_own(self, tmp_path):
-        networks = EgoNetworks(CIRCLE, 1, 0.7, "absolute")
-        config, tensors = networks.state()
-        old = {"predictor_type": "edge_count", "aggregation": "max", **config}
-        write_checkpoint(tmp_path / "old", old, tensors, "")
-        loaded = Predictor.from_pretrained(tmp_path / "old")
-        new = MeasurePredictor("edge_count", networks, {"aggregation": "max"})
-        assert loaded.options == {"aggregation": "max"}
-        np.testing.assert_array_equal(loaded.predict(self.PROMPTS), new.predict(self.PROMPTS))

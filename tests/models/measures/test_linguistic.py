@@ -1,19 +1,12 @@
 """The paper's eight text features, counted by hand and recomputed in another way."""
 
 import re
-import shutil
 import string
-from pathlib import Path
 
 import numpy as np
 import pytest
-from support.processes import run_warm
 
-import pqpp_models
-from pqpp_models import TARGETS, Predictor, UnknownPredictorError
-from pqpp_models.measures import nltk_resources
 from pqpp_models.measures.linguistic import MEASURES, tokens
-from pqpp_models.measures.predictor import MeasurePredictor
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -27,17 +20,6 @@ BY_HAND = [
     ("He goes to it, yet so what?", 7, 21, 0, 0, 0, 2, 1),
     ("(the) 'end'...", 3, 13, 0, 0, 0, 0, 0),  # (the, 'end, ...)
     ("on 2020-05-17 or 17/05/2020", 4, 24, 0, 0, 2, 1, 1),
-]
-
-
-ODD = [
-    pytest.param("\U0001f600 \U0001f468\u200d\U0001f469\u200d\U0001f467", id="emoji"),
-    pytest.param("\u4e00\u53ea\u732b", id="chinese"),
-    pytest.param("\u0000 x", id="null"),
-    pytest.param("one\ntwo\u2028three", id="lines"),
-    pytest.param("a " * 20_000, id="many words"),
-    pytest.param("b" * 100_000, id="long word"),
-    pytest.param("\ud800", id="surrogate"),
 ]
 
 
@@ -69,43 +51,6 @@ def test_synsets_by_hand(nltk_data):
 def test_tokens(nltk_data):
     assert tokens("A dog, (and) it's here.") == ("A", "dog", "and", "it", "'s", "here")
     assert tokens('He said "no" ...') == ("He", "said", "``", "no", "''", "...")
-
-
-@pytest.mark.realdata
-@pytest.mark.parametrize("prompt", ["", "  \n ", ".", "?!"])
-def test_nothing_to_count_is_zero(prompt, nltk_data):
-    names = [name for name in MEASURES if name != "mean_word_length"]
-    assert linguistic_features([prompt], names).tolist() == [[0.0] * 7]
-
-
-@pytest.mark.realdata
-@pytest.mark.parametrize("prompt", ODD)
-def test_any_text_has_finite_features(prompt, nltk_data):
-    features = linguistic_features([prompt, "a cat"])
-    assert np.isfinite(features).all()
-    np.testing.assert_array_equal(features[1], linguistic_features(["a cat"])[0])
-
-
-def test_shapes_and_names():
-    assert linguistic_features([], ["mean_word_length"]).shape == (0, 1)
-    with pytest.raises(UnknownPredictorError, match="'n_word'; did you mean 'n_words'"):
-        MeasurePredictor("n_word")
-    with pytest.raises(UnknownPredictorError, match="no measure is called 'static'"):
-        MeasurePredictor("static")
-
-
-@pytest.mark.realdata
-def test_predictor_has_one_score_and_repeats_it_for_every_target_named(nltk_data):
-    for name in MEASURES:
-        predictor = Predictor.from_pretrained(name)
-        prompts = ["Two men and a DVD player from 1998", "a cat"]
-        expected = linguistic_features(prompts, [name])
-        found = predictor.predict([{"prompt": prompt} for prompt in prompts])
-        assert found.dtype == np.float64
-        np.testing.assert_array_equal(found, expected)
-        np.testing.assert_array_equal(
-            predictor.predict(prompts, TARGETS), np.repeat(expected, 9, axis=1)
-        )
 
 
 @pytest.mark.daily
@@ -145,106 +90,3 @@ def test_signs_are_those_of_the_published_table(read_split, nltk_data):
         feature = linguistic_features(prompts, [name])[:, 0]
         for column in (2, 5):
             assert np.corrcoef(feature, scores[:, column])[0, 1] < -0.1
-
-
-LOOK_UP = """
-import nltk
-nltk.data.path[:] = [FOLDER]
-from pqpp_models import MissingResourceError
-from pqpp_models.measures import nltk_resources
-from pqpp_models.measures.linguistic import MEASURES
-for feature in FEATURES:
-    try:
-        print(MEASURES[feature].compute(["the red cat"], None)[0])
-    except MissingResourceError as error:
-        print("refused:", error)
-"""
-
-
-def look_up(folder: Path, tmp_path: Path, *features: str) -> list[str]:
-    """Compute features in a fresh process that finds NLTK data in one folder only."""
-    code = f"FOLDER, FEATURES = {str(folder)!r}, {features!r}\n{LOOK_UP}"
-    place = str(Path(pqpp_models.__file__).parents[1])
-    done = run_warm(code, tmp_path, PYTHONPATH=place, HOME=str(tmp_path), PQPP_NO_AUTOLOAD="1")
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
-def test_missing_data(tmp_path):
-    refused, words = look_up(tmp_path, tmp_path, "n_synsets", "n_words")
-    assert refused.startswith("refused: NLTK data 'stopwords' is not installed")
-    assert "python -m nltk.downloader punkt_tab wordnet stopwords" in refused
-    assert words == "3.0"
-
-
-@pytest.mark.realdata
-def test_words_without_sentence_data(read_split, nltk_data, monkeypatch):
-    """The fallback splits all but a few of PQPP's prompts as NLTK does."""
-    import nltk
-
-    prompts, _ = read_split("validation")
-    exact = [nltk.word_tokenize(prompt) for prompt in prompts]
-    monkeypatch.setattr(nltk.data, "path", [])
-    nltk_resources.tokenizer.cache_clear()
-    split = nltk_resources.tokenizer()
-    nltk_resources.tokenizer.cache_clear()
-    assert sum(split(prompt) != words for prompt, words in zip(prompts, exact, strict=True)) <= 3
-
-
-@pytest.mark.realdata
-@pytest.mark.parametrize(
-    ("path", "feature", "works"),
-    [
-        ("corpora/wordnet", "n_synsets", "n_words"),
-        ("corpora/stopwords", "n_synsets", "proper_noun_ratio"),
-        ("taggers/averaged_perceptron_tagger_eng", "proper_noun_ratio", "preposition_ratio"),
-    ],
-)
-def test_each_resource_is_asked_for_only_where_it_is_needed(
-    path, feature, works, real_data, tmp_path
-):
-    folder = tmp_path / "nltk_data"
-    for other in {*RESOURCES} - {path}:
-        copy(real_data, folder, other)
-    refused, found = look_up(folder, tmp_path, feature, works)
-    assert refused.startswith(f"refused: NLTK data '{Path(path).name}' is not installed")
-    assert not found.startswith("refused")
-
-
-@pytest.mark.realdata
-def test_data_that_others_can_write_to(real_data, tmp_path):
-    folder = tmp_path / "nltk_data"
-    copy(real_data, folder, "tokenizers/punkt_tab")
-    for path in (folder / "tokenizers").rglob("*"):
-        path.chmod(0o777 if path.is_dir() else 0o666)
-    (said,) = look_up(folder, tmp_path, "n_words")
-    if said == "3.0":
-        pytest.skip("this version of NLTK reads such files")
-    assert said.startswith("refused: NLTK refuses 'punkt_tab' at ")
-    assert "chmod -R go-w" in said
-
-
-@pytest.mark.realdata
-def test_damaged_data(real_data, tmp_path):
-    folder = tmp_path / "nltk_data"
-    for path in ("tokenizers/punkt_tab", "taggers/averaged_perceptron_tagger_eng"):
-        copy(real_data, folder, path)
-    for path in (folder / "taggers" / "averaged_perceptron_tagger_eng").iterdir():
-        path.write_text("{")
-    (said,) = look_up(folder, tmp_path, "proper_noun_ratio")
-    assert said.startswith("refused: NLTK data 'averaged_perceptron_tagger_eng' cannot be read")
-
-
-RESOURCES = (
-    "corpora/wordnet",
-    "corpora/stopwords",
-    "tokenizers/punkt_tab",
-    "taggers/averaged_perceptron_tagger_eng",
-)
-
-
-def copy(real_data: Path, folder: Path, resource: str) -> None:
-    """Copy NLTK data so that its owner alone can write to it."""
-    shutil.copytree(real_data / "nltk_data" / resource, folder / resource)
-    for path in [folder, *folder.rglob("*")]:
-        path.chmod(0o755 if path.is_dir() else 0o644)

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.processes import run_python
 
-from pqpp_backbones.checkpoint import write_checkpoint
-from pqpp_files.errors import PqppError
-from pqpp_models import CheckpointError, Predictor, PredictorError, UnknownPredictorError
+from pqpp_models import CheckpointError, Predictor, PredictorError
 from pqpp_models.measures.pre_retrieval import CaptionStatistics
 from pqpp_models.measures.pre_retrieval.measures import MEASURES, POSTINGS
 from pqpp_models.measures.predictor import MeasurePredictor
@@ -49,14 +46,6 @@ class TestStatistics:
             [2],
         ]
 
-    def test_terms_that_are_always_as_frequent_have_no_deviation(self):
-        for times in range(1, 12):
-            found = CaptionStatistics.from_texts([" ".join(["dog"] * times)] * 7)
-            assert found.log_deviation.tolist() == [0.0]
-
-    def test_captions_without_terms_are_no_documents(self):
-        assert CaptionStatistics.from_texts(["a", "", " ?! ", "b"]).n_documents == 2
-
     def test_stopwords_are_left_out_everywhere(self):
         found = CaptionStatistics.from_texts([*CAPTIONS, "a"], stopwords=["a"])
         assert (found.terms, found.n_documents, found.n_tokens) == (("cat", "dog", "red"), 4, 7)
@@ -88,18 +77,6 @@ class TestStatistics:
         written = b"".join(path.read_bytes() for path in folder.iterdir())
         assert b"zebra" in written and b"zebra quietly" not in written
 
-    @pytest.mark.parametrize(
-        ("texts", "said"),
-        [
-            ([], "no term"),
-            (["", "..."], "no term"),
-            (iter(["a", None]), "index 1 is a NoneType"),
-        ],
-    )
-    def test_bad_texts_are_refused(self, texts, said):
-        with pytest.raises(PqppError, match=said):
-            CaptionStatistics.from_texts(texts)
-
     def test_bad_files_are_refused(self, tmp_path, collection):
         with pytest.raises(PredictorError, match="No such file"):
             CaptionStatistics.from_file(tmp_path / "none.txt")
@@ -109,23 +86,6 @@ class TestStatistics:
         saved = MeasurePredictor("scs", collection).save_pretrained(tmp_path / "scs")
         with pytest.raises(CheckpointError, match="'scs', not 'caption_statistics'"):
             CaptionStatistics.load(saved)
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            {"document_frequency": np.array([3, 2, 2, 9])},
-            {"collection_frequency": np.array([1, 2, 4, 1])},
-            {"terms": np.frombuffer(b"a\ncat", np.uint8)},
-            {"posting_documents": np.array([0, 1, 2, 0, 2, 1, 3, 7])},
-            {"posting_starts": np.array([0, 3, 5, 7, 9])},
-        ],
-    )
-    def test_counts_that_contradict_each_other_are_refused(self, collection, tmp_path, change):
-        config, tensors = collection.state()
-        kind = {"predictor_type": "caption_statistics"}
-        folder = write_checkpoint(tmp_path / "bad", {**kind, **config}, {**tensors, **change}, "")
-        with pytest.raises(CheckpointError, match="do not fit"):
-            CaptionStatistics.load(folder)
 
 
 # The terms of the prompt "a red cat": df 3, 1, 2 and cf 5, 1, 2 of N = 4, T = 12.
@@ -160,28 +120,6 @@ class TestMeasures:
     def test_by_hand(self, collection, name, expected):
         assert value(name, "A red cat!", collection) == pytest.approx(expected, abs=1e-12)
 
-    def test_every_measure_is_tested_by_hand(self):
-        marks = type(self).test_by_hand.pytestmark[0]
-        assert [name for name, _ in marks.args[1]] == list(MEASURES)
-
-    def test_repeated_terms_count_in_scs_only(self, collection):
-        for name in MEASURES:
-            same = value(name, "cat dog cat", collection) == value(name, "dog cat", collection)
-            assert same == (name != "scs")
-        twice = 2 / 3 * math.log2(2 / 3 * 12 / 2) + 1 / 3 * math.log2(1 / 3 * 12 / 4)
-        assert value("scs", "cat dog cat", collection) == pytest.approx(twice)
-
-    def test_unknown_terms_are_left_out(self, collection):
-        for name in MEASURES:
-            assert value(name, "a unicorn", collection) == value(name, "a", collection)
-
-    @pytest.mark.parametrize("prompt", ["", "  ", "unicorn", "?!"])
-    def test_without_a_known_term_all_are_zero(self, collection, prompt):
-        assert not pre_retrieval_values([prompt], collection).any()
-
-    def test_words_that_never_meet_have_no_pmi(self, collection):
-        assert value("avg_pmi", "red dog", collection) == 0.0
-
     @given(st.permutations(["a", "red", "dog", "and", "a", "cat"]))
     def test_order_of_words_changes_nothing(self, words):
         statistics = CaptionStatistics.from_texts(CAPTIONS, postings=True)
@@ -202,11 +140,6 @@ class TestMeasures:
             found, pre_retrieval_values(captions, once, names), rtol=1e-9, atol=1e-9
         )
 
-    def test_shapes_and_names(self, collection):
-        assert pre_retrieval_values([], collection).shape == (0, len(MEASURES))
-        with pytest.raises(UnknownPredictorError, match="'idf'; did you mean"):
-            MeasurePredictor("idf", collection)
-
 
 class TestPredictor:
     @pytest.mark.parametrize("name", MEASURES)
@@ -219,31 +152,6 @@ class TestPredictor:
         # Which caption holds which terms leaves only with those that need it.
         kept = loaded.evidence._postings is not None
         assert kept == (MEASURES[name].evidence is POSTINGS)
-
-    @pytest.mark.parametrize("kind", ["text file", "folder"])
-    def test_the_named_collection(self, collection, tmp_path, monkeypatch, kind):
-        path = tmp_path / "captions"
-        if kind == "folder":
-            collection.save(path)
-        else:
-            path.write_text("\n".join(CAPTIONS))
-        monkeypatch.setenv("PQPP_COLLECTION", str(path))
-        found = Predictor.from_pretrained("query_scope").predict(["red"], "mean_hbpp")
-        assert found.tolist() == [[pytest.approx(LN(4))]]
-
-    def test_unknown_names_are_refused(self, collection):
-        with pytest.raises(UnknownPredictorError, match="no measure is called 'idf'"):
-            MeasurePredictor("idf", collection)
-
-    def test_importing_it_loads_nothing_heavy(self, tmp_path):
-        code = (
-            "import sys, pqpp_models.measures.pre_retrieval, pqpp_models.measures.post_retrieval\n"
-        )
-        code += "import pqpp_models.measures.ego_network\n"
-        code += "print(*sorted({name.split('.')[0] for name in sys.modules}))"
-        loaded = run_python(code, tmp_path, PQPP_NO_AUTOLOAD="1").stdout.split()
-        heavy = {"torch", "transformers", "datasets", "nltk", "scipy", "pandas", "networkx"}
-        assert "pqpp_models" in loaded and not heavy & set(loaded)
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from models.made_up import made_up
 
-from pqpp_models import TARGETS, CheckpointError, Predictor
-from pqpp_models.record.means import means_in, parts_of_mean
+from pqpp_models import TARGETS, Predictor
+from pqpp_models.record.record import means_in
 from pqpp_models.text.ridge.fitting import fit
 
 PROMPTS = ["A man riding a wave.", "two oranges near a bus", "", "qwx zzyv 77"]
@@ -49,12 +49,6 @@ def test_a_mean_is_that_of_its_parts(own, mean, first, second):
     np.testing.assert_array_equal(np.isnan(found.deviations[:, 0]), np.isnan(expected))
 
 
-def test_scores_that_are_no_means_stay_as_trained(fitted):
-    assert fitted.record.means == ()  # nine targets by chance
-    found = columns(fitted)
-    assert np.nanmax(np.abs(found["mean_hbpp"] - (found["glide_hbpp"] + found["sdxl_hbpp"]) / 2))
-
-
 def test_a_saved_one_says_so_and_an_older_one_does_not(own, tmp_path):
     folder = own.save_pretrained(tmp_path / "saved")
     config = json.loads((folder / "config.json").read_text())
@@ -66,22 +60,6 @@ def test_a_saved_one_says_so_and_an_older_one_does_not(own, tmp_path):
     older = columns(Predictor.from_pretrained(folder))
     assert not np.array_equal(older["mean_hbpp"], columns(own)["mean_hbpp"], equal_nan=True)
     np.testing.assert_array_equal(older["sdxl_hbpp"], columns(own)["sdxl_hbpp"])
-
-
-@pytest.mark.parametrize("told", ["mean_hbpp", ["glide_hbpp"], ["mean_rating"], [3], {}])
-def test_what_is_no_mean_is_refused(own, tmp_path, told):
-    folder = own.save_pretrained(tmp_path / "saved")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"means_from_parts": told}))
-    with pytest.raises(CheckpointError, match=r"'means_from_parts' is .* not a list of targets"):
-        Predictor.from_pretrained(folder)
-
-
-def test_parts():
-    assert parts_of_mean("mean_hbpp", TARGETS) == ("glide_hbpp", "sdxl_hbpp")
-    models = ("flux_match_rate", "sd3_match_rate", "mean_match_rate", "alignment")
-    assert parts_of_mean("mean_match_rate", models) == models[:2]
-    assert parts_of_mean("alignment", models) == parts_of_mean("mean_rating", models) == ()
 
 
 def test_a_weighted_mean_is_a_target_of_its_own():

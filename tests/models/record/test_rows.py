@@ -1,16 +1,14 @@
 """The rows that a predictor was fitted to: overlap worked by hand, and every kind of damage."""
 
 import hashlib
-import json
 
 import numpy as np
 import pytest
 from datasets import Dataset
 from models.made_up import made_up
-from safetensors.numpy import save
 
-from pqpp_models import TARGETS, CheckpointError, Predictor
-from pqpp_models.record.rows import FittedRows
+from pqpp_models import TARGETS, Predictor
+from pqpp_models.record.record import FittedRows
 from pqpp_models.text.ridge.fitting import fit
 
 SPELLINGS = ("A red cat.", "a red cat", "  A  RED cat!", "Ａ red cat", "A red\ncat")
@@ -62,11 +60,6 @@ def test_overlap_agrees_with_sets_of_texts():
     assert (FittedRows.of(known[:9]) | FittedRows.of(known[9:])).among(asked).tolist() == expected
 
 
-def test_rows_without_a_score_were_not_fitted_to(fitted):
-    one = fit([f"cat {n}" for n in range(30)], [n if n != 4 else np.nan for n in range(30)], "x")
-    assert one.record.rows.among(["cat 3", "cat 4", "cat 5"]).tolist() == [True, False, True]
-
-
 @pytest.fixture
 def saved(fitted, tmp_path):
     return fitted.save_pretrained(tmp_path / "saved")
@@ -80,66 +73,6 @@ def test_a_saved_one_knows_its_rows_and_holds_no_text(fitted, saved):
     np.testing.assert_array_equal(loaded.record.rows.hashes, fitted.record.rows.hashes)
     content = (saved / "fitted_rows.safetensors").read_bytes()
     assert b"riding" not in content and len(content) < 16 * len(fitted.record.rows) + 200
-
-
-def change(folder, content=None, **told):
-    path = folder / "config.json"
-    config = json.loads(path.read_text())
-    if content is not None:
-        (folder / "fitted_rows.safetensors").write_bytes(content)
-        told = {"rows": config["fitted_rows"]["rows"]} | told
-        told["sha256"] = hashlib.sha256(content).hexdigest()
-    config["fitted_rows"] = config["fitted_rows"] | told
-    path.write_text(json.dumps(config))
-
-
-def refused(folder, said):
-    with pytest.raises(CheckpointError, match=said) as caught:
-        Predictor.from_pretrained(folder)
-    assert "\n" not in str(caught.value) and str(folder) in str(caught.value)
-
-
-def test_an_older_checkpoint_records_nothing(saved):
-    (saved / "fitted_rows.safetensors").unlink()
-    config = json.loads((saved / "config.json").read_text())
-    del config["fitted_rows"]
-    (saved / "config.json").write_text(json.dumps(config))
-    assert Predictor.from_pretrained(saved).record.rows is None
-
-
-def test_a_lost_file_is_refused(saved):
-    (saved / "fitted_rows.safetensors").unlink()
-    refused(saved, "fitted_rows.safetensors is missing.*No such file")
-
-
-def test_a_changed_byte_is_refused(saved):
-    path = saved / "fitted_rows.safetensors"
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
-    refused(saved, "is missing, damaged or of another config.json .its sha256 differs")
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"no tensors at all",
-        save({"other": np.zeros((3, 2), np.uint64)}),
-        save({"rows": np.zeros((3, 2), np.uint64)}),
-        save({"rows": np.zeros(6, np.uint64)}),
-        save({"rows": np.zeros((3, 2), np.float64)}),
-    ],
-)
-def test_another_content_is_refused(saved, content):
-    change(saved, content)
-    refused(saved, "fitted_rows.safetensors is missing, damaged or of another")
-
-
-@pytest.mark.parametrize("count", [-1, True, "3", None, 1e9])
-def test_a_wrong_count_is_refused(saved, count):
-    change(saved, rows=count)
-    refused(saved, "is missing, damaged or of another")
 
 
 def test_the_network_under_a_fit_counts(monkeypatch):

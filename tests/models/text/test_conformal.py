@@ -8,7 +8,6 @@ from pqpp_models.text.calibration import (
     CALIBRATION,
     SPREAD,
     CalibratedPredictor,
-    calibration_tensors,
     deviations_of,
     mixed_with_prior,
     read_calibration,
@@ -18,7 +17,6 @@ from pqpp_models.text.conformal import (
     calibrate_across_sources,
     calibrate_targets,
     conformal_quantile,
-    join_calibrations,
     normal_scores,
 )
 from pqpp_models.text.reading.known_words import KnownWords
@@ -162,25 +160,6 @@ def test_across_sources_every_source_weighs_the_same_and_only_ranks_count():
     assert many["spread"] == pytest.approx(found["spread"], abs=0.05)
 
 
-def test_scores_of_a_stand_in_are_brought_to_the_predictor_s_scale():
-    scores = sources(0)[0]
-    _, found = fit_sources(0)
-    _, other = fit_sources(0, own=4 * scores - 3)
-    assert other["slope"] == pytest.approx(found["slope"] / 4)
-    assert other["offset"] == pytest.approx(found["offset"] + 3 * found["slope"] / 4, abs=1e-5)
-    np.testing.assert_array_equal(other["spread"], found["spread"])
-
-
-def test_joined_calibrations_stand_one_below_the_other():
-    scores, true, prompts, _ = planted(300, 0)
-    one = calibrate_targets(scores[:, None], true[:, None], prompts, np.zeros(300))
-    other = calibrate_targets(scores[:, None], 2 * true[:, None], prompts, np.zeros(300))
-    both = join_calibrations(other, one)
-    for name in CALIBRATION:
-        assert both[name].dtype == np.float32
-        assert np.array_equal(both[name], np.r_[other[name], one[name]])
-
-
 def test_a_mixture_has_the_mean_and_the_deviation_of_its_draws():
     random = np.random.default_rng(0)
     prior = {"prior": np.array([1.0]), "prior_deviation": np.array([0.5])}
@@ -266,11 +245,3 @@ def test_what_is_no_english_gets_the_prior():
     plain = Lengths(CALIBRATED).predict_with_uncertainty(["two dogs on a mat"])
     assert found.values[0].tolist() == plain.values[0].tolist()
     assert "not read as plain English" in predictor.far_means
-
-
-def test_tensors_of_both_kinds_are_known():
-    new = {f"calibration.{name}": one for name, one in CALIBRATED.items()}
-    assert read_calibration(new).keys() == CALIBRATED.keys()
-    assert calibration_tensors(new, 2)["calibration.spread"] == ("float32", (2, len(SPREAD)))
-    less = {**new, "calibration.spread": CALIBRATED["spread"][:, :7]}
-    assert calibration_tensors(less, 2)["calibration.spread"] == ("float32", (2, 7))

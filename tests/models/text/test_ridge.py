@@ -4,17 +4,12 @@ import json
 import os
 import subprocess
 import sys
-import time
-import unicodedata
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pqpp_backbones.checkpoint import read_tensors
-from pqpp_backbones.encoder.normaliser import normalise
 from pqpp_cli.main import main
 from pqpp_hub import PushReport
 from pqpp_models import Predictor
@@ -188,19 +183,6 @@ def test_hashed_words_by_hand():
     assert not hashed_words([""]).any()
 
 
-@given(
-    st.lists(st.text(st.characters(codec="utf-8"), max_size=8), min_size=1, max_size=6),
-    st.sampled_from(["", ".", " .", "!", "?!", "...", " "]),
-    st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]),
-    st.sampled_from([" ", "  ", "\t", "\n "]),
-)
-def test_how_a_prompt_is_typed_changes_nothing(words, ending, form, blank):
-    prompt = " ".join(words)
-    typed = unicodedata.normalize(form, blank.join(words) + ending)
-    assert normalise(typed) == normalise(prompt)
-    assert normalise(normalise(prompt)) == normalise(prompt)
-
-
 def test_predictions_do_not_depend_on_the_typing(ridge):
     same = ["a red café on a table", " A RED  Cafe\u0301 on a TABLE. ", "a red\ncafé on a table!!"]
     found = ridge.predict_with_uncertainty(same)
@@ -245,53 +227,6 @@ def test_rows_of_one_prompt_are_one_with_their_mean(ridge):
     )
 
 
-def test_targets_of_one_table_do_not_disturb_each_other(ridge):
-    other = np.where(np.arange(60) % 3 == 0, np.nan, np.arange(60.0))[:, None]
-    both = fit(PROMPTS, np.hstack([other, RATES]), ["mean_rating", "match_rate"])
-    np.testing.assert_allclose(
-        both.predict(PROMPTS, "match_rate"), ridge.predict(PROMPTS), atol=1e-6
-    )
-    known = ~np.isnan(other[:, 0])
-    kept = [prompt for prompt, there in zip(PROMPTS, known, strict=True) if there]
-    assert both.details["training"]["scores"] == {"mean_rating": 40, "match_rate": 60}
-    alone = fit(kept, other[known], ["mean_rating"])
-    # The columns are standardised on all prompts, so the two are alike, not the same.
-    assert np.corrcoef(both.predict(kept, "mean_rating").T, alone.predict(kept).T)[0, 1] > 0.95
-
-
-def test_limits(ridge):
-    assert ridge.limits == {"match_rate": (0.0, 1.0)}
-    rated = fit(PROMPTS, 10 * RATES, ["mean_rating"])
-    low, high = 10 * RATES.min(), 10 * RATES.max()
-    margin = 0.1 * (high - low)
-    assert rated.limits["mean_rating"] == pytest.approx((low - margin, high + margin))
-    hbpp = fit(PROMPTS, 3 * RATES - 1, ["flux_hbpp"])
-    assert hbpp.limits["flux_hbpp"] == (-1.0, 2.0)
-    # Units scale with the scores.
-    np.testing.assert_allclose(hbpp.predict(PROMPTS), 3 * ridge.predict(PROMPTS) - 1, atol=1e-5)
-
-
-def test_flat_scores_and_prompts_without_any():
-    flat = fit([*PROMPTS, "a cat nobody rated"], [*RATES[:, 0], np.nan], ["match_rate"])
-    assert flat.details["training"]["prompts"] == 60 == len(flat.references)
-    np.testing.assert_allclose(
-        flat.predict(PROMPTS), fit(PROMPTS, RATES, ["match_rate"]).predict(PROMPTS), atol=1e-6
-    )
-
-
-def test_lone_surrogates_are_fitted_to_and_saved(tmp_path):
-    odd = [f"{prompt} \ud800" for prompt in PROMPTS]
-    fitted = fit(odd, RATES, ["match_rate"])
-    loaded = Predictor.from_pretrained(fitted.save_pretrained(tmp_path / "odd"))
-    np.testing.assert_allclose(loaded.predict(odd), fitted.predict(odd), atol=1e-6)
-
-
-def test_what_cannot_be_learned_is_predicted_by_about_its_mean():
-    scores = np.random.default_rng(0).normal(size=(60, 1))
-    fitted = fit(PROMPTS, scores, ["noise"])
-    assert fitted.predict(PROMPTS).std() < 0.5 * scores.std()
-
-
 def test_any_hash_seed_gives_the_same_bytes(ridge, tmp_path):
     code = (
         "import sys\n"
@@ -317,29 +252,6 @@ def test_a_saved_one_predicts_the_same_and_tells_of_its_fit(ridge, tmp_path):
     assert "| match_rate | 0 .. 1 |" in card and "| data | made up |" in card
     assert f"| {spearman:.3f} |" in card
     assert loaded.card() == card
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda config: config.pop("targets"), "'targets' and 'limits'"),
-        (lambda config: config.update(targets=["a", "a"]), "'targets' and 'limits'"),
-        (lambda config: config.update(targets=["a", "b"]), "'targets' and 'limits'"),
-        (lambda config: config.update(limits=[[1, 0]]), "'targets' and 'limits'"),
-        (lambda config: config.update(limits=[[0, float("nan")]]), "'targets' and 'limits'"),
-        (lambda config: config.update(encoder={"predictor_type": "bert"}), "no encoder"),
-        (lambda config: config.pop("encoder"), "no encoder"),
-        (lambda config: config["encoder"].pop("max_pieces"), "max_pieces"),
-        (lambda config: config.update(base={"target": "alignment", "slope": 1}), "'base'"),
-    ],
-)
-def test_a_damaged_configuration_is_refused(ridge, tmp_path, change, said):
-    folder = ridge.save_pretrained(tmp_path / "mine")
-    config = json.loads((folder / "config.json").read_text())
-    change(config)
-    (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(CheckpointError, match=said):
-        Predictor.from_pretrained(folder)
 
 
 @pytest.mark.parametrize(
@@ -369,57 +281,6 @@ def test_damaged_weights_are_refused(ridge, tmp_path, name, value, said):
         RidgePredictor.from_checkpoint(folder, config, tensors)
 
 
-@pytest.mark.parametrize(
-    ("prompts", "scores", "targets", "said"),
-    [
-        (PROMPTS, RATES[:5], ["match_rate"], "has shape"),
-        (PROMPTS[:19], RATES[:19], ["match_rate"], "19 prompts; a fit needs 20"),
-        (PROMPTS, 0 * RATES, ["match_rate"], "is 0 for every prompt"),
-        (PROMPTS, 3 * RATES, ["match_rate"], "its range is 0 to 1"),
-        (PROMPTS, RATES - 2, ["mean_hbpp"], "its range is -1 to 2"),
-        (PROMPTS, np.full_like(RATES, np.inf), ["rating"], "infinite"),
-        (PROMPTS, RATES, ["a,b"], "no name of a target"),
-        (PROMPTS, RATES, [], "at least one"),
-        (PROMPTS, np.hstack([RATES, RATES]), ["a", "a"], "each one once"),
-        (["the same"] * 60, RATES, ["match_rate"], "1 prompt; a fit needs 20"),
-    ],
-)
-def test_bad_input_is_refused(prompts, scores, targets, said):
-    with pytest.raises(PredictorError, match=said):
-        fit(prompts, scores, targets)
-
-
-def test_too_many_prompts_and_odd_folds_are_refused():
-    many = [f"prompt {number}" for number in range(30_001)]
-    with pytest.raises(PredictorError, match="draw 30000"):
-        fit(many, np.zeros((30_001, 1)), ["rating"])
-    with pytest.raises(PredictorError, match="`folds` is 1"):
-        fit(PROMPTS, RATES, ["match_rate"], folds=1)
-
-
-def test_nothing_heavy_is_imported():
-    code = (
-        "import sys, numpy as np\n"
-        "from pqpp_models.text.ridge.fitting import fit\n"
-        "prompts = [f'{n} cats' for n in range(40)]\n"
-        "fit(prompts, np.arange(40.0)[:, None], ['rating']).predict(prompts)\n"
-        "print([name for name in ('torch', 'transformers', 'pandas') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.slow
-def test_ten_thousand_prompts(capsys):
-    random = np.random.default_rng(0)
-    prompts = [f"{' '.join(random.choice(THINGS, 8))} {number}" for number in range(10_000)]
-    started = time.perf_counter()
-    fitted = fit(prompts, random.normal(size=(10_000, 2)), ["one", "two"])
-    with capsys.disabled():
-        print(f"\n10,000 prompts, two targets: fitted in {time.perf_counter() - started:.1f} s")
-    assert fitted.predict(prompts[:3]).shape == (3, 2)
-
-
 def test_the_head_stands_on_the_network_that_is_named(tmp_path):
     from pqpp_models.predictor import Predictor
 
@@ -437,18 +298,6 @@ def test_the_head_stands_on_the_network_that_is_named(tmp_path):
     ).all()
     with pytest.raises(PredictorError, match="`encoder` is n_words, a n_words; give a static"):
         fit(prompts, scores, ["my_rate"], encoder="n_words")
-
-
-def test_a_head_of_an_older_release_reads_prompts_as_it_was_fitted(ridge, tmp_path):
-    typed = ["(a red cat on a table:1.3), 4k --ar 1:1", PROMPTS[0]]
-    assert np.ptp(ridge.predict(typed)[:, 0]) < 1e-6
-    config = ridge.save_pretrained(tmp_path / "older") / "config.json"
-    named = json.loads(config.read_text("utf-8"))
-    assert named.pop("normaliser") == "content"
-    config.write_text(json.dumps(named), "utf-8")
-    older = Predictor.from_pretrained(config.parent)
-    assert np.ptp(older.predict(typed)[:, 0]) > 1e-3 and older.ignored_of(typed[0]) == ""
-    assert older.predict(PROMPTS).tolist() == ridge.predict(PROMPTS).tolist()
 
 
 @pytest.fixture(scope="module")
@@ -486,25 +335,3 @@ def test_what_learned_nothing_says_so_and_is_pushed_by_will_alone(
     assert main(["models", "push", folder, "a/b", "--anyway"]) == 0
     push_to_hub(ridge, "a/b")
     assert len(pushed) == 3
-
-
-def test_a_target_that_cannot_be_learned_does_not_stop_the_others(ridge, caplog):
-    sparse = np.where(np.arange(len(PROMPTS)) < 7, 0.5, np.nan)
-    sparse[:3] = 0.1
-    scores = np.column_stack([np.ones(len(PROMPTS)), RATES[:, 0], sparse])
-    fitted = fit(PROMPTS, scores, ["flat_rate", "match_rate", "rare_rate"])
-    assert fitted.targets == ("match_rate",)
-    assert fitted.predict(["a red cat"]) == pytest.approx(ridge.predict(["a red cat"]), abs=1e-6)
-    assert "'flat_rate' is 1 for every prompt; nothing can be learned; it is" in caplog.text
-    assert "'rare_rate' has scores for 7 prompts; a fit needs 20 or more; it is" in caplog.text
-    with pytest.raises(PredictorError, match="'flat_rate' is 1 for every prompt"):
-        fit(PROMPTS, scores[:, [0, 2]], ["flat_rate", "rare_rate"])
-
-
-def test_prompts_of_a_left_out_target_alone_are_no_training_prompts(ridge):
-    more = [*PROMPTS, "seven oranges", "an old man"]
-    rates = np.append(RATES[:, 0], [np.nan, np.nan])
-    rare = np.append(np.full(len(PROMPTS), np.nan), [0.1, 0.9])
-    fitted = fit(more, np.column_stack([rates, rare]), ["match_rate", "rare_rate"])
-    np.testing.assert_array_equal(fitted.references, ridge.references)
-    np.testing.assert_allclose(fitted.weights, ridge.weights, atol=1e-6)

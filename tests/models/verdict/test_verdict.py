@@ -10,8 +10,8 @@ import pytest
 
 import pqpp
 from pqpp_cli.main import main
-from pqpp_models import Predictor, PredictorError, UnknownPredictorError
-from pqpp_models.verdict.reference import KEY, VerdictReference, read_reference, reference_of
+from pqpp_models import Predictor
+from pqpp_models.verdict.reference import VerdictReference, read_reference, reference_of
 from pqpp_models.verdict.skills import skills_in
 from pqpp_models.verdict.verdict import COSTS, HARDNESS, VERDICT_COLUMNS, verdict
 
@@ -54,11 +54,6 @@ def test_a_hard_prompt_whose_skills_cost_a_little_each_names_them_together():
 )
 def test_what_is_not_read_says_why(prompt, why):
     assert pqpp.verdict(prompt).sentence == f"no verdict: {why}"
-
-
-def test_a_newer_word_is_no_reason_to_read_nothing():
-    for prompt in ("a cup of matcha", "a Zürich café"):
-        assert pqpp.verdict(prompt).level in ("average", "easy")
 
 
 def test_costs_are_differences_of_two_predictions():
@@ -124,29 +119,6 @@ def test_a_plain_prompt_lacks_what_the_skill_is():
         assert {skill.name: skill.plain for skill in skills_in(prompt)}[name] == plain
 
 
-def test_what_cannot_be_ranked_is_refused(tmp_path):
-    table = tmp_path / "my prompts.txt"
-    table.write_text("a cat")
-    with pytest.raises(PredictorError, match="n_words knows no other prompts to rank one among"):
-        verdict("a cat", "n_words")
-    for name in ("prompts.csv", "runs/p.JSONL.gz", "p.parquet", str(table)):
-        with pytest.raises(PredictorError, match=f"run pqpp predict --verdict --file {name}, or"):
-            verdict(name)
-    for prompt in ("a sign that says notes.txt", "a dog and " * 400 + "notes.txt"):
-        assert verdict(prompt).level
-    for prompt in ("~nobody drew on notes.txt", "a sign\0 notes.csv"):  # prompts, if odd ones
-        assert verdict(prompt).sentence
-    for name, near in (("mean_hbp", "mean_hbpp"), ("alignmet", "alignment")):
-        with pytest.raises(UnknownPredictorError, match=f"{near} is a target; a predictor is"):
-            verdict("a dog", name)
-    static = Predictor.from_pretrained("static")
-    whole = static.details[KEY]
-    for damage in ({"people": whole["people"][:9]}, {"captions": whole["captions"][::-1]}, {}):
-        static.details = {**static.details, KEY: {**whole, **damage} if damage else 7}
-        with pytest.raises(PredictorError, match="is not 101 rising quantiles"):
-            verdict("a cat", static)
-
-
 def test_a_notebook_shows_a_table_and_runs_nothing():
     page = verdict(["<script>alert(1)</script> nine cats", "a dog"])._repr_html_()
     assert "<script" not in page and "&lt;script&gt;" in page and page.count("<tr>") == 3
@@ -177,7 +149,3 @@ def test_files_have_columns_where_they_are_asked_for(tmp_path, capsys):
     assert set(VERDICT_COLUMNS) <= set(rows[0])
     assert main(["predict", "nine cats", "--verdict", "--predictor", "n_words"]) == 2
     assert "gives no verdict; use static" in capsys.readouterr().err
-
-
-def test_the_front_door_has_it():
-    assert pqpp.verdict("a cat").sentence == verdict("a cat").sentence

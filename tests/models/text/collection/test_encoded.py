@@ -4,17 +4,14 @@ import json
 
 import numpy as np
 import pytest
-from support.processes import run_pqpp
 
 from pqpp_backbones.encoder.normaliser import CURRENT
-from pqpp_backbones.encoder.pretrained import weights_sha256
-from pqpp_backbones.errors import ModelError
 from pqpp_models import CheckpointError, Predictor, PredictorError
 from pqpp_models.text.arrays import unit
 from pqpp_models.text.collection import neighbours
-from pqpp_models.text.collection.collection import Collection, Postings
+from pqpp_models.text.collection.collection import Collection
 from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of, with_collection
-from pqpp_models.text.collection.neighbours import COUNTED, density, similarities, summarise
+from pqpp_models.text.collection.neighbours import similarities
 from pqpp_models.text.reading.words import WordTables
 
 RANDOM = np.random.default_rng(5)
@@ -57,12 +54,6 @@ def test_captions_that_say_the_same_many_times_do_not_hide_others():
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_the_old_numbers_are_those_of_the_nearest_thousand():
-    similarity = RANDOM.uniform(-1, 1, size=(3, COUNTED + 300)).astype(np.float32)
-    nearest = -np.sort(-similarity, axis=1)[:, :COUNTED]
-    np.testing.assert_allclose(density(similarity), summarise(nearest), rtol=1e-5)
-
-
 def test_a_large_collection_is_searched_by_faiss_where_it_is_there(monkeypatch):
     assert neighbours.LARGE > 10_000
     monkeypatch.setattr(neighbours, "LARGE", 10)
@@ -99,12 +90,6 @@ def test_captions_are_normalised_as_the_predictor_does(ensemble, captions, tmp_p
         with_collection(ensemble, typed)
 
 
-def rest_of(captions):
-    """All but the states, as the class takes it."""
-    rest = (captions.encoder, captions.encoder_sha256, captions.normaliser)
-    return captions.tables, captions.postings, *rest
-
-
 def test_captions_come_back_from_their_folder(captions, tmp_path):
     folder = captions.save_pretrained(tmp_path / "mine")
     again = EncodedCaptions.from_pretrained(folder)
@@ -120,16 +105,6 @@ def test_captions_come_back_from_their_folder(captions, tmp_path):
     assert first == {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_words_said_twice_count_once(ensemble):
-    encoder, layers = encoder_of(ensemble)
-    said = ["A cat.", "a cat", "", "!!", "Two dogs"]
-    assert len(EncodedCaptions.build(said, encoder, ensemble.tokenizer, layers)) == 2
-    with pytest.raises(PredictorError, match="no caption with words"):
-        EncodedCaptions.build(["", "?"], encoder, ensemble.tokenizer, layers)
-    with pytest.raises(ModelError, match="layer 9 was asked for; the encoder has 0 to 2"):
-        EncodedCaptions.build(said, encoder, ensemble.tokenizer, [9])
-
-
 @pytest.mark.parametrize("change", [{"captions": 3}, {"layers": []}, {"layers": [7]}])
 def test_damaged_collections_are_refused(captions, tmp_path, change):
     folder = captions.save_pretrained(tmp_path / "mine")
@@ -138,12 +113,6 @@ def test_damaged_collections_are_refused(captions, tmp_path, change):
     with pytest.raises(CheckpointError, match="holds no usable collection") as caught:
         EncodedCaptions.from_pretrained(folder)
     assert "\n" not in str(caught.value)
-
-
-def test_a_predictor_is_no_collection(ensemble, tmp_path):
-    folder = ensemble.save_pretrained(tmp_path / "predictor")
-    with pytest.raises(CheckpointError, match="a predictor of type 'text_ensemble', not a coll"):
-        EncodedCaptions.from_pretrained(folder)
 
 
 def test_the_labelled_captions_stay_and_the_others_go(ensemble, captions, tmp_path):
@@ -162,44 +131,6 @@ def test_the_labelled_captions_stay_and_the_others_go(ensemble, captions, tmp_pa
     saved = Predictor.from_pretrained(made.save_pretrained(tmp_path / "made"))
     np.testing.assert_allclose(saved.predict(PROMPTS), after, atol=5e-3)
     assert f"by {len(CAPTIONS)} others" in (tmp_path / "made" / "README.md").read_text()
-
-
-def test_words_are_those_of_labelled_and_new_captions():
-    labelled = ["a red cat on a mat", "two dogs"]
-    new = ["a cat and a red dog", "birds in the sky"]
-    old = Postings.build([*labelled, "what goes away: a cat, a sky"])
-    joined = old.replaced(2, Postings.build(new))
-    expected = Postings.build([*labelled, *new])
-    for name in ("words", "starts", "captions", "keys"):
-        np.testing.assert_array_equal(getattr(joined, name), getattr(expected, name))
-        assert getattr(joined, name).dtype == getattr(expected, name).dtype
-
-
-def test_the_training_prompts_again_are_not_counted_twice(ensemble, captions):
-    old = ensemble.model.collection
-    own = {k: captions.states[k].copy() for k in captions.states}
-    for layer in own:  # the states that the first labelled caption has, whatever its length
-        own[layer][0] = old.vectors[layer][0] * 3 + old.means[layer]
-    same = EncodedCaptions(own, *rest_of(captions))
-    made = with_collection(ensemble, same)
-    assert len(made.model.collection) == old.labelled + len(CAPTIONS) - 1
-
-
-def test_another_encoder_is_refused(ensemble, captions):
-    other = EncodedCaptions(captions.states, *rest_of(captions)[:-2], "0" * 64, captions.normaliser)
-    with pytest.raises(PredictorError, match="another encoder's weights; build it with"):
-        with_collection(ensemble, other)
-    lacking = EncodedCaptions({2: captions.states[2]}, *rest_of(captions))
-    with pytest.raises(PredictorError, match="lacks layer 0"):
-        with_collection(ensemble, lacking)
-    own = weights_sha256(ensemble.encoder)
-    assert own == captions.encoder_sha256 != weights_sha256(ensemble.tuned)
-
-
-@pytest.mark.parametrize("name", ["static", "n_words"])
-def test_predictors_without_a_collection_say_so(name, captions):
-    with pytest.raises(PredictorError, match=f"{name} has no collection that can be replaced"):
-        with_collection(Predictor.from_pretrained(name), captions)
 
 
 def test_from_a_file_to_a_predictor_by_the_command_line(
@@ -236,43 +167,3 @@ def test_from_a_file_to_a_predictor_by_the_command_line(
     made = Predictor.from_pretrained(tmp_path / "made")
     expected = with_collection(Predictor.from_pretrained(tmp_path / "ensemble"), again)
     np.testing.assert_allclose(made.predict(PROMPTS), expected.predict(PROMPTS), atol=5e-3)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("build", "c.txt", "--predictor", "static", "--output", "x"), "static has no collection"),
-        (("build", "c.txt", "--model", "./absent", "--output", "x"), "no text encoder"),
-        (("build", "absent.txt", "--model", "x", "--output", "x"), "there is no such file"),
-        (("build", "c.txt", "--output", "x"), "give one of --predictor, --model"),
-        (("build", "c.txt", "--model", "m", "--layers", "a", "--output", "x"), "whole numbers"),
-        (("attach", "c.txt", "--predictor", "static", "--output", "x"), "static has no collection"),
-    ],
-)
-def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):
-    (tmp_path / "c.txt").write_text("a cat\n")
-    done = run_pqpp("models", "collection", *arguments, cwd=tmp_path, HF_HUB_OFFLINE="1")
-    assert done.returncode == 2 and expected in done.stderr and "Traceback" not in done.stderr
-    assert not (tmp_path / "x").exists()
-
-
-def test_no_other_model_is_lost_to_an_output(ensemble, captions, tmp_path, monkeypatch, capsys):
-    from pqpp_cli.main import main
-
-    monkeypatch.chdir(tmp_path)
-    ensemble.save_pretrained(tmp_path / "te")
-    captions.save_pretrained(tmp_path / "mine")
-    (tmp_path / "c.txt").write_text("a cat\n")
-    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
-    # None of the long work may be done for nothing.
-    for work in ("EncodedCaptions.build", "EncodedCaptions.from_pretrained"):
-        monkeypatch.setattr(f"pqpp_models.text.collection.encoded.{work}", None)
-    for arguments, held in (
-        (("build", "c.txt", "--predictor", "te", "--output", "te"), "a 'text_ensemble'"),
-        (("build", "c.txt", "--model", "te", "--output", "te"), "a 'text_ensemble'"),
-        (("attach", "mine", "--predictor", "te", "--output", "mine"), "a 'collection'"),
-    ):
-        assert main(("models", "collection", *arguments)) == 2
-        said = capsys.readouterr()
-        assert f"{arguments[-1]} holds {held}, which a" in said.err and said.out == ""
-    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pqpp_models import Predictor
-from pqpp_models.text.reading.asking_less import asking_less, log_asked
+from pqpp_models.text.reading.asking_less import asking_less
 
 THINGS = ("a dog", "a red car", "an old clock", "two cats", "a bird", "the moon", "a tree")
 SIGNS = ("a sign that says '{}'", 'a t-shirt with "{}" on it', "a poster with the words “{}”")
@@ -31,13 +31,6 @@ def test_a_longer_list_is_never_easier(static, end):
 @pytest.mark.parametrize("frame", SIGNS)
 def test_a_longer_text_to_draw_is_never_easier(static, frame):
     assert falls(static, [frame.format(" ".join(TEXT[: n + 1])) for n in range(len(TEXT))])
-
-
-@pytest.mark.parametrize("frame", SIGNS)
-def test_length_counts_whatever_the_text_says(static, frame):
-    texts = ("Hi", "Hello World", "The quick brown fox jumps over the lazy dog")
-    values = static.predict([frame.format(text) for text in texts], "alignment")[:, 0]
-    assert values[0] > values[1] + 0.02 > values[2] + 0.04
 
 
 def test_a_place_is_never_easier_than_being_near(static):
@@ -72,9 +65,3 @@ def test_no_prompt_is_asked_more_than_300_times():
         f"{n} big dogs behind a cat that says '{' '.join('abcdefgh')}'" for n in (9, 8)
     )
     assert 1 < len(asking_less(long)) <= 300
-
-
-def test_how_much_is_asked_for():
-    assert log_asked("a cat") == log_asked("a sign 'STOP'") == 0
-    assert log_asked("'abcd' and 'efgh'") == pytest.approx(np.log(2))
-    assert log_asked("thirty dogs and 3 cats by 'abcdefgh'") == pytest.approx(np.log(12 * 2))

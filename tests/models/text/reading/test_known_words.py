@@ -106,12 +106,6 @@ def test_arrays_round_trip_and_others_are_refused(known):
             KnownWords.from_tensors({k: v for k, v in tensors.items() if k != name})
 
 
-def test_the_order_of_the_texts_changes_nothing():
-    one, other = KnownWords.fit(TEXTS, VOCABULARY), KnownWords.fit(TEXTS[::-1], VOCABULARY[::-1])
-    for name, array in one.tensors().items():
-        assert np.array_equal(array, other.tensors()[name])
-
-
 def test_no_word_can_be_read_back(known):
     assert not any(b"dog" in array.tobytes() for array in known.tensors().values())
 
@@ -144,17 +138,6 @@ def test_what_is_no_prompt_is_far(learned):
     assert len(far) == 200 and far.sum() >= 190, f"{far.sum()} of {len(far)}"
 
 
-def test_a_lexicon_changes_nothing_of_a_checkpoint_without_one(known):
-    prompts = [*TEXTS[:3], *NOT_ENGLISH, "Tcennis rpacket", "dog dog dog dog"]
-    assert not known.garbled(prompts).any() and not any(map(known.told, prompts[3:]))
-    with_one = KnownWords.from_tensors({**known.tensors(), "known.lexicon": lexicon_of(["okapi"])})
-    assert with_one.weights(["an okapi"]).tolist() == [1.0]
-    assert known.weights(["an okapi"]).tolist() != [1.0]
-    assert "known.lexicon" in with_one.tensors() and "known.lexicon" not in known.tensors()
-    with pytest.raises(ValueError, match=r"known\.lexicon"):
-        KnownWords.from_tensors({**known.tensors(), "known.lexicon": np.zeros(3, np.uint8)})
-
-
 def test_one_word_that_nobody_knows_garbles_no_prompt_that_names_something_else(known):
     """It is a name, a newer word or a slip; two such words, or one alone, are garbled."""
     reader = KnownWords.from_tensors(
@@ -166,13 +149,6 @@ def test_one_word_that_nobody_knows_garbles_no_prompt_that_names_something_else(
     # Alone behind an article it may be a name as well: the average stands for it.
     assert (reader.garbled(["a quokka"])[0], reader.weights(["a quokka"])[0]) == (0.0, 0.0)
     assert reader.told("a quokka") == "unknown: quokka"
-
-
-def test_letters_with_accents_are_read_as_the_network_reads_them(known):
-    texts = [*TEXTS, *["a cafe in zurich"] * 40]
-    reader = KnownWords(*KnownWords.fit(texts * 2).tensors().values(), lexicon_of(["kettle"]))
-    assert reader.weights(["a Zürich café", "a Zurich cafe"]).tolist() == [1.0, 1.0]
-    assert reader.language_of("un café à Zürich") == "French"
 
 
 @pytest.mark.daily

@@ -116,12 +116,3 @@ def test_what_says_nothing_is_no_good_prompt(static, prompt):
 )
 def test_languages(text, language):
     assert language_of(text) == language
-
-
-def test_a_text_too_long_is_told(static):
-    prompt = "a red cat on a mat " + " ".join(f"beside item{n}" for n in range(60))
-    assert "beyond 96 word pieces: " in static.ignored_of(prompt)
-    assert static.explain([prompt[:40]])[0].ignored == ""
-    longer = prompt + " and a dragon"
-    np.testing.assert_allclose(static.predict([longer]), static.predict([prompt]), atol=1e-9)
-    assert static.ignored_of("a red cat on a mat") == ""

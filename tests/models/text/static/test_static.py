@@ -10,7 +10,6 @@ import pytest
 
 from pqpp_backbones.checkpoint import read_tensors
 from pqpp_models import TARGETS, Predictor, registry
-from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.targets import target_limits
 from pqpp_models.text.static.network import WordPieces, quantise, split_words
 from pqpp_models.text.static.predictor import StaticPredictor
@@ -48,18 +47,6 @@ def test_a_prediction_does_not_depend_on_the_prompts_beside_it(static):
     together = static.predict(PROMPTS)
     alone = np.concatenate([static.predict([prompt]) for prompt in PROMPTS])
     np.testing.assert_allclose(together, alone, atol=1e-5)
-
-
-def test_targets_are_columns(static):
-    everything = static.predict(PROMPTS)
-    some = static.predict(PROMPTS, "mean_rr,glide_hbpp")
-    np.testing.assert_allclose(some, everything[:, [9, 1]], atol=1e-6)
-
-
-def test_no_rows(static):
-    assert static.predict([]).shape == (0, 10)
-    found = static.predict_with_uncertainty([], "mean_rr")
-    assert found.values.shape == (0, 1) and found.distance.shape == (0,)
 
 
 def test_distance_grows_away_from_captions(static):
@@ -116,33 +103,6 @@ def test_speed(static):
     start = time.process_time()
     static.predict(prompts)
     assert len(prompts) / (time.process_time() - start) > 1500
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"targets": ["mean_hbpp"]}, "'means_from_parts'"),
-        ({"targets": ["mean_hbpp"], "means_from_parts": []}, "calibration"),
-        ({"normaliser": "as_it_likes"}, "'normaliser'"),
-        ({"targets": "mean_hbpp"}, "list of targets"),
-        ({"max_pieces": 0}, "max_pieces"),
-        ({"captions": None}, "captions"),
-    ],
-)
-def test_a_wrong_configuration_is_refused(static, tmp_path, change, message):
-    folder = static.save_pretrained(tmp_path / "saved")
-    config = json.loads((folder / "config.json").read_text("utf-8")) | change
-    (folder / "config.json").write_text(json.dumps(config), "utf-8")
-    with pytest.raises(CheckpointError, match=message) as caught:
-        Predictor.from_pretrained(folder)
-    assert "\n" not in str(caught.value)
-
-
-def test_unreadable_rows_are_refused(static):
-    with pytest.raises(PredictorError):
-        static.predict_with_uncertainty("one string")
-    with pytest.raises(PredictorError):
-        static.predict_with_uncertainty(["a cat"], "no_such_target")
 
 
 def test_word_pieces_are_those_of_the_tokenizer(static, read_split):

@@ -1,0 +1,322 @@
+"""The page: a summary, the ranking, tables, and every predictor beside the truth."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_datasets.target_columns import Target
+from pqpp_files.names import how_many
+from pqpp_files.render_page import render_page
+from pqpp_files.visible import visible
+from pqpp_models.bench.charts import FEW, comparable, leading, panel, ranked_rows, space_panels
+from pqpp_models.bench.held_out import fitted_notes, marked, unranked
+from pqpp_models.bench.notes import notes
+from pqpp_models.bench.protocol import Predictions, Result
+from pqpp_models.bench.published import PublishedResult
+from pqpp_models.bench.rows import (
+    COEFFICIENTS,
+    FITTED,
+    HEADINGS,
+    TableRow,
+    differences,
+    halves,
+    heading,
+    headings,
+    interval_of,
+    labels_of,
+    published_groups,
+    table_rows,
+)
+from pqpp_models.bench.run import BenchRun
+from pqpp_models.bench.split import ALL_ROWS
+from pqpp_models.explain.explanation import NOTE
+from pqpp_models.explain.page import STYLE, coloured_words, scale_of
+from pqpp_models.predictor import Predictor
+
+
+def render_report(
+    run: BenchRun,
+    published: Sequence[PublishedResult] = (),
+    spaces: Mapping[str, NDArray] | None = None,
+    explain: bool = False,
+    coefficient: str = "pearson",
+    summary: Sequence[str] = (),
+    title: str = "",
+) -> str:
+    """Return a self-contained HTML page: a summary, a ranking, tables and charts.
+
+    Args:
+        run: Ours, of one split.
+        published: Published figures to put beside them.
+        spaces: Predictor to its space in two dimensions, a point a prompt.
+        explain: Colour the words of the easiest and hardest prompts by what they add to the
+            prediction, for predictors of texts.
+        coefficient: By which the ranking is, `pearson` or `kendall`.
+        summary: Sentences to begin with, in the place of those on who is first.
+        title: Of the page, in the place of one that names the split.
+
+    Returns:
+        The page; its charts are inside, so that it can be mailed as one file.
+    """
+    results, split = run.results, run.split
+    titles = {r.label: heading_of([r], r.label, split.told) for r in reversed(results)}
+    label = leading(results, published)
+    out = unranked(results)
+    measured = {r.predictor for r in results if r.pearson == r.pearson or r.kendall == r.kendall}
+    shown = [prediction for prediction in run.predictions if prediction.predictor in measured]
+    return render_page(
+        Path(__file__).with_name("report.html"),
+        title=visible(title),
+        name=visible(split.config),
+        split=visible(split.name),
+        generated=split.generated,
+        summary=[visible(s) for s in summary] or in_words(results, published, split.told),
+        ranking={
+            **ranked_rows(results, published, label, coefficient),
+            "title": titles.get(label, ""),
+        },
+        measures=_measures(results, published, titles),
+        differences={
+            "baseline": visible(str(results[0].baseline)) if results else "",
+            "headings": HEADINGS,
+            "rows": [
+                (visible(name), titles.get(column, column), *rest)
+                for name, column, *rest in differences(results)
+            ],
+        },
+        notes=[visible(line) for line in notes(results, published)],
+        few=FEW,
+        predictors=[
+            {
+                "name": visible(marked(predictions.predictor, out.get(predictions.predictor))),
+                "panels": _panels(run, predictions, titles),
+            }
+            for predictions in shown
+        ],
+        without=[visible(p.predictor) for p in run.predictions if p.predictor not in measured],
+        spaces=[
+            {
+                "name": visible(prediction.predictor),
+                "panels": space_panels(
+                    prediction, spaces[prediction.predictor], run.references, results, titles
+                ),
+            }
+            for prediction in run.predictions
+            if spaces and prediction.predictor in spaces
+        ],
+        style=STYLE,
+        caution=NOTE if explain else "",
+        extremes=[
+            extreme_prompts(
+                predictions,
+                run.references,
+                split.prompts,
+                titles,
+                run.predictors.get(predictions.predictor) if explain else None,
+            )
+            for predictions in shown
+            if set(predictions.targets) & set(run.references)
+        ],
+    )
+
+
+def _panels(run: BenchRun, predictions: Any, titles: Mapping[str, str]) -> list[dict[str, Any]]:
+    predictor = run.predictors.get(predictions.predictor)
+    in_units = bool(predictor is not None and predictor.supervised and not predictor.one_score)
+    return [
+        panel(
+            predictions,
+            result,
+            titles[result.label],
+            run.references,
+            run.split.sources,
+            in_units and result.predicted == result.target and result.stands_in is None,
+        )
+        for result in run.results
+        if result.predictor == predictions.predictor
+    ]
+
+
+def _measures(
+    results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return the tables of each measure: ours, and one of each published source."""
+    tables = []
+    for measure, title in headings(results).items():
+        labels = labels_of(results, measure)
+        beside = []
+        for key, group in published_groups(published).items():
+            own = [label for label in labels if any(r.label == label for r in group)]
+            if own:
+                first = group[0]
+                caption = (
+                    f"{key} Published: {first.source}; {first.config}, {first.split} split, "
+                    f"{first.n} prompts."
+                )
+                beside.append({"caption": caption, **_table(own, titles, [], group)})
+        table = {"id": measure, "title": title, "caption": "", "published": beside}
+        tables.append(table | _table(labels, titles, results, []))
+    return tables
+
+
+def _table(labels, titles, results, published) -> dict[str, Any]:
+    rows = list(table_rows(labels, results, published))
+    return {
+        "headings": [titles[label] for label in labels],
+        "rows": [
+            {
+                "name": getattr(next(filter(None, row.cells)), "title", visible(row.name)),
+                "fitted": row.key == FITTED,
+                "cells": [cell for at in range(len(labels)) for cell in _cells(row, at)],
+            }
+            for row in rows
+        ],
+    }
+
+
+def _cells(row: TableRow, column: int) -> list[dict[str, Any] | None]:
+    texts, result = halves(row, column), row.cells[column]
+    if texts is None or result is None:
+        return [None, None]
+    cells: list[dict[str, Any] | None] = []
+    for text, name in zip(texts, COEFFICIENTS, strict=True):
+        ends = interval_of(result, name)
+        interval = "{:.3f} to {:.3f}".format(*ends) if ends else ""
+        cells.append({"text": text.strip(), "interval": interval, "best": row.best(column, name)})
+    return cells
+
+
+_DIRECTIONS = {
+    "easier": "",
+    "harder": "a higher value means a harder prompt",
+    "unknown": "highest and lowest values: which of them is harder is not known",
+}
+
+
+def extreme_prompts(
+    predictions: Predictions,
+    references: Mapping[str, Sequence[float | None]],
+    prompts: Sequence[str],
+    titles: Mapping[str, str],
+    predictor: Predictor | None = None,
+    count: int = 5,
+) -> dict:
+    """Return the prompts that a predictor takes for the easiest and the hardest.
+
+    Where a higher value means a harder prompt the lowest are the easiest; where it is not known
+    what a value means, the highest come first and the titles say so.
+
+    Args:
+        predictions: The predictions of one predictor; its first target that has references is used.
+        references: Target to one true value a prompt, None where there is none.
+        prompts: The prompts.
+        titles: Column to what it is called.
+        predictor: The predictor itself; if it is one of texts, the prompts come as HTML with
+            coloured words.
+        count: How many of each.
+
+    Returns:
+        `predictor`, `title`, `note`, and `easiest` and `hardest`: lists of (prompt, predicted,
+        true).
+    """
+    target = next(name for name in predictions.targets if name in references)
+    values, true = predictions.values[:, predictions.targets.index(target)], references[target]
+    sign = -1 if predictions.higher == "harder" else 1
+    order = [i for i in np.argsort(-sign * values, kind="stable") if true[i] is not None]
+    order = [i for i in order if not np.isnan(values[i])]
+    shown = {
+        i: visible(" ".join(prompts[i].split())) for i in (*order[:count], *order[::-1][:count])
+    }
+    if predictor is not None and predictor.inputs == "text":
+        asked = predictions.stand_ins.get(target, target)
+        explanations = predictor.explain([prompts[i] for i in shown], asked)
+        scale = scale_of(explanations)
+        shown = {i: coloured_words(it, scale) for i, it in zip(shown, explanations, strict=True)}
+    rows = [(shown[i], f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order if i in shown]
+    return {
+        "predictor": visible(predictions.predictor),
+        "title": titles.get(target, target),
+        "note": _DIRECTIONS[predictions.higher],
+        "easiest": rows[:count],
+        "hardest": rows[::-1][:count],
+    }
+
+
+def where(result: Result) -> str:
+    """Return what a result was measured on, in words."""
+    release = f" (release {result.release})" if result.release else ""
+    part = "all rows" if result.split == ALL_ROWS else f"the {result.split} split"
+    return f"{part} of {visible(result.config)}{release}"
+
+
+def in_words(
+    results: Sequence[Result], published: Sequence[PublishedResult], described: Mapping[str, Target]
+) -> list[str]:
+    """Return sentences: what was compared on what, who is first, and how published rows stand.
+
+    Args:
+        results: Ours, from one split.
+        published: The published figures.
+        described: What the dataset tells of its targets.
+    """
+    if not results:
+        return ["Nothing was compared: no prompt has both a prediction and a true value."]
+    names = dict.fromkeys(result.predictor for result in results)
+    most = max(result.n for result in results)
+    lines = [
+        f"{how_many(len(names), 'predictor')} on {how_many(most, 'prompt')}: {where(results[0])}."
+        " Pearson's r and Kendall's τ say how well predictions follow what was found:"
+        " 1 is perfect, 0 is none at all."
+    ]
+    for measure in headings(results):
+        own = [r for r in results if r.label in labels_of(results, measure)]
+        label = leading(own, published)
+        ranked = [r for r in own if r.label == label and r.ranked]
+        known = sorted((r for r in ranked if not math.isnan(r.pearson)), key=lambda r: -r.pearson)
+        if not known:
+            lines.append(f"On {heading_of(own, label, described)} nobody has a figure.")
+            continue
+        heading = heading_of(own, label, described)
+        lines.append(f"{_first(known, heading)}{_best(label, own, published)}")
+    return [*lines, *(f"{visible(line)}." for line in fitted_notes(results))]
+
+
+def heading_of(results: Sequence[Result], label: str, described: Mapping[str, Target]) -> str:
+    """Return a column's heading in words."""
+    result = next(r for r in results if r.label == label)
+    return visible(heading(result, described.get(result.target)))
+
+
+def _first(known: Sequence[Result], title: str) -> str:
+    best = known[0]
+    ends = interval_of(best, "pearson")
+    interval = " (95 % interval {:.3f} to {:.3f})".format(*ends) if ends else ""
+    figures = f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}"
+    if len(known) == 1:
+        return f"On {title} {visible(best.predictor)} has {figures}."
+    last = known[-1]
+    turned = ""
+    if -last.pearson > best.pearson:
+        name = visible(last.predictor)
+        turned = f" {name} has {last.pearson:.3f}: turned round, it follows the true values closer."
+    return (
+        f"On {title} {visible(best.predictor)} is first with {figures}; "
+        f"{visible(known[1].predictor)} follows with {known[1].pearson:.3f}.{turned}"
+    )
+
+
+def _best(label: str, results: Sequence[Result], published: Sequence[PublishedResult]) -> str:
+    figures = [figure for figure in comparable(results, published) if figure.label == label]
+    if not figures:
+        return ""
+    best = max(figures, key=lambda figure: figure.pearson)
+    other = best.split != results[0].split
+    rough = ", on other prompts: compare roughly" if other else ""
+    return (
+        f" The highest published figure is {best.pearson:.3f}, {best.title}, on the {best.split} "
+        f"split{rough}."
+    )
