@@ -102,7 +102,7 @@ def test_several_and_all(shared, push):
         (["ndcg", "hbpp", "{}/ndcg"], "2 metrics cannot go into one Space; write {}"),
         (["all", "{}/ndcg"], "cannot go into one Space"),
         (["ndcg", "a b"], "'a b/ndcg' is not a valid repository name; write OWNER/REPOSITORY"),
-        (["ndcg", "other"], "this token may not write to 'other'"),
+        (["ndcg", "other"], "write permission for its owner"),
     ],
 )
 def test_refusals(shared, push, words, said):

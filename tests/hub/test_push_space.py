@@ -82,7 +82,7 @@ def test_a_folder_beside_its_model(shared, push):
         (["nowhere", "--space", "{}/x"], "a Space does not see 'nowhere' of this machine"),
         (["nqc", "--space", "{}/x"], "only the words of a text are explained"),
         (["nqc", "{}/y", "--space", "{}/x"], "only the words of a text are explained"),
-        (["--space", "other/x"], "this token may not write to 'other'"),
+        (["--space", "other/x"], "write permission for its owner"),
     ],
 )
 def test_refusals(shared, push, words, said):
