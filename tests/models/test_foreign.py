@@ -35,40 +35,19 @@ def piped(folder):
     os.mkfifo(folder / "tokenizer.json")
 
 
-def with_holes(folder):
-    with (folder / "model.safetensors").open("r+b") as file:
-        file.truncate(10**12)
-
-
 HOSTILE = {
     "link": (linked, "is a link to a file elsewhere"),
     "pipe": (piped, "is a pipe or a device, not a file"),
-    "holes": (with_holes, "is mostly holes"),
-    "many values": (lambda f: put(f, "config.json", b"[" + b"[]," * 10**6 + b"1]"), "is larger"),
     "long text": (lambda f: put(f, "vocab.json", b'"' + b"a" * 10**8 + b'"'), "is larger"),
-    "depth": (lambda f: put(f, "a.json", b"[" * 100 + b"]" * 100), "is nested too deeply"),
-    "more depth": (lambda f: put(f, "a.json", b"[" * 10**6), "is nested too deeply"),
     "header": (
         lambda f: put(f, "a.safetensors", (10**8).to_bytes(8, "little") + b" " * (10**8 + 9)),
         "is larger",
     ),
     "index": (
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
-        "names the file '../b' elsewhere",
+        "names a file elsewhere",
     ),
     "adapter": (lambda f: put(f, "adapter_config.json", {"peft_type": "LORA"}), "merge the two"),
-    "large images": (
-        lambda f: put(f, "processor_config.json", {"size": {"height": 10**6}}),
-        r"'height' is 1e\+06",
-    ),
-    "long texts": (
-        lambda f: put(f, "tokenizer.json", {"padding": {"strategy": {"Fixed": 10**9}}}),
-        r"'Fixed' is 1e\+09",
-    ),
-    "pattern": (
-        lambda f: put(f, "tokenizer.json", {"normalizer": {"pattern": {"Regex": "(x+x+)+y"}}}),
-        "a pattern that can take for ever",
-    ),
 }
 
 
@@ -94,27 +73,6 @@ def test_what_is_usual_is_let_pass(folder, tmp_path):
     (snapshot / "absent.json").symlink_to("nothing")
     (tmp_path / "link").symlink_to(snapshot)
     assert len(CaptionStatistics.load(tmp_path / "link").terms) == 4
-
-
-def test_a_word_is_no_size(folder):
-    words = {"[UNK]": 0, "height": 4578, "width": 9381, "Fixed": 10**6}  # as BERT numbers them
-    put(folder, "tokenizer.json", {"model": {"type": "WordPiece", "vocab": words}})
-    check_foreign(folder)
-    put(folder, "tokenizer.json", {"vocab": {"padding": {"Fixed": 10**6}}})
-    with pytest.raises(CheckpointError, match="'Fixed' is 1e"):
-        check_foreign(folder)
-
-
-def test_the_pixels_of_a_whole_image_are_no_edges(folder):
-    pixels = {"shortest_edge": 65_536, "longest_edge": 16_777_216}  # as Qwen3-VL has them
-    of_qwen = {"image_processor_type": "Qwen2VLImageProcessorFast", "size": pixels}
-    put(folder, "processor_config.json", {"image_processor": of_qwen})
-    check_foreign(folder)
-    of_clip = {"image_processor_type": "CLIPImageProcessor", "size": pixels}
-    for unsound in (of_clip, of_qwen | {"crop_size": dict(pixels)}, {"a": of_qwen, "b": of_clip}):
-        put(folder, "processor_config.json", {"image_processor": unsound})
-        with pytest.raises(CheckpointError, match="'shortest_edge' is 6"):
-            check_foreign(folder)
 
 
 def changed(source, place, **fields):
