@@ -123,18 +123,19 @@ def whole_folder(
     place = behind_links(expanded(folder).absolute())
 
     def ask() -> None:
-        with contextlib.suppress(FileNotFoundError):  # another process is just replacing it
-            check(place)
-            check_output_folder(place, patterns)
+        check(place)
+        check_output_folder(place, patterns)
 
     remove_litter(place.parent)
     beside = _name_beside(place)
     new = beside / "new"
     try:
-        ask()
+        with folder_to_itself(place.parent):
+            ask()
+            mode = _mode_of(place)
         with naming(folder):
             new.mkdir(parents=True)
-            if (mode := _mode_of(place)) is not None:
+            if mode is not None:
                 new.chmod(mode)
             yield new
             for path in new.rglob("*"):
