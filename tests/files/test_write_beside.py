@@ -13,9 +13,7 @@ from pqpp_files import write_beside as module
 from pqpp_files.errors import FileError
 from pqpp_files.paths import check_output, check_output_folder
 from pqpp_files.write_beside import (
-    remove_behind,
     remove_litter,
-    tidied_when_terminated,
     whole_folder,
     write_beside,
     write_whole,
@@ -56,14 +54,6 @@ def test_a_link_stays_a_link(tmp_path):
     write_whole(tmp_path / "later", "new")
     assert (tmp_path / "later").is_symlink()
     assert (tmp_path / "far" / "absent.txt").read_text() == "new"
-
-
-def test_a_link_to_a_folder_stays_a_link(tmp_path):
-    write(tmp_path / "real", "old")
-    (tmp_path / "link").symlink_to("real")
-    write(tmp_path / "link", "new")
-    assert (tmp_path / "link").is_symlink() and held(tmp_path / "real") == {"config.json": "new"}
-    assert names(tmp_path) == ["link", "real"]
 
 
 def test_links_in_a_circle_are_refused(tmp_path):
@@ -114,25 +104,6 @@ def test_a_full_disk_names_what_was_to_be_written(tmp_path, kind):
         assert line.startswith("pqpp: error: it: no space")
 
 
-def test_a_folder_is_written_and_replaced_as_a_whole(tmp_path):
-    place = tmp_path / "deep" / "model"
-    write(place, "old")
-    (place / "model-00001.safetensors").write_text("weights")
-    write(place, "new")
-    assert held(place) == {"config.json": "new"}
-    assert [path.name for path in place.parent.iterdir()] == ["model"]
-    assert oct(place.stat().st_mode & 0o777) == oct(place.parent.stat().st_mode & 0o777)
-
-
-def test_an_empty_folder_is_taken_and_a_file_is_not(tmp_path):
-    (tmp_path / "empty").mkdir()
-    write(tmp_path / "empty", "new")
-    (tmp_path / "file").write_text("mine")
-    with pytest.raises(FileError, match="is a file; name a folder"):
-        write(tmp_path / "file", "new")
-    assert (tmp_path / "file").read_text() == "mine"
-
-
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, OSError])
 def test_an_interruption_while_writing_leaves_the_old_folder(tmp_path, interruption):
     write(tmp_path / "model", "old")
@@ -141,23 +112,6 @@ def test_an_interruption_while_writing_leaves_the_old_folder(tmp_path, interrupt
         raise interruption
     assert held(tmp_path / "model") == {"config.json": "old"}
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
-def test_an_interruption_between_the_renames_brings_the_old_folder_back(tmp_path, monkeypatch):
-    write(tmp_path / "model", "old")
-    rename, seen = pathlib.Path.rename, []
-
-    def fails_when_the_place_is_free(self, target):
-        seen.append(self.name)
-        if seen == ["model", "new"]:
-            raise KeyboardInterrupt
-        return rename(self, target)
-
-    monkeypatch.setattr(pathlib.Path, "rename", fails_when_the_place_is_free)
-    with pytest.raises(KeyboardInterrupt):
-        write(tmp_path / "model", "new")
-    assert seen == ["model", "new", "old"]
-    assert held(tmp_path / "model") == {"config.json": "old"} and len(names(tmp_path)) == 1
 
 
 def test_many_at_once_leave_one_and_lose_nothing(tmp_path):
@@ -254,30 +208,6 @@ def test_the_next_run_removes_the_litter_of_the_killed_and_of_no_other(tmp_path,
         assert not (tmp_path / litter).exists() and living.exists() and mine.exists()
 
 
-def test_a_folder_that_goes_is_whole_or_litter_wherever_a_run_is_killed(tmp_path, monkeypatch):
-    folder, place = tmp_path / "parts", tmp_path / "a.txt"
-    for name in ("a", "b"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(name)
-    killed = subprocess.run([sys.executable, "-c", GOING, folder, place], check=False)
-    assert killed.returncode == -signal.SIGKILL and not folder.exists()
-    assert len(names(tmp_path)) == 1  # hidden
-    monkeypatch.setattr(module, "_TIDIED", set())
-    write_whole(place, "new")
-    assert names(tmp_path) == ["a.txt"]
-    folder.mkdir()
-    remove_behind(folder, place)
-    assert names(tmp_path) == ["a.txt"]
-
-
-GOING = """
-import os, pathlib, signal, sys
-from pqpp_files import write_beside as module
-module.shutil.rmtree = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
-module.remove_behind(*map(pathlib.Path, sys.argv[1:]))
-"""
-
-
 def test_an_output_is_no_input(tmp_path):
     (tmp_path / "a.csv").write_text("x")
     (tmp_path / "link.csv").symlink_to("a.csv")
@@ -303,14 +233,3 @@ def test_outputs_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(FileError, match="cannot be written to; name another folder"):
         check_output(tmp_path / "new" / "b.csv")
-
-
-def test_what_an_import_makes_of_a_signal_is_still_the_end():
-    with pytest.raises(SystemExit) as ended, tidied_when_terminated():
-        try:
-            signal.raise_signal(signal.SIGTERM)
-        except SystemExit:
-            raise ImportError("as numpy's does") from None
-    assert ended.value.code == 143
-    with pytest.raises(ImportError), tidied_when_terminated():
-        raise ImportError("without a signal")

@@ -7,7 +7,6 @@ import pytest
 from support.processes import run_warm
 
 import pqpp_models
-from pqpp_hub import PushReport
 from pqpp_models import Predictor
 from pqpp_models.measures.pre_retrieval import CaptionStatistics
 from pqpp_models.measures.predictor import MeasurePredictor
@@ -101,19 +100,6 @@ class TestPushAndPull:
         # One commit on top of the one that every repository begins with.
         assert len(repository.commits) == 2
 
-    @pytest.mark.parametrize(
-        "predictor",
-        [MeasurePredictor("n_words"), MeasurePredictor("nqc", options={"k": 3})],
-        ids=lambda predictor: predictor.name,
-    )
-    def test_predictors_without_weights(self, run, tmp_path, predictor):
-        predictor.save_pretrained(tmp_path / "folder")
-        report = run(pushing("folder", "pqpp/small"))
-        served = SERVED if predictor.inputs == "text" else []
-        assert report["added"] == ["config.json", "README.md", *served]
-        loaded = run("print(json.dumps(Predictor.from_pretrained('pqpp/small').name))")
-        assert loaded == predictor.name
-
     def test_the_card_names_the_repository_and_a_second_push_changes_nothing(self, run):
         code = "from pqpp_models.text.ridge.fitting import fit\n"
         code += (
@@ -199,24 +185,6 @@ class TestWhatChanges:
                 k: v for k, v in did.items() if k not in differing
             }
 
-    def test_report_in_lines(self):
-        found = PushReport(
-            "a/b", "v2", "", True, True, ("x",), ("y",), ("z",), ("u",), None, dry_run=True
-        )
-        assert found.lines() == [
-            "would make the repository a/b",
-            "would make the branch v2",
-            "would add x",
-            "would change y",
-            "would remove z",
-            "unchanged u",
-            "dry run: nothing was written",
-        ]
-        done = PushReport("a/b", "main", "URL", False, False, ("x",), (), ("z",), (), "c", False)
-        assert done.lines() == ["added x", "removed z", "commit c at URL"]
-        same = PushReport("a/b", "main", "", False, False, (), (), (), ("z",), None, False)
-        assert same.lines()[-1] == "nothing to do: a/b has these files already"
-
 
 class TestRefusals:
     @pytest.mark.parametrize(
@@ -234,13 +202,6 @@ class TestRefusals:
         assert not hub.hub.store.repositories
         dry = run(pushing("n_words", "pqpp/m", dry_run=True), token)
         assert dry["added"] == ["config.json", "README.md", *SERVED] and dry["commit"] is None
-
-    def test_a_dry_run_without_a_token_compares_with_what_is_public(self, run, hub):
-        run(pushing("n_words", "pqpp/m"))
-        hub.requests.clear()
-        found = run(pushing("n_synsets", "pqpp/m", dry_run=True), None)
-        assert found["not_compared"] is None and found["changed"] == ["config.json", "README.md"]
-        assert not writes(hub)
 
     def test_without_a_network_a_dry_run_says_what_would_be_pushed(self, run):
         nobody = {"HF_ENDPOINT": "http://127.0.0.1:9"}
