@@ -170,19 +170,10 @@ def tidied_when_terminated() -> Iterator[None]:
     if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
         return
-    statuses = []
-
-    def end(number: int, _: object) -> None:
-        statuses.append(128 + number)  # as a shell has it of a process that the signal has ended
-        sys.exit(statuses[0])
-
-    signal.signal(signal.SIGTERM, end)
+    # The status as a shell has it of a process that the signal has ended.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         yield
-    except Exception:
-        if statuses:  # numpy's import makes another error of it
-            sys.exit(statuses[0])
-        raise
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
