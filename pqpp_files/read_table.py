@@ -157,24 +157,16 @@ def read_table(
     missing = [name for name in columns or () if name not in cells]
     if missing:
         raise _no_column(source, missing, remedy)
-    index = _index_of(source, cells)
     table = Table(source.path, cells, source, remedy)
-    table.index = index
+    index = source.index if columns is None else ()
+    if isinstance(index, range):
+        table.index = INDEX, index
+    elif index:
+        levels = [cells[name] for name in index]
+        name = ",".join(INDEX if n.startswith(UNNAMED) else n for n in index)
+        table.index = name, levels[0] if len(levels) == 1 else list(zip(*levels, strict=True))
+    table.columns = {name: one for name, one in cells.items() if not name.startswith(UNNAMED)}
     return table
-
-
-def _index_of(source: Format, columns: dict[str, list]) -> tuple[str, Sequence] | None:
-    """Return the index of a table that pandas wrote, and take the columns without a name out."""
-    if not source.with_index:
-        return None
-    unnamed = {name: columns.pop(name) for name in list(columns) if name.startswith(UNNAMED)}
-    if isinstance(source.index, range):
-        return INDEX, source.index
-    if not source.index:
-        return None
-    cells = [unnamed[name] if name in unnamed else columns[name] for name in source.index]
-    name = ",".join(INDEX if name in unnamed else name for name in source.index)
-    return name, cells[0] if len(cells) == 1 else list(zip(*cells, strict=True))
 
 
 class TableParts:
