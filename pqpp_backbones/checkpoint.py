@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.foreign import check_foreign, field_of, read_foreign_json
+from pqpp_files.errors import in_a_line
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
@@ -62,9 +63,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     check_foreign(folder)
     try:
         config = read_foreign_json(path)
-    except CheckpointError:
-        raise
-    except (OSError, ValueError) as error:  # also a number of 5,000 digits
+    except OSError as error:
         raise _unreadable(path, error) from None
     if not isinstance(config, dict) or not isinstance(config.get("predictor_type"), str):
         raise CheckpointError(
@@ -192,8 +191,22 @@ def write_checkpoint(
         )
     kind = config["predictor_type"]
     with whole_folder(place, check=lambda held: check_place(held, kind)) as beside:
-        _write_files(beside, config, tensors, card)
-        for name, content in (files or {}).items():
+        full: dict[str, Any] = {"format_version": FORMAT_VERSION, **config}
+        contents = {**(files or {}), CARD: card.encode()}
+        if tensors:
+            from safetensors.numpy import save
+
+            arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
+            contents[WEIGHTS] = save(arrays)
+            full["weights_sha256"] = sha256_of_parts([contents[WEIGHTS]])
+        try:
+            text = json.dumps(full, indent=2, sort_keys=True, allow_nan=False)
+        except ValueError:
+            raise CheckpointError(
+                f"{CONFIG} cannot hold NaN or infinite numbers; correct the predictor's details"
+            ) from None
+        contents[CONFIG] = f"{text}\n".encode()
+        for name, content in contents.items():
             (beside / name).write_bytes(content)
     return place
 
@@ -233,30 +246,8 @@ def check_place(folder: str | os.PathLike[str], kind: str) -> None:
         raise CheckpointError(f"{place} holds {what}, which a {kind!r} does not replace; {remedy}")
 
 
-def _write_files(folder: Path, config: Mapping[str, Any], tensors: Tensors, card: str) -> None:
-    full: dict[str, Any] = {"format_version": FORMAT_VERSION, **config}
-    if tensors:
-        from safetensors.numpy import save
-
-        content = save({name: np.asarray(array, order="C") for name, array in tensors.items()})
-        (folder / WEIGHTS).write_bytes(content)
-        full["weights_sha256"] = sha256_of_parts([content])
-    try:
-        text = json.dumps(full, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
-    except ValueError:
-        raise CheckpointError(
-            f"{CONFIG} cannot hold NaN or infinite numbers; correct the predictor's details"
-        ) from None
-    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
-    (folder / CARD).write_text(card, encoding="utf-8")
-
-
 def _unreadable(path: Path, error: Exception) -> CheckpointError:
+    said = f"cannot be read ({in_a_line(error, named=False)})"
     if isinstance(error, FileNotFoundError):
-        return CheckpointError(f"{path} is missing; give a folder written by save_pretrained")
-    if isinstance(error, OSError):
-        said = f"cannot be read ({error.strerror}); check its permissions"
-    else:
-        kind = "valid JSON" if path.suffix == ".json" else "a readable safetensors file"
-        said = f"is not {kind} ({type(error).__name__})"
-    return CheckpointError(f"{path} {said}; save or download the predictor again")
+        said = "is missing"
+    return CheckpointError(f"{path} {said}; give a folder written by save_pretrained")

@@ -50,16 +50,9 @@ def is_full(error: BaseException | None) -> bool:
         >>> is_full(OSError(errno.ENOSPC, "No space left on device")), is_full(OSError("else"))
         (True, False)
     """
-    seen: list[BaseException] = []
-    while error is not None and error not in seen:
-        seen.append(error)
-        is_full_database = getattr(error, "sqlite_errorcode", None) == _SQLITE_FULL
-        # Libraries in Rust and C++ say it in words alone.
-        if (
-            is_full_database
-            or "No space left" in str(error)
-            or (getattr(error, "errno", None) in _NUMBERS)
-        ):
+    while error is not None:
+        number = getattr(error, "errno", None)
+        if number in _NUMBERS or getattr(error, "sqlite_errorcode", None) == _SQLITE_FULL:
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -4,15 +4,13 @@ import codecs
 import contextlib
 import gzip
 import io
-import itertools
 import re
 import shutil
 import sys
 import tempfile
 import weakref
 import zlib
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -69,7 +67,6 @@ class Input:
         # The suffix of "-.csv" is that of a file called so.
         last = Path("x" + str(path)[1:] if self.is_standard else path).name.lower()
         self.suffix = Path(last.removesuffix(".gz")).suffix
-        self._is_packed = last.endswith(".gz")
         self._path = Path(path)
         self._encoding = encoding
         self._is_utf_8 = self.suffix in _BINARY
@@ -93,45 +90,33 @@ class Input:
         if self._once is None and not self.is_standard and not self._path.is_file():
             self._once = self._path.open("rb")
         if self._once is not None:
-            self._path, self._once = self._copied(_chunks(self._once)), None
+            self._path, self._once = self._copied(self._once), None
         if not self._is_utf_8:
             self._make_utf_8()
         return self._unpacked()
 
     def _unpacked(self) -> io.BufferedReader | gzip.GzipFile:
-        if not self._is_packed:
-            with self._path.open("rb") as file:
-                is_packed = file.read(2) == _PACKED
-            if not is_packed:  # opened anew: what was looked at before costs a copy of all
-                return self._path.open("rb")
-        return gzip.open(self._path, "rb")
+        with self._path.open("rb") as file:
+            is_packed = file.read(2) == _PACKED
+        return gzip.open(self._path, "rb") if is_packed else self._path.open("rb")
 
     def _make_utf_8(self) -> None:
         """Take a copy in UTF-8 in place of a file in another encoding."""
         with self._unpacked() as file:
-            begins = file.read(2)
-        encoding = "utf-16" if begins in UTF_16 else self._encoding or "utf-8"
+            encoding = "utf-16" if file.read(2) in UTF_16 else self._encoding or "utf-8"
         if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
             with self._unpacked() as file:
-                copy = self._copied(self._as_utf_8(file, encoding))
-            self._path, self._is_packed = copy, False
-        self._is_utf_8 = True
-
-    def _as_utf_8(self, file: io.BufferedIOBase, encoding: str) -> Iterator[bytes]:
-        """Give the text of a file in UTF-8, part by part."""
-        decoder, lines = codecs.getincrementaldecoder(encoding)(), 1
-        for chunk in itertools.chain(_chunks(file), [b""]):
+                content = file.read()
             try:
-                text = decoder.decode(chunk, final=not chunk)
-            except UnicodeDecodeError as error:
-                lines += error.object[: error.start].decode(encoding, "ignore").count("\n")
+                text = content.decode(encoding)
+            except UnicodeError as error:
+                start = getattr(error, "start", 0)  # not every codec says where
+                line = content[:start].decode(encoding, "ignore").count("\n") + 1
                 raise FileError(
-                    f"{self.name}, line {lines}: not {encoding} ({error.reason}); {self.remedy}"
+                    f"{self.name}, line {line}: not {encoding} ({error!s:.100}); {self.remedy}"
                 ) from None
-            except UnicodeError as error:  # of codecs that do not say where
-                raise FileError(f"{self.name}: not {encoding} ({error}); {self.remedy}") from None
-            lines += text.count("\n")
-            yield text.encode("utf-8", "surrogatepass")
+            self._path = self._copied(io.BytesIO(text.encode("utf-8", "surrogatepass")))
+        self._is_utf_8 = True
 
     @property
     def remedy(self) -> str:
@@ -157,13 +142,12 @@ class Input:
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FileError(f"{self.name}: a damaged gzip file ({error}); copy it again") from None
 
-    def _copied(self, chunks: Iterable[bytes]) -> Path:
+    def _copied(self, file: BinaryIO) -> Path:
         folder = tempfile.mkdtemp(prefix="pqpp-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        copy = Path(folder, "input")
-        with naming(tempfile.gettempdir()), copy.open("wb") as file:
-            file.writelines(chunks)
-        return copy
+        with naming(folder), Path(folder, "input").open("wb") as copy:
+            shutil.copyfileobj(file, copy)
+        return Path(folder, "input")
 
 
 class InputInMemory(Input):
@@ -189,7 +173,3 @@ class InputInMemory(Input):
     def open(self) -> io.BufferedReader:
         """Return the bytes from the first on."""
         return io.BufferedReader(io.BytesIO(self._data))
-
-
-def _chunks(file: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
-    return iter(partial(file.read, 1 << 20), b"")

@@ -4,10 +4,8 @@ The one gate for outputs is asked before work begins, so that nothing fails or i
 Nothing is created or changed here.
 """
 
-import contextlib
 import os
 import re
-import stat
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -35,8 +33,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
     """Return a path with `~` and `~NAME` spelled out.
 
     Raises:
-        FileError: It is no path, no user is called NAME, or the path has a character of value zero
-            or one that no file's name can have.
+        FileError: No user is called NAME, or the path has a character of value zero.
 
     Example:
         >>> expanded("a/b").as_posix()
@@ -45,13 +42,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
         Traceback (most recent call last):
         pqpp_files.errors.FileError: ~nobody-here/a: there is no such user; write the folder in full
     """
-    try:
-        is_text = isinstance(os.fspath(path), str) and os.fsencode(path) is not None
-    except (TypeError, UnicodeEncodeError):
-        is_text = False
-    if not is_text:
-        raise FileError(f"{path!r:.80}: not a path; give a text or a pathlib.Path")
-    if "\0" in os.fspath(path):
+    if "\0" in str(path):
         raise FileError(f"{path!s}: a path cannot hold the character NUL; check its name")
     try:
         return Path(path).expanduser()
@@ -87,9 +78,12 @@ def resolved(path: str | os.PathLike[str]) -> Path:
         True
     """
     try:
-        return expanded(path).resolve()
+        target = expanded(path).resolve()
     except (OSError, RuntimeError):
-        raise FileError(f"{path}: its links lead in a circle; remove it") from None
+        target = None
+    if target is None or target.is_symlink():
+        raise FileError(f"{path}: its links lead in a circle; remove it")
+    return target
 
 
 def inside_of(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Path:
@@ -219,26 +213,17 @@ def check_output_folder(
         raise FileError(f"{str(folder)!a} is not UTF-8; name another folder") from None
     target = behind_links(place).absolute()
     nearest = next(place for place in (target, *target.parents) if place.exists())
-    with contextlib.suppress(FileNotFoundError):  # another process may just be replacing it
-        status = nearest.stat()
-        if not stat.S_ISDIR(status.st_mode):
-            raise FileError(f"{nearest} is a file; name a folder")
-        is_closed = not os.access(nearest, os.W_OK | os.X_OK)
-        if is_closed and os.path.samestat(nearest.stat(), status):
-            raise FileError(f"{nearest} cannot be written to; name another folder")
+    if not nearest.is_dir():
+        raise FileError(f"{nearest} is a file; name a folder")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise FileError(f"{nearest} cannot be written to; name another folder")
     for named in inputs:
         if target.resolve() in (given := Path(named).resolve(), *given.parents):
             raise FileError(f"{folder} holds the input {named}; name another folder")
-    try:
-        names = sorted(path.name for path in target.iterdir())
-    except FileNotFoundError:
-        names = []
-    foreign = [
-        name
-        for name in names
-        if patterns is not None and not any(fnmatchcase(name, pattern) for pattern in patterns)
-    ]
-    if foreign:
+    if patterns is None or not target.exists():
+        return
+    names = sorted(path.name for path in target.iterdir())
+    if foreign := [n for n in names if not any(fnmatchcase(n, one) for one in patterns)]:
         raise FileError(
             f"{folder} holds other things ({', '.join(foreign[:3])}); name a new folder"
         )
@@ -257,12 +242,4 @@ def behind_links(path: Path) -> Path:
         >>> behind_links(folder / "link").name
         'target'
     """
-    if not path.is_symlink():
-        return path
-    try:
-        target = path.resolve()
-    except RuntimeError:
-        target = path
-    if target.is_symlink():
-        raise FileError(f"{path}: its links lead in a circle; remove it")
-    return target
+    return resolved(path) if path.is_symlink() else path

@@ -15,9 +15,16 @@ from typing import Any
 
 from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
-from pqpp_files.table_formats import source_of
-from pqpp_files.table_formats.parquet import UNNAMED
-from pqpp_files.table_formats.table_format import ADDED, Block, Format, inner_columns, spread
+from pqpp_files.table_formats import (
+    ADDED,
+    UNNAMED,
+    Block,
+    Format,
+    batches,
+    inner_columns,
+    source_of,
+    spread,
+)
 
 INDEX = "the index"  # what an index of pandas is called that has no name
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
@@ -52,7 +59,7 @@ class Table:
 
     def __getitem__(self, name: str) -> list:
         if name not in self.columns:
-            raise _no_column(self._source, [name], list(self.columns), self._remedy)
+            raise _no_column(self._source, [name], self._remedy)
         return self.columns[name]
 
     def place_of(self, row: int) -> str:
@@ -68,9 +75,7 @@ class Table:
         cells = self[name]
         if not all(map(str.__instancecheck__, cells)):
             row = next(n for n, cell in enumerate(cells) if not isinstance(cell, str))
-            raise FileError(
-                f"{self.place_of(row)}: {name} is {cells[row]!r:.60}, a text is needed; correct it"
-            )
+            raise self._wrong_cell(name, row, "a text")
         return cells
 
     def values(self, name: str) -> list:
@@ -92,15 +97,19 @@ class Table:
         Raises:
             FileError: There is no such column, or a cell is no number.
         """
-        numbers = []
-        for row, cell in enumerate(self[name]):
-            try:
+        cells, numbers = self[name], []
+        try:
+            for cell in cells:
                 numbers.append(_number(cell))
-            except (TypeError, ValueError):
-                raise FileError(
-                    f"{self.place_of(row)}: {name} is {cell!r:.60}, a number is needed; correct it"
-                ) from None
+        except (TypeError, ValueError):
+            raise self._wrong_cell(name, len(numbers), "a number") from None
         return numbers
+
+    def _wrong_cell(self, name: str, row: int, needed: str) -> FileError:
+        cell = self[name][row]
+        return FileError(
+            f"{self.place_of(row)}: {name} is {cell!r:.60}, {needed} is needed; correct it"
+        )
 
 
 def read_table(
@@ -147,25 +156,17 @@ def read_table(
     cells = _gathered(source, list, source.blocks())
     missing = [name for name in columns or () if name not in cells]
     if missing:
-        raise _no_column(source, missing, source.names, remedy)
-    index = _index_of(source, cells)
+        raise _no_column(source, missing, remedy)
     table = Table(source.path, cells, source, remedy)
-    table.index = index
+    index = source.index if columns is None else ()
+    if isinstance(index, range):
+        table.index = INDEX, index
+    elif index:
+        levels = [cells[name] for name in index]
+        name = ",".join(INDEX if n.startswith(UNNAMED) else n for n in index)
+        table.index = name, levels[0] if len(levels) == 1 else list(zip(*levels, strict=True))
+    table.columns = {name: one for name, one in cells.items() if not name.startswith(UNNAMED)}
     return table
-
-
-def _index_of(source: Format, columns: dict[str, list]) -> tuple[str, Sequence] | None:
-    """Return the index of a table that pandas wrote, and take the columns without a name out."""
-    if not source.with_index:
-        return None
-    unnamed = {name: columns.pop(name) for name in list(columns) if name.startswith(UNNAMED)}
-    if isinstance(source.index, range):
-        return INDEX, source.index
-    if not source.index:
-        return None
-    cells = [unnamed[name] if name in unnamed else columns[name] for name in source.index]
-    name = ",".join(INDEX if name in unnamed else name for name in source.index)
-    return name, cells[0] if len(cells) == 1 else list(zip(*cells, strict=True))
 
 
 class TableParts:
@@ -191,15 +192,13 @@ class TableParts:
         FileError: As `read_table` and `Table.texts`.
     """
 
-    _AT_ONCE = 16_384
+    _AT_ONCE = 64  # blocks
 
     def __init__(self, path: str, column: str, plain: str = "value", remedy: str = "") -> None:
         self._input, self._plain, self._remedy = Input(path, check=False), plain, remedy
         self._column = column
         self.rows = self.blank = self.characters = 0
-        source = source_of(self._input, None, plain)
-        self.is_whole = source.is_whole
-        self._kept = list(source.blocks()) if source.is_whole else []
+        self.is_whole = source_of(self._input, None, plain).is_whole
         kinds: defaultdict[str, _Kind] = defaultdict(_Kind)
         for part in self._tables():
             texts = part.texts(column)
@@ -225,16 +224,11 @@ class TableParts:
             yield table
 
     def _tables(self) -> Iterator[Table]:
-        source = source_of(self._input, None, self._plain)
-        blocks, first = iter(self._kept or source.blocks()), 0
-        while some := list(itertools.islice(blocks, 1)):
-            rows = some[0][0]
-            while rows < self._AT_ONCE and (block := next(blocks, None)) is not None:
-                some.append(block)
-                rows += block[0]
-            columns = _gathered(source, list, some)
+        source, first = source_of(self._input, None, self._plain), 0
+        for blocks in batches(source.blocks(), self._AT_ONCE):
+            columns = _gathered(source, list, blocks)
             yield Table(self._input.name, columns, source, self._remedy, first)
-            first += rows
+            first += sum(rows for rows, _ in blocks)
 
 
 class Codes:
@@ -278,7 +272,7 @@ def read_codes(
             of a column `data`, as `inner_columns` has it.
         kinds: As for `read_table`.
         nested: The column whose lists and objects give a row for each value, as `spread` of
-            `pqpp_files.table_formats.table_format` does, with its three columns. An object of
+            `pqpp_files.table_formats` does, with its three columns. An object of
             objects in `.json` is records then, with the column `key`.
         tell: Is called with how many rows were read, again and again.
         encoding: As for `Input`.
@@ -325,12 +319,10 @@ def _gathered(source: Format, new: Any, blocks: Iterable[Block]) -> dict[str, An
     return table
 
 
-def _no_column(
-    source: Format, missing: Sequence[str], names: Sequence[str], remedy: str
-) -> FileError:
+def _no_column(source: Format, missing: Sequence[str], remedy: str) -> FileError:
     where = f"{source.path}, line 1" if source.is_text else source.path
-    known = ", ".join(n if n.isprintable() else ascii(n) for n in names)[:200] or "none"
-    meant = [name for name in names if name.strip().lower() in missing]
+    known = ", ".join(n if n.isprintable() else ascii(n) for n in source.names)[:200] or "none"
+    meant = [name for name in source.names if name.strip().lower() in missing]
     like = f", did you mean {' or '.join(map(repr, meant))}" if meant else ""
     what = ", ".join(map(repr, missing))
     return FileError(f"{where}: no column {what} among {known}{like}; {remedy}")

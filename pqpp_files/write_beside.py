@@ -6,8 +6,6 @@ a folder that was killed between its two renames.
 """
 
 import contextlib
-import errno
-import itertools
 import os
 import platform
 import re
@@ -20,12 +18,10 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from pqpp_files.errors import FileError
 from pqpp_files.full_disk import naming
 from pqpp_files.paths import behind_links, check_output_folder, expanded
 
 _MARK = "pqpp"
-_SWAPS = 100
 _TIDIED: set[Path] = set()
 
 
@@ -92,10 +88,7 @@ def write_whole(
 
 def _mode_of(place: Path) -> int | None:
     """Return the mode of a file, None where there is none."""
-    try:
-        return stat.S_IMODE(place.stat().st_mode)
-    except OSError:
-        return None
+    return stat.S_IMODE(place.stat().st_mode) if place.exists() else None
 
 
 @contextlib.contextmanager
@@ -106,10 +99,8 @@ def whole_folder(
 ) -> Iterator[Path]:
     """Give a new folder beside, and put it in the place of `folder` when all went well.
 
-    The old folder comes back if the new one cannot take its place. Where several runs write one
-    folder at the same time, the first to be ready wins: no other replaces what it has not seen when
-    it began. What the others wrote is not lost: it stays beside, as `NAME-2` and so on, and each
-    says so. A link stays, and what it points to is replaced.
+    The old folder comes back if the new one cannot take its place. A link stays, and what it points
+    to is replaced.
 
     Args:
         folder: The folder to write.
@@ -118,8 +109,7 @@ def whole_folder(
             come meanwhile; it raises what it likes.
 
     Raises:
-        FileError: It holds something else, or is a file; or another run has written it since this
-            one began, and the message tells where this one's is.
+        FileError: It holds something else, or is a file.
 
     Example:
         >>> import tempfile
@@ -132,33 +122,30 @@ def whole_folder(
     """
     place = behind_links(expanded(folder).absolute())
 
-    def ask(held: Path) -> None:
-        with contextlib.suppress(FileNotFoundError):  # another process has just moved it away
-            check(held)
-            check_output_folder(held, patterns)
+    def ask() -> None:
+        check(place)
+        check_output_folder(place, patterns)
 
     remove_litter(place.parent)
     beside = _name_beside(place)
     new = beside / "new"
     try:
-        with _noticed(place) as is_anothers:
-            ask(place)
-            with naming(folder):
-                new.mkdir(parents=True)
-                if (mode := _mode_of(place)) is not None:  # another process may move it away
-                    new.chmod(mode)
-                yield new
-                for path in new.rglob("*"):
-                    if path.is_file():
-                        _flush(path)
-            with folder_to_itself(place.parent):
-                if is_anothers():
-                    kept = _kept(new, place)
-                    raise FileError(
-                        f"another run has written {folder} meanwhile, which stays as it is; what "
-                        f"this one wrote is in {kept}"
-                    )
-                _swap(new, place, ask)
+        with folder_to_itself(place.parent):
+            ask()
+            mode = _mode_of(place)
+        with naming(folder):
+            new.mkdir(parents=True)
+            if mode is not None:
+                new.chmod(mode)
+            yield new
+            for path in new.rglob("*"):
+                if path.is_file():
+                    _flush(path)
+        with folder_to_itself(place.parent):
+            ask()
+            if place.exists():
+                place.rename(new.with_name("old"))
+            new.rename(place)
     except BaseException:
         with contextlib.suppress(OSError):
             _restore(beside, place)
@@ -183,45 +170,12 @@ def tidied_when_terminated() -> Iterator[None]:
     if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
         return
-    statuses = []
-
-    def end(number: int, _: object) -> None:
-        statuses.append(128 + number)  # as a shell has it of a process that the signal has ended
-        sys.exit(statuses[0])
-
-    signal.signal(signal.SIGTERM, end)
+    # The status as a shell has it of a process that the signal has ended.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         yield
-    except Exception:
-        if statuses:  # numpy's import makes another error of it
-            sys.exit(statuses[0])
-        raise
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-@contextlib.contextmanager
-def _noticed(place: Path) -> Iterator[Callable[[], bool]]:
-    """Give a function that tells whether another folder has come to a place since."""
-    handle = before = None
-    with contextlib.suppress(OSError):  # none is there
-        before = place.stat()
-        # While it is open, its number is given to no other.
-        handle = os.open(place, os.O_RDONLY)
-
-    def is_anothers() -> bool:
-        try:
-            status, is_empty = place.stat(), not any(place.iterdir())
-        except OSError:
-            return False
-        is_new = before is None or not os.path.samestat(before, status)
-        return is_new and not is_empty  # of an empty one nothing can be lost
-
-    try:
-        yield is_anothers
-    finally:
-        if handle is not None:
-            os.close(handle)
 
 
 @contextlib.contextmanager
@@ -247,34 +201,10 @@ def folder_to_itself(folder: Path) -> Iterator[None]:
             os.close(handle)  # which unlocks it
 
 
-def _kept(new: Path, place: Path) -> Path:
-    """Move a folder that came too late to a name that is free."""
-    numbered = (place.with_name(f"{place.name}-{number}") for number in itertools.count(2))
-    kept = next(path for path in numbered if not os.path.lexists(path))
-    new.rename(kept)
-    return kept
-
-
-def _swap(new: Path, place: Path, ask: Callable[[Path], None]) -> None:
-    """Put a folder in a place; what is there goes beside the new one."""
-    for number in range(_SWAPS):
-        ask(place)
-        try:
-            new.rename(place)  # works where nothing is, or an empty folder
-            return
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
-        with contextlib.suppress(FileNotFoundError):
-            place.rename(new.with_name(f"old-{number}"))
-    raise OSError(errno.EBUSY, "others keep writing there", str(place))
-
-
 def _restore(beside: Path, place: Path) -> None:
     """Bring back what was moved aside, if nothing has taken its place."""
-    for old in sorted(beside.glob("old-*"), reverse=True):
-        if not place.exists():
-            old.rename(place)
+    if (beside / "old").exists() and not place.exists():
+        (beside / "old").rename(place)
 
 
 def _name_beside(place: Path, suffix: str = "") -> Path:

@@ -3,18 +3,13 @@
 Only fixed sentences: the client's own texts may hold request headers, and with them a token.
 """
 
+ABSENT = "does not exist or is private; check its name, or give a token"
 _STATUS = {
-    400: "refuses what was sent as not valid (400), or it was damaged on its way; check the files' "
-    "names and the card's metadata, and try once more",
     401: "needs an access token: run `hf auth login`, set HF_TOKEN, or give a token",
-    402: "asks for a payment (402), since its owner's storage or plan is used up; make room, or "
-    "look at the owner's billing page",
     403: "may not be {0} with this token; use one with {1} permission for its owner",
-    404: "does not exist or is private; check its name, or give a token",
+    404: ABSENT,
     409: "was being changed by somebody else; try again",
     412: "was changed by somebody else meanwhile; look at it and try again",
-    413: "refuses a file as too large (413); split it or leave it out",
-    422: "refuses what was sent as not valid (422); check the files' names and the card's metadata",
     429: "cannot be used now, since there were too many requests; wait and try again",
 }
 
@@ -45,27 +40,29 @@ def reason_of(error: BaseException, permission: str = "write") -> str:
         return "refuses the access token, which has expired; make a new one in your Hub settings"
     if "Invalid credentials" in message:
         return "refuses the access token, which is not valid; check it, or run `hf auth login`"
-    if isinstance(error, errors.GatedRepoError):
-        return "is gated; ask for access on its page and give a token"
-    if isinstance(error, errors.RepositoryNotFoundError):
-        return _STATUS[404]
-    if isinstance(error, errors.RevisionNotFoundError):
-        return "does not exist; check the revision"
-    if isinstance(error, errors.HFValidationError):
-        return "is not a valid repository name; write OWNER/REPOSITORY"
-    if isinstance(error, errors.LocalTokenNotFoundError):
-        return _STATUS[401]
+    fixed = {
+        errors.GatedRepoError: "is gated; ask for access on its page and give a token",
+        errors.RepositoryNotFoundError: ABSENT,
+        errors.RevisionNotFoundError: "does not exist; check the revision",
+        errors.HFValidationError: "is not a valid repository name; write OWNER/REPOSITORY",
+        errors.LocalTokenNotFoundError: _STATUS[401],
+    }
+    for kind, sentence in fixed.items():
+        if isinstance(error, kind):
+            return sentence
     if isinstance(error, errors.HfHubHTTPError) and response is not None:
-        reason = _STATUS.get(response.status_code) or _other_status(response.status_code)
+        status = response.status_code
+        if status >= 500 or status == 408:
+            return f"answers with an error ({status}); try again later"
+        other = f"refuses the request ({status}); check the name, the files and the card's metadata"
+        reason = _STATUS.get(status, other)
         return reason.format({"write": "written"}.get(permission, permission), permission)
     if isinstance(error, UnicodeEncodeError) or type(error).__name__ in _NO_HEADER:
         return "cannot be asked with this access token, which is no token by its form; copy it anew"
     if isinstance(error, ConnectionError) or _is_of_the_transport(error):
         return "cannot be reached; connect, and check HF_ENDPOINT and HF_HUB_OFFLINE"
     if isinstance(error, ValueError) and "metadata" in str(error):
-        return (
-            "refuses the card, since the metadata at the top of README.md is not valid; correct it"
-        )
+        return "refuses the metadata at the top of README.md as not valid; correct it"
     return f"could not be used ({type(error).__name__}); try again"
 
 
@@ -85,6 +82,7 @@ def reason_behind(error: BaseException, permission: str = "read") -> str | None:
     """
     from huggingface_hub import errors
 
+    of_client = (errors.HFValidationError, errors.LocalTokenNotFoundError, UnicodeEncodeError)
     not_cached = False
     seen: list[BaseException] = []
     cause: BaseException | None = error
@@ -95,28 +93,15 @@ def reason_behind(error: BaseException, permission: str = "read") -> str | None:
         # A file that a repository does not have says of what kind it is, not that it is away.
         lacks_a_file = isinstance(cause, errors.RemoteEntryNotFoundError)
         answered = isinstance(cause, errors.HfHubHTTPError) and not lacks_a_file
+        is_of_the_hub = isinstance(cause, of_client) or _is_of_the_transport(cause)
         # Behind what is not in the cache there is an answer of the Hub, which says more, or none.
-        if answered or (not lacks_a_file and not not_cached and _is_of_the_hub(cause)):
+        if answered or (not lacks_a_file and not not_cached and is_of_the_hub):
             return reason_of(cause, permission)
         cause = cause.__cause__ or cause.__context__
     return NOT_CACHED if not_cached else None
-
-
-def _is_of_the_hub(error: BaseException) -> bool:
-    from huggingface_hub import errors
-
-    of_client = (errors.HfHubHTTPError, errors.HFValidationError, errors.LocalTokenNotFoundError)
-    named = isinstance(error, (*of_client, errors.OfflineModeIsEnabled, UnicodeEncodeError))
-    return named or _is_of_the_transport(error)
 
 
 def _is_of_the_transport(error: BaseException) -> bool:
     # The client's transport has changed from release to release; all of them are meant here.
     homes = {kind.__module__.split(".")[0] for kind in type(error).__mro__}
     return bool(homes & {"httpx", "httpx2", "requests"})
-
-
-def _other_status(status: int) -> str:
-    if status >= 500 or status == 408:
-        return f"answers with an error ({status}); try again later"
-    return f"refuses the request ({status}); check the name, its settings on the Hub and the token"

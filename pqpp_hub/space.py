@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 import signal
+import socket
 import sys
 import threading
 import traceback
@@ -76,7 +77,6 @@ def telling(
     from markupsafe import Markup
 
     said, well = Markup('<p role="alert">{}</p>'), Markup('<p role="status">{}</p>')
-
     answered: tuple[type[Exception], ...] = (PqppError, *refusals)
 
     def told(*given: Any) -> tuple[Any, ...]:
@@ -113,48 +113,44 @@ def serve_page(
     Raises:
         SpaceError: The address cannot be listened at.
     """
+    import gradio
+
+    # Its colours are those of space.css.
+    theme = gradio.themes.Default(font=list(_FONT), font_mono=list(_MONO), primary_hue="blue")
     stopped = threading.Event()
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stopped.set())
     with _logging_no_content():
-        url = _launched(page, host, port, css, head)
+        try:
+            if port == 0:
+                with socket.create_server((host or "127.0.0.1", 0)) as free:
+                    port = free.getsockname()[1]
+            _, url, _ = page.launch(
+                server_name=host,
+                server_port=port,
+                share=False,
+                inline=False,
+                quiet=True,
+                prevent_thread_lock=True,
+                ssr_mode=False,
+                run_history=False,  # it would keep what was typed
+                enable_monitoring=False,
+                max_file_size="1b",  # no page takes files
+                footer_links=[],
+                theme=theme,
+                css_paths=[_CSS, *css],
+                head=head,
+            )
+        except (OSError, OverflowError):
+            where = f"{host or 'this machine'} port {port or 7860}"
+            raise SpaceError(
+                f"{where} is not free to listen at; name another by --host and --port"
+            ) from None
         sys.stderr.write(f"{url} - stop it with Ctrl-C\n")
         sys.stderr.flush()
         stopped.wait()
         page.close(verbose=False)
-
-
-def _launched(
-    page: Any, host: str | None, port: int | None, css: tuple[Path, ...], head: str
-) -> str:
-    """Begin to serve a page, and return its address."""
-    import gradio
-
-    theme = gradio.themes.Default(font=list(_FONT), font_mono=list(_MONO), primary_hue="blue")
-    try:
-        _, url, _ = page.launch(
-            server_name=host,
-            server_port=_free_port(host) if port == 0 else port,
-            share=False,
-            inline=False,
-            quiet=True,
-            prevent_thread_lock=True,
-            ssr_mode=False,
-            run_history=False,  # it would keep what was typed
-            enable_monitoring=False,
-            max_file_size="1b",  # no page takes files
-            footer_links=[],
-            theme=theme,  # its colours are those of space.css
-            css_paths=[_CSS, *css],
-            head=head,
-        )
-    except (OSError, OverflowError):
-        where = f"{host or 'this machine'} port {port or 7860}"
-        raise SpaceError(
-            f"{where} is not free to listen at; name another by --host and --port"
-        ) from None
-    return url
 
 
 @contextlib.contextmanager
@@ -227,10 +223,3 @@ def app_of(module: str, function: str, argument: str) -> str:
         serve_demo("static")
     """
     return f"from {module} import {function}\n\n{function}({json.dumps(argument)})\n"
-
-
-def _free_port(host: str | None) -> int:
-    import socket
-
-    with socket.create_server((host or "127.0.0.1", 0)) as free:
-        return free.getsockname()[1]

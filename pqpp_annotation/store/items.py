@@ -10,7 +10,7 @@ from pqpp_annotation.store.tables import Asset, Item, ItemImage
 from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
 from pqpp_annotation.study.images import CheckedImage
 from pqpp_annotation.study.items import NewItem
-from pqpp_files.table_formats.table_format import batches
+from pqpp_files.table_formats import batches
 
 _FULL = func.count().filter(Item.done >= bindparam("places"))
 _COLUMNS = ("prompt_id", "part", "prompt", "purpose", "expected", "detail")
@@ -104,6 +104,6 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
         for place, image in enumerate(item.images)
     )
     for table, values in ((Asset, assets), (Item, rows), (ItemImage, shown)):
-        for part in batches(values):  # rows of a table of any length are not all laid out at once
+        for part in batches(values):  # rows of a long table are not all laid out at once
             db.execute(insert(table), part)
     return len(new)

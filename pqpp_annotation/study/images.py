@@ -13,7 +13,7 @@ from pqpp_annotation.study.copies import Copies, blind_copy
 from pqpp_annotation.study.study import Study
 from pqpp_files.extras import needing
 from pqpp_files.paths import expanded
-from pqpp_files.table_formats.table_format import batches
+from pqpp_files.table_formats import batches
 
 MOST_BYTES = 30_000_000
 
@@ -67,7 +67,7 @@ def checked_images(
     checked: dict[str, CheckedImage | str] = {}
     try:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-            for part in batches(iter(names)):  # what waits in a pool takes memory
+            for part in batches(names):  # what waits in a pool takes memory
                 checks = pool.map(lambda name: _checked(place_of(name), study, copies), part)
                 checked |= zip(part, checks, strict=True)
         faults = [

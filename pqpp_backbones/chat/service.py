@@ -3,10 +3,8 @@
 import contextlib
 import json
 import os
-import socket
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from pqpp_backbones.chat.chat import ChatError, json_of
@@ -129,23 +127,20 @@ class Service:
         until = time.monotonic() + self.timeout
         try:
             with (
-                _cut_off_after(self.timeout) as trace,
                 # The key is for this address alone.
                 httpx.Client(timeout=self.timeout, follow_redirects=False) as client,
-                client.stream(
-                    "POST", self.url + path, json=body, headers=headers, extensions={"trace": trace}
-                ) as response,
+                client.stream("POST", self.url + path, json=body, headers=headers) as response,
             ):
                 raw = bytearray()
                 for chunk in response.iter_bytes():
                     raw += chunk
                     if len(raw) > self.largest:
                         return NoAnswer("its reply does not end")
+                    if time.monotonic() > until:
+                        raise httpx.ReadTimeout("as a whole")
         except httpx.TimeoutException:
             return NoAnswer(f"no whole reply within {self.timeout:g} s")
         except (httpx.TransportError, httpx.DecodingError) as error:
-            if time.monotonic() > until:
-                return NoAnswer(f"no whole reply within {self.timeout:g} s")
             return NoAnswer(f"the connection failed, {type(error).__name__}")
         except httpx.InvalidURL:
             raise ServiceError(f"{self.url}: not the address of an endpoint; correct it") from None
@@ -183,35 +178,6 @@ class Service:
             with contextlib.suppress(ValueError):
                 text = json.dumps(json_of(text), ensure_ascii=False)
         return text.replace(self._key, "***")
-
-
-@contextlib.contextmanager
-def _cut_off_after(seconds: float) -> Iterator[Callable[[str, Mapping[str, Any]], None]]:
-    """Give a function for httpx to tell its connections, which are ended when the time is over.
-
-    httpx has a limit for each read alone: headers of a byte at a time would go on for ever.
-    """
-    connections: list[socket.socket] = []
-
-    def note(event: str, about: Mapping[str, Any]) -> None:
-        if not event.endswith(("connect_tcp.complete", "start_tls.complete")):
-            return
-        connection = about["return_value"].get_extra_info("socket")
-        if connection is not None:
-            connections.append(connection)
-
-    def end() -> None:
-        for connection in connections:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield note
-    finally:
-        timer.cancel()
 
 
 def _seconds(text: str | None) -> float | None:

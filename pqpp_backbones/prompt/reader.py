@@ -13,7 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
-from pqpp_backbones.prompt import prose, tails
+from pqpp_backbones.prompt import tails
 from pqpp_backbones.prompt.numbers import numbers_in
 from pqpp_backbones.prompt.quoted import QUOTED, quoted_texts, without_wrapping
 from pqpp_datasets.prompt_text import ENDING
@@ -34,6 +34,35 @@ _STOOD_IN = re.compile("\ue010(\\d+)\ue011")
 _BLANKS = re.compile(r"\s+")
 _LOOSE = re.compile(r"\s+([,.;])|([,;])(?:\s*[,;])+")
 _MOST_CHARACTERS = 20_000
+
+_IMAGE = re.compile(r"!\[[^\]]*\]\([^)\s]*\)")
+_LINK = re.compile(r"\[([^\]]+)\]\((?:https?://|/|#)[^)\s]*\)")
+_STRUCK = re.compile(r"~~[^~]+~~")
+_LINE = re.compile(r"^[ \t]*(?:#{1,6}|[-*+•]|>|\d{1,2}[.)])[ \t]+(?=\S)", re.MULTILINE)
+_EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3})(?=\S)([^*_\n]+?)(?<=\S)\1(?!\w)")
+_CODE = re.compile(r"`([^`\n]+)`")
+
+_GREETING = r"(?:(?:hi|hello|hey)(?:\s+there)?\s*[,.!]+\s*)?"
+_POLITE = r"(?:please[,\s]+|kindly\s+)?"
+_ASKING = r"(?:(?:can|could|would|will)\s+you\s+|i\s+want\s+you\s+to\s+)?"
+_VERB = r"(?:generate|create|make|draw|paint|produce|render|design|give|show|imagine|visuali[sz]e)"
+_WISH = (
+    r"i(?:\s+want|\s+need|'d\s+like|\s+would\s+like|\s+would\s+love)(?:\s+to\s+(?:see|have|get))?"
+)
+_PICTURE = (
+    r"(?:(?:an?|the|some)\s+)?(?:\w+\s+)??(?:images?|pictures?)"
+    r"\s*(?:of|that\s+shows|showing|with|:)\s*"
+)
+_THING = r"(?=(?:an?|the|some|my|two|three|four|five|six|seven|eight|nine|ten|many|several|\d+)\s)"
+_REQUEST = re.compile(
+    rf"{_GREETING}{_POLITE}{_ASKING}{_POLITE}"
+    rf"(?:{_VERB}(?:\s+me)?\s+(?:{_PICTURE}|{_THING})|{_WISH}\s+(?:{_PICTURE}|{_THING}))",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(
+    r"(?:[\s,.!?]*(?:\bplease|\bthanks(?:\s+a\s+lot)?|\bthank\s+you(?:\s+very\s+much)?))+[\s.!?]*$",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +89,7 @@ class PromptReading:
         """What was taken away, in words; an empty text where nothing was.
 
         >>> read_prompt("a cat, 4k --ar 16:9 --no dogs").told
-        'flag: --ar 16:9, --no dogs; quality: 4k; unwanted: dogs'
+        'flag: --no dogs, --ar 16:9; quality: 4k; unwanted: dogs'
         """
         parts: dict[str, list[str]] = defaultdict(list)
         for kind, text in (*self.ignored, *(("unwanted", text) for text in self.unwanted)):
@@ -99,7 +128,7 @@ def read_prompt(prompt: str) -> PromptReading:
         text = _without_syntax(text, ignored, unwanted)
     else:
         quotations = []
-    text = prose.take_request(text, ignored)
+    text = _take_request(text, ignored)
     text = tails.take_tails(text, ignored, unwanted)
     text = _without_repetition(text, ignored)
 
@@ -134,7 +163,7 @@ def _without_syntax(text: str, ignored: dict[str, list[str]], unwanted: list[str
     from pqpp_backbones.prompt import midjourney, web_ui
 
     text = web_ui.take_networks(text, ignored)
-    text = prose.take_markdown(text, ignored)
+    text = _take_markdown(text, ignored)
     text = midjourney.take_addresses(text, ignored)
     text = midjourney.take_parts(text, ignored, unwanted)
     text = web_ui.take_weights(text, ignored)
@@ -164,3 +193,28 @@ def _without_repetition(text: str, ignored: dict[str, list[str]]) -> str:
         return match[1]
 
     return _REPEATED.sub(take, text)
+
+
+def _take_markdown(text: str, ignored: dict[str, list[str]]) -> str:
+    """Take away marks of markdown; the words that they mark stay, pictures and struck words go."""
+    plain = _STRUCK.sub(" ", _LINK.sub(r"\1", _IMAGE.sub(" ", text)))
+    plain = _LINE.sub("", plain)
+    plain = _CODE.sub(r"\1", _EMPHASIS.sub(r"\2", plain))
+    if plain == text or not plain.strip():
+        return text
+    ignored["markdown"].append(text.strip())
+    return plain
+
+
+def _take_request(text: str, ignored: dict[str, list[str]]) -> str:
+    """Take away a request: ``Please draw me`` and ``I want``; "An image of" alone stays."""
+    match = _REQUEST.match(text.lstrip())
+    if match:
+        ignored["request"].append(match[0].strip())
+        text = text.lstrip()[match.end() :]
+    polite = text.lower()
+    thanks = _THANKS.search(text) if "please" in polite or "thank" in polite else None
+    if thanks and (match or "thank" in thanks[0].lower() or "," in thanks[0]):
+        ignored["request"].append(thanks[0].strip(" ,.!?"))
+        text = text[: thanks.start()]
+    return text

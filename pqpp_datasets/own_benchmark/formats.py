@@ -10,7 +10,7 @@ from typing import Any
 
 from pqpp_datasets.errors import DataFileError
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.table_formats.table_format import ROW
+from pqpp_files.table_formats import ROW
 
 Record = Mapping[str, Any]
 _NAMES = {

@@ -18,8 +18,7 @@ from pqpp_datasets.own_benchmark.votes.scales import key_of
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.open_input import Input, names_input
 from pqpp_files.read_table import Codes, read_codes
-from pqpp_files.table_formats import source_of
-from pqpp_files.table_formats.table_format import KEY, PLACE, ROW, ROWS
+from pqpp_files.table_formats import KEY, PLACE, ROW, ROWS, source_of
 
 _NUMBERS = ("seconds", "deviation", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pqpp_datasets.errors import DataFileError
-from pqpp_files.table_formats.table_format import ROW
+from pqpp_files.table_formats import ROW
 
 FILE, COLUMN, NUMBER = "the file", "the column", "the number of the prompt"
 """Columns beside the roles, as are `ROW`, and `KEY` and `PLACE` of lists."""

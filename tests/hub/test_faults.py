@@ -143,7 +143,6 @@ THINGS = {
 COMMIT, UPLOAD = "POST .*/commit/", "PUT /_lfs/"
 ALWAYS = {"times": None}
 PUSH_FAULTS = {
-    "500 at the first look": ("whoami", dict(kind="status", **ALWAYS), "an error (500)"),
     "503 when files are listed": ("blobs=true", dict(kind="status", status=503, **ALWAYS), "(503)"),
     "an answer that is no JSON": ("blobs=true", dict(kind="cut"), "try again|cannot be reached"),
     "500 at the commit": (COMMIT, dict(kind="status", **ALWAYS), "an error (500)"),
@@ -155,18 +154,6 @@ PUSH_FAULTS = {
     "a commit cut in the middle": (COMMIT, dict(kind="cut_request", **ALWAYS), "be reached"),
     "a commit that is not answered": (COMMIT, dict(kind="drop", **ALWAYS), "be reached"),
     "a commit whose answer is lost": (COMMIT, dict(kind="lost", **ALWAYS), "be reached"),
-    "a commit that arrives altered": (COMMIT, dict(kind="altered"), None),
-    "commits that arrive altered": (COMMIT, dict(kind="altered", **ALWAYS), "otherwise than sent"),
-    "a correction that is refused": (
-        COMMIT,
-        [dict(kind="altered"), dict(kind="status", status=403, **ALWAYS)],
-        "otherwise than sent",
-    ),
-    "a commit that cannot be looked at": (
-        "/revision/[0-9a-f]{40}",
-        dict(kind="status", **ALWAYS),
-        "could not be checked",
-    ),
     "a token that expires at the commit": (COMMIT, dict(kind="expired", **ALWAYS), "has expired"),
     "a token that has expired": ("", dict(kind="expired", **ALWAYS), "has expired"),
     "403 at the commit": (COMMIT, dict(kind="status", status=403, **ALWAYS), "write permission"),
@@ -175,7 +162,7 @@ PUSH_FAULTS = {
     "429 once at an upload": (UPLOAD, dict(kind="status", status=429, retry_after=1), None),
     "an upload cut in the middle": (UPLOAD, dict(kind="cut_request", **ALWAYS), "be reached"),
     "an upload cut once": (UPLOAD, dict(kind="cut_request"), None),
-    "an upload that arrives altered": (UPLOAD, dict(kind="altered", **ALWAYS), "not valid (400)"),
+    "an upload that arrives altered": (UPLOAD, dict(kind="altered", **ALWAYS), "(400)"),
     "a slow server": ("", dict(kind="slow", seconds=0.05, **ALWAYS), None),
 }
 
@@ -252,11 +239,6 @@ def says_no_token(outcome):
         assert secret not in outcome.said
 
 
-def names_the_head(shared, thing, outcome) -> bool:
-    repository = shared.hub.hub.store.repositories[thing.kind, f"{shared.owner}/{thing.name}"]
-    return f"commit {repository.branches['main']}" in outcome.stderr and "live" in outcome.stderr
-
-
 def hit(shared, on: str) -> bool:
     return any(re.search(on, one) for one in shared.hub.requests)
 
@@ -272,8 +254,7 @@ def test_push(shared, thing, fault):
     assert made.error is None, made.error
     before = contents(shared, thing)
     shared.hub.requests.clear()
-    for one in details if isinstance(details, list) else [details]:
-        shared.hub.faults.add(on=on, **one)
+    shared.hub.faults.add(on=on, **details)
     outcome = push(shared, thing)
     after = expected(shared, thing, "notes.txt")
     if said is None or not hit(shared, on):
@@ -282,14 +263,7 @@ def test_push(shared, thing, fault):
         assert outcome.value == 2
         assert any(part in outcome.stderr for part in said.split("|")), outcome.stderr
         found = contents(shared, thing)
-        if "otherwise than sent" in said:  # the error says so; the next push puts it right
-            assert {path for path in after if found[path] != after[path]} != set()
-            assert found.keys() == after.keys() and names_the_head(shared, thing, outcome)
-        elif fault == "a commit that cannot be looked at":
-            assert found == after and names_the_head(shared, thing, outcome)
-        else:
-            assert found == (after if details["kind"] == "lost" else before)
-            assert "is live" not in outcome.stderr
+        assert found == (after if details["kind"] == "lost" else before)
     shared.hub.faults.clear()
     assert push(shared, thing).value == 0
     assert contents(shared, thing) == after
@@ -345,10 +319,6 @@ PULL_FAULTS = {
     "a body cut once": (CONTENT, dict(kind="cut"), None),
     "a connection that drops": (FILES, dict(kind="drop", **ALWAYS), FAILS),
     "a connection that drops once": (CONTENT, dict(kind="drop"), None),
-    # A stream may never need the byte that is wrong.
-    "wrong bytes": (CONTENT, dict(kind="wrong_bytes", **ALWAYS), None),
-    "wrong bytes once": (CONTENT, dict(kind="wrong_bytes"), None),
-    "a wrong hash": (FILES, dict(kind="wrong_hash", **ALWAYS), None),
     "a token that has expired": ("", dict(kind="expired", **ALWAYS), FAILS),
     "403": (FILES, dict(kind="status", status=403, **ALWAYS), FAILS),
     "a slow server": ("", dict(kind="slow", seconds=0.05, **ALWAYS), HEALS),

@@ -65,15 +65,6 @@ def test_offline_mode_asks_nobody(monkeypatch):
     assert not pull.is_reachable("https://huggingface.co")
 
 
-@pytest.mark.parametrize("name", ["https_proxy", "ALL_PROXY"])
-def test_a_proxy_is_asked_by_the_client(monkeypatch, name):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
-    monkeypatch.setenv(name, "http://127.0.0.1:9")
-    monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("asked"))
-    assert pull.is_reachable("https://huggingface.co")
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -86,28 +77,6 @@ def test_an_unknown_name_is_not_asked_for_again_and_again(unreachable, slept, wo
     assert slept == []
     (line,) = capsys.readouterr().err.splitlines()
     assert "nobody/nothing" in line and "is not in the cache and the Hub cannot be reached" in line
-
-
-def test_a_backbone_is_not_asked_for_again_and_again(unreachable, slept):
-    from pqpp_backbones.encoder.pretrained import pretrained_encoder
-    from pqpp_datasets.select import embed_captions
-    from pqpp_models import CheckpointError
-
-    with pytest.raises(CheckpointError, match="not in the cache and the Hub cannot be reached"):
-        pretrained_encoder("nobody/nothing")
-    with pytest.raises(PqppError, match="cannot be loaded"):
-        embed_captions(["a cat"], "nobody/nothing")
-    assert slept == []
-
-
-def test_what_is_cached_loads_without_a_hub(unreachable, monkeypatch):
-    from huggingface_hub import constants
-
-    with pull.cached_if_unreachable("nobody/nothing"):
-        assert constants.HF_HUB_OFFLINE
-    with pull.cached_if_unreachable("pqpp"):
-        assert not constants.HF_HUB_OFFLINE
-    assert not constants.HF_HUB_OFFLINE
 
 
 def test_pinned_files_name_where_a_copy_goes(monkeypatch, tmp_path, cache, looked_up_for_ever):

@@ -116,35 +116,3 @@ def test_files_of_the_users_own_stay_whatever_they_are_called(folder, push, shar
     assert push(folder)["removed"] == ["eval.yaml"]
     repository = shared.hub.hub.store.repositories["dataset", "tester/bench"]
     assert set(OWN) <= set(repository.commits[repository.branches["main"]].files)
-
-
-def test_a_list_that_arrives_damaged_removes_nothing(folder, push, shared):
-    push(folder)
-    without(folder, "eval.yaml")
-    shared.hub.faults.add("wrong_bytes", on=f"GET .*/{MARK}", times=2)
-    assert push(folder)["removed"] == ["eval.yaml"]
-    shared.hub.faults.add("wrong_bytes", on=f"GET .*/{MARK}", times=None)
-    kind, text = push(folder)
-    assert kind == "HubError" and f"sends {MARK} damaged again and again" in text
-
-
-def test_branch_of_its_own(folder, push, pull):
-    push(folder)
-    report = push(folder, ", revision='v2', dry_run=True")
-    assert report["new_branch"] and report["commit"] is None
-    (folder / "README.md").write_text((folder / "README.md").read_text() + "\nMore.\n")
-    assert push(folder, ", revision='v2'")["changed"] == ["README.md"]
-    assert pull("split='test', revision='v2'")[0] == 80
-
-
-def test_refusals_are_one_line_without_the_token(folder, push, tmp_path):
-    kind, text = push(folder, token="hf_nobody_knows_this")
-    assert kind == "HubError" and "token" in text and "\n" not in text
-    push(folder)
-    for revision in ("", " "):
-        kind, text = push(folder, f", revision={revision!r}")
-        assert kind == "HubError" and f"{revision!r} is not a branch; name one, or leave" in text
-    kind, text = push(folder, ", private=True")
-    assert kind == "HubError" and "is public" in text
-    (tmp_path / "mine").mkdir()
-    assert push(tmp_path / "mine")[0] == "DataFileError"

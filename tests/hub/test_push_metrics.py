@@ -3,9 +3,6 @@
 import pytest
 from support.local_hub import DEFAULT_ACCOUNTS
 
-from pqpp_hub import HubError
-from pqpp_metrics.app import push_metric
-from pqpp_metrics.errors import UnknownMetricError
 from pqpp_metrics.registration import list_metrics
 
 FILES = ["ndcg.py", "README.md", "app.py", "requirements.txt"]
@@ -73,14 +70,6 @@ def test_space_as_evaluate_and_gradio_want_it(shared, push, printed):
     assert page["ndcg"] == pytest.approx(0.6696718)
 
 
-def test_a_branch_of_its_own(shared, push):
-    push("ndcg", shared.owner)
-    report = push("ndcg", shared.owner, "--branch", "v2").stdout
-    assert "made the branch v2" in report and "nothing to do" in report
-    code = COMPUTE.format(name=f"{shared.owner}/ndcg", how="{'revision': 'v2'}")
-    assert shared.user.run(code).value == pytest.approx(0.6696718)
-
-
 def test_several_and_all(shared, push):
     assert push("ndcg", "hbpp", shared.owner).value == 0
     assert set(spaces(shared)) == {f"{shared.owner}/ndcg", f"{shared.owner}/hbpp"}
@@ -100,9 +89,7 @@ def test_several_and_all(shared, push):
         (["ndcg", "{}/other"], "call it {}/ndcg"),
         (["ndgc", "{}"], "there is no metric 'pqpp/ndgc'; did you mean 'pqpp/ndcg'?"),
         (["ndcg", "hbpp", "{}/ndcg"], "2 metrics cannot go into one Space; write {}"),
-        (["all", "{}/ndcg"], "cannot go into one Space"),
-        (["ndcg", "a b"], "'a b/ndcg' is not a valid repository name; write OWNER/REPOSITORY"),
-        (["ndcg", "other"], "this token may not write to 'other'"),
+        (["ndcg", "other"], "write permission for its owner"),
     ],
 )
 def test_refusals(shared, push, words, said):
@@ -111,10 +98,3 @@ def test_refusals(shared, push, words, said):
     (line,) = outcome.stderr.splitlines()
     assert line.startswith("pqpp: error: ") and said.format(shared.owner) in line
     assert not spaces(shared)
-
-
-def test_in_python():
-    with pytest.raises(UnknownMetricError, match="did you mean"):
-        push_metric("ndgc", "pqpp/ndgc")
-    with pytest.raises(HubError, match="call it pqpp/ndcg"):
-        push_metric("ndcg", "pqpp/other")

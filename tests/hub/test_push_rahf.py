@@ -66,22 +66,6 @@ def test_the_command_pushes_and_says_what_it_would_do(shared, saved):
     assert repository.private and sorted(files) == sorted([".gitattributes", *RAHF_FILES])
 
 
-def test_nothing_unusable_is_published(run, shared, saved):
-    weights = saved / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-100])
-    code = "from pqpp_feedback.rahf.feedback import push_feedback_model as push\n"
-    kind, text = run(f"{code}result = said(push, {str(saved)!r}, '{shared.owner}/rahf')")
-    assert kind == "CheckpointError" and "holds no usable RAHF model" in text
-    assert not shared.hub.requests
-
-
-def test_a_script_is_not_pushed(shared, saved):
-    (saved / "run.py").write_text("no")
-    (saved / "pytorch_model.bin").write_bytes(b"no")
-    outcome = shared.user.pqpp("models", "push", str(saved), f"{shared.owner}/rahf")
-    assert outcome.value == 0 and "run.py" not in outcome.stdout and ".bin" not in outcome.stdout
-
-
 @pytest.mark.parametrize("token", ["hf_secret\n", "hf_secret\u00e9", "hf_secret\r\nX: y"])
 def test_a_token_that_is_none_is_never_said(run, shared, token):
     load = f"result = said(load, '{shared.owner}/none', token={token!r})"
@@ -105,14 +89,6 @@ def test_what_cannot_be_had_is_told_by_the_hubs_reason(run, shared, loader, toke
     kind, text = run(f"{LOADERS[loader]}\n{load}", token)
     assert kind == "CheckpointError" and "\n" not in text
     assert reason in text and "valid model identifier" not in text
-
-
-@pytest.mark.parametrize("loader", ["CLIP", "towers"])
-def test_a_repository_of_another_kind_is_not_called_missing(run, shared, saved, loader):
-    assert shared.user.pqpp("models", "push", "static", f"{shared.owner}/other").value == 0
-    kind, text = run(f"{LOADERS[loader]}\nresult = said(load, '{shared.owner}/other')")
-    assert kind == "CheckpointError"
-    assert "is of another kind or not whole" in text or "holds a model of type" in text
 
 
 def test_texts_of_a_client_are_shown_of_folders_only(tmp_path):

@@ -77,12 +77,9 @@ def test_a_folder_beside_its_model(shared, push):
     ("words", "said"),
     [
         ([], "say what and where: pqpp models push NAME_OR_PATH OWNER/REPOSITORY"),
-        (["static"], "say what and where"),
         (["--space", "a b"], "'a b' is not a valid Space name; write OWNER/NAME"),
         (["nowhere", "--space", "{}/x"], "a Space does not see 'nowhere' of this machine"),
         (["nqc", "--space", "{}/x"], "only the words of a text are explained"),
-        (["nqc", "{}/y", "--space", "{}/x"], "only the words of a text are explained"),
-        (["--space", "other/x"], "this token may not write to 'other'"),
     ],
 )
 def test_refusals(shared, push, words, said):

@@ -10,7 +10,6 @@ import pytest
 from pqpp_files.errors import MissingExtraError, PqppError
 from pqpp_files.extras import pinned_requirements
 from pqpp_hub import space
-from pqpp_metrics.registration import list_metrics, metric_path
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,15 +31,6 @@ def test_a_defect_is_told_without_what_was_typed(caplog):
     assert nothing is None and "Something went wrong" in said and "secret" not in said
     assert "KeyError in " in caplog.text and "secret" not in caplog.text
     assert all(record.exc_info is None for record in caplog.records)
-
-
-def test_one_gradio_everywhere():
-    pinned = (ROOT / "constraints.txt").read_text("utf-8")
-    assert f"\ngradio=={space.SDK_VERSION}\n" in pinned
-    cards = [metric_path(name).with_name("README.md").read_text("utf-8") for name in list_metrics()]
-    assert {re.search("^sdk_version: (.*)$", card, re.M)[1] for card in cards} == {
-        space.SDK_VERSION
-    }
 
 
 def test_requirements_are_pinned(monkeypatch):

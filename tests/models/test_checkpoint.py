@@ -96,7 +96,7 @@ def test_a_folder_with_something_else_is_left_alone(fitted, tmp_path, config, sa
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
 
 
-@pytest.mark.parametrize("fails", ["write_text", "rename"])
+@pytest.mark.parametrize("fails", ["write_bytes", "rename"])
 def test_failure_leaves_the_old_one(fitted, saved, fails, monkeypatch):
     before = {p.name: p.read_bytes() for p in saved.iterdir()}
     real = getattr(Path, fails)
@@ -117,10 +117,10 @@ def test_failure_leaves_the_old_one(fitted, saved, fails, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "is not valid JSON"),
-        (b"\xff\xfe", "is not valid JSON"),
-        (b'{"a": ', "is not valid JSON"),
-        (b"[" * 100_000, "is nested too deeply"),
+        (b"", "is not JSON"),
+        (b"\xff\xfe", "is not JSON"),
+        (b'{"a": ', "is not JSON"),
+        (b"[" * 100_000, "nested too deeply"),
         (b"[]", "does not name a 'predictor_type'"),
         (b"{}", "does not name a 'predictor_type'"),
         (b'{"predictor_type": 3}', "does not name a 'predictor_type'"),

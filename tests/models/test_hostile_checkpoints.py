@@ -41,12 +41,7 @@ def with_text(name, text):
     return name, lambda content: f'{json.dumps(content)[:-1]}, "last": {text}}}'
 
 
-def tokenizer(**fields):
-    return "tokenizer.json", lambda content: content.update(fields)
-
-
 NESTED, NUMBER = "[" * 5000 + "]" * 5000, "9" * 5000
-LONGER = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100}
 HOSTILE = {
     "width": backbone(hidden_size=10**7),
     "width of 100 bits": backbone(hidden_size=10**30),
@@ -69,7 +64,6 @@ HOSTILE = {
     "deep tokenizer": with_text("tokenizer.json", NESTED),
     "long number of the tokenizer": with_text("tokenizer.json", NUMBER),
     "deep settings of the tokenizer": with_text("tokenizer_config.json", NESTED),
-    "texts that grow": tokenizer(normalizer={"type": "Sequence", "normalizers": [LONGER] * 5}),
 }
 
 

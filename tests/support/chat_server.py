@@ -50,14 +50,6 @@ def serve_chat():
                 return self._send(429, {}, {"Retry-After": fault.split()[1]})
             if fault == "slow":
                 over.wait(60)
-            if fault == "drip":  # headers that do not end, a byte at a time
-                with contextlib.suppress(OSError):
-                    self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
-                    for _ in range(3000):  # a minute: a client that is not cut off must fail
-                        if over.wait(0.02):
-                            break
-                        self.wfile.write(b"x")
-                return None
             if fault == "nonsense":
                 return self._send(200, [1, 2])
             if fault == "cut":

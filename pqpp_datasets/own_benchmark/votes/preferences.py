@@ -22,7 +22,7 @@ from pqpp_datasets.own_benchmark.trust.reliability import alpha
 from pqpp_datasets.own_benchmark.votes.scales import Scale, key_of, label_values, scale_of_map
 from pqpp_datasets.own_benchmark.votes.votes import number_items, once, require_once
 from pqpp_files.names import how_many
-from pqpp_files.table_formats.table_format import ROW
+from pqpp_files.table_formats import ROW
 
 _A = dict.fromkeys(("a", "model_a", "left", "first"), 1.0)
 _B = dict.fromkeys(("b", "model_b", "right", "second"), -1.0)

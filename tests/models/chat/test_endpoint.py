@@ -1,8 +1,6 @@
 """An endpoint that is slow, cut, wrong, busy, endless or talks nonsense; the key; the limits."""
 
 import logging
-import socket
-from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +10,7 @@ from support.chat_server import serve_chat
 
 from pqpp_backbones.chat.chat import Budget, BudgetError, ChatError, Request
 from pqpp_backbones.chat.endpoint import KEY, Endpoint
-from pqpp_backbones.chat.service import Service, _cut_off_after
+from pqpp_backbones.chat.service import Service
 
 SECRET = "sk-very-secret"
 
@@ -113,16 +111,3 @@ def test_money_is_counted_by_the_replies_and_guessed_before(server):
     with pytest.raises(BudgetError):
         one.ask(request)  # .001 is left, a call may cost .002
     assert len(server.asked) == 2 and "0.0040 spent" in budget.line()
-
-
-@pytest.mark.parametrize("event", ["connect_tcp.complete", "start_tls.complete"])
-def test_the_deadline_ends_what_was_connected_or_encrypted(event):
-    own, other = socket.socketpair()
-    told = {"return_value": SimpleNamespace(get_extra_info=lambda name: own)}
-    hidden = {"return_value": SimpleNamespace(get_extra_info=lambda name: None)}
-    with own, other, _cut_off_after(0.05) as trace:
-        trace(f"connection.{event}", hidden)
-        trace(f"connection.{event}", told)
-        trace("http11.send_request_headers.complete", {})
-        other.settimeout(5)
-        assert other.recv(1) == b""

@@ -1,0 +1,517 @@
+"""The formats that a table of a user comes in, each read as blocks of rows, column by column.
+
+A block is a number of rows, and their cells by column. A new format is a class with `blocks` and a
+line in `FORMATS`.
+"""
+
+import csv
+import hashlib
+import io
+import itertools
+import math
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pqpp_files.errors import FileError, NoHeaderError, in_a_line
+from pqpp_files.foreign.json_values import BOM, value_parser
+from pqpp_files.open_input import Input
+
+Block = tuple[int, dict[str, Sequence[Any]]]
+ROWS = 256  # few enough to stay in the cache of the processor
+PLACE = "the place in the list"
+KEY = "the key"
+ROW = "the row"
+ADDED = (PLACE, KEY, ROW)
+"""The columns that values of lists and objects bring, each of which becomes a row of its own."""
+UNNAMED = "__index_level_"  # how pandas calls a level of an index that has no name
+SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}
+
+
+class Format(ABC):
+    """A file of one format.
+
+    Args:
+        source: The file.
+        wanted: The columns to read; all if None.
+        plain: The column of a record that is no object, which is refused if None, or of a line of
+            text.
+
+    Attributes:
+        is_text: Whether all cells are texts, as those of CSV are.
+        is_whole: Whether all of it is read into memory at once.
+        errors: What becomes of bytes that are no UTF-8, as `open` has it.
+        has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not.
+        with_index: Whether an index of pandas without a name is given with the columns.
+        index: The columns that are the index of a Parquet file, or the numbers that it counts.
+        keyed: Whether a JSON object of objects is records with a column `key`.
+    """
+
+    row_is = "row"
+    is_text = is_whole = False
+    errors = "strict"
+    has_header = True
+    with_index = keyed = False
+    index: Sequence[str] | range = ()
+
+    def __init__(self, source: Input, wanted: Sequence[str] | None, plain: str | None) -> None:
+        self.source, self.wanted, self.plain = source, wanted, plain
+        self.path = source.name
+        self.names: list[str] = []
+        self.position = 0
+
+    @abstractmethod
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """Give the rows; afterwards `names` are all columns of the file, read or not.
+
+        Args:
+            as_written: Numbers of JSON stay the text that they are.
+        """
+
+    def place_of(self, row: int) -> str:
+        """Say where a row stands, counted from 0."""
+        return f"{self.path}, {self.row_is} {row + 1}"
+
+    def _take(self, names: Sequence[str]) -> list[str]:
+        """Note the names of the columns, and return those to read."""
+        taken = [name for name in names if self.wanted is None or name in self.wanted]
+        twice = [name for name in taken if taken.count(name) > 1]
+        if twice:
+            raise FileError(
+                f"{self.path}: the column {twice[0]} stands twice; keep one of them, or rename one"
+            )
+        self.names = list(names)
+        return taken
+
+    def _lines(self, tell: Callable[[bytes], Any] = lambda _: None) -> Iterator[str]:
+        """Give the lines as text; `position` is the byte behind the last one."""
+        self.position, encoding = 0, "utf-8-sig"
+        with self.source.explained(), self.source.open() as file:
+            for number, line in enumerate(file, 1):
+                tell(line)
+                try:
+                    text = line.decode(encoding, self.errors)
+                except UnicodeDecodeError as error:
+                    raise FileError(
+                        f"{self.path}, line {number}: not UTF-8 ({error.reason}); "
+                        f"{self.source.remedy}"
+                    ) from None
+                self.position, encoding = self.position + len(line), "utf-8"
+                yield text
+
+
+class Text(Format):
+    """A value a line; a blank line is an empty one, but for the blank lines at the end."""
+
+    row_is = "line"
+
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """See `Format.blocks`."""
+        column, rows = self.plain or "text", 0
+        self._take([column])
+        for lines in batches(self._values()):
+            rows += len(lines)
+            yield len(lines), {column: lines}
+        if not rows:
+            came = "no text came" if self.source.is_standard else "the file is empty"
+            raise FileError(f"{self.path}: {came}; write one on each line")
+
+    def _values(self) -> Iterator[str]:
+        blank = 0
+        for line in self._lines():
+            if line.strip():
+                yield from itertools.repeat("", blank)
+                yield line.removesuffix("\n").rstrip("\r")
+                blank = -1
+            blank += 1
+
+
+class Separated(Format):
+    """Cells between separators, with a header: CSV, TSV and their relatives.
+
+    In a file of one column a blank line is an empty cell, but for the blank lines at its end; in
+    others it is no row.
+    """
+
+    is_text = True
+
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """See `Format.blocks`."""
+        records = self.records()
+        if not self.has_header:
+            first = next(records)
+            header = list(map(str, range(1, len(first[2]) + 1)))
+            records = itertools.chain([first], records)
+        else:
+            header = self._header(records)
+        taken = self._take(header)
+        parts = batches(record for _, _, record in records)
+        for rows in itertools.chain([next(parts, [])], parts):
+            columns = zip(*rows, strict=True) if rows else [()] * len(header)
+            cells = dict(zip(header, columns, strict=True))
+            yield len(rows), {name: cells[name] for name in taken}
+
+    def records(
+        self, tell: Callable[[bytes], Any] = lambda _: None
+    ) -> Iterator[tuple[int, int, list[str]]]:
+        """Give each record with the line that it begins on and the byte behind it, header first.
+
+        Args:
+            tell: Is called with the bytes that were read.
+
+        Raises:
+            FileError: A record is damaged or has another number of cells than the header.
+        """
+        self.separator = self._find_separator()
+        # A line ends also where Python's csv says so, but not at what ends lines of text alone.
+        parts = (
+            part
+            for line in self._lines(tell)
+            for part in (io.StringIO(line, newline="") if "\r" in line else (line,))
+        )
+        reader, width, line = _csv_reader(parts, self.separator), 0, 1
+        waiting: list[tuple[int, int, list[str]]] = []  # blank ones, rows if another comes
+        try:
+            for record in reader:
+                width = width or len(record)
+                if len(record) == width:
+                    if waiting:
+                        yield from waiting
+                        waiting.clear()
+                    yield line, self.position, record
+                elif record:
+                    raise FileError(
+                        f"{self.path}, line {line}: {len(record)} cells came, the header has "
+                        f"{width} (a cut file, or a cell that holds {SEPARATORS[self.separator]}, "
+                        "which separates cells: put it in quotes)"
+                    )
+                elif width == 1:
+                    waiting.append((line, self.position, [""]))
+                line = reader.line_num + 1
+        except csv.Error as error:
+            reason = "a quote opens and never closes" if "end of data" in str(error) else error
+            raise FileError(f"{self.path}, line {line}: {reason}; correct it") from None
+
+    def spans(self, size: int) -> tuple[list[str], list[tuple[int, int, int]], str]:
+        """Return the columns, of every `size` rows number, first and last byte, and a hash of all.
+
+        Args:
+            size: The most rows of a span.
+
+        Raises:
+            FileError: The file is damaged; one line that names the line of the file.
+        """
+        digest = hashlib.sha256()
+        records = self.records(digest.update)
+        header = self._header(records)
+        self._take(header)
+        spans, begin, end, rows = [], self.position, 0, 0
+        for _, end, _ in records:
+            rows += 1
+            if rows == size:
+                spans.append((rows, begin, end))
+                begin, rows = end, 0
+        if rows:
+            spans.append((rows, begin, end))
+        return header, spans, digest.hexdigest()
+
+    def rows_in(self, file: BinaryIO) -> tuple[list[str], list[list[str]]]:
+        """Return the columns, and the rows that some bytes of the file hold, as `spans` cuts it."""
+        header = self._header(self.records())
+        reader = _csv_reader(io.TextIOWrapper(file, "utf-8", self.errors, ""), self.separator)
+        return header, [row or [""] for row in reader if row or len(header) == 1]
+
+    def place_of(self, row: int) -> str:
+        """See `Format.place_of`."""
+        line, *_ = next(itertools.islice(self.records(), row + self.has_header, None))
+        return f"{self.path}, line {line}"
+
+    def _header(self, records: Iterator[tuple[int, int, list[str]]]) -> list[str]:
+        """Return the names of the columns; those that are all numbers are a row, to be refused."""
+        _, _, header = next(records)
+        names = [name for name in header if name.strip()]
+        if names and all(map(_is_number, names)):
+            raise NoHeaderError(
+                f"{self.path}, line 1: numbers ({', '.join(names)[:60]}) stand where the names of "
+                "the columns belong; write a line of names above them"
+            )
+        return header
+
+    def _find_separator(self) -> str:
+        """Return what separates the cells of the header so that they fit best, or are most."""
+        lines, quotes = [], 0
+        for line in self._lines():
+            lines.append(line)
+            quotes += line.count('"')
+            if quotes % 2 == 0:
+                break
+        if not "".join(lines).strip():
+            raise FileError(
+                f"{self.path}: the file is empty, or its line 1 is blank; give a header and rows"
+            )
+        headers = {}
+        for separator in SEPARATORS:
+            try:
+                headers[separator] = next(_csv_reader(lines, separator))
+            except csv.Error:
+                continue
+        if not headers:
+            raise FileError(f"{self.path}, line 1: a quote opens and never closes; correct it")
+
+        def fitness(separator: str) -> tuple[bool, int, int]:
+            names = headers[separator]
+            is_tab = separator == "\t" and self.source.suffix == ".tsv"
+            return is_tab, sum(name in names for name in self.wanted or ()), len(names)
+
+        return max(headers, key=fitness)
+
+
+def _csv_reader(lines: Iterable[str], separator: str) -> Any:
+    csv.field_size_limit(sys.maxsize)  # a prompt may be long
+    return csv.reader(lines, delimiter=separator, strict=True)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+class JsonLines(Format):
+    """A JSON value a line; blank lines are no rows."""
+
+    _rows = 0
+
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """See `Format.blocks`."""
+        parse = value_parser(as_written)
+        yield from self._blocks(parse(line, self.path, n) for n, line in self._numbered())
+        if not self._rows:
+            raise FileError(f"{self.path}: the file is empty; write one record on each line")
+
+    def _numbered(self) -> Iterator[tuple[int, bytes]]:
+        """Give the lines that are not blank, each with its number."""
+        with self.source.explained(), self.source.open() as file:
+            for number, line in enumerate(file, 1):
+                text = line.removeprefix(BOM if number == 1 else b"").strip()
+                if text:
+                    yield number, text
+
+    def _blocks(self, records: Iterable[Any]) -> Iterator[Block]:
+        """Give records as columns; a key that a record lacks is None there."""
+        names: dict[str, None] = {}
+        for batch in batches(map(self._object, itertools.count(), records)):
+            for record in batch:
+                if not record.keys() <= names.keys():
+                    names.update(dict.fromkeys(record))
+            taken = self._take(list(names))
+            self._rows += len(batch)
+            yield len(batch), {name: [record.get(name) for record in batch] for name in taken}
+
+    def _object(self, row: int, record: Any) -> dict[str, Any]:
+        """Put a record that is no object into the column that is for such, if there is one."""
+        if record.__class__ is dict:
+            return record
+        if self.plain is None:
+            raise FileError(
+                f"{self.place_of(row)}: no JSON object, an object with a key a column is needed"
+            )
+        return {self.plain: record}
+
+    def place_of(self, row: int) -> str:
+        """See `Format.place_of`."""
+        number, _ = next(itertools.islice(self._numbered(), row, None))
+        return f"{self.path}, line {number}"
+
+
+class Json(JsonLines):
+    """A JSON list of records."""
+
+    row_is = "record"
+    is_whole = True
+    place_of = Format.place_of
+
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """See `Format.blocks`."""
+        content = self.source.read()
+        if not content.removeprefix(BOM).strip():
+            raise FileError(f"{self.path}: the file is empty; give a JSON list")
+        records = value_parser(as_written)(content, self.path, 1)
+        if (
+            self.keyed
+            and isinstance(records, dict)
+            and all(isinstance(record, dict) for record in records.values())
+        ):
+            records = [{"key": key, **record} for key, record in records.items()]
+        if not isinstance(records, list) or not records:
+            raise FileError(f"{self.path}: a list of values or of objects is needed")
+        yield from self._blocks(records)
+
+
+class Parquet(Format):
+    """A Parquet file; an index of pandas that has no name is no column."""
+
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """See `Format.blocks`."""
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        try:
+            with self.source.open() as opened, pa.parquet.ParquetFile(opened) as file:
+                levels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
+                if len(levels) == 1 and isinstance(levels[0], dict):
+                    self.index = range(levels[0]["start"], levels[0]["stop"], levels[0]["step"])
+                else:
+                    self.index = [level for level in levels if isinstance(level, str)]
+                names = file.schema_arrow.names
+                taken = self._take(
+                    [n for n in names if self.with_index or not n.startswith(UNNAMED)]
+                )
+                if not file.metadata.num_rows:
+                    yield 0, {name: [] for name in taken}
+                for batch in file.iter_batches(ROWS, columns=taken):
+                    yield len(batch), batch.to_pydict()
+        except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+            reason = in_a_line(error, named=False)
+            raise FileError(f"{self.path}: not Parquet ({reason}); copy it again") from None
+
+
+FORMATS: dict[str, type[Format]] = {
+    ".txt": Text,
+    "": Text,
+    ".csv": Separated,
+    ".tsv": Separated,
+    ".json": Json,
+    ".jsonl": JsonLines,
+    ".parquet": Parquet,
+}
+_SIGNS = {b"PAR1": ".parquet", b"[": ".json", b"{": ".jsonl"}
+
+
+def source_of(
+    source: str | Path | Input,
+    wanted: Sequence[str] | None,
+    plain: str | None,
+    kinds: Sequence[str] | None = None,
+) -> Format:
+    """Return the format that an input's name says, once it is sure that it is there.
+
+    Standard input without a format in its name is text, or what its first bytes say where text is
+    not allowed.
+
+    Raises:
+        FileError: There is no such file, it is a folder, or its name says another format.
+    """
+    kinds = kinds or list(FORMATS)
+    source = source if isinstance(source, Input) else Input(source, check=False)
+    suffix = source.suffix
+    if source.is_standard and not suffix and suffix not in kinds:
+        with source.explained(), source.open() as file:
+            start = file.read(4096).removeprefix(BOM).lstrip()
+        suffix = next((kind for sign, kind in _SIGNS.items() if start.startswith(sign)), ".csv")
+    if suffix not in kinds:
+        raise FileError(
+            f"{source.name}: files of type {suffix!r} are not read; use one of "
+            f"{', '.join(kind or 'no suffix' for kind in kinds)}"
+        )
+    source.check()
+    return FORMATS[suffix](source, wanted, plain)
+
+
+def batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
+    """Give some items at a time.
+
+    Example:
+        >>> [len(batch) for batch in batches(range(5), 2)]
+        [2, 2, 1]
+    """
+    left = iter(items)
+    while batch := list(itertools.islice(left, size)):
+        yield batch
+
+
+def inner_columns(columns: dict, wanted: Sequence[str]) -> dict[str, Sequence]:
+    """Return columns by names, those with dots from within the objects and lists of other columns.
+
+    A column that is itself called so comes first. A number is a place in a list, from 0; any other
+    name in a list gives what each of its objects has.
+
+    Example:
+        >>> cells = {"data": [{"text": "a cat", "votes": [{"by": 7}]}, None]}
+        >>> inner_columns(cells, ["data.text", "data.votes.by", "data.votes.0.by"])
+        {'data.text': ['a cat', None], 'data.votes.by': [[7], None], 'data.votes.0.by': [7, None]}
+    """
+    flat: dict[str, Sequence] = {}
+    for name in wanted:
+        first, *path = name.split(".")
+        if name in columns:
+            flat[name] = columns[name]
+        elif path and first in columns:
+            cells = [_inner(cell, path) for cell in columns[first]]
+            if any(cell is not None for cell in cells):
+                flat[name] = cells
+    return flat
+
+
+def _inner(cell: Any, path: Sequence[str]) -> Any:
+    for place, name in enumerate(path):
+        if isinstance(cell, dict):
+            cell = cell.get(name)
+        elif isinstance(cell, list) and name.isdecimal():
+            cell = cell[int(name)] if int(name) < len(cell) else None
+        elif isinstance(cell, list):
+            return [_inner(inner, path[place:]) for inner in cell]
+        else:
+            return None
+    return cell
+
+
+def spread(blocks: Iterator[Block], name: str, wanted: Sequence[str]) -> Iterator[Block]:
+    """Give blocks in which no cell of a column is a list or an object.
+
+    Each value of a list becomes a row, with the other cells of its row beside it; an object gives a
+    row for each key, or for each value of the list under it. A value in a list that is an object
+    holds cells of columns. From the first such cell on the blocks have the columns `PLACE` (in the
+    list, from 0), `KEY` (of the object) and `ROW` (of the file, from 0), None where there is none.
+
+    Args:
+        blocks: As a format gives them.
+        name: The column.
+        wanted: The columns that objects in a list may hold.
+
+    Example:
+        >>> block = (1, {"id": ["i"], "label": [{"flux": [1, 0]}]})
+        >>> rows, columns = next(spread(iter([block]), "label", ()))
+        >>> columns["id"], columns["label"], columns[KEY], columns[PLACE]
+        (['i', 'i'], [1, 0], ['flux', 'flux'], [0, 1])
+    """
+    before, is_nested = 0, False
+    for rows, columns in blocks:
+        kinds = set(map(type, columns.get(name, ())))
+        is_nested = is_nested or not kinds.isdisjoint((list, dict))
+        yield _spread(rows, columns, before, name, wanted) if is_nested else (rows, columns)
+        before += rows
+
+
+def _spread(rows: int, columns: dict, before: int, name: str, wanted: Sequence[str]) -> Block:
+    records: list[dict[str, Any]] = []
+    for row in range(rows):
+        beside = {column: cells[row] for column, cells in columns.items()}
+        for key, place, value in _values_in(beside.get(name)):
+            held = {name: None, **value} if isinstance(value, dict) else {name: value}
+            records.append({**beside, **held, ROW: before + row, KEY: key, PLACE: place})
+    inner = {key for record in records for key in record}.intersection(wanted)
+    names = dict.fromkeys([*columns, *sorted(inner), name, *ADDED])
+    return len(records), {column: [record.get(column) for record in records] for column in names}
+
+
+def _values_in(cell: Any) -> Iterator[tuple[str | None, int | None, Any]]:
+    """Give key, place and value of each value in a cell."""
+    for key, inner in cell.items() if isinstance(cell, dict) else [(None, cell)]:
+        if isinstance(inner, list):
+            yield from ((key, place, value) for place, value in enumerate(inner))
+        else:
+            yield key, None, inner
