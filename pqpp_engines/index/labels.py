@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
-from pqpp_engines.index.vectors import Floats
 from pqpp_models.text.reading.words import content_words, words_of
 
+Floats = NDArray[np.float32]
 _AT_ONCE = 64
 COSINE, SHARED_WORDS = 0.7, 0.5
 """Thresholds that are usual here: a cosine, or a share of the query's words."""

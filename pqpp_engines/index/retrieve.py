@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.encoders import ImageTextEncoder
-from pqpp_engines.index.ids import ItemIds
 from pqpp_engines.index.index import Index
 from pqpp_files.paths import expanded
 from pqpp_files.shards import ERROR, cell_texts
@@ -251,7 +250,7 @@ def rerank(
     return np.take_along_axis(places, best, axis=1), np.take_along_axis(table, best, axis=1)
 
 
-def check_run(path: str, ids: ItemIds, query_ids: Sequence[str], name: str) -> None:
+def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str) -> None:
     """Refuse, before a search, names that the format of its run cannot hold.
 
     Raises:
@@ -259,16 +258,10 @@ def check_run(path: str, ids: ItemIds, query_ids: Sequence[str], name: str) -> N
     """
     if Path(path).suffix.lower() not in TREC_ENDINGS:
         return
-    queries = next((id_ for id_ in query_ids if len(id_.split()) != 1), None)
-    wrong = {
-        "image": ids.with_a_blank(),
-        "query_id": queries,
-        "model": name if len(name.split()) != 1 else None,
-    }
-    for column, value in wrong.items():
-        if value is not None:
+    for column, values in (("image", ids), ("query_id", query_ids), ("model", [name])):
+        if (wrong := next((one for one in values if len(one.split()) != 1), None)) is not None:
             raise IndexingError(
-                f"`output` {path}: TREC's format has no blanks, {column} {value!r:.60} has; name a "
+                f"`output` {path}: TREC's format has no blanks, {column} {wrong!r:.60} has; name a "
                 "file in .parquet"
             )
 

@@ -79,7 +79,8 @@ def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
     rows = pq.read_table("run.parquet").to_pylist()
     assert [row["image"] for row in rows] == [line[2] for line in lines]
     embedded = np.load("q.npy")[0]
-    best = index.embeddings @ (embedded / np.linalg.norm(embedded))
+    seen = ImageTextEncoder(str(clip), device="cpu").images(images / one for one in index.ids)
+    best = seen @ embedded / np.linalg.norm(seen, axis=1)
     assert rows[0]["image"] == index.ids[int(best.argmax())]
     (tmp_path / "qrels.txt").write_text(f"q1 0 {lines[0][2]} 1\nq2 0 {lines[9][2]} 1\n")
     capsys.readouterr()
