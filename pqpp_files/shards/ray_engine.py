@@ -23,8 +23,7 @@ from pqpp_files.errors import FileError, PqppError, in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.paths import resolved
 from pqpp_files.shards.cut import AnyShard
-from pqpp_files.shards.pool import THREADS
-from pqpp_files.shards.work import Done, Work
+from pqpp_files.shards.run import THREADS, Done, Work
 
 _TRIES = 4
 _LOOK = 30.0  # seconds without a result until the cluster is asked whether the work still fits
@@ -103,7 +102,7 @@ def _cluster(options: RayOptions) -> Iterator[Any]:
             logging_level="ERROR",
             **here,
         )
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except Exception as error:  # where no process can start, `ray.init` raises no more than that
         raise FileError(
             f"no cluster of Ray at {options.address or 'this machine'} ({in_a_line(error)[:200]})"
         ) from None

@@ -40,8 +40,8 @@ CASES = {
         (20_000, 40_960),
         "@/p.csv",
     ),
-    # Room for nothing, for the embeddings alone, and for all but the ids.
-    "index-build": ("search build e.npy --output @/i", (4096, 180_000, 204_800), "@/i"),
+    # Room for nothing, for a part of the vectors, and for all but the ids.
+    "index-build": ("search build e.npy --output @/i", (4096, 45_056, 65_536), "@/i"),
     "retrieve-parquet": (
         "search retrieve one --file p.csv --queries q.npy --output @/r.parquet",
         (4096,),

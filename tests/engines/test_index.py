@@ -179,20 +179,3 @@ print(anonymous() - before)
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[-800:]
         assert float(done.stdout) < 8, done.stdout
-
-
-@pytest.mark.slow
-def test_an_index_of_50_000_ranks_as_an_exact_search_does(tmp_path):
-    """The collection of benchmarks/engines_index.py, which is run with a million."""
-    from support.tiny_models import load_script
-
-    script = load_script("engines_index", "benchmarks")
-    made = script.made_collection(50_000, 128, 500, 0)
-    ids = [str(n) for n in range(50_000)]
-    index = build_index(made.images, ids, tmp_path / "index", "IVF512,SQ8")
-    found, _ = index.search(made.queries)
-    true = np.argsort(-(made.queries @ made.images.T), axis=1, kind="stable")[:, :10]
-    figures = np.subtract(script.figures(found, made), script.figures(true, made))
-    assert np.abs(figures).max() < 0.005
-    assert 0.2 < script.figures(true, made)[0] < 0.8  # neither hopeless nor easy
-    assert index.config["probes"] < 512

@@ -144,7 +144,7 @@ def test_what_does_not_fit_or_cannot_run_is_told_in_a_line(cluster, tmp_path, mo
 @pytest.mark.slow
 def test_a_hundred_thousand_shards_are_pending_in_bounded_memory(cluster, tmp_path):
     from pqpp_files.shards.ray_engine import done_on_ray
-    from pqpp_files.shards.work import Done, Work
+    from pqpp_files.shards.run import Done, Work
 
     class Nothing(Work):
         """Work that takes no time."""
