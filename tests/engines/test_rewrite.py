@@ -10,7 +10,6 @@ import pytest
 from support.paraphrases import PARAPHRASES
 
 from pqpp_datasets.load import load_benchmark
-from pqpp_engines.errors import RewriteError
 from pqpp_engines.rewrite import Judge, meaning_lost
 from pqpp_engines.rewrite.judge import TOO_UNSURE, shared_error
 from pqpp_files.read_table import read_table
@@ -215,12 +214,3 @@ def test_like_prompts_share_more_of_their_errors_and_unlike_or_unmeasured_ones_n
     assert not shared_error("static", "flux_hbpp", cosines).any()
     # Ranks of a deterministic search are shared more than the votes on a few images.
     assert shared_error("static", "mean_p10", 1.0) > 2 * shared_error("static", "mean_hbpp", 1.0)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [({"confidence": 1.0}, "below 1"), ({"most_added": -1.0}, "most_added -1")],
-)
-def test_judges_that_cannot_be(options, said):
-    with pytest.raises(RewriteError, match=said):
-        Judge("mean_hbpp", **options)

@@ -1,6 +1,5 @@
 """Ray's engine: the bytes of a local run, through nodes that are killed, in bounded memory."""
 
-import json
 import os
 import resource
 import signal
@@ -78,41 +77,6 @@ def test_a_node_is_killed_in_the_middle_and_the_bytes_are_those_of_a_local_run(
     assert (done.shards, done.skipped, done.rows) == (24, 0, 24)
     run_shards(doubled, shards, tmp_path / "local", {})
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
-
-
-@pytest.mark.slow
-def test_a_pipeline_through_two_killed_nodes_has_the_bytes_of_a_local_one(
-    cluster, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    nodes = [second_node(cluster), second_node(cluster)]
-    draw = "import sys; from PIL import Image; Image.new('L', (8, 8)).save(sys.argv[1])"
-    command = f'{sys.executable} -c "{draw}" {{output}} {{prompt}}'
-    rows = [f"p{number},{number} dogs" for number in range(40)]
-    (tmp_path / "p.csv").write_text("\n".join(["prompt_id,prompt", *rows]))
-    makers = [{"command": command, "model_name": name} for name in ("one", "two")]
-    for place in ("ray", "local"):
-        stages = {"prompts": "p.csv", "output": place, "generate": makers,
-                  "predict": {"targets": "mean_hbpp"}}  # fmt: skip
-        (tmp_path / f"{place}.yaml").write_text(json.dumps(stages))
-
-    def kill():
-        for count, node in zip((4, 9), nodes, strict=True):
-            while len(list(tmp_path.glob("ray/table/part-*"))) < count:
-                time.sleep(0.05)
-            cluster.remove_node(node, allow_graceful=False)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    words = ["--shard-size", "2"]
-    assert main(["run", "ray.yaml", *words, "--engine", "ray"]) == 0
-    killer.join()
-    assert main(["run", "local.yaml", *words]) == 0
-    assert contents(tmp_path / "ray/table") == contents(tmp_path / "local/table")
-    names = {path.relative_to(tmp_path / "ray") for path in tmp_path.glob("ray/images/*/*.png")}
-    assert len(names) == 160
-    for name in names:
-        assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "local" / name).read_bytes()
 
 
 @pytest.mark.slow
