@@ -129,10 +129,10 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
                     f"{self.source} tells its model and ids; leave `model`, `revision` and `ids` "
                     "out"
                 )
-            with read_embedded(self.source) as embedded:
-                if embedded.left_out:
-                    print(f"pqpp: {embedded.left_out} rows have no embedding", file=sys.stderr)
-                self._build(embedded.vectors, embedded.ids, embedded.model, embedded.revision)
+            embedded = read_embedded(self.source)
+            if embedded.left_out:
+                print(f"pqpp: {embedded.left_out} rows have no embedding", file=sys.stderr)
+            self._build(embedded.vectors, embedded.ids, embedded.model, embedded.revision)
         elif Path(self.source).is_dir():
             if not self.model:
                 raise CommandError("`model`: name what embeds the images, like CLIP")

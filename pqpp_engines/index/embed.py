@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -102,7 +99,7 @@ class Embedded:
     """What a job of embeddings has written.
 
     Attributes:
-        vectors: Shape (rows, size), or (rows, vectors of each, size), memory-mapped.
+        vectors: Shape (rows, size), or (rows, vectors of each, size).
         ids: The cells of the column that was embedded.
         model: That made them.
         revision: Of the model.
@@ -126,11 +123,8 @@ def has_embeddings(folder: str | Path) -> bool:
     return (expanded(folder) / MANIFEST).is_file()
 
 
-@contextlib.contextmanager
-def read_embedded(folder: str | Path) -> Iterator[Embedded]:
-    """Give the embeddings that a job has written, of which one shard at a time is in memory.
-
-    They lie in a temporary file, which goes away at the end.
+def read_embedded(folder: str | Path) -> Embedded:
+    """Return the embeddings that a job has written.
 
     Raises:
         IndexingError: It is another job's folder, shards lack, or no row has an embedding.
@@ -149,24 +143,18 @@ def read_embedded(folder: str | Path) -> Iterator[Embedded]:
     there = len({made.path for made in shards})
     if there < wanted:
         raise IndexingError(f"{folder}: {there} of {wanted} shards are there; end the job first")
-    rows = sum(shard.rows for shard in shards)
-    vectors: Any = None
+    parts: list[NDArray[np.float32]] = []
     ids: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="pqpp-") as beside:
-        for shard in shards:
-            table = shard.read().select([column, EMBEDDING])
-            table = table.filter(table[EMBEDDING].is_valid())
-            if not len(table):
-                continue
-            embeddings = np.array(table[EMBEDDING].to_pylist(), dtype=np.float32)
-            if vectors is None:
-                shape = (rows, *embeddings.shape[1:])
-                vectors = np.lib.format.open_memmap(Path(beside, "v.npy"), "w+", "<f4", shape)
-            vectors[len(ids) : len(ids) + len(embeddings)] = embeddings
+    for shard in shards:
+        table = shard.read().select([column, EMBEDDING])
+        table = table.filter(table[EMBEDDING].is_valid())
+        if len(table):
+            parts.append(np.array(table[EMBEDDING].to_pylist(), dtype=np.float32))
             ids += table[column].to_pylist()
-        if not ids:
-            raise IndexingError(f"{folder}: no row has an embedding; look at its column {ERROR}")
-        yield Embedded(vectors[: len(ids)], ids, model, revision, rows - len(ids))
+    if not ids:
+        raise IndexingError(f"{folder}: no row has an embedding; look at its column {ERROR}")
+    left_out = sum(shard.rows for shard in shards) - len(ids)
+    return Embedded(np.concatenate(parts), ids, model, revision, left_out)
 
 
 def embed_folder(

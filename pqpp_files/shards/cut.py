@@ -25,7 +25,6 @@ SIZE = 100_000
 KINDS = ("parquet", "arrow", "csv", "tsv", "csv.gz", "tsv.gz")
 """How the names of such files end; `arrow` is what `datasets` saves."""
 _END = 1 << 18
-_AT_ONCE = 16_384
 Cut = tuple[int, int, tuple[int, int] | None]
 
 
@@ -403,16 +402,8 @@ def _parquet_rows(path: str, start: int, rows: int) -> pa.Table:
         sizes = [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)]
         ends = list(accumulate(sizes))
         groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < start + rows]
-        at = ends[groups[0]] - sizes[groups[0]] if groups else 0
-        parts = []
-        for batch in file.iter_batches(_AT_ONCE, row_groups=groups):
-            first, last = max(start - at, 0), min(start + rows - at, len(batch))
-            if first < last:
-                parts.append(batch.slice(first, last - first))
-            at += len(batch)
-            if at >= start + rows:
-                break
-        return pa.Table.from_batches(parts, file.schema_arrow)
+        before = ends[groups[0]] - sizes[groups[0]] if groups else 0
+        return file.read_row_groups(groups).slice(start - before, rows)
 
 
 def _arrow(path: str) -> pa.Table:

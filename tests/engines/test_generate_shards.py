@@ -111,14 +111,3 @@ def test_what_is_refused_is_a_row_and_ends_nothing(tmp_path):
         "the prompt_id a stands twice",
     ]
     assert [one.name for one in tmp_path.rglob("*.png")] == ["drawn_0.png"]
-
-
-def test_other_ways_and_other_settings_are_refused(prompts, tmp_path, capsys):
-    assert main(words(prompts, tmp_path / "out")) == 0
-    assert main(words(prompts, tmp_path / "out", "--images-per-prompt", "3")) == 2
-    assert "was made with images_per_prompt 1, not 3" in capsys.readouterr().err
-    parts = tmp_path / "other"
-    assert main([*words(prompts, parts, "--shard", "0/2")]) == 0
-    assert not (parts / "images/metadata.jsonl").exists()
-    assert main([*words(prompts, parts)]) == 0
-    assert len((parts / "images/metadata.jsonl").read_text().splitlines()) == 9

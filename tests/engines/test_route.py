@@ -267,15 +267,6 @@ def test_shares_are_off_by_chance_alone_and_with_an_account_by_a_point(real_data
         assert max(budgets) <= 1e-9
 
 
-def test_too_few_prompts_and_predictors_without_deviations(tmp_path):
-    with pytest.raises(RouteError, match="29 calibration prompts; give 30 or more"):
-        Router.fit(ROUTES, Rule(budget=2), [*PROMPTS[:29], " "])
-    with pytest.raises(RouteError, match="no such folder"):
-        Router.from_pretrained(tmp_path / "none")
-    with pytest.raises(RouteError, match=r"has no router\.json"):
-        Router.from_pretrained(tmp_path)
-
-
 def test_the_command_makes_and_asks_a_router(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.txt").write_text("\n".join(PROMPTS[:300]))

@@ -1,7 +1,6 @@
 """Ray's engine: the bytes of a local run, through nodes that are killed, in bounded memory."""
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from support.shard_jobs import Doubled, doubled, refuses
 
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError, MissingExtraError
-from pqpp_files.shards import RayOptions, ShardStore, hold_shards, run_shards
+from pqpp_files.shards import RayOptions, hold_shards, run_shards
 
 TESTS = Path(__file__).parents[1]
 REPOSITORY = TESTS.parent
@@ -103,27 +102,6 @@ def test_what_does_not_fit_or_cannot_run_is_told_in_a_line(cluster, tmp_path, mo
         doubled, shards, tmp_path / "out", {}, engine="ray", ray=RayOptions(num_gpus=1, workers=9)
     )
     assert done.shards == 4
-
-
-@pytest.mark.slow
-def test_a_hundred_thousand_shards_are_pending_in_bounded_memory(cluster, tmp_path):
-    from pqpp_files.shards.ray_engine import done_on_ray
-    from pqpp_files.shards.run import Done, Work
-
-    class Nothing(Work):
-        """Work that takes no time."""
-
-        def do(self, shard):
-            return Done(0)
-
-    shards = hold_shards(pa.table({"n": range(100_000)}), 1)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    work = Nothing(doubled, ShardStore(tmp_path), "")
-    done = done_on_ray(work, shards, RayOptions())
-    for _ in range(3000):  # a window is in flight, not all
-        next(done)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KiB
-    done.close()
 
 
 LINE = """

@@ -132,14 +132,6 @@ def test_text_that_is_no_utf_8_is_a_row_with_an_error(kind, tmp_path, capsys):
     assert found["prompt"] == ["a cat", "caf\ufffd"] and found["by"] == ["caf\ufffd", "me"]
 
 
-@pytest.mark.parametrize("content", [b"prompt," + BAD + b"\na cat,1\n", b"\x1f\x8bx\na cat\n"])
-def test_a_header_that_is_no_utf_8_is_said_in_a_line(content, tmp_path):
-    path = tmp_path / "p.csv"
-    path.write_bytes(content)
-    with pytest.raises(FileError, match=r"p\.csv, line 1: not UTF-8"):
-        find_shards(str(path))
-
-
 def test_texts_of_kinds_of_columns():
     encoded = pa.array(["a", None, "a"]).dictionary_encode()
     assert cell_texts(pa.table({"n": encoded}), "n")[0] == ["a", "", "a"]

@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from support.shard_jobs import doubled
 
-from pqpp_cli.main import main
 from pqpp_files.errors import FileError
 from pqpp_files.shards import ShardsDone, ShardStore, find_shards, hold_shards, run_shards
 
@@ -89,32 +88,6 @@ def test_gathered_shards_are_put_once_and_the_first_error_is_told(memory, monkey
     with pytest.raises(FileError, match="row 3 is bad") as caught:
         run_shards(fails, shards, "memory://other", {})
     assert str(caught.value.__cause__) == "the Hub is away"
-
-
-def test_a_store_is_listed_once(memory, monkeypatch):
-    shards = hold_shards(pa.table({"n": range(50)}), 1)
-    run_shards(doubled, shards, "memory://out", {})
-    asked = []
-    for name in ("ls", "exists", "info"):
-        real = getattr(type(memory), name)
-        monkeypatch.setattr(
-            type(memory), name, lambda *a, _r=real, _n=name, **k: asked.append(_n) or _r(*a, **k)
-        )
-    run_shards(doubled, shards[:0], "memory://other", {})
-    before = len(asked)
-    assert run_shards(doubled, shards, "memory://out", {}).skipped == 50
-    assert asked[before:].count("ls") <= 3 and asked.count("exists") == 0
-
-
-def test_the_command_writes_to_a_store(memory, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    pq.write_table(pa.table({"prompt": ["a cat", "two dogs"]}), "p.parquet")
-    words = ["predict", "--file", "p.parquet", "--shard-size", "1", "--target", "mean_hbpp"]
-    assert main([*words, "--output", "memory://predicted"]) == 0
-    assert main([*words, "--output", "here"]) == 0
-    for path in (tmp_path / "here").iterdir():
-        assert memory.cat(f"/predicted/{path.name}") == path.read_bytes()
-    assert {path.name for path in tmp_path.iterdir()} == {"p.parquet", "here"}
 
 
 def contents(folder):
