@@ -105,7 +105,7 @@ class ImageTextEncoder:
     @property
     def can_match(self) -> bool:
         """Whether it can look at a text and an image together, as BLIP-2 does."""
-        return _is_blip2(self._network.config)
+        return bool(self._network.config.model_type == "blip-2")
 
     def texts(self, texts: Sequence[str], batch_size: int = 64) -> Floats:
         """Return an embedding for each text, float32 (texts, size), not normalised."""
@@ -142,18 +142,29 @@ class ImageTextEncoder:
         from pqpp_backbones.images.embedding import embed_tokens, placed_tokens
 
         model, processor = self._network, self._processor
-        if self.can_match:
-            return _blip2_text_features(model, **_text_tokens(model, processor, texts))
-        return embed_tokens(model, **placed_tokens(model, processor, texts))
+        if not self.can_match:
+            return embed_tokens(model, **placed_tokens(model, processor, texts))
+        tokens = _text_tokens(model, processor, texts)
+        states = model.qformer(
+            query_embeds=model.embeddings(input_ids=tokens["input_ids"]),
+            query_length=0,
+            attention_mask=tokens["attention_mask"],
+        ).last_hidden_state
+        return model.text_projection(states[:, 0, :])
 
     def _image_features(self, images: list[Any]) -> Any:
         from pqpp_backbones.images.embedding import pooled
 
-        pixels = self._pixels(images)
+        model, pixels = self._network, self._pixels(images)
         if not self.can_match:
-            return pooled(self._network.get_image_features(**pixels))
-        states = _image_states(self._network, pixels["pixel_values"])
-        return _blip2_image_features(self._network, states)
+            return pooled(model.get_image_features(**pixels))
+        states = _image_states(model, pixels["pixel_values"])
+        hidden = model.qformer(
+            query_embeds=model.query_tokens.expand(len(states), -1, -1),
+            encoder_hidden_states=states,
+            encoder_attention_mask=_ones(states),
+        ).last_hidden_state
+        return model.vision_projection(hidden)
 
     def _pixels(self, images: list[Any]) -> Any:
         opened = [open_image(image) for image in images]
@@ -173,12 +184,8 @@ class ImageTextEncoder:
         return np.concatenate(parts)
 
 
-def _is_blip2(config: Any) -> bool:
-    return config.model_type == "blip-2"
-
-
 def _class_of(config: Any) -> str:
-    return "Blip2ForImageTextRetrieval" if _is_blip2(config) else "AutoModel"
+    return "Blip2ForImageTextRetrieval" if config.model_type == "blip-2" else "AutoModel"
 
 
 def _text_tokens(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, Tensor]:
@@ -197,29 +204,9 @@ def _text_tokens(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, 
     return {name: encoded[name].to(model.device) for name in names}
 
 
-def _blip2_text_features(model: Any, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-    """Return the contrasted vector of each text, (texts, size)."""
-    states = model.qformer(
-        query_embeds=model.embeddings(input_ids=input_ids),
-        query_length=0,
-        attention_mask=attention_mask,
-    ).last_hidden_state
-    return model.text_projection(states[:, 0, :])
-
-
 def _image_states(model: Any, pixel_values: Tensor) -> Tensor:
     """Return what the Q-Former sees of each image, (images, patches, size)."""
     return model.vision_model(pixel_values=pixel_values).last_hidden_state
-
-
-def _blip2_image_features(model: Any, states: Tensor) -> Tensor:
-    """Return the contrasted vectors of each image, (images, vectors of each, size)."""
-    hidden = model.qformer(
-        query_embeds=model.query_tokens.expand(len(states), -1, -1),
-        encoder_hidden_states=states,
-        encoder_attention_mask=_ones(states),
-    ).last_hidden_state
-    return model.vision_projection(hidden)
 
 
 def _match_odds(model: Any, states: Tensor, tokens: dict[str, Tensor]) -> Tensor:

@@ -62,9 +62,11 @@ class Index:
             raise IndexingError(f"{folder}: no {CONFIG}; name a folder that pqpp search has built")
         with needing("pqpp search", "engines"):
             import faiss  # noqa: F401
+            import pyarrow as pa
         try:
             self.config = _read_config(self.folder)
-            self.ids = _read_ids(self.folder / IDS)
+            table = pa.ipc.open_file(pa.memory_map(str(self.folder / IDS))).read_all()
+            self.ids: list[str] = table["id"].to_pylist()
             self._faiss = load_faiss(self.folder / INDEX)
             vectors = len(self.ids) * self.config["vectors_per_id"]
             if (self._faiss.d, self._faiss.ntotal) != (self.config["size"], vectors):
@@ -346,9 +348,3 @@ def _read_config(folder: Path) -> dict[str, Any]:
 def _checksum(path: Path) -> int:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return zlib.crc32(content)
-
-
-def _read_ids(path: Path) -> list[str]:
-    import pyarrow as pa
-
-    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()["id"].to_pylist()

@@ -105,6 +105,8 @@ def run_shards(
         >>> run_shards(lambda table: table, shards, folder / "out", {})
         ShardsDone(shards=0, skipped=2, rows=0, errors=0)
     """
+    from tqdm import tqdm
+
     store, chosen = ShardStore(output), share_of(shards, share)
     if workers < 1:
         raise FileError(f"workers {workers}: give 1 or more")
@@ -128,7 +130,9 @@ def run_shards(
         done = done_on_ray(work, todo, ray or RayOptions(workers=None if workers == 1 else workers))
     else:
         done = _done_here(work, todo, workers)
-    with _bar(chosen, todo, progress) as bar:
+    rows, left = (sum(shard.rows for shard in some) for some in (chosen, todo))
+    shown = {"unit": "row", "unit_scale": True, "disable": not progress}
+    with tqdm(total=rows, initial=rows - left, **shown) as bar:
         for shard, errors in work.committed(done):
             if errors is None:
                 summary.skipped += 1
@@ -138,13 +142,6 @@ def run_shards(
                 summary.errors += errors
             bar.update(shard.rows)
     return summary
-
-
-def _bar(chosen: Sequence[AnyShard], todo: Sequence[AnyShard], progress: bool) -> Any:
-    from tqdm import tqdm
-
-    rows, left = (sum(shard.rows for shard in shards) for shards in (chosen, todo))
-    return tqdm(total=rows, initial=rows - left, unit="row", unit_scale=True, disable=not progress)
 
 
 class Done(NamedTuple):
