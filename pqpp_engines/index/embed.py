@@ -117,7 +117,7 @@ def has_embeddings(folder: str | Path) -> bool:
     """Tell whether a folder is the output of a job of shards.
 
     Example:
-        >>> has_embeddings(tempfile.mkdtemp())
+        >>> has_embeddings("no such folder")
         False
     """
     return (expanded(folder) / MANIFEST).is_file()

@@ -331,7 +331,7 @@ def read_router(path: Path) -> dict[str, Any]:
             raise ValueError("a text is none")
         if not (math.isfinite(router["price"]) and int(router["prompts"]) >= 0):
             raise ValueError("price and prompts are no numbers")
-    except (LookupError, TypeError, ValueError, AttributeError, RouteError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         reason = in_a_line(error, named=False)[:150]
         raise RouteError(f"{path} is damaged ({reason}); make it again") from None
     return router
