@@ -74,7 +74,7 @@ def print_index(index: Any) -> None:
     """Print what an index holds."""
     from tabulate import tabulate
 
-    config = {name: value for name, value in index.config.items() if name != "sha256"}
+    config = {name: value for name, value in index.config.items() if name != "crc32"}
     rows = [(name, "" if value is None else value) for name, value in config.items()]
     print(tabulate(rows, tablefmt="plain"))
 
@@ -92,7 +92,7 @@ class SearchAdd(Indexed, SourceOptions, Command):
     def run(self) -> None:
         """Embed what came, and write the larger index."""
         from pqpp_engines.index import ImageTextEncoder, Index
-        from pqpp_engines.index.source import embed_folder, load_embeddings
+        from pqpp_engines.index.embed import embed_folder, load_embeddings
 
         index = Index(self.index)
         if Path(self.source).is_dir():
@@ -106,18 +106,22 @@ class SearchAdd(Indexed, SourceOptions, Command):
 class SearchBuild(SourceOptions, EncoderOptions, Command):
     """Build an index.
 
-    Embed, say what index of faiss will be built and what it needs, and build it. Search
-    results are ranked anew by the embeddings, which are kept in 16 bits beside it.
+    Embed, and build an index of faiss. All vectors are compared, in 16 bits, unless --factory
+    names an index that finds candidates among which they choose.
     """
 
-    factory: str | None = option(None, "index of faiss, like IVF1024,SQ8 (default: by the size)")
+    factory: str | None = option(None, "index of faiss, like IVF1024,SQ8 (default: Flat)")
     output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
 
     def run(self) -> None:
         """Build the index of images, of embeddings, or of what `search embed` wrote."""
         from pqpp_engines.index import ImageTextEncoder
-        from pqpp_engines.index.embed import has_embeddings, read_embedded
-        from pqpp_engines.index.source import embed_folder, load_embeddings
+        from pqpp_engines.index.embed import (
+            embed_folder,
+            has_embeddings,
+            load_embeddings,
+            read_embedded,
+        )
 
         if has_embeddings(self.source):
             if self.model or self.revision or self.ids:
@@ -125,10 +129,10 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
                     f"{self.source} tells its model and ids; leave `model`, `revision` and `ids` "
                     "out"
                 )
-            with read_embedded(self.source) as embedded:
-                if embedded.left_out:
-                    print(f"pqpp: {embedded.left_out} rows have no embedding", file=sys.stderr)
-                self._build(embedded.vectors, embedded.ids, embedded.model, embedded.revision)
+            embedded = read_embedded(self.source)
+            if embedded.left_out:
+                print(f"pqpp: {embedded.left_out} rows have no embedding", file=sys.stderr)
+            self._build(embedded.vectors, embedded.ids, embedded.model, embedded.revision)
         elif Path(self.source).is_dir():
             if not self.model:
                 raise CommandError("`model`: name what embeds the images, like CLIP")
@@ -317,6 +321,7 @@ class SearchRetrieve(Indexed, ColumnOptions, Shards, Command):
 
     def run(self) -> None:
         """Search and write."""
+        from pqpp_engines.index.embed import load_queries
         from pqpp_engines.index.retrieve import (
             QUERY_IDS,
             TREC_ENDINGS,
@@ -324,7 +329,6 @@ class SearchRetrieve(Indexed, ColumnOptions, Shards, Command):
             check_run,
             trec_text,
         )
-        from pqpp_engines.index.source import load_queries
         from pqpp_files.write_beside import write_whole
         from pqpp_models.prompt_file import read_prompts_and_ids
 

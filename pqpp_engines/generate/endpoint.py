@@ -78,11 +78,16 @@ class EndpointGenerator(Generator):
 
     def _one(self, prompt: str, seed: int) -> Made:
         asked = {**self._body, "prompt": prompt, "seed": seed % 2**31}
+
+        def read_paid(text: str) -> tuple[Any, dict[str, Any]] | NoAnswer:
+            self.budget.spend()  # whatever is in it
+            return _read(text)
+
         while True:
             body = {name: value for name, value in asked.items() if name not in self._unknown}
             try:
                 image, facts = self._service.ask(
-                    "/images/generations", body, self._paid, self.budget.admit
+                    "/images/generations", body, read_paid, self.budget.admit
                 )
             except ServiceError as error:
                 if self._drop_refused(error):
@@ -92,11 +97,6 @@ class EndpointGenerator(Generator):
                 raise GenerateError(str(error)) from None
             facts["seed"] = body.get("seed")
             return Made(image, None, facts)
-
-    def _paid(self, text: str) -> tuple[Any, dict[str, Any]] | NoAnswer:
-        """Read an answer, which costs money whatever is in it."""
-        self.budget.spend()
-        return _read(text)
 
     def _drop_refused(self, error: ServiceError) -> bool:
         """Leave out from now on what the endpoint says that it does not know."""

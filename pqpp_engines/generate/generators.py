@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import os
 import re
 import shlex
+import signal
 import subprocess
+import sys
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_engines.errors import GenerateError, ImageRefusedError
-from pqpp_engines.generate.outside import run_outside
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import open_image
 
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from pqpp_backbones.chat.chat import Budget
+
+_WHEN_PARENT_DIES = 1  # PR_SET_PDEATHSIG of Linux
 
 
 @dataclass(frozen=True)
@@ -139,3 +145,55 @@ class CommandGenerator(Generator):
                 return Made(open_image(output))
             except FileError:
                 raise ImageRefusedError("`command`: it wrote no image to {output}") from None
+
+
+def run_outside(words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[bytes]:
+    """Run a command without input, and return how it ended and what it said.
+
+    Where it takes too long, or this process is interrupted or terminated meanwhile, it and what it
+    has started are killed. On Linux it is, too, where this process is killed.
+
+    Args:
+        words: The command and its arguments; no shell reads them.
+        seconds: How long it may take.
+
+    Raises:
+        subprocess.TimeoutExpired: It took longer.
+        OSError: It cannot be run.
+
+    Example:
+        >>> run_outside([sys.executable, "-c", "print('a cat')"], 60).stdout.split()
+        [b'a', b'cat']
+    """
+    begin = None
+    if sys.platform == "linux":
+        begin = partial(_end_with, os.getpid(), ctypes.CDLL(None).prctl)
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=begin,
+        process_group=0 if os.name == "posix" else None,
+    )
+    with process:
+        try:
+            output, error = process.communicate(timeout=seconds)
+        except BaseException:
+            _kill(process)
+            raise
+    return subprocess.CompletedProcess(words, process.returncode, output, error)
+
+
+def _end_with(parent: int, prctl: Callable[..., int]) -> None:
+    """Let this new process be killed when its parent is, which may have been already."""
+    prctl(_WHEN_PARENT_DIES, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if os.name != "posix":
+        process.kill()
+    elif process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)

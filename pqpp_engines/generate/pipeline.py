@@ -103,12 +103,12 @@ class DiffusersGenerator(Generator):
         options = self._set_scheduler()
         lora = self._add_lora()
         self._prepare()
-        self._call = self._call_options()
+        used = self._set_call()
         self.settings = {
             "model_id": full if is_repository_id(full) else Path(full).name,
             "revision": revision,
             "dtype": self.dtype,
-            **self._used(),
+            **used,
             "scheduler": type(self.pipeline.scheduler).__name__,
             **options,
             **lora,
@@ -147,6 +147,9 @@ class DiffusersGenerator(Generator):
                 folder = diffusers.DiffusionPipeline.download(
                     name, revision=self.revision, variant=self.variant, use_safetensors=True
                 )
+            index = read_json(Path(folder) / "model_index.json")
+            # Of the parts that it was saved without diffusers asks for some.
+            left_out = [name for name, value in index.items() if value == [None, None]]
             # Older versions know the older name alone, newer ones warn of it.
             warnings.filterwarnings("ignore", "`torch_dtype` is deprecated", FutureWarning)
             pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(
@@ -155,7 +158,7 @@ class DiffusersGenerator(Generator):
                 torch_dtype=getattr(torch, self.dtype),
                 use_safetensors=True,
                 trust_remote_code=False,
-                **dict.fromkeys({*self.dropped, *_not_saved(Path(folder))}),
+                **dict.fromkeys({*self.dropped, *left_out}),
             )
         unknown = set(self.dropped) - set(pipeline.config)
         if unknown:
@@ -205,21 +208,17 @@ class DiffusersGenerator(Generator):
             self.pipeline.set_adapters(["lora"], [self.lora_scale])
         return {"lora": f"{name} {files_digest(folder)}", "lora_scale": self.lora_scale}
 
-    def _call_options(self) -> dict[str, Any]:
-        """Return what the pipeline is called with besides prompts and random numbers."""
-        known = inspect.signature(type(self.pipeline).__call__).parameters
-        given = {name: getattr(self, name) for name in _CALL}
-        given = {name: value for name, value in given.items() if value is not None}
-        given |= self._more("pipeline")
-        _refuse_unknown("pipeline", given, known, type(self.pipeline).__name__)
-        return given
+    def _set_call(self) -> dict[str, Any]:
+        """Set what the pipeline is called with besides prompts and random numbers.
 
-    def _used(self) -> dict[str, Any]:
-        """Return the values that are used, the pipeline's own where none is given.
-
-        What the size is where none is given, the images tell.
+        Returns:
+            The values that are used, the pipeline's own where none is given. What the size is where
+            none is given, the images tell.
         """
         known = inspect.signature(type(self.pipeline).__call__).parameters
+        given = {name: getattr(self, name) for name in _CALL if getattr(self, name) is not None}
+        self._call = given | self._more("pipeline")
+        _refuse_unknown("pipeline", self._call, known, type(self.pipeline).__name__)
         own = {name: known[name].default for name in _CALL if name in known}
         used = {name: self._call.get(name, default) for name, default in own.items()}
         rest = {f"pipeline.{name}": self._call[name] for name in self._call if name not in _CALL}
@@ -245,12 +244,6 @@ class DiffusersGenerator(Generator):
             put_on(self.pipeline, self.device)
         else:
             getattr(self.pipeline, f"enable_{self.offload}_cpu_offload")(device=self.device)
-
-
-def _not_saved(folder: Path) -> list[str]:
-    """Return the parts that a pipeline was saved without; diffusers asks for some of them."""
-    index = read_json(folder / "model_index.json")
-    return [name for name, value in index.items() if value == [None, None]]
 
 
 def _refuse_unknown(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:

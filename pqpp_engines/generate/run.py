@@ -135,14 +135,12 @@ class MadeImage:
         told: What its JSON file says; empty for one that was refused.
         is_old: Whether it was there.
         refusal: Why there is none.
-        content: Its PNG, where it was made now.
     """
 
     wanted: Wanted
     told: Mapping[str, Any]
     is_old: bool = False
     refusal: str | None = None
-    content: bytes = b""
 
 
 def make_images(
@@ -205,8 +203,6 @@ def check_job(generator: Generator, images: int, batch_size: int) -> None:
 def _check_ids(prompts: Sequence[Mapping[str, str]]) -> None:
     seen = set()
     for row in prompts:
-        if lacking := {"prompt_id", "prompt"} - set(row):
-            raise GenerateError(f"a prompt has no `{min(lacking)}`; give `prompt` and `prompt_id`")
         prompt_id = row["prompt_id"]
         if not is_folder_name(prompt_id):
             raise GenerateError(
@@ -278,7 +274,7 @@ def _write(store: ShardStore, generator: Generator, wanted: Wanted, made: Made) 
     text = json.dumps(note, indent=1, ensure_ascii=False) + "\n"
     store.put(_note_of(name), text.encode())
     store.put(name, content)
-    return MadeImage(wanted, note, content=content)
+    return MadeImage(wanted, note)
 
 
 def list_images(store: ShardStore) -> None:

@@ -82,27 +82,23 @@ class GenerateShard:
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Make the images, and return what is told of them."""
-        return pa.Table.from_pylist(
-            [row for row, _ in self.with_images(table)], pa.schema(image_columns())
-        )
-
-    def with_images(self, table: pa.Table) -> list[tuple[dict[str, Any], bytes]]:
-        """Make the images, and return what is told of each and its PNG; none where it was there."""
         check_job(self.generator, self.images_per_prompt, self.batch_size)
         texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong = ids_of(table, "prompt_id")
         faults = [wrong_id or fault for wrong_id, fault in zip(wrong, faults, strict=True)]
         asked = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]
         good = [prompt for prompt, fault in zip(asked, faults, strict=True) if fault is None]
-        made: dict[str, list[tuple[dict[str, Any], bytes]]] = defaultdict(list)
+        made: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for image in self._made(good):
-            made[image.wanted.prompt_id].append((self._row(image), image.content))
-        rows: list[tuple[dict[str, Any], bytes]] = []
+            made[image.wanted.prompt_id].append(self._row(image))
+        rows: list[dict[str, Any]] = []
         for prompt, fault in zip(asked, faults, strict=True):
-            bad = {**dict.fromkeys(image_columns()), **prompt}
-            bad |= {"model": self.generator.name, ERROR: fault}
-            rows += [(bad, b"")] if fault else made[prompt["prompt_id"]]
-        return rows
+            bad = {**prompt, "model": self.generator.name, ERROR: fault}
+            rows += [bad] if fault else made[prompt["prompt_id"]]
+        names = ("prompt_id", "prompt", "model", "index", "file_name", "seed", "flagged", "sha256")
+        kinds = {"index": pa.int64(), "seed": pa.int64(), "flagged": pa.bool_()}
+        schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*names, ERROR)])
+        return pa.Table.from_pylist(rows, schema)
 
     def _made(self, prompts: list[dict[str, str]]) -> list[MadeImage]:
         """Make images in their order; where none at all can be made, it is no fault of a prompt."""
@@ -127,10 +123,3 @@ class GenerateShard:
             **{key: image.told.get(key) for key in ("seed", "flagged", "sha256")},
             ERROR: image.refusal,
         }
-
-
-def image_columns() -> dict[str, pa.DataType]:
-    """Return what is told of an image, and its types."""
-    names = ("prompt_id", "prompt", "model", "index", "file_name", "seed", "flagged", "sha256")
-    kinds = {"index": pa.int64(), "seed": pa.int64(), "flagged": pa.bool_()}
-    return {name: kinds.get(name, pa.string()) for name in (*names, ERROR)}

@@ -1,10 +1,8 @@
-"""Texts or images embedded from shard to shard, and what came of it read back for an index."""
+"""Embeddings: of a folder of images, of shards of texts or images, or from a file of numpy."""
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
-from collections.abc import Iterator
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +14,8 @@ from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.retrieve import EMBEDDING
 from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.foreign.arrays import load_array
+from pqpp_files.foreign.images import ENDINGS
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expanded
 from pqpp_files.shards import ERROR, MANIFEST, cell_texts, find_shards
@@ -99,7 +99,7 @@ class Embedded:
     """What a job of embeddings has written.
 
     Attributes:
-        vectors: Shape (rows, size), or (rows, vectors of each, size), memory-mapped.
+        vectors: Shape (rows, size), or (rows, vectors of each, size).
         ids: The cells of the column that was embedded.
         model: That made them.
         revision: Of the model.
@@ -117,17 +117,14 @@ def has_embeddings(folder: str | Path) -> bool:
     """Tell whether a folder is the output of a job of shards.
 
     Example:
-        >>> has_embeddings(tempfile.mkdtemp())
+        >>> has_embeddings("no such folder")
         False
     """
     return (expanded(folder) / MANIFEST).is_file()
 
 
-@contextlib.contextmanager
-def read_embedded(folder: str | Path) -> Iterator[Embedded]:
-    """Give the embeddings that a job has written, of which one shard at a time is in memory.
-
-    They lie in a temporary file, which goes away at the end.
+def read_embedded(folder: str | Path) -> Embedded:
+    """Return the embeddings that a job has written.
 
     Raises:
         IndexingError: It is another job's folder, shards lack, or no row has an embedding.
@@ -146,21 +143,69 @@ def read_embedded(folder: str | Path) -> Iterator[Embedded]:
     there = len({made.path for made in shards})
     if there < wanted:
         raise IndexingError(f"{folder}: {there} of {wanted} shards are there; end the job first")
-    rows = sum(shard.rows for shard in shards)
-    vectors: Any = None
+    parts: list[NDArray[np.float32]] = []
     ids: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="pqpp-") as beside:
-        for shard in shards:
-            table = shard.read().select([column, EMBEDDING])
-            table = table.filter(table[EMBEDDING].is_valid())
-            if not len(table):
-                continue
-            embeddings = np.array(table[EMBEDDING].to_pylist(), dtype=np.float32)
-            if vectors is None:
-                shape = (rows, *embeddings.shape[1:])
-                vectors = np.lib.format.open_memmap(Path(beside, "v.npy"), "w+", "<f4", shape)
-            vectors[len(ids) : len(ids) + len(embeddings)] = embeddings
+    for shard in shards:
+        table = shard.read().select([column, EMBEDDING])
+        table = table.filter(table[EMBEDDING].is_valid())
+        if len(table):
+            parts.append(np.array(table[EMBEDDING].to_pylist(), dtype=np.float32))
             ids += table[column].to_pylist()
-        if not ids:
-            raise IndexingError(f"{folder}: no row has an embedding; look at its column {ERROR}")
-        yield Embedded(vectors[: len(ids)], ids, model, revision, rows - len(ids))
+    if not ids:
+        raise IndexingError(f"{folder}: no row has an embedding; look at its column {ERROR}")
+    left_out = sum(shard.rows for shard in shards) - len(ids)
+    return Embedded(np.concatenate(parts), ids, model, revision, left_out)
+
+
+def embed_folder(
+    folder: str, encoder: ImageTextEncoder, batch_size: int = 64
+) -> tuple[Any, list[str]]:
+    """Return the embeddings of a folder's images, and their paths in it as ids.
+
+    Raises:
+        IndexingError: It holds no image.
+    """
+    from tqdm import tqdm
+
+    root = Path(folder)
+    paths = sorted(path for path in root.rglob("*") if path.suffix.lower() in ENDINGS)
+    if not paths:
+        raise IndexingError(f"{root} holds no image ({', '.join(ENDINGS)})")
+    shown = tqdm(paths, unit="image", disable=not sys.stderr.isatty())
+    ids = [path.relative_to(root).as_posix() for path in paths]
+    return encoder.images(shown, batch_size), ids
+
+
+def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
+    """Return embeddings of items, memory-mapped, and their ids, one a line of a file.
+
+    Raises:
+        IndexingError: They are no floats of shape (items, size) or (items, vectors of each, size).
+    """
+    form = "neither a folder of images nor embeddings in .npy"
+    embeddings = load_array(path, IndexingError, form)
+    if embeddings.ndim not in (2, 3) or embeddings.dtype.kind != "f":
+        raise IndexingError(
+            f"{path}: give floats of shape (items, size), or (items, vectors of each, size)"
+        )
+    if ids is None:
+        return embeddings, [str(number) for number in range(len(embeddings))]
+    from pqpp_files.read_table import read_table
+
+    return embeddings, read_table(ids, plain="id").texts("id")
+
+
+def load_queries(path: str, count: int) -> Any:
+    """Return the embeddings of so many queries, memory-mapped.
+
+    Raises:
+        IndexingError: They are no table of numbers, or of other queries.
+    """
+    vectors = load_array(path, IndexingError, "no .npy of embeddings")
+    if vectors.ndim != 2:
+        raise IndexingError(
+            f"`queries` {path}: no .npy of embeddings (no array of shape (queries, size))"
+        )
+    if len(vectors) != count:
+        raise IndexingError(f"`queries`: {len(vectors)} embeddings for {count} queries")
+    return vectors

@@ -1,4 +1,11 @@
-"""Models that put texts and images into one space: CLIP, SigLIP, BLIP-2 and others."""
+"""Models that put texts and images into one space: CLIP, SigLIP, BLIP-2 and others.
+
+BLIP-2 compares them in two ways, by `Blip2ForImageTextRetrieval`. Contrasted (ITC), text and image
+have vectors of their own, an image 32 of them, and the best of their cosines counts. Matched (ITM),
+the Q-Former looks at image and text together. Retrieval takes candidates by the first and ranks
+them by the second. Source: Li, Li, Savarese and Hoi, "BLIP-2: Bootstrapping Language-Image
+Pre-training with Frozen Image Encoders and Large Language Models", 2023.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pqpp_backbones.pretrained import load_model
+from pqpp_backbones.pretrained import check_ids, load_model
 from pqpp_engines.errors import IndexingError
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expanded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from torch import Tensor
 
     from pqpp_engines.index.index import Index
 
@@ -97,7 +105,7 @@ class ImageTextEncoder:
     @property
     def can_match(self) -> bool:
         """Whether it can look at a text and an image together, as BLIP-2 does."""
-        return _is_blip2(self._network.config)
+        return bool(self._network.config.model_type == "blip-2")
 
     def texts(self, texts: Sequence[str], batch_size: int = 64) -> Floats:
         """Return an embedding for each text, float32 (texts, size), not normalised."""
@@ -119,37 +127,44 @@ class ImageTextEncoder:
         """
         import torch
 
-        from pqpp_engines.index import blip2
-
         if not self.can_match:
             raise IndexingError(f"{self.model} cannot look at a text and an image together")
         with torch.inference_mode():
-            states = blip2.image_states(self._network, self._pixels([image])["pixel_values"])
+            states = _image_states(self._network, self._pixels([image])["pixel_values"])
 
         def odds(some: list[str]) -> Any:
-            tokens = blip2.text_tokens(self._network, self._processor, some)
-            return blip2.match_odds(self._network, states, tokens)
+            tokens = _text_tokens(self._network, self._processor, some)
+            return _match_odds(self._network, states, tokens)
 
         return self._embedded(texts, odds, batch_size)
 
     def _text_features(self, texts: list[str]) -> Any:
         from pqpp_backbones.images.embedding import embed_tokens, placed_tokens
-        from pqpp_engines.index import blip2
 
         model, processor = self._network, self._processor
-        if self.can_match:
-            return blip2.text_features(model, **blip2.text_tokens(model, processor, texts))
-        return embed_tokens(model, **placed_tokens(model, processor, texts))
+        if not self.can_match:
+            return embed_tokens(model, **placed_tokens(model, processor, texts))
+        tokens = _text_tokens(model, processor, texts)
+        states = model.qformer(
+            query_embeds=model.embeddings(input_ids=tokens["input_ids"]),
+            query_length=0,
+            attention_mask=tokens["attention_mask"],
+        ).last_hidden_state
+        return model.text_projection(states[:, 0, :])
 
     def _image_features(self, images: list[Any]) -> Any:
         from pqpp_backbones.images.embedding import pooled
-        from pqpp_engines.index import blip2
 
-        pixels = self._pixels(images)
+        model, pixels = self._network, self._pixels(images)
         if not self.can_match:
-            return pooled(self._network.get_image_features(**pixels))
-        states = blip2.image_states(self._network, pixels["pixel_values"])
-        return blip2.image_features(self._network, states)
+            return pooled(model.get_image_features(**pixels))
+        states = _image_states(model, pixels["pixel_values"])
+        hidden = model.qformer(
+            query_embeds=model.query_tokens.expand(len(states), -1, -1),
+            encoder_hidden_states=states,
+            encoder_attention_mask=_ones(states),
+        ).last_hidden_state
+        return model.vision_projection(hidden)
 
     def _pixels(self, images: list[Any]) -> Any:
         opened = [open_image(image) for image in images]
@@ -169,11 +184,54 @@ class ImageTextEncoder:
         return np.concatenate(parts)
 
 
-def _is_blip2(config: Any) -> bool:
-    return config.model_type == "blip-2"
-
-
 def _class_of(config: Any) -> str:
-    from pqpp_engines.index.blip2 import CLASS
+    return "Blip2ForImageTextRetrieval" if config.model_type == "blip-2" else "AutoModel"
 
-    return CLASS if _is_blip2(config) else "AutoModel"
+
+def _text_tokens(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, Tensor]:
+    """Return the tokens of texts, on the model's device."""
+    tokenizer = processor.tokenizer
+    most = model.config.qformer_config.max_position_embeddings
+    encoded = tokenizer(
+        list(texts),
+        padding=True,
+        truncation=True,
+        max_length=min(most, tokenizer.model_max_length),
+        return_tensors="pt",
+    )
+    check_ids(encoded["input_ids"], model)
+    names = ("input_ids", "attention_mask")
+    return {name: encoded[name].to(model.device) for name in names}
+
+
+def _image_states(model: Any, pixel_values: Tensor) -> Tensor:
+    """Return what the Q-Former sees of each image, (images, patches, size)."""
+    return model.vision_model(pixel_values=pixel_values).last_hidden_state
+
+
+def _match_odds(model: Any, states: Tensor, tokens: dict[str, Tensor]) -> Tensor:
+    """Return the log-odds that each text matches an image, (texts,).
+
+    Args:
+        model: The model.
+        states: Of one image, from `_image_states`.
+        tokens: Of the texts, from `_text_tokens`.
+    """
+    import torch
+
+    count = len(tokens["input_ids"])
+    queries = model.query_tokens.expand(count, -1, -1)
+    seen = states.expand(count, -1, -1)
+    hidden = model.qformer(
+        query_embeds=model.embeddings(input_ids=tokens["input_ids"], query_embeds=queries),
+        query_length=queries.shape[1],
+        attention_mask=torch.cat([_ones(queries), tokens["attention_mask"]], dim=1),
+        encoder_hidden_states=seen,
+        encoder_attention_mask=_ones(seen),
+    ).last_hidden_state
+    logits = model.itm_head(hidden[:, : queries.shape[1], :]).mean(dim=1)
+    return logits[:, 1] - logits[:, 0]
+
+
+def _ones(states: Tensor) -> Tensor:
+    return states.new_ones(states.shape[:-1]).long()

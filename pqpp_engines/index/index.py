@@ -1,33 +1,47 @@
-"""An index over embeddings in a folder: searched with exact re-ranking, added to, merged."""
+"""An index of faiss over a collection, in a folder: built, searched, added to, merged.
+
+The folder holds faiss's own index, an Arrow table of ids, what both are (`index.json`) and a card.
+Vectors have length 1 and are kept in 16 bits; a factory other than `Flat` stands before them, and
+what it finds is ranked anew by them. An item has one vector, or several (BLIP-2 gives 32 for an
+image); its best one counts.
+"""
 
 from __future__ import annotations
 
+import json
+import mmap
 import os
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
-from typing import Any, Self
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import IndexingError
-from pqpp_engines.index.folder import EMBEDDINGS, FILES, INDEX, open_parts, write_rest
-from pqpp_engines.index.ids import ItemIds
-from pqpp_engines.index.vectors import (
-    Floats,
-    best_cosines,
-    nearest,
-    shape_of,
-    stored_parts,
-    unit_parts,
-    unit_vectors,
-    write_vectors,
-)
+from pqpp_files.errors import in_a_line
+from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_faiss
 from pqpp_files.paths import expanded, resolved
 from pqpp_files.write_beside import whole_folder
+from pqpp_hub.card import render_card
 
-_MORE = 8  # candidates for each result that is wanted, which the exact ranking chooses from
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+FILES = ("index.json", "index.faiss", "ids.arrow", "README.md")
+CONFIG, INDEX, IDS, CARD = FILES
+_EXACT = "SQfp16"  # faiss's name of vectors in 16 bits
+_TYPES = {"model": str, "size": int, "vectors_per_id": int, "factory": str, "crc32": dict}
+_AT_ONCE = 2_048  # vectors that are held in 32 bits
+_TRAINED_ON = 262_144  # vectors at most, of which an approximate index learns its cells
+_MORE = 8  # candidates for each result that is wanted, of which the exact vectors choose
+_RECALL, _SAMPLE = 0.99, 200
 
 
 class Index:
@@ -37,7 +51,6 @@ class Index:
         folder: Where it is.
         ids: What its items are, in their order.
         config: Model and revision that the vectors come from, size, factory, recall and so on.
-        embeddings: In 16 bits, (items, size), or (items, vectors of each, size).
 
     Raises:
         IndexingError: The folder holds no whole index; one line.
@@ -45,10 +58,30 @@ class Index:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = expanded(folder)
-        self.config, self.ids, self.embeddings, self._faiss = open_parts(self.folder)
+        if not (self.folder / CONFIG).is_file():
+            raise IndexingError(f"{folder}: no {CONFIG}; name a folder that pqpp search has built")
+        with needing("pqpp search", "engines"):
+            import faiss  # noqa: F401
+            import pyarrow as pa
+        try:
+            self.config = _read_config(self.folder)
+            table = pa.ipc.open_file(pa.memory_map(str(self.folder / IDS))).read_all()
+            self.ids: list[str] = table["id"].to_pylist()
+            self._faiss = load_faiss(self.folder / INDEX)
+            vectors = len(self.ids) * self.config["vectors_per_id"]
+            if (self._faiss.d, self._faiss.ntotal) != (self.config["size"], vectors):
+                raise ValueError("its files do not belong together")
+        except (OSError, ValueError, TypeError, LookupError) as error:
+            reason = in_a_line(error, named=False)[:200]
+            raise IndexingError(f"{folder}: a damaged index ({reason}); build it again") from None
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def _exact(self) -> Any:
+        """The part of the index that compares all vectors."""
+        return getattr(self._faiss, "refine_index", self._faiss)
 
     def search(self, queries: Any, k: int = 10, exact: bool = False) -> tuple[NDArray, Floats]:
         """Return the best of the collection for each query.
@@ -56,7 +89,7 @@ class Index:
         Args:
             queries: Embeddings by the same model, shape (queries, size); they are normalised.
             k: How many results; fewer where the collection is smaller.
-            exact: Whether all vectors are compared, without the index.
+            exact: Whether all vectors are compared, whatever the factory.
 
         Returns:
             int64 (queries, k), places in `ids`, and float32 (queries, k), cosines, best first;
@@ -64,33 +97,29 @@ class Index:
             counts.
 
         Raises:
-            IndexingError: The queries have another size, k is below 1, or the index is damaged.
+            IndexingError: The queries have another size, or k is below 1.
         """
-        vectors = unit_vectors(queries, "queries")
-        if vectors.shape[1] != self.config["size"]:
+        vectors, per = _unit(queries, "queries"), self.config["vectors_per_id"]
+        if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
             raise IndexingError(
-                f"queries of {vectors.shape[1]} numbers, the index has {self.config['size']}; "
+                f"queries of shape {vectors.shape}, the index has {self.config['size']} numbers; "
                 f"embed them by {self.config['model'] or 'the same model'}"
             )
         if k < 1:
             raise IndexingError(f"k is {k}; give 1 or more")
-        k = min(int(k), len(self))
-        if exact:
-            return nearest(self.embeddings, vectors, k)
+        k = min(k, len(self))
+        scores, found = (self._exact if exact else self._faiss).search(vectors, k * per)
+        short = (found < 0).any(axis=1)  # the cells that were looked at hold fewer
+        if short.any():
+            scores[short], found[short] = self._exact.search(vectors[short], k * per)
         places = np.empty((len(vectors), k), dtype=np.int64)
         cosines = np.empty((len(vectors), k), dtype=np.float32)
-        candidates_of = candidates(self._faiss, vectors, k, self.config["vectors_per_id"])
-        for row, (vector, some) in enumerate(zip(vectors, candidates_of, strict=True)):
-            if len(some) and some[-1] >= len(self):
-                raise IndexingError(f"{self.folder}: a damaged index (an id that it has not)")
-            if len(some) < k:  # the cells that were looked at hold fewer
-                places[row], cosines[row] = (
-                    row_of[0] for row_of in nearest(self.embeddings, vector[None], k)
-                )
-                continue
-            scores = best_cosines(self.embeddings[some], vector)
-            best = np.argsort(-scores, kind="stable")[:k]
-            places[row], cosines[row] = some[best], scores[best]
+        for row, items in enumerate(found // per):
+            items, first = np.unique(
+                items, return_index=True
+            )  # the best vector of each comes first
+            best = np.argsort(-scores[row, first], kind="stable")[:k]
+            places[row], cosines[row] = items[best], scores[row, first[best]]
         return places, cosines
 
     def add(
@@ -104,13 +133,13 @@ class Index:
         Raises:
             IndexingError: They have another shape, or an id is there already.
         """
-        shape = shape_of(embeddings)
-        if shape[1:] != self.embeddings.shape[1:]:
+        per, size = self.config["vectors_per_id"], self.config["size"]
+        if np.shape(embeddings)[1:] != ((size,) if per == 1 else (per, size)):
             raise IndexingError(
-                f"embeddings of shape {shape}; the index has items of "
-                f"{' x '.join(map(str, self.embeddings.shape[1:]))} numbers"
+                f"embeddings of shape {np.shape(embeddings)}; the index has {per} vectors an item "
+                f"of {size} numbers"
             )
-        return self._grown(lambda: unit_parts(embeddings), ItemIds.of(ids, shape[0]), output)
+        return self._write_larger(_unit_parts(embeddings), ids, output or self.folder)
 
     def merge(self, other: Index, output: str | os.PathLike[str]) -> Self:
         """Write an index with the vectors of two, which must come from one model and revision."""
@@ -122,39 +151,200 @@ class Index:
             raise IndexingError(
                 f"{output} is one of the two; name another folder, or grow one by `pqpp search add`"
             )
-        return self._grown(lambda: stored_parts(other.embeddings), other.ids, output)
+        store, total = other._exact, other._faiss.ntotal
+        starts = range(0, total, _AT_ONCE)
+        parts = (store.reconstruct_n(start, min(_AT_ONCE, total - start)) for start in starts)
+        return self._write_larger(parts, other.ids, output)
 
-    def _grown(
-        self,
-        parts: Callable[[], Iterator[NDArray]],
-        ids: ItemIds,
-        output: str | os.PathLike[str] | None,
+    def _write_larger(
+        self, parts: Iterator[Floats], ids: Sequence[str], output: str | os.PathLike[str]
     ) -> Self:
-        every = self.ids.and_(ids)
-        place = self.folder if output is None else expanded(output)
-        per, size = self.config["vectors_per_id"], self.config["size"]
-        added = {"vectors": len(every) * per, "added": len(ids) * per}
-        with whole_folder(place, FILES) as beside:
-            vectors = stored_parts(self.embeddings)
-            shape = (len(every), *self.embeddings.shape[1:])
-            kept = write_vectors(beside / EMBEDDINGS, chain(vectors, parts()), shape)
-            index = load_faiss(self.folder / INDEX, in_memory=True)
-            for part in stored_parts(kept[len(self) :]):
-                index.add(part.reshape(-1, size).astype(np.float32))
-            write_rest(beside, index, every, {**self.config, **added})
-            del kept
-        return type(self)(place)
+        index = load_faiss(self.folder / INDEX, in_memory=True)
+        for part in parts:
+            index.add(part)
+        config = {**self.config, "added": len(ids)}
+        return type(self)(_write(output, index, [*self.ids, *ids], config))
 
 
-def candidates(index: Any, queries: Floats, k: int, per: int) -> list[NDArray]:
-    """Return for each query the places of items that an index of faiss takes for the nearest.
+def build_index(
+    embeddings: Any,
+    ids: Sequence[str],
+    output: str | os.PathLike[str],
+    factory: str | None = None,
+    model: str = "",
+    revision: str | None = None,
+    seed: int = 0,
+) -> Index:
+    """Build an index over embeddings and write it as a folder, whole or not at all.
+
+    Where the factory is one of cells or a graph, the number of those that a search looks at is the
+    least power of two with a recall@10 of .99 on a sample.
 
     Args:
-        index: Of faiss, over `per` vectors an item.
-        queries: Of unit length.
-        k: How many results are wanted; there are more candidates, which an exact ranking chooses
-            from, or fewer, where the cells that were looked at hold no more.
-        per: Vectors an item.
+        embeddings: Shape (items, size), or (items, vectors of each, size) as BLIP-2 gives them; a
+            memory-mapped array is read in parts. They are normalised, so that inner products are
+            cosines, and kept in 16 bits.
+        ids: What they are of, one an item, each once, without line breaks.
+        output: The folder.
+        factory: As `faiss.index_factory` reads it, like `IVF1024,SQ8`; `Flat`, which compares all,
+            if left out.
+        model: That made them: name, for those who search.
+        revision: Of the model.
+        seed: Of the training sample.
+
+    Raises:
+        IndexingError: The ids do not fit, a vector is zero or not finite, or faiss refuses the
+            factory.
+        OSError: The disk has no room for it; one line.
+
+    Example:
+        >>> import tempfile
+        >>> vectors = np.eye(4, 8)
+        >>> index = build_index(vectors, list("abcd"), tempfile.mkdtemp())
+        >>> places, cosines = index.search(vectors[2:3], k=1)
+        >>> index.ids[places[0, 0]], float(cosines[0, 0])
+        ('c', 1.0)
     """
-    _, neighbours = index.search(queries, min(_MORE * k * per, index.ntotal))
-    return [np.unique(some[some >= 0] // per) for some in neighbours]
+    with needing("pqpp search", "engines"):
+        import faiss
+
+    shape, factory = np.shape(embeddings), factory or "Flat"
+    if len(shape) not in (2, 3) or 0 in shape:
+        raise IndexingError(
+            f"embeddings of shape {shape}: give (items, size), or (items, vectors of each, size)"
+        )
+    if len(ids) != len(embeddings):
+        raise IndexingError(f"{len(ids)} ids for {len(embeddings)} vectors; give one each")
+    recall, probes = 1.0, 0
+    try:
+        if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
+            raise RuntimeError("none of something")
+        full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"
+        index = faiss.index_factory(shape[-1], full, faiss.METRIC_INNER_PRODUCT)
+        if not index.is_trained:
+            index.train(_random_vectors(embeddings, _TRAINED_ON, seed))
+        for part in _unit_parts(embeddings):
+            index.add(part)
+        if factory != "Flat":
+            recall, probes = _tune(index, _random_vectors(embeddings, _SAMPLE, seed), seed)
+    except (RuntimeError, MemoryError) as error:
+        reason = in_a_line(error, named=False)[-150:]
+        raise IndexingError(f"{factory}: faiss cannot use it here ({reason})") from None
+    config = {
+        "model": model,
+        "revision": revision,
+        "size": shape[-1],
+        "vectors": index.ntotal,
+        "vectors_per_id": shape[1] if len(shape) == 3 else 1,
+        "factory": factory,
+        "probes": probes,
+        "recall_at_10": round(recall, 4),
+        "added": 0,
+    }
+    return Index(_write(output, index, ids, config))
+
+
+def _unit(values: Any, what: str) -> Floats:
+    """Return vectors of length 1 as float32."""
+    with np.errstate(over="ignore"):  # what is too large is infinite, and refused below
+        vectors = np.asarray(values, dtype=np.float32)
+        lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
+    wrong = np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))
+    if len(wrong):
+        raise IndexingError(f"{what}: row {wrong[0][0] + 1} is zero or not finite; leave it out")
+    return np.divide(vectors, lengths, order="C")
+
+
+def _unit_parts(embeddings: Any) -> Iterator[Floats]:
+    """Give the vectors of embeddings part by part; a memory-mapped array is read in parts."""
+    size = np.shape(embeddings)[-1]
+    step = max(1, _AT_ONCE * size // np.prod(np.shape(embeddings)[1:]))
+    for start in range(0, len(embeddings), step):
+        yield _unit(embeddings[start : start + step], "embeddings").reshape(-1, size)
+
+
+def _random_vectors(embeddings: Any, most: int, seed: int) -> Floats:
+    values = np.asarray(embeddings)
+    items = max(1, min(len(values), most * values.shape[-1] * len(values) // values.size))
+    rows = np.random.default_rng(seed).choice(len(values), items, replace=False)
+    return _unit(values[np.sort(rows)], "embeddings").reshape(-1, values.shape[-1])
+
+
+def _tune(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
+    """Set how much of an index a search looks at; return the recall@10 and that number.
+
+    A text is no member of a collection of images: CLIP's cosine of a caption and its image is about
+    .3. The sample gets as much noise, as otherwise too few cells were looked at.
+    """
+    import faiss
+
+    space = faiss.ParameterSpace()
+    index.k_factor = _MORE
+    noise = np.random.default_rng(seed).normal(0, 3 / np.sqrt(index.d), sample.shape)
+    queries, k = _unit(sample + noise, ""), min(10, index.ntotal)
+    _, true = index.refine_index.search(queries, k)
+    space.initialize(index)
+    ranges = [space.parameter_ranges.at(n) for n in range(space.parameter_ranges.size())]
+    depths = [(one.name, value) for one in ranges for value in faiss.vector_to_array(one.values)]
+    depths = [(name, value) for name, value in depths if name in ("nprobe", "efSearch")]
+    recall = probes = 0
+    for name, value in [*depths, *((name, 2 * value) for name, value in depths[-1:])] or [("", 0)]:
+        if name:
+            space.set_index_parameter(index, name, value)
+        _, found = index.search(queries, k)
+        recall = np.mean([np.isin(t, f).mean() for t, f in zip(true, found, strict=True)])
+        probes = int(value)
+        if recall >= _RECALL:
+            break
+    return float(recall), probes
+
+
+def _write(
+    output: str | os.PathLike[str], index: Any, ids: Sequence[str], config: dict[str, Any]
+) -> Path:
+    """Write the folder of an index, and return its path."""
+    import faiss
+    import pyarrow as pa
+
+    names = [str(one) for one in ids]
+    for one in names:
+        if not one or "\n" in one or "\r" in one:
+            raise IndexingError(f"id {one!r:.80}: give ids of one line that are not empty")
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise IndexingError(f"id {twice!r:.80} stands twice; keep one of them")
+    place = expanded(output)
+    with whole_folder(place, FILES) as beside:
+        with (beside / INDEX).open("wb") as file:  # by faiss itself, a full disk may pass unnoticed
+            writer = faiss.PyCallbackIOWriter(file.write)  # type: ignore[attr-defined]
+            faiss.write_index(index, writer)
+        table = pa.table({"id": pa.array(names, pa.large_string())})
+        with pa.OSFile(str(beside / IDS), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
+            out.write_table(table)
+        sums = {name: _checksum(beside / name) for name in (INDEX, IDS)}
+        config = {**config, "vectors": index.ntotal, "crc32": sums}
+        (beside / CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")
+        (beside / CARD).write_text(render_card("engines/index", **config), "utf-8")
+    return place
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    """Return what index.json says, if the files are those that it was written for.
+
+    faiss may read beyond the end of a file that was cut or changed, and end the process.
+    """
+    config = read_foreign_json(folder / CONFIG)
+    for name, kind in _TYPES.items():
+        if type(config[name]) is not kind:
+            raise ValueError(f"{CONFIG}: {name} is {config[name]!r:.40}")
+    if not isinstance(config["revision"], str | None):
+        raise ValueError(f"{CONFIG}: revision is no text")
+    for name in (INDEX, IDS):
+        if _checksum(folder / name) != config["crc32"][name]:
+            raise ValueError(f"{name} is not what was written")
+    return config
+
+
+def _checksum(path: Path) -> int:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return zlib.crc32(content)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
-from pqpp_engines.index.vectors import Floats
 from pqpp_models.text.reading.words import content_words, words_of
 
+Floats = NDArray[np.float32]
 _AT_ONCE = 64
 COSINE, SHARED_WORDS = 0.7, 0.5
 """Thresholds that are usual here: a cosine, or a share of the query's words."""
@@ -144,12 +144,6 @@ def _cosines(
     order = np.argsort(places, kind="stable")
     _, starts = np.unique(places[order], return_index=True)
     embedded = [np.asarray(embed(texts)) for texts in (captions, queries)]
-    for texts, vectors in zip((captions, queries), embedded, strict=True):
-        if vectors.ndim != 2 or len(vectors) != len(texts) or vectors.dtype.kind not in "fiu":
-            raise IndexingError(
-                f"`embed` gave {vectors.dtype} of shape {vectors.shape} for {len(texts)} texts; "
-                "let it give a vector each"
-            )
     known, asked = np.ascontiguousarray(embedded[0][order]), embedded[1]
     for start in range(0, len(queries), _AT_ONCE):
         cosines = asked[start : start + _AT_ONCE] @ known.T

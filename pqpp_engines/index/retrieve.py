@@ -1,6 +1,6 @@
 """What a collection answers to queries, as a run: of all queries, or from shard to shard."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index.encoders import ImageTextEncoder
-from pqpp_engines.index.ids import ItemIds
 from pqpp_engines.index.index import Index
 from pqpp_files.paths import expanded
 from pqpp_files.shards import ERROR, cell_texts
@@ -142,11 +141,13 @@ class Retriever:
         places, scores = self.opened.search(vectors, wanted or self.k, self.exact)
         if wanted:
             root = expanded(self.image_dir or "")
-
-            def image_at(place: int) -> Path:
-                return root / self.opened.ids[place]
-
-            ranking = rerank(self.encoder, texts, places, image_at, shown=shown)
+            ranking = rerank(
+                self.encoder,
+                texts,
+                places,
+                lambda place: root / self.opened.ids[place],
+                shown=shown,
+            )
             places, scores = (columns[:, : self.k] for columns in ranking)
         each = range(places.shape[1])
         return {
@@ -176,35 +177,32 @@ class Retriever:
         if EMBEDDING in table.column_names:
             vectors, wrong = self._vectors(table[EMBEDDING].to_pylist())
             faults = [fault or other for fault, other in zip(faults, wrong, strict=True)]
+        kinds = {"rank": pa.int64(), "score": pa.float64()}
+        schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*RUN, ERROR)])
         good = [row for row, fault in enumerate(faults) if fault is None]
-        runs: Iterator[list[dict[str, Any]]] = iter(())
+        found = schema.empty_table()
         if good:
             asked_ids, asked = ([column[row] for row in good] for column in (ids, texts))
             run = self.run(asked_ids, asked, None if vectors is None else vectors[good])
-            results = [
-                dict(zip(run, cells, strict=True)) for cells in zip(*run.values(), strict=True)
-            ]
-            size = len(results) // len(good)
-            runs = (results[start : start + size] for start in range(0, len(results), size))
-        rows: list[dict[str, Any]] = []
+            run[ERROR] = [None] * len(run["rank"])
+            found = pa.table(run, schema)
+        size = len(found) // max(1, len(good))
+        parts = {row: found.slice(at * size, size) for at, row in enumerate(good)}
         for row, fault in enumerate(faults):
             bad = {"query_id": ids[row], "prompt": texts[row], ERROR: fault}
-            rows += [bad] if fault else next(runs)
-        kinds = {"rank": pa.int64(), "score": pa.float64()}
-        schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*RUN, ERROR)])
-        return pa.Table.from_pylist(rows, schema)
+            parts.setdefault(row, pa.Table.from_pylist([bad], schema))
+        return pa.concat_tables([schema.empty_table(), *(parts[row] for row in sorted(parts))])
 
     def _vectors(self, cells: list[Any]) -> tuple[Any, list[str | None]]:
         """Return embeddings as an array, and what is wrong with each."""
-        size = int(self.opened.config["size"])
+        size = self.opened.config["size"]
         vectors = np.zeros((len(cells), size), dtype=np.float32)
         faults: list[str | None] = [None] * len(cells)
         for row, cell in enumerate(cells):
-            try:
-                vectors[row] = np.asarray(cell, dtype=np.float32).reshape(size)
-            except (TypeError, ValueError):
+            if len(cell or ()) != size:
                 faults[row] = f"the embedding is not {size} numbers, as the index has them"
                 continue
+            vectors[row] = cell
             if not np.isfinite(vectors[row]).all() or not vectors[row].any():
                 faults[row] = "the embedding is zero or not finite"
         return vectors, faults
@@ -251,7 +249,7 @@ def rerank(
     return np.take_along_axis(places, best, axis=1), np.take_along_axis(table, best, axis=1)
 
 
-def check_run(path: str, ids: ItemIds, query_ids: Sequence[str], name: str) -> None:
+def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str) -> None:
     """Refuse, before a search, names that the format of its run cannot hold.
 
     Raises:
@@ -259,16 +257,10 @@ def check_run(path: str, ids: ItemIds, query_ids: Sequence[str], name: str) -> N
     """
     if Path(path).suffix.lower() not in TREC_ENDINGS:
         return
-    queries = next((id_ for id_ in query_ids if len(id_.split()) != 1), None)
-    wrong = {
-        "image": ids.with_a_blank(),
-        "query_id": queries,
-        "model": name if len(name.split()) != 1 else None,
-    }
-    for column, value in wrong.items():
-        if value is not None:
+    for column, values in (("image", ids), ("query_id", query_ids), ("model", [name])):
+        if (wrong := next((one for one in values if len(one.split()) != 1), None)) is not None:
             raise IndexingError(
-                f"`output` {path}: TREC's format has no blanks, {column} {value!r:.60} has; name a "
+                f"`output` {path}: TREC's format has no blanks, {column} {wrong!r:.60} has; name a "
                 "file in .parquet"
             )
 

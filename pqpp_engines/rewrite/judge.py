@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_engines.errors import RewriteError
-from pqpp_engines.rewrite.entailment import Entailment
 from pqpp_engines.rewrite.meaning import meaning_lost, missing, only_shorter, words_to_keep
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expanded
@@ -235,6 +234,42 @@ class Judge:
         return points @ points[0] / (lengths * lengths[0])
 
 
+class Entailment:
+    """A model of transformers that tells entailment from contradiction.
+
+    Args:
+        name: Its folder or OWNER/NAME, trained on pairs as those of MNLI.
+
+    Raises:
+        CheckpointError: It cannot be had, or is no classifier.
+        RewriteError: None of its labels is entailment.
+    """
+
+    def __init__(self, name: str) -> None:
+        from pqpp_backbones.pretrained import load_model
+
+        self._loaded = load_model(name, "AutoModelForSequenceClassification", "model of entailment")
+        labels = self._loaded.model.config.id2label
+        known = {str(label).lower(): place for place, label in labels.items()}
+        self._place = known.get("entailment")
+        if self._place is None:
+            named = ", ".join(map(str, labels.values()))[:80]
+            raise RewriteError(f"{name} has no label entailment but {named}; name one that has")
+
+    def __call__(self, original: str, rewrites: Sequence[str]) -> NDArray[np.float64]:
+        """Return the probability that each rewrite entails the original, (rewrites,)."""
+        import torch
+
+        pairs = list(rewrites), [original] * len(rewrites)
+        inputs = self._loaded.processor(*pairs, padding=True, truncation=True, return_tensors="pt")
+        with torch.inference_mode():
+            logits = self._loaded.model(**inputs.to(self._loaded.device)).logits
+        probabilities: NDArray[np.float64] = (
+            logits.double().softmax(1)[:, self._place].cpu().numpy()
+        )
+        return probabilities
+
+
 def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
     """Return the correlation of the errors of two predictions, by how alike the prompts are.
 
@@ -251,10 +286,7 @@ def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.
         >>> shared_error("static", "mean_p10", [0.5, 1.0]).round(2).tolist()
         [0.0, 0.2]
     """
-    try:
-        cosines = np.asarray(cosines, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise RewriteError("`cosines` holds no numbers; give those of two prompts each") from None
+    cosines = np.asarray(cosines, dtype=np.float64)
     space = _figures()["spaces"].get(predictor, {})
     if target not in space.get("correlations", {}):
         return np.zeros_like(cosines)

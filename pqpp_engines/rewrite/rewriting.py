@@ -1,10 +1,150 @@
-"""Rewriting prompts: candidates come, the judge takes one that surely does better, or none."""
+"""Rewriting prompts: candidates come, the judge takes one that surely does better, or none.
 
+A language model writes the candidates, or WordNet does without one; whether a rewrite helped,
+people say in a study of preferences.
+"""
+
+import os
+import re
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from pqpp_backbones.chat.chat import ChatError
+import jsonschema
+
+from pqpp_backbones.chat.chat import Chat, ChatError, Request, json_of
+from pqpp_datasets.target_columns import measure_of
+from pqpp_engines.errors import RewriteError
 from pqpp_engines.rewrite.judge import Judge
+from pqpp_engines.rewrite.meaning import words_to_keep
+from pqpp_files.paths import check_output_folder, expanded
+from pqpp_files.write_beside import write_whole
+from pqpp_files.write_table import table_text
+from pqpp_models.measures.nltk_resources import wordnet
+
+_HERE = Path(__file__).parent
+_TRIES = 3
+_SCHEMA = {
+    "type": "object",
+    "properties": {"rewrites": {"type": "array", "items": {"type": "string"}}},
+    "required": ["rewrites"],
+    "additionalProperties": False,
+}
+_LONGEST = 1000
+_MOST_SENSES = 2
+PROMPTS, PAIRS = "prompts.csv", "pairs.csv"
+ORIGINAL, REWRITTEN = "original", "rewritten"
+
+
+class Writer:
+    """Asks a language model for rewrites.
+
+    Args:
+        chat: The model; its budget is planned before the start and held to.
+        count: Rewrites of each prompt.
+        target: What shall become better: for one of retrieval it is told to expand a query.
+        instruction: What it is told; one of the files beside this one if left out.
+
+    Raises:
+        RewriteError: The count is below 1.
+    """
+
+    def __init__(
+        self, chat: Chat, count: int = 4, target: str = "mean_hbpp", instruction: str | None = None
+    ) -> None:
+        if count < 1:
+            raise RewriteError(f"{count} rewrites: give 1 or more")
+        measure = measure_of(target)
+        retrieves = measure is not None and measure.task == "retrieval"
+        file = _HERE / ("instruction_for_retrieval.txt" if retrieves else "instruction.txt")
+        self.chat, self.count = chat, count
+        self.instruction = instruction or file.read_text("utf-8").strip()
+
+    def plan(self, prompts: list[str]) -> None:
+        """Refuse, before anything is asked, what would cost more than is allowed.
+
+        Raises:
+            BudgetError: It would.
+        """
+        self.chat.budget.plan(len(prompts), self._request(max(prompts, key=len, default=""), 0))
+
+    def __call__(self, prompt: str) -> list[str]:
+        """Return the rewrites of a prompt, each once; none where no reply can be read.
+
+        Raises:
+            ChatError: There is no reply.
+            BudgetError: The limit is reached.
+        """
+        for seed in range(_TRIES):
+            # Out of the block: no reply, or none allowed, is no reply that cannot be read.
+            reply = self.chat.ask(self._request(prompt, seed))
+            try:
+                answer = json_of(reply.text)
+                jsonschema.validate(answer, _SCHEMA)
+            except (ValueError, jsonschema.ValidationError):
+                continue
+            texts = (" ".join(text.split())[:_LONGEST] for text in answer["rewrites"])
+            return list(dict.fromkeys(text for text in texts if text))[: self.count]
+        return []
+
+    def _request(self, prompt: str, seed: int) -> Request:
+        text = f"Write {self.count} rewrites of this prompt:\n{prompt}"
+        tokens = 60 * self.count + 60
+        return Request(text, self.instruction, None, _SCHEMA, seed, 0.7, tokens)
+
+
+class Synonyms:
+    """Expands and rewords a query by WordNet.
+
+    Of each content word the synonyms in its two most usual senses are put beside it at the end of
+    the query (expansion), or in its place. The words that come first in the query come first.
+
+    Args:
+        count: Candidates of each query, at most.
+
+    Raises:
+        RewriteError: The count is below 1.
+
+    Example:
+        >>> Synonyms(4)("a couch")
+        ['a couch sofa', 'a sofa', 'a couch lounge', 'a lounge']
+    """
+
+    def __init__(self, count: int = 8) -> None:
+        if count < 1:
+            raise RewriteError(f"{count} rewrites: give 1 or more")
+        self.count = count
+
+    def __call__(self, prompt: str) -> list[str]:
+        """Return the candidates of a prompt, each once; none where no word has a synonym."""
+        stem = prompt.rstrip(" .")
+        made: list[str] = []
+        # The first synonym of every word, then the second of every word, and so on.
+        rows = [_rewordings(stem, word) for word in words_to_keep(stem)]
+        for row in zip_longest(*rows, fillvalue=()):
+            made += [text for pair in row for text in pair]
+        return [rewrite for rewrite in dict.fromkeys(made) if rewrite != stem][: self.count]
+
+
+def _rewordings(stem: str, word: str) -> list[tuple[str, str]]:
+    return [(f"{stem} {synonym}", _replaced(stem, word, synonym)) for synonym in _synonyms(word)]
+
+
+def _replaced(text: str, word: str, other: str) -> str:
+    """Put another word in place of one, which has no letters beside it."""
+    pattern = rf"(?<![^\W_]){re.escape(word)}(?![^\W_])"
+    return re.sub(pattern, lambda _: other, text, flags=re.IGNORECASE)
+
+
+def _synonyms(word: str) -> list[str]:
+    """Return the single words for a word's usual meanings, the most usual first; plurals have none.
+
+    A plural's synonyms are of another number, and WordNet knows it as a form of a word only.
+    """
+    senses = [synset.lemma_names() for synset in wordnet().synsets(word)[:_MOST_SENSES]]
+    names = dict.fromkeys(name for sense in senses if word in sense for name in sense)
+    return [lemma for lemma in names if lemma.islower() and lemma.isalpha() and lemma != word]
 
 
 class Rewritten(NamedTuple):
@@ -74,3 +214,75 @@ def read_rewrites(path: str) -> dict[str, list[str]]:
     for prompt, candidate in zip(table.texts("prompt"), table.texts("candidate"), strict=True):
         candidates.setdefault(prompt, []).append(candidate)
     return candidates
+
+
+def write_study(
+    folder: str | os.PathLike[str],
+    prompt_ids: Sequence[str],
+    originals: Sequence[str],
+    rewrites: Sequence[str],
+    model: str,
+    images_per_prompt: int = 1,
+) -> int:
+    """Write what `pqpp generate` makes images of, and what `pqpp annotate` shows of them.
+
+    People see the original prompt with an image of it beside one of its rewrite, and say which
+    shows the prompt better; they are not told which is which. Prompts that stayed are left out.
+
+    Args:
+        folder: Gets `prompts.csv` (`prompt_id`, `prompt`) and `pairs.csv` (`prompt_id`, `prompt`,
+            `image` below `images`, and `original` or `rewritten` as `model`). What else is there
+            stays, the images above all.
+        prompt_ids: One a prompt, no two alike.
+        originals: The prompts.
+        rewrites: What stands for them.
+        model: What `pqpp generate` calls the model in files.
+        images_per_prompt: How many pairs of images of each prompt.
+
+    Returns:
+        How many prompts are in the study.
+
+    Raises:
+        RewriteError: There are not as many ids, prompts and rewrites, no prompt was rewritten, two
+            have one id, or there are no images.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> write_study(folder, ["7", "8"], ["a cat", "a dog"], ["one cat", "a dog"], "sdxl")
+        1
+        >>> print((folder / "pairs.csv").read_text(), end="")
+        prompt_id,prompt,image,model
+        7-0,a cat,7-original/sdxl_0.png,original
+        7-0,a cat,7-rewritten/sdxl_0.png,rewritten
+    """
+    if images_per_prompt < 1:
+        raise RewriteError(f"images per prompt {images_per_prompt}: give 1 or more")
+    if not len(prompt_ids) == len(originals) == len(rewrites):
+        raise RewriteError(
+            f"{len(prompt_ids)} prompt ids, {len(originals)} originals and {len(rewrites)} "
+            "rewrites; give as many of each"
+        )
+    if len(set(prompt_ids)) < len(prompt_ids):
+        raise RewriteError("two prompts have one prompt_id; give each one of its own")
+    place = expanded(folder)
+    check_output_folder(place)
+    prompts: list[tuple[Any, ...]] = []
+    pairs: list[tuple[Any, ...]] = []
+    for key, original, rewrite in zip(prompt_ids, originals, rewrites, strict=True):
+        if rewrite == original:
+            continue
+        sides = {ORIGINAL: original, REWRITTEN: rewrite}
+        prompts += [(f"{key}-{side}", text) for side, text in sides.items()]
+        for at in range(images_per_prompt):
+            pairs += [(f"{key}-{at}", original, f"{key}-{s}/{model}_{at}.png", s) for s in sides]
+    if not prompts:
+        raise RewriteError("no prompt was rewritten, so there is nothing that people could compare")
+    _write(place / PROMPTS, ("prompt_id", "prompt"), prompts)
+    _write(place / PAIRS, ("prompt_id", "prompt", "image", "model"), pairs)
+    return len(prompts) // 2
+
+
+def _write(path: Path, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    write_whole(path, "".join(table_text("csv", [columns])))

@@ -1,8 +1,7 @@
 """Sending each prompt to the model whose expected quality is worth its cost."""
 
-from pqpp_engines.route.account import Account
 from pqpp_engines.route.answers import Decision, RoutedAnswer
 from pqpp_engines.route.router import Router
-from pqpp_engines.route.routes import Route, Rule
+from pqpp_engines.route.routes import Account, Route, Rule
 
 __all__ = ["Account", "Decision", "Route", "RoutedAnswer", "Router", "Rule"]

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pqpp_engines.errors import RouteError
-from pqpp_engines.route.account import Account
-from pqpp_engines.route.routes import Rule
+from pqpp_engines.route.routes import Account, Rule
 from pqpp_files.errors import in_a_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import sha256_of_parts

@@ -1,7 +1,6 @@
 """A router: made from routes, a rule and a user's own prompts, kept in a small folder."""
 
 import json
-import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,10 +11,10 @@ from typing import Any, Self
 import numpy as np
 
 from pqpp_engines.errors import RouteError
-from pqpp_engines.route.account import Account
 from pqpp_engines.route.answers import Asking, Decision, Log, RoutedAnswer, answer_all
 from pqpp_engines.route.routes import (
     KIND,
+    Account,
     Route,
     Rule,
     check_routes,
@@ -71,8 +70,6 @@ class Router:
         self.shares, self.prompts, self.revision = dict(shares or {}), prompts, revision
         self.account = Account()
         check_routes(self.routes, rule)
-        if not math.isfinite(price):
-            raise RouteError(f"price {price}: give a number")
         self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor, revision=revision)
         self.predictor.columns_for([route.target for route in self.routes])
@@ -217,9 +214,6 @@ class Router:
         missing = [route.name for route in self.routes if route.name not in functions]
         if missing:
             raise RouteError(f"route {missing[0]} has no function; give one for each route")
-        for name, value in (("batch_size", batch_size or 1), ("workers", workers)):
-            if value < 1:
-                raise RouteError(f"{name} {value}: give 1 or more")
         texts = read_prompts(prompts)
         diary = Log(log, digest_of(self._facts()), texts, log_prompts)
         account = self.account if log is None else diary.account

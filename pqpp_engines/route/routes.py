@@ -5,12 +5,12 @@ A file that others made says only what a router can be.
 
 import json
 import math
+import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,43 +22,8 @@ from pqpp_files.hashes import sha256_of_parts
 
 Floats = NDArray[np.float64]
 KIND = "pqpp_router"
-_MOST = 1e12  # of costs, utilities and prices; with more, sums are no longer exact
-_TEXT = {"type": "string", "minLength": 1, "maxLength": 1000}
-_NUMBER = {"type": "number", "minimum": -_MOST, "maximum": _MOST}
-_OR_NONE = {"anyOf": [_NUMBER, {"type": "null"}]}
-_ROUTE = {
-    "type": "object",
-    "properties": {
-        "name": _TEXT,
-        "target": _TEXT,
-        "cost": {**_NUMBER, "minimum": 0},
-        "utility": {**_NUMBER, "exclusiveMinimum": 0},
-    },
-    "required": ["name", "target", "cost"],
-    "additionalProperties": False,
-}
-_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "model_type": {"const": KIND},
-        "routes": {"type": "array", "items": _ROUTE, "minItems": 2, "maxItems": 1000},
-        "rule": {
-            "type": "object",
-            "properties": dict.fromkeys(("budget", "share", "floor", "confidence"), _OR_NONE),
-            "additionalProperties": False,
-        },
-        "price": _NUMBER,
-        "shares": {
-            "type": "object",
-            "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
-        },
-        "prompts": {"type": "integer", "minimum": 0, "maximum": 10**12},
-        "predictor": _TEXT,
-        "revision": {"anyOf": [_TEXT, {"type": "null"}]},
-        "sha256": _TEXT,
-    },
-    "required": ["model_type", "routes", "rule", "price", "shares", "prompts", "predictor"],
-}
+_NEAR = 0.005
+"""How far a share may be off before it is put right, of all prompts; at least one prompt."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +101,6 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
         raise RouteError(f"{len(routes)} route came; a router chooses among two or more")
     names = [route.name for route in routes]
     for route in routes:
-        if not (isinstance(route.name, str) and isinstance(route.target, str)):
-            raise RouteError(f"route {route.name!r:.40} to {route.target!r:.40}: give two texts")
         if names.count(route.name) > 1:
             raise RouteError(f"route {route.name} came twice; give each a name of its own")
         if not (math.isfinite(route.cost) and route.cost >= 0):
@@ -244,6 +207,83 @@ def _prices(worth: Floats, costs: Floats, of_any_sign: bool) -> Floats:
     return np.concatenate([[first], (changes[1:] + changes[:-1]) / 2, [changes[-1] + 1]])
 
 
+@dataclass
+class Account:
+    """What was asked and spent under a rule.
+
+    With an account the rule is kept by what really comes, and not by the calibration prompts alone:
+    the sum of costs never exceeds the budget times the prompts, and a share is off by half a
+    percentage point or one prompt at the most. A prompt of which nothing is known goes to the
+    dearest route only while that fits.
+
+    Attributes:
+        asked: How many prompts.
+        spent: The sum of the costs of their routes.
+    """
+
+    asked: int = 0
+    spent: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def choose(
+        self, worth: Floats, costs: Floats, far: NDArray[np.bool_], rule: Rule, price: float
+    ) -> NDArray[np.int64]:
+        """Return the number of the route of each prompt, int64 (prompts,), and enter the costs.
+
+        The price stands where it keeps to the rule; else the nearest one does that keeps to it, so
+        that the prompts that gain least by a change are those that change.
+
+        Args:
+            worth: As for `pqpp_engines.route.routes.choose`, like the others.
+
+        Example:
+            >>> account = Account()
+            >>> worth, costs = np.array([[0, 1.0], [0, 3.0], [0, 2.0]]), np.array([1.0, 4.0])
+            >>> account.choose(worth, costs, np.zeros(3, bool), Rule(budget=2), 0.1).tolist()
+            [0, 1, 0]
+            >>> account.asked, account.spent
+            (3, 6.0)
+        """
+        with self._lock:
+            low, high = self._room(rule, costs, len(worth))
+            dearer = costs.max() - costs.min()
+            if np.isfinite(high) and dearer:
+                fitting = (high - costs.min() * len(worth) + 1e-9) // dearer
+                far = far & (np.cumsum(far) <= fitting)
+            chosen = choose(worth, costs, far, rule, price)
+            if len(worth) and not low <= costs[chosen].sum() <= high:
+                price = price_for(worth, costs, far, rule, high / len(worth))
+                chosen = choose(worth, costs, far, rule, price)
+            self.asked += len(worth)
+            self.spent += float(costs[chosen].sum())
+        return chosen
+
+    def allow(self, rule: Rule, more: float) -> bool:
+        """Enter what a prompt costs more than was planned, where the budget has it."""
+        with self._lock:
+            fits = rule.budget is None or self.spent + more <= rule.budget * self.asked + 1e-9
+            self.spent += more if fits else 0.0
+        return fits
+
+    def give_back(self, cost: float, prompts: int = 0) -> None:
+        """Take off what was entered and is not paid, and prompts without an answer."""
+        with self._lock:
+            self.spent -= cost
+            self.asked -= prompts
+
+    def _room(self, rule: Rule, costs: Floats, prompts: int) -> tuple[float, float]:
+        """Return the least and the most that the next prompts may cost in all."""
+        total = self.asked + prompts
+        if rule.budget is not None:
+            return -np.inf, rule.budget * total - self.spent + 1e-9
+        if rule.share is None:
+            return -np.inf, np.inf
+        step = float(np.ptp(costs))
+        wanted = (costs.min() + rule.share * step) * total - self.spent
+        near = max(_NEAR * total, 1.0) * step
+        return wanted - near, wanted + near
+
+
 def digest_of(record: Mapping[str, Any]) -> str:
     """Return the SHA-256 of what a router's file tells, but for this itself.
 
@@ -267,7 +307,7 @@ def read_router(path: Path) -> dict[str, Any]:
         >>> _ = path.write_text('{"model_type": "pqpp_router", "price": true}')
         >>> read_router(path)
         Traceback (most recent call last):
-        pqpp_engines.errors.RouteError: ...router.json is damaged (price: True is not ...); ...
+        pqpp_engines.errors.RouteError: ...router.json is damaged (...); make it again
     """
     try:
         router = read_foreign_json(path)
@@ -276,19 +316,22 @@ def read_router(path: Path) -> dict[str, Any]:
     except ValueError as error:
         reason = in_a_line(error, named=False)[:100]
         raise RouteError(f"{path} is damaged ({reason}); make it again") from None
-    kind = router.get("model_type") if isinstance(router, dict) else None
-    if kind != KIND:
-        raise RouteError(f"{path}: its model_type is {kind!r:.60}, no router")
-    wrong = list(jsonschema.Draft202012Validator(_SCHEMA).iter_errors(router))
-    if wrong:
-        # What is there and cannot be says more than what is missing.
-        first = min(wrong, key=lambda fault: (not fault.path, list(map(str, fault.path))))
-        where = ".".join(map(str, first.path)) or "the whole"
-        raise RouteError(f"{path} is damaged ({where}: {first.message:.120}); make it again")
-    if router.get("sha256") not in (None, digest_of(router)):  # older ones have none
-        raise RouteError(f"{path} is damaged (it is not what was written); make it again")
-    names = {route["name"] for route in router["routes"]}
-    shares = router["shares"]
-    if shares and (set(shares) != names or not abs(sum(shares.values()) - 1) <= 0.001):
-        raise RouteError(f"{path} is damaged (shares: one a route, 1 in all); make it again")
+    if not isinstance(router, dict) or router.get("model_type") != KIND:
+        raise RouteError(f"{path}: its model_type is not {KIND}, so it is no router")
+    try:
+        if router["sha256"] != digest_of(router):
+            raise ValueError("it is not what was written")
+        routes = [Route(**route) for route in router["routes"]]
+        check_routes(routes, Rule(**router["rule"]))
+        shares = [float(router["shares"].get(route.name, 0)) for route in routes]
+        if any(shares) and not abs(sum(shares) - 1) <= 0.001:
+            raise ValueError("the shares are not 1 in all")
+        texts = [router["predictor"], router["revision"] or "", *(one.target for one in routes)]
+        if not all(isinstance(text, str) for text in texts) or isinstance(router["price"], str):
+            raise ValueError("a text is none")
+        if not (math.isfinite(router["price"]) and int(router["prompts"]) >= 0):
+            raise ValueError("price and prompts are no numbers")
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        reason = in_a_line(error, named=False)[:150]
+        raise RouteError(f"{path} is damaged ({reason}); make it again") from None
     return router

@@ -12,9 +12,9 @@ from pqpp_files.shards.cut import parts_of_share as parts_of_share
 from pqpp_files.shards.cut import share_of as share_of
 from pqpp_files.shards.ray_engine import RayOptions as RayOptions
 from pqpp_files.shards.run import ENGINES as ENGINES
+from pqpp_files.shards.run import ERROR as ERROR
+from pqpp_files.shards.run import MANIFEST as MANIFEST
 from pqpp_files.shards.run import ShardsDone as ShardsDone
 from pqpp_files.shards.run import run_shards as run_shards
 from pqpp_files.shards.store import ShardStore as ShardStore
 from pqpp_files.shards.store import is_local as is_local
-from pqpp_files.shards.work import ERROR as ERROR
-from pqpp_files.shards.work import MANIFEST as MANIFEST

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from itertools import accumulate, chain
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pqpp_files.errors import FileError
-from pqpp_files.shards.files import FileShape, files_of, look_at, rows_of
+from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.open_input import UTF_16, Input
+from pqpp_files.shards.cells import text_array
+from pqpp_files.table_formats import Separated
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 SIZE = 100_000
 """Rows of a shard where none is asked for."""
+KINDS = ("parquet", "arrow", "csv", "tsv", "csv.gz", "tsv.gz")
+"""How the names of such files end; `arrow` is what `datasets` saves."""
+_END = 1 << 18
+Cut = tuple[int, int, tuple[int, int] | None]
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,7 @@ class Shard:
         """
         import pyarrow as pa
 
-        table = rows_of(self.path, self.start, self.rows, self.span)
+        table = _rows_of(self.path, self.start, self.rows, self.span)
         if len(table) != self.rows:
             raise FileError(
                 f"{self.path}: {self.start + len(table)} rows, there were {self.start + self.rows} "
@@ -126,7 +137,7 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
     size = SIZE if size is None else size
     if size < 1:
         raise FileError(f"shard size {size}: give 1 or more")
-    shapes = {path: look_at(path, size) for path in files_of(source)}
+    shapes = {path: _look_at(path, size) for path in _files_of(source)}
     common = _common_types(shapes)
     cuts, first = [], 0
     for path, shape in shapes.items():
@@ -222,37 +233,239 @@ def launched_share(environment: Mapping[str, str]) -> str | None:
     return f"{rank}/{size}" if rank and size else None
 
 
-def _common_types(shapes: Mapping[str, FileShape]) -> dict[str, pa.DataType]:
+def _common_types(shapes: Mapping[str, _FileShape]) -> dict[str, pa.DataType]:
     """Return the type of each column, and refuse a file whose columns are not those of the others.
 
     A column without any value has no type, and may have that of the other files.
     """
     import pyarrow as pa
 
-    common: dict[str, pa.DataType] = {}
+    first, shape = next(iter(shapes.items()))
+    common = pa.schema([one.with_type(_plain_type(one.type)) for one in shape.schema])
     for path, shape in shapes.items():
-        before, names = next((file, other.schema.names) for file, other in shapes.items())
-        if shape.schema.names != names:
+        if shape.schema.names != common.names:
             raise FileError(
-                f"{path}: columns {', '.join(shape.schema.names)[:100]}, those of {before} are "
-                f"{', '.join(names)[:100]}; give files of one kind"
+                f"{path}: columns {', '.join(shape.schema.names)[:100]}, those of {first} are "
+                f"{', '.join(common.names)[:100]}; give files of one kind"
             )
-        for column in shape.schema:
-            known = common.get(column.name, pa.null())
-            if pa.types.is_null(known):
-                common[column.name] = column.type
-            elif not pa.types.is_null(column.type) and _kind(column.type) != _kind(known):
-                raise FileError(
-                    f"{path}: the column {column.name} holds {column.type}, in files before it "
-                    f"{known}; give files of one kind"
-                )
-    return common
+        plain = [column.with_type(_plain_type(column.type)) for column in shape.schema]
+        try:
+            common = pa.unify_schemas([common, pa.schema(plain)], promote_options="permissive")
+        except pa.ArrowException as error:
+            reason = in_a_line(error, named=False)
+            raise FileError(f"{path}: {reason}; give files of one kind") from None
+    return dict(zip(common.names, common.types, strict=True))
 
 
-def _kind(of: pa.DataType) -> str:
-    """Return the name of a type, one for all ways to keep texts."""
+def _plain_type(of: pa.DataType) -> pa.DataType:
     import pyarrow as pa
 
-    if pa.types.is_dictionary(of):
-        return _kind(of.value_type)
-    return "string" if pa.types.is_large_string(of) else str(of)
+    return of.value_type if pa.types.is_dictionary(of) else of
+
+
+@dataclass(frozen=True)
+class _FileShape:
+    """What is known of a file before it is cut.
+
+    Attributes:
+        schema: Its columns; those of CSV hold text.
+        digest: Of its size and end, where Parquet keeps what its columns hold; of all of a CSV.
+        cuts: First row, number of rows, and for CSV the bytes that they are in, unpacked.
+    """
+
+    schema: pa.Schema
+    digest: str
+    cuts: list[Cut]
+
+
+def _files_of(source: str) -> list[str]:
+    r"""Return the files that a source names, in the order of their names.
+
+    Raises:
+        FileError: There is none, or its file system cannot be asked.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = [(folder / name).write_text("prompt\na cat\n") for name in ("b.csv", "a.csv")]
+        >>> [path.rpartition("/")[2] for path in _files_of(str(folder))]
+        ['a.csv', 'b.csv']
+    """
+    import fsspec
+
+    try:
+        file_system, path = fsspec.core.url_to_fs(source)
+        if any(mark in path for mark in "*?["):
+            paths = _plain(file_system.glob(path))
+        elif file_system.isdir(path):
+            below = f"{path.rstrip('/')}/**/*."
+            of_kind = [_plain(file_system.glob(f"{below}{kind}")) for kind in KINDS]
+            paths = of_kind[0] + of_kind[1] or list(chain.from_iterable(of_kind))
+        else:
+            paths = [path] if file_system.exists(path) else []
+    except (ImportError, ValueError) as error:  # it says what to install, or that there is none
+        raise FileError(f"{source}: {in_a_line(error, named=False)}") from None
+    except Exception as error:  # each file system has errors of its own
+        raise FileError(f"{source}: {in_a_line(error)}; check its name") from None
+    if not paths:
+        raise FileError(f"{source}: there is no such file; check its name")
+    return [file_system.unstrip_protocol(path) for path in sorted(paths)]
+
+
+def _look_at(path: str, size: int) -> _FileShape:
+    r"""Look at a file that shall be cut.
+
+    Args:
+        path: The file.
+        size: The most rows of a cut.
+
+    Raises:
+        FileError: It cannot be read, or two columns have one name.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "n.csv")
+        >>> _ = path.write_text("n\n1\n2\n3\n")
+        >>> shape = _look_at(str(path), 2)
+        >>> [(start, rows) for start, rows, _ in shape.cuts]
+        [(0, 2), (2, 1)]
+        >>> _rows_of(str(path), *shape.cuts[1])["n"].to_pylist()
+        ['3']
+    """
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    if path.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+        return _shape_of_separated(path, size)
+    try:
+        if path.endswith(".arrow"):
+            table = _arrow(path)
+            rows, schema = len(table), table.schema
+        else:
+            with _opened(path) as opened, pa.parquet.ParquetFile(opened) as file:
+                rows, schema = file.metadata.num_rows, file.schema_arrow
+    except (pa.ArrowException, OSError) as error:
+        reason = in_a_line(error, named=False)
+        raise FileError(
+            f"{path}: not Parquet ({reason}); shards are cut from Parquet and CSV"
+        ) from None
+    twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
+    if twice is not None:
+        raise FileError(f"{path}: the column {twice} stands twice; keep one of them, or rename one")
+    cuts: list[Cut] = [(start, min(size, rows - start), None) for start in range(0, rows, size)]
+    return _FileShape(schema, _digest_of_end(path), cuts)
+
+
+def _rows_of(path: str, start: int, rows: int, span: tuple[int, int] | None) -> pa.Table:
+    """Return some rows of a file; of Parquet only the groups of rows that they lie in are read.
+
+    Args:
+        path: The file.
+        start: The first row.
+        rows: How many.
+        span: The bytes that they are in, for CSV.
+
+    Raises:
+        FileError: It cannot be read.
+    """
+    import pyarrow as pa
+
+    try:
+        if span is not None:
+            return _separated_rows(path, span)
+        if path.endswith(".arrow"):
+            return _arrow(path).slice(start, rows)
+        return _parquet_rows(path, start, rows)
+    except (pa.ArrowException, OSError) as error:
+        raise FileError(f"{path}: {in_a_line(error, named=False)}; copy it again") from None
+
+
+def _plain(paths: list[str]) -> list[str]:
+    """Leave out what begins so as readers of folders leave it out: what is not whole yet, say."""
+    return [path for path in paths if not PurePosixPath(path).name.startswith((".", "_"))]
+
+
+def _digest_of_end(path: str) -> str:
+    """Return a hash of a file's size and its last bytes, the same on every machine."""
+    with _opened(path) as opened:
+        size = opened.seek(0, 2)
+        opened.seek(max(0, size - _END))
+        return sha256_of_parts([str(size), opened.read()])[:16]
+
+
+def _parquet_rows(path: str, start: int, rows: int) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    with _opened(path) as opened, pa.parquet.ParquetFile(opened) as file:
+        sizes = [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)]
+        ends = list(accumulate(sizes))
+        groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < start + rows]
+        before = ends[groups[0]] - sizes[groups[0]] if groups else 0
+        return file.read_row_groups(groups).slice(start - before, rows)
+
+
+def _arrow(path: str) -> pa.Table:
+    """Return a file of `datasets`, which stays on the disk where it is."""
+    import pyarrow as pa
+
+    file = pa.memory_map(path.removeprefix("file://"))
+    return pa.ipc.open_stream(file).read_all()
+
+
+def _opened(path: str) -> Any:
+    import fsspec
+
+    return closing(fsspec.open(path, "rb").open())
+
+
+class _AnyPlace(Input):
+    """A text file wherever it lies; what is no UTF-8 stays, and is told of the row that has it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, check=False)
+        self._place = path
+
+    def open(self) -> Any:
+        """See `Input.open`."""
+        import fsspec
+
+        file = fsspec.open(self._place, "rb", compression="infer").open()
+        if file.read(2) in UTF_16:
+            raise FileError(f"{self.name}: not UTF-8 but UTF-16; convert the file")
+        file.seek(0)
+        return file
+
+
+def _separated(path: str) -> Separated:
+    source = Separated(_AnyPlace(path), None, None)
+    source.errors = "surrogateescape"
+    return source
+
+
+def _shape_of_separated(path: str, size: int) -> _FileShape:
+    import pyarrow as pa
+
+    try:
+        names, spans, digest = _separated(path).spans(size)
+    except OSError as error:
+        raise FileError(f"{path}: {in_a_line(error, named=False)}; copy it again") from None
+    if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
+        raise FileError(f"{path}, line 1: not UTF-8; convert the file")
+    cuts: list[Cut] = []
+    for rows, begin, end in spans:
+        cuts.append((sum(cuts[-1][:2]) if cuts else 0, rows, (begin, end)))
+    return _FileShape(pa.schema([(name, pa.string()) for name in names]), digest[:16], cuts)
+
+
+def _separated_rows(path: str, span: tuple[int, int]) -> pa.Table:
+    import pyarrow as pa
+
+    source = _separated(path)
+    with source.source.open() as file:
+        file.seek(span[0])
+        content = file.read(span[1] - span[0])
+    names, rows = source.rows_in(io.BytesIO(content))
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    return pa.table([text_array(cells) for cells in columns], names)

@@ -1,9 +1,8 @@
-"""Ray's engine: shards as tasks on a cluster, or by actors that keep a model on their GPU.
+"""Ray's engine: shards by actors on a cluster, which keep a model from shard to shard.
 
-Ray Data is not used: it loses the order of files and does everything again after a failure. A task
-whose node dies is done again elsewhere; an actor's shard goes to another actor, and no actor is
-waited for that found no place. What is in flight is bounded, so that the driver's memory does not
-grow with the job.
+Ray Data is not used: it loses the order of files and does everything again after a failure. The
+shard of an actor that died goes to another one, and no actor is waited for that found no place.
+What is in flight is bounded, so that the driver's memory does not grow with the job.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +21,7 @@ from pqpp_files.errors import FileError, PqppError, in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.paths import resolved
 from pqpp_files.shards.cut import AnyShard
-from pqpp_files.shards.pool import THREADS
-from pqpp_files.shards.work import Done, Work
+from pqpp_files.shards.run import THREADS, Done, Work
 
 _TRIES = 4
 _LOOK = 30.0  # seconds without a result until the cluster is asked whether the work still fits
@@ -36,9 +33,9 @@ class RayOptions:
 
     Attributes:
         address: Of the cluster, as `ray.init` takes it; a new one on this machine if None.
-        num_cpus: Of a task or actor.
-        num_gpus: Of an actor, fractions too; 0 for tasks.
-        workers: The most tasks or actors at once; as many as fit if None.
+        num_cpus: Of an actor.
+        num_gpus: Of an actor, fractions too.
+        workers: The most actors at once; as many as fit if None.
     """
 
     address: str | None = None
@@ -53,7 +50,7 @@ def done_on_ray(
     """Do shards on a cluster; gives each with what came of it, as they are done.
 
     Raises:
-        FileError: No node has what a task asks for, a worker cannot import the job, or a shard's
+        FileError: No node has what an actor asks for, a worker cannot import the job, or a shard's
             workers died four times.
         MissingExtraError: Ray is not installed.
     """
@@ -64,9 +61,8 @@ def done_on_ray(
         work.store.url = str(resolved(work.store.url))
     with _cluster(options) as ray:
         places = _places(ray, options)
-        run = _actors_do if options.num_gpus else _tasks_do
         try:
-            for shard, done in run(ray, work, todo, options, places):
+            for shard, done in _actors_do(ray, work, todo, options, places):
                 # After a kill what a dead worker had done comes back as done by another.
                 is_there = done.errors is None
                 yield shard, done._replace(errors=work.errors_of(shard)) if is_there else done
@@ -103,7 +99,7 @@ def _cluster(options: RayOptions) -> Iterator[Any]:
             logging_level="ERROR",
             **here,
         )
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except Exception as error:  # where no process can start, `ray.init` raises no more than that
         raise FileError(
             f"no cluster of Ray at {options.address or 'this machine'} ({in_a_line(error)[:200]})"
         ) from None
@@ -114,7 +110,7 @@ def _cluster(options: RayOptions) -> Iterator[Any]:
 
 
 def _places(ray: Any, options: RayOptions) -> int:
-    """Return how many tasks or actors fit on the nodes that are there; none is refused."""
+    """Return how many actors fit on the nodes that are there; none is refused."""
     asked = {"CPU": options.num_cpus, "GPU": options.num_gpus}
     asked = {name: count for name, count in asked.items() if count}
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
@@ -128,26 +124,6 @@ def _places(ray: Any, options: RayOptions) -> int:
         most = ", ".join(f"{count:g} {name}" for name, count in largest.items())
         raise FileError(f"a task asks for {wanted}, the largest node has {most}; ask for less")
     return min(fitting, options.workers or fitting)
-
-
-def _tasks_do(
-    ray: Any, work: Work, todo: Sequence[AnyShard], options: RayOptions, places: int
-) -> Iterator[tuple[AnyShard, Done]]:
-    put = ray.put(work)
-    task = ray.remote(_do).options(
-        num_cpus=options.num_cpus, max_retries=_TRIES - 1, scheduling_strategy="SPREAD"
-    )
-    window = places if options.workers else 2 * places + 2
-    waiting, running = iter(todo), {}
-    while True:
-        for shard in waiting:
-            running[task.remote([put], shard)] = shard
-            if len(running) >= window:
-                break
-        if not running:
-            return
-        for ready in _ready(ray, list(running), options):
-            yield running.pop(ready), ray.get(ready)
 
 
 def _actors_do(
@@ -203,18 +179,5 @@ def _ready(ray: Any, running: list[Any], options: RayOptions) -> list[Any]:
         _places(ray, options)
 
 
-@lru_cache(maxsize=1)
-def _unpacked(work: Any) -> Work:
-    """Return the work: a process unpacks it once, and keeps its model."""
-    import ray
-
-    unpacked: Work = ray.get(work)
-    return unpacked
-
-
 def _can_import(work: Work) -> None:
     """Take work, which a worker unpacks before."""
-
-
-def _do(work: list[Any], shard: AnyShard) -> Done:
-    return _unpacked(work[0]).do(shard)

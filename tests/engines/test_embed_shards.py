@@ -66,17 +66,6 @@ def test_images_and_texts_to_an_index_and_a_run(study, capsys):
     assert [row["error"] for row in runs[0] if row["error"]] == ["the query is blank"]
 
 
-def test_a_rotated_photo_is_embedded_as_it_is_seen(study, tmp_path):
-    from PIL import Image
-
-    exif, photo = Image.Exif(), Image.open(study / "images/0.png")
-    exif[0x0112] = 6  # to be turned clockwise by 90 degrees
-    photo.rotate(90).save(tmp_path / "stored.png", exif=exif)
-    encoder = ImageTextEncoder(str(study / "clip"), device="cpu")
-    seen, lying = encoder.images([tmp_path / "stored.png", photo.rotate(90)])
-    assert np.array_equal(encoder.images([photo])[0], seen) and not np.array_equal(seen, lying)
-
-
 KILLED = """
 import os, signal, sys
 from pqpp_cli.main import main

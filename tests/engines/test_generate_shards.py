@@ -111,31 +111,3 @@ def test_what_is_refused_is_a_row_and_ends_nothing(tmp_path):
         "the prompt_id a stands twice",
     ]
     assert [one.name for one in tmp_path.rglob("*.png")] == ["drawn_0.png"]
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [(["--shard", "2/2"], "write I/N"), (["--workers", "0"], "give 1 or more")],
-)
-def test_what_cannot_be_made_is_said_in_a_line(more, said, prompts, tmp_path, capsys):
-    assert main(words(prompts, tmp_path / "out", *more)) == 2
-    error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1
-    assert not (tmp_path / "out").exists()
-
-
-def test_other_ways_and_other_settings_are_refused(prompts, tmp_path, capsys):
-    assert main(words(prompts, tmp_path / "out")) == 0
-    assert main(words(prompts, tmp_path / "out", "--images-per-prompt", "3")) == 2
-    assert "was made with images_per_prompt 1, not 3" in capsys.readouterr().err
-    file = ["--file", str(prompts), "--output", str(tmp_path / "x"), "--workers", "2"]
-    assert main(["generate", "--image-dir", str(tmp_path), "--model-name", "m", *file]) == 2
-    assert "--image-dir: shards come by --file" in capsys.readouterr().err
-    url = ["--images-url", "http://127.0.0.1:9/v1", "--images-model", "m", "--most-calls", "3"]
-    assert main(["generate", *url, *file]) == 2
-    assert "--workers: each would spend" in capsys.readouterr().err
-    parts = tmp_path / "other"
-    assert main([*words(prompts, parts, "--shard", "0/2")]) == 0
-    assert not (parts / "images/metadata.jsonl").exists()
-    assert main([*words(prompts, parts)]) == 0
-    assert len((parts / "images/metadata.jsonl").read_text().splitlines()) == 9

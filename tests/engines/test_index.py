@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pqpp_engines.errors import IndexingError
-from pqpp_engines.index import Index, build_index, plan_for
+from pqpp_engines.index import Index, build_index
 
 faiss = pytest.importorskip("faiss")
 
@@ -75,116 +75,57 @@ def test_two_indices_of_one_model_merge_and_others_do_not(tmp_path):
     three = build_index(clustered(200, seed=5), names(200, 300), tmp_path / "c", model="siglip")
     merged = one.merge(two, tmp_path / "both")
     assert merged.ids == names(500) and len(Index(tmp_path / "a")) == 300
-    with pytest.raises(IndexingError, match="the model differs: clip and siglip"):
-        one.merge(three, tmp_path / "no")
-    with pytest.raises(IndexingError, match="'image-0' stands twice"):
-        one.merge(one, tmp_path / "no")
+    for other in (three, one):
+        with pytest.raises(IndexingError):
+            one.merge(other, tmp_path / "no")
     assert not (tmp_path / "no").exists()
     (tmp_path / "link").symlink_to("a")
     for output in ("a", "b", "link", "both/../b"):
-        with pytest.raises(IndexingError, match=r"is one of the two; name another folder"):
+        with pytest.raises(IndexingError, match="one of the two"):
             one.merge(two, tmp_path / output)
     assert len(Index(tmp_path / "a")) == 300 and len(Index(tmp_path / "b")) == 200
 
 
-def test_plans_by_hand():
-    assert plan_for(1_000_000, 256).factory == "IVF4096,SQ8"
-    assert plan_for(100_000_000, 512).bytes_a_vector == 72  # PQ64 and an id of 8 bytes
-    assert plan_for(10, 4, "HNSW32").bytes_a_vector == 4 * 4 + 32 * 8
-
-
 @pytest.mark.parametrize(
-    ("vectors", "ids", "factory", "said"),
+    ("vectors", "ids", "factory"),
     [
-        (np.eye(3), ["a", "b"], None, "2 ids for 3 vectors"),
-        (np.eye(3), ["a", "b", "a"], None, "'a' stands twice"),
+        (np.eye(3), ["a", "b"], None),
+        (np.eye(3), ["a", "b", "a"], None),
+        (np.eye(3), ["a", "b\n", "c"], None),
+        (np.zeros((1, 3)), ["a"], None),
+        (np.eye(3), ["a", "b", "c"], "IVF0,Flat"),
+        (np.eye(3), ["a", "b", "c"], "cat"),
     ],
 )
-def test_what_cannot_be_indexed(vectors, ids, factory, said, tmp_path):
-    with pytest.raises(IndexingError, match=said):
+def test_what_cannot_be_indexed(vectors, ids, factory, tmp_path):
+    with pytest.raises(IndexingError):
         build_index(vectors, ids, tmp_path / "index", factory)
     assert not (tmp_path / "index").exists()
 
 
 def test_damaged_folders_and_wrong_queries(tmp_path):
     index = build_index(clustered(100), names(100), tmp_path / "index", model="clip")
-    for queries, k, said in (
-        (np.ones((1, 5)), 1, "queries of 5 numbers, the index has 32; embed them by clip"),
-        (np.ones((1, 32)), 0, "k is 0; give 1 or more"),
-        ("x", 1, "give numbers"),
-    ):
-        with pytest.raises(IndexingError, match=said):
+    for queries, k in ((np.ones((1, 5)), 1), (np.ones((1, 32)), 0), (np.zeros((1, 32)), 1)):
+        with pytest.raises(IndexingError):
             index.search(queries, k)
     assert index.search(np.ones((1, 32)), 500)[0].shape == (1, 100)
     with pytest.raises(IndexingError, match=r"no index\.json"):
         Index(tmp_path)
-    (tmp_path / "index/ids.arrow").write_text("a\n")
-    with pytest.raises(IndexingError, match=r"ids\.arrow is not what was written"):
-        Index(tmp_path / "index")
-    config = json.loads((tmp_path / "index/index.json").read_text())
-    (tmp_path / "index/index.json").write_text(json.dumps({**config, "size": "x"}))
-    with pytest.raises(IndexingError, match="a damaged index"):
-        Index(tmp_path / "index")
-    for wrong in ({"model": 3}, {"model": ["clip"]}, {"revision": {}}):
-        (tmp_path / "index/index.json").write_text(json.dumps({**config, **wrong}))
-        with pytest.raises(IndexingError, match="a damaged index"):
-            Index(tmp_path / "index")
-    (tmp_path / "index/index.json").write_text("[]")
-    with pytest.raises(IndexingError, match="a damaged index"):
-        Index(tmp_path / "index")
-    (tmp_path / "index/index.json").write_text(json.dumps(config))
-    for vectors in (b"", np.full((100, 32), "a")):
-        place = tmp_path / "index/embeddings.npy"
-        place.unlink()
-        place.write_bytes(vectors) if isinstance(vectors, bytes) else np.save(place, vectors)
-        with pytest.raises(IndexingError, match="a damaged index"):
-            Index(tmp_path / "index")
-    (tmp_path / "index/index.faiss").write_bytes(b"no index")
-    with pytest.raises(IndexingError, match="a damaged index"):
-        Index(tmp_path / "index")
-
-
-@pytest.mark.parametrize(
-    ("name", "odd"),
-    [
-        *(("recall_at_10", one) for one in (None, "x", True, -0.1, 1.1, float("nan"), 10**400)),
-        *(("bytes_a_vector", one) for one in (None, "x", -1, float("inf"))),
-        *(("added", one) for one in (None, -1, 0.5, True)),
-        *(("normalised", one) for one in (None, 1, False, "true")),
-        *(("factory", one) for one in (None, 1)),
-        *((one, 3) for one in ("model", "revision")),
-        ("vectors", 41),
-        ("vectors_per_id", 2),
-        ("size", 31),
-        ("index_bytes", 7),
-    ],
-)
-def test_what_an_index_cannot_say_is_refused(name, odd, tmp_path):
-    build_index(clustered(40), names(40), tmp_path / "index")
     place = tmp_path / "index/index.json"
-    place.write_text(json.dumps({**json.loads(place.read_text()), name: odd}))
-    with pytest.raises(IndexingError, match="build it again"):
-        Index(place.parent)
-
-
-@pytest.mark.parametrize("factory", ["Flat", "IVF8,SQ8"])
-def test_an_index_that_was_cut_is_refused(factory, tmp_path):
-    """faiss itself may end the process over such a file."""
-    build_index(clustered(600), names(600), tmp_path / "index", factory)
-    place = tmp_path / "index/index.faiss"
-    whole = place.read_bytes()
-    for size in (0, 3, 50, len(whole) // 2, len(whole) - 1):
-        place.unlink()
-        place.write_bytes(whole[:size])
-        with pytest.raises(IndexingError, match=rf"index.faiss has {size:,} bytes, not"):
+    config = json.loads(place.read_text())
+    odd = [{**config, one: 3.5} for one in ("model", "revision", "size", "vectors_per_id")]
+    odd += [{**config, "size": 31}, {**config, "vectors_per_id": 2}, {"size": 32}, []]
+    for one in odd:
+        place.write_text(json.dumps(one))
+        with pytest.raises(IndexingError, match="a damaged index"):
             Index(tmp_path / "index")
 
 
 @pytest.mark.parametrize("factory", ["Flat", "IVF8,SQ8", "HNSW8"])
-def test_a_flipped_bit_anywhere_is_refused(factory, tmp_path):
+def test_a_flipped_bit_anywhere_and_a_cut_file_are_refused(factory, tmp_path):
     build_index(clustered(600), names(600), tmp_path / "index", factory)
     random = np.random.default_rng(0)
-    for name in ("index.faiss", "ids.arrow", "embeddings.npy"):
+    for name in ("index.faiss", "ids.arrow"):
         place = tmp_path / "index" / name
         whole = place.read_bytes()
         for at in random.integers(0, len(whole), 40):
@@ -193,12 +134,16 @@ def test_a_flipped_bit_anywhere_is_refused(factory, tmp_path):
             place.write_bytes(flipped)
             with pytest.raises(IndexingError, match="a damaged index"):
                 Index(tmp_path / "index")
+        for size in (0, 50, len(whole) // 2, len(whole) - 1):  # faiss itself may end the process
+            place.write_bytes(whole[:size])
+            with pytest.raises(IndexingError, match="a damaged index"):
+                Index(tmp_path / "index")
         place.write_bytes(whole)
     Index(tmp_path / "index")
 
 
-def test_a_search_leaves_index_and_embeddings_on_disk(tmp_path):
-    """What is loaded is not the collection: 20 MB of vectors take next to nothing."""
+def test_a_search_leaves_the_vectors_on_disk(tmp_path):
+    """What is loaded is not the collection: of 20 MB of vectors only their names are loaded."""
     import subprocess
     import sys
     from pathlib import Path
@@ -206,7 +151,7 @@ def test_a_search_leaves_index_and_embeddings_on_disk(tmp_path):
     if not Path("/proc/self/status").exists():
         pytest.skip("this system tells no memory that is not mapped")
     rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(40_000, 128)).astype("f4")
+    vectors = rng.normal(size=(40_000, 256)).astype("f4")
     for factory in ("Flat", "IVF64,SQ8"):
         build_index(vectors, names(40_000), tmp_path / "index", factory)
         code = f"""
@@ -215,7 +160,7 @@ from pqpp_engines.index import Index
 def anonymous():
     status = open("/proc/self/status").read().split("RssAnon:")[1]
     return int(status.split()[0]) / 1e3
-queries = np.random.default_rng(1).normal(size=(20, 128))
+queries = np.random.default_rng(1).normal(size=(20, 256))
 small = Index("{tmp_path / "small"}").search(queries)  # what libraries take
 before = anonymous()
 Index("{tmp_path / "index"}").search(queries)
@@ -224,21 +169,4 @@ print(anonymous() - before)
         build_index(vectors[:5000], names(5000), tmp_path / "small", factory)
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[-800:]
-        assert float(done.stdout) < 2, done.stdout  # nor are the names of 40,000 images
-
-
-@pytest.mark.slow
-def test_an_index_of_50_000_ranks_as_an_exact_search_does(tmp_path):
-    """The collection of benchmarks/engines_index.py, which is run with a million."""
-    from support.tiny_models import load_script
-
-    script = load_script("engines_index", "benchmarks")
-    made = script.made_collection(50_000, 128, 500, 0)
-    ids = [str(n) for n in range(50_000)]
-    index = build_index(made.images, ids, tmp_path / "index", "IVF512,SQ8")
-    found, _ = index.search(made.queries)
-    true = np.argsort(-(made.queries @ made.images.T), axis=1, kind="stable")[:, :10]
-    figures = np.subtract(script.figures(found, made), script.figures(true, made))
-    assert np.abs(figures).max() < 0.005
-    assert 0.2 < script.figures(true, made)[0] < 0.8  # neither hopeless nor easy
-    assert index.config["probes"] < 512
+        assert float(done.stdout) < 8, done.stdout

@@ -105,23 +105,3 @@ def test_a_captioned_collection_becomes_a_study(grades, tmp_path, capsys, monkey
         assert main([*init, "--set", f"task.grades={grades}"]) == 0
         made = capsys.readouterr().out
         assert f"made: {study}" in made
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--words", "--least-likeness", "2"], "2.0: give a number from 0 to 1"),
-        (["--words", "--most", "0"], "give 1 and 0 or more"),
-    ],
-)
-def test_what_cannot_be_listed_is_said_in_a_line(more, said, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "captions.csv").write_text("image,caption\na.png,a dog\n")
-    (tmp_path / "p.txt").write_text("a dog\n")
-    words = ["search", "labels", "captions.csv", "--file", "p.txt", "--output", "o.csv", *more]
-    try:
-        assert main(words) == 2
-    except SystemExit as ended:
-        assert ended.code == 2
-    assert said in capsys.readouterr().err
-    assert not (tmp_path / "o.csv").exists()

@@ -88,24 +88,3 @@ def test_faults_of_queries_are_rows(study, capsys):
     none = "the embedding is zero or not finite"
     assert [row["error"] for row in rows if row["error"]] == [
         size, "the query is blank", size, none, none]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--queries", "q.npy"], "--queries: shards come by --file"),
-        (["--column", "caption"], "no column 'caption'"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_a_line(study, more, said, capsys):
-    capsys.readouterr()
-    assert main(words(study, "out", *more)) == 2
-    error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1
-    assert not (study / "out").exists()
-
-
-def test_an_index_of_other_images_is_another_job(study, capsys):
-    assert main(words(study, "out")) == 0
-    assert main(words(study, "out", "--exact")) == 2
-    assert "was made with exact False, not True" in capsys.readouterr().err

@@ -99,21 +99,3 @@ def test_what_was_paid_for_is_written_when_the_limit_or_the_endpoint_ends(tmp_pa
         server.faults = [None, 401]
         assert main(words) == 2
         assert "status 401" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--chat-url", "URL"], "name by --chat-model"),
-        (["--chat-url", "URL", "--chat-model", "m", "--most-calls", "0"], "must be above 0"),
-    ],
-)
-def test_what_cannot_be_rewritten_is_said_in_a_line(more, said, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "c.csv").write_text("prompt,candidate\na,b\n")
-    with serve_chat() as server:
-        more = [server.url if word == "URL" else word for word in more]
-        assert main(["rewrite", "a dog", "--target", "mean_hbpp", *more]) == 2
-        assert not server.asked
-    error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1

@@ -1,8 +1,6 @@
 """Ray's engine: the bytes of a local run, through nodes that are killed, in bounded memory."""
 
-import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -18,7 +16,7 @@ from support.shard_jobs import Doubled, doubled, refuses
 
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError, MissingExtraError
-from pqpp_files.shards import RayOptions, ShardStore, hold_shards, run_shards
+from pqpp_files.shards import RayOptions, hold_shards, run_shards
 
 TESTS = Path(__file__).parents[1]
 REPOSITORY = TESTS.parent
@@ -81,41 +79,6 @@ def test_a_node_is_killed_in_the_middle_and_the_bytes_are_those_of_a_local_run(
 
 
 @pytest.mark.slow
-def test_a_pipeline_through_two_killed_nodes_has_the_bytes_of_a_local_one(
-    cluster, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    nodes = [second_node(cluster), second_node(cluster)]
-    draw = "import sys; from PIL import Image; Image.new('L', (8, 8)).save(sys.argv[1])"
-    command = f'{sys.executable} -c "{draw}" {{output}} {{prompt}}'
-    rows = [f"p{number},{number} dogs" for number in range(40)]
-    (tmp_path / "p.csv").write_text("\n".join(["prompt_id,prompt", *rows]))
-    makers = [{"command": command, "model_name": name} for name in ("one", "two")]
-    for place in ("ray", "local"):
-        stages = {"prompts": "p.csv", "output": place, "generate": makers,
-                  "predict": {"targets": "mean_hbpp"}}  # fmt: skip
-        (tmp_path / f"{place}.yaml").write_text(json.dumps(stages))
-
-    def kill():
-        for count, node in zip((4, 9), nodes, strict=True):
-            while len(list(tmp_path.glob("ray/table/part-*"))) < count:
-                time.sleep(0.05)
-            cluster.remove_node(node, allow_graceful=False)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    words = ["--shard-size", "2"]
-    assert main(["run", "ray.yaml", *words, "--engine", "ray"]) == 0
-    killer.join()
-    assert main(["run", "local.yaml", *words]) == 0
-    assert contents(tmp_path / "ray/table") == contents(tmp_path / "local/table")
-    names = {path.relative_to(tmp_path / "ray") for path in tmp_path.glob("ray/images/*/*.png")}
-    assert len(names) == 160
-    for name in names:
-        assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "local" / name).read_bytes()
-
-
-@pytest.mark.slow
 def test_what_does_not_fit_or_cannot_run_is_told_in_a_line(cluster, tmp_path, monkeypatch):
     (tmp_path / "only_here.py").write_text("def same(table):\n    return table\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -139,27 +102,6 @@ def test_what_does_not_fit_or_cannot_run_is_told_in_a_line(cluster, tmp_path, mo
         doubled, shards, tmp_path / "out", {}, engine="ray", ray=RayOptions(num_gpus=1, workers=9)
     )
     assert done.shards == 4
-
-
-@pytest.mark.slow
-def test_a_hundred_thousand_shards_are_pending_in_bounded_memory(cluster, tmp_path):
-    from pqpp_files.shards.ray_engine import done_on_ray
-    from pqpp_files.shards.work import Done, Work
-
-    class Nothing(Work):
-        """Work that takes no time."""
-
-        def do(self, shard):
-            return Done(0)
-
-    shards = hold_shards(pa.table({"n": range(100_000)}), 1)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    work = Nothing(doubled, ShardStore(tmp_path), "")
-    done = done_on_ray(work, shards, RayOptions())
-    for _ in range(3000):  # a window is in flight, not all
-        next(done)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KiB
-    done.close()
 
 
 LINE = """

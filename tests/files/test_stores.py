@@ -1,10 +1,8 @@
 """Object stores: outputs there whole or not at all, once, and with the bytes of a local folder."""
 
-import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import fsspec
 import pyarrow as pa
@@ -12,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from support.shard_jobs import doubled
 
-from pqpp_cli.main import main
 from pqpp_files.errors import FileError
 from pqpp_files.shards import ShardsDone, ShardStore, find_shards, hold_shards, run_shards
 
@@ -93,42 +90,6 @@ def test_gathered_shards_are_put_once_and_the_first_error_is_told(memory, monkey
     assert str(caught.value.__cause__) == "the Hub is away"
 
 
-def test_a_store_is_listed_once(memory, monkeypatch):
-    shards = hold_shards(pa.table({"n": range(50)}), 1)
-    run_shards(doubled, shards, "memory://out", {})
-    asked = []
-    for name in ("ls", "exists", "info"):
-        real = getattr(type(memory), name)
-        monkeypatch.setattr(
-            type(memory), name, lambda *a, _r=real, _n=name, **k: asked.append(_n) or _r(*a, **k)
-        )
-    run_shards(doubled, shards[:0], "memory://other", {})
-    before = len(asked)
-    assert run_shards(doubled, shards, "memory://out", {}).skipped == 50
-    assert asked[before:].count("ls") <= 3 and asked.count("exists") == 0
-
-
-def test_places_that_are_none_are_told_in_a_line(tmp_path, capsys):
-    pq.write_table(pa.table({"prompt": ["a cat"]}), tmp_path / "p.parquet")
-    words = ["predict", "--file", str(tmp_path / "p.parquet"), "--shard-size", "5", "--output"]
-    for place, said in (("nofs://a/b", "Protocol not known: nofs"), ("abfs://a/b", "adlfs")):
-        assert main([*words, place]) == 2
-        error = capsys.readouterr().err
-        assert said in error and error.count("\n") == 1
-    assert not (tmp_path / "nofs:").exists()
-
-
-def test_the_command_writes_to_a_store(memory, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    pq.write_table(pa.table({"prompt": ["a cat", "two dogs"]}), "p.parquet")
-    words = ["predict", "--file", "p.parquet", "--shard-size", "1", "--target", "mean_hbpp"]
-    assert main([*words, "--output", "memory://predicted"]) == 0
-    assert main([*words, "--output", "here"]) == 0
-    for path in (tmp_path / "here").iterdir():
-        assert memory.cat(f"/predicted/{path.name}") == path.read_bytes()
-    assert {path.name for path in tmp_path.iterdir()} == {"p.parquet", "here"}
-
-
 def contents(folder):
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -137,29 +98,8 @@ def contents(folder):
     }
 
 
-def images_and_verdicts(place):
-    """Make images, go through a pipeline and assess, all into a place."""
-    draw = (
-        "import sys; from PIL import Image;"
-        "Image.new('RGB', (8, 8), (int(sys.argv[1]) % 256, 0, 0)).save(sys.argv[2])"
-    )
-    maker = {"command": f'{sys.executable} -c "{draw}" {{seed}} {{output}} {{prompt}}',
-             "model_name": "drawn", "images_per_prompt": 1}  # fmt: skip
-    stages = {"prompts": "p.csv", "output": f"{place}/run", "generate": [maker],
-              "assess": {"rahf": {"model": "rahf", "device": "cpu"}}}  # fmt: skip
-    Path("run.yaml").write_text(json.dumps(stages))
-    assert main(["run", "run.yaml", "--shard-size", "2"]) == 0
-    words = ["generate", "--file", "p.csv", "--command", maker["command"], "--model-name", "drawn"]
-    assert main([*words, "--images-per-prompt", "1", "--output", f"{place}/made"]) == 0
-    assert main(["assess", "rahf", "--file", "p.csv", "--image-dir", f"{place}/made/images",
-                 "--model", "rahf", "--device", "cpu", "--shard-size", "2", "--output",
-                 f"{place}/verdicts"]) == 0  # fmt: skip
-
-
 @pytest.mark.slow
 def test_a_server_of_s3(tmp_path, monkeypatch):
-    from support.tiny_rahf import tiny_feedback
-
     pytest.importorskip("s3fs")
     pytest.importorskip("moto.server")
     port = "5907"
@@ -191,15 +131,6 @@ def test_a_server_of_s3(tmp_path, monkeypatch):
         store = ShardStore("s3://bucket/out")
         assert not store.put_new(shards[0].name, b"another")
         assert store.read(shards[0].name) != b"another"
-        monkeypatch.chdir(tmp_path)
-        (tmp_path / "p.csv").write_text("prompt_id,prompt\np0,a red cat\np1,\np2,two dogs\n")
-        tiny_feedback().save_pretrained("rahf")
-        images_and_verdicts("s3://bucket/all")
-        images_and_verdicts("all")
-        files.invalidate_cache()
-        assert {
-            path.removeprefix("bucket/all/"): files.cat(path) for path in files.find("bucket/all")
-        } == contents(tmp_path / "all")
     finally:
         server.terminate()
         server.wait()
