@@ -85,8 +85,7 @@ TRIED = {
 CODE = {
     "richhf": "from pqpp_datasets.richhf.tfrecord import _masked_crc; print(_masked_crc(b'a'))",
     "vistar": (
-        "from pqpp_datasets.vistar.vistar import parse_prompt;"
-        "print(parse_prompt('[GD|TR] a cat'))"
+        "from pqpp_datasets.vistar.vistar import parse_prompt;print(parse_prompt('[GD|TR] a cat'))"
     ),
     "apps": "import diffusers; from pqpp_feedback.rahf.uses import __path__",
     "ray": (
