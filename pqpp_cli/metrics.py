@@ -256,8 +256,7 @@ class MetricsList(Command):
         """Print them as a table."""
         from tabulate import tabulate
 
-        from pqpp_metrics.load import load_metric, metric_card
-        from pqpp_metrics.registration import list_metrics
+        from pqpp_metrics.registration import list_metrics, load_metric, metric_card
 
         rows = [
             (
@@ -289,9 +288,8 @@ class MetricsPush(Push, Command):
 
     def run(self) -> None:
         """Push each, and print what was done."""
-        from pqpp_metrics.app import push_metric
-        from pqpp_metrics.load import metric_card
-        from pqpp_metrics.registration import list_metrics
+        from pqpp_metrics.hub import push_metric
+        from pqpp_metrics.registration import list_metrics, metric_card
 
         names = list_metrics() if self.metrics == (_ALL,) else list(self.metrics)
         for name in names:
@@ -311,6 +309,6 @@ class MetricsShow(OneMetric, Command):
 
     def run(self) -> None:
         """Print it, without its front matter."""
-        from pqpp_metrics.load import metric_card
+        from pqpp_metrics.registration import metric_card
 
         print(metric_card(self.metric)[1].strip())

@@ -79,9 +79,8 @@ def compute_files(
         >>> round(found[0]["kendall_qpp"], 3), found[1]
         (0.333, 'joined on prompt_id, 3 rows')
     """
-    from pqpp_metrics.load import load_metric
     from pqpp_metrics.metric import per_item
-    from pqpp_metrics.registration import list_metrics
+    from pqpp_metrics.registration import list_metrics, load_metric
 
     name, reading = name.removeprefix("pqpp/"), reading or Reading()
     if name not in list_metrics() and set(files) == {"predictions", "references"}:

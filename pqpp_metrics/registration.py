@@ -8,12 +8,19 @@ metric's name alone is taken too, where neither a folder nor a metric of evaluat
 Importing this module imports nothing heavy: the wrapping waits until evaluate is imported.
 """
 
+from __future__ import annotations
+
 import functools
+import importlib
 import re
 import sys
 import threading
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pqpp_metrics.metric import Metric
 
 _PREFIX = "pqpp/"
 _PACKAGE = Path(__file__).parent
@@ -107,3 +114,39 @@ def card_section(name: str, heading: str) -> str:
     """
     card = metric_path(name).with_name("README.md").read_text(encoding="utf-8")
     return card.partition(f"\n## {heading}\n")[2].partition("\n## ")[0].strip()
+
+
+def load_metric(name: str) -> type[Metric]:
+    """Return the class of a metric, by which it is computed without evaluate.
+
+    Args:
+        name: As in `list_metrics`.
+
+    Raises:
+        UnknownMetricError: there is no such metric.
+
+    Example:
+        >>> kendall = load_metric("kendall_qpp")
+        >>> kendall.score({"predictions": [1, 2, 3], "references": [1, 3, 2]})["n"]
+        3
+    """
+    from pqpp_metrics.modules import Metric
+
+    metric_path(name)
+    module = importlib.import_module(f"pqpp_metrics.{name}.{name}")
+    classes = (var for var in vars(module).values() if isinstance(var, type))
+    return next(class_ for class_ in classes if issubclass(class_, Metric))
+
+
+def metric_card(name: str) -> list[str]:
+    """Return the front matter and the body of a metric's card.
+
+    Raises:
+        UnknownMetricError: there is no such metric.
+
+    Example:
+        >>> metric_card("ndcg")[1].strip().splitlines()[0]
+        '# nDCG'
+    """
+    card = metric_path(name.removeprefix("pqpp/")).with_name("README.md")
+    return card.read_text("utf-8").split("---\n", 2)[1:]

@@ -27,8 +27,6 @@ def prompt_tokens(prompt: str) -> list[str]:
         >>> prompt_tokens('A cat\nsitting on a "red" mat.')
         ['A', 'cat\nsitting', 'on', 'a', 'red', 'mat']
     """
-    if not isinstance(prompt, str):
-        raise _inputs.not_allowed("prompt", prompt, "it must be a text")
     return TOKEN.findall(prompt)
 
 

@@ -30,7 +30,7 @@ from pqpp_models.hub import endpoint_files
 Path("endpoint").mkdir()
 served = endpoint_files(MeasurePredictor("avg_idf", statistics), Path("endpoint"))
 shutil.copy(served["handler.py"], "endpoint")
-from pqpp_metrics.app import metric_files
+from pqpp_metrics.hub import metric_files
 Path("space").mkdir()
 metric_files("ndcg", Path("space"))
 """

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pqpp_metrics import registration
-from pqpp_metrics.load import load_metric
+from pqpp_metrics.registration import load_metric
 
 NAMES = registration.list_metrics()
 PACKAGE = registration._PACKAGE

@@ -14,7 +14,7 @@ from metrics.module_cases import CASES
 
 from pqpp_metrics import registration
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.load import load_metric
+from pqpp_metrics.registration import load_metric
 
 NAMES = registration.list_metrics()
 

@@ -47,26 +47,6 @@ def test_even_votes_on_a_keyword():
     assert majority_labels([[0, 1], [1, 0]], ties="misaligned").tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"scores": [[1], [2], [3]]}, "3 `scores` and"),
-        ({"keyword_labels": [[2], [1]]}, "holds 2"),
-        ({"points": []}, "empty"),
-    ],
-)
-def test_bad_feedback_is_refused(changed, words):
-    good = {
-        "scores": [[1], [2]],
-        "keyword_labels": [[0], [1]],
-        "points": [[[1, 1]], []],
-        "height": 5,
-        "width": 5,
-    }
-    with pytest.raises(MetricInputError, match=words):
-        richhf_consolidation(**(good | changed))
-
-
 @given(st.tuples(*[st.integers(0, 12)] * 3))
 def test_conqa_rules(votes):
     relevant, non_relevant, unsure = votes

@@ -132,16 +132,3 @@ def test_bad_rules_are_refused(options, words):
     with pytest.raises(MetricInputError, match=words) as caught:
         reciprocal_rank([[1, 1]], [[1, 0]], **options)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("gains", "words"),
-    [
-        ({1: -1, 2: 1}, "0 or above"),
-        ({0: 1, 1: 1, 2: 1}, "0 of grade 0"),
-        ({1: np.nan, 2: 1}, "0 or above"),
-    ],
-)
-def test_bad_gains_are_refused(gains, words):
-    with pytest.raises(MetricInputError, match=words):
-        ndcg([[1, 2]], [[2, 1]], gains=gains)

@@ -179,17 +179,6 @@ def test_the_interval_covers_a_difference():
     assert 182 <= hits <= 198  # 190 are 95 %
 
 
-def test_a_query_that_carries_the_difference_is_told():
-    x, other, y = three(60)
-    assert paired_permutation(x, other, y, "kendall", 20)["warning"] == ""
-    other = other.copy()
-    other[7], y = 90.0, np.where(np.arange(60) == 7, 50.0, y)
-    found = paired_permutation(x, other, y, "pearson", 20)
-    assert found["largest_share"] > 0.9
-    told = f"one query carries {found['largest_share']:.0%} of the variance; the predictions' skew"
-    assert found["warning"].startswith(told)
-
-
 def test_level_under_the_null_and_power():
     """Of predictors that are equally good few are told apart, a much better one is."""
     wrong = 0

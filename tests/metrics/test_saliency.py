@@ -1,7 +1,6 @@
 import json
 import math
 import os
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -249,28 +248,6 @@ def test_repeated_fixations():
 def test_bad_input_is_one_typed_error(metric, p, q, words):
     with pytest.raises(MetricInputError, match=words):
         metric(p, q)
-
-
-def test_negative_predictions():
-    p, q = np.array([[-1.0, 2.0]]), np.array([[0.0, 1.0]])
-    assert F.sim(p, q) == F.sim(p + 1, q)
-    # Moved up they are 0 and 3, and 1e-20 more: densities of 1e-20 / 3 and 1.
-    truth = np.array([[1.0, 3.0]])
-    expected = 0.25 * math.log(0.25 / (1e-20 / 3)) + 0.75 * math.log(0.75)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        value = F.kld(p, truth, convention="pysaliency")
-        assert value == pytest.approx(expected, abs=1e-12)
-        e = 2.2204e-16
-        expected = 0.25 * math.log(e + 0.25 / e) + 0.75 * math.log(e + 0.75 / (1 + e))
-        assert F.kld(p, truth) == pytest.approx(expected, abs=1e-12)
-        # A constant is uniform, whatever its sign and digits.
-        assert F.kld(np.full((1, 3), -0.1), [[0, 0, 1]]) == pytest.approx(math.log(3), abs=1e-12)
-    for metric in (F.kld, F.sim):
-        with pytest.raises(MetricInputError, match="never negative"):
-            metric(p, q, convention="richhf")
-    with pytest.raises(MetricInputError, match="'tuebingen', 'pysaliency', 'mit'"):
-        F.nss(p, q, convention="matlab")
 
 
 def test_report_is_the_metrics():

@@ -117,19 +117,6 @@ def test_geometric_minimum():
     assert geometric_minimum([[1, 1, 1, 0.2, 1, 1], [0.5] * 6]).tolist() == [0.2, 0.5]
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: light_direction([[0, 0, 0]], [[0, 0, 1]]), "zero vector"),
-        (lambda: scene_composition([1], [0.5, 0.2]), "shapes differ"),
-        (lambda: penetration([[1, 2]], [[1, 2]], [[1, 1]], epsilon=0), "epsilon"),
-    ],
-)
-def test_bad_input_is_one_typed_error(call, words):
-    with pytest.raises(MetricInputError, match=words):
-        call()
-
-
 def test_penetration_with_the_corrected_weighting():
     result = penetration(
         [[1, 1.5], [3, 2]], [[1, 2], [0, 1]], [[0.5, 0.5], [1, 1]], 1e-9, weighting="corrected"

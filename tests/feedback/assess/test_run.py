@@ -196,12 +196,3 @@ def test_a_bad_image_is_a_row_with_a_reason(tmp_path):
     assert evidence["moving"]["red"] > 0.9 and evidence["cmyk"]["red"] > 0.9
     assert evidence["deep"]["red"] == 1 and evidence["huge"]["size"] == [4096, 4096]
     assert evidence["long"]["size"] == [4096, 8]
-
-
-def test_a_table_in_the_folder_lists_images_with_all_that_is_known(tmp_path):
-    Image.new("RGB", (9, 9)).save(tmp_path / "x.png")
-    row = {"file_name": "x.png", "prompt": "a cat", "prompt_id": 5, "model": "m", "task": "t"}
-    (tmp_path / "metadata.jsonl").write_text(json.dumps(row))
-    (one,), _ = find_pictures(tmp_path)
-    assert (one.prompt, one.prompt_id, one.generator) == ("a cat", "5", "m")
-    assert one.about == {"task": "t"}

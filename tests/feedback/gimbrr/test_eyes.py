@@ -156,27 +156,3 @@ def test_batches_change_no_byte_of_the_table(study, eyes):
         assert main([*words, "--batch-size", size, "--output", str(study / "v.parquet")]) == 0
         found.add((study / "v.parquet").read_bytes())
     assert len(found) == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--image-dir", "STUDY", "--clip", "nobody/nothing"], "nobody/nothing"),
-        (["--image-dir", "STUDY", "--evidence", "PROMPTS"], "give one, the images or"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line(study, words, said, capsys, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    places = {"STUDY": str(study), "PROMPTS": str(study / "prompts.csv")}
-    given = []
-    for word in words:
-        for name, place in places.items():
-            word = word.replace(name, place)
-        given.append(word)
-    if "--clip" in given:
-        given += ["--file", str(study / "prompts.csv")]
-    assert main(["assess", "gimbrr", *given]) == 2
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert said in last and "error" in last
-    assert not list(study.glob("*.parquet"))

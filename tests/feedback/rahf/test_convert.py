@@ -3,7 +3,6 @@
 import itertools
 import math
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="RAHF needs torch")
@@ -12,7 +11,7 @@ transformers = pytest.importorskip("transformers", reason="RAHF needs transforme
 from torch.nn import functional  # noqa: E402
 
 from pqpp_feedback.rahf import RahfForRichFeedback, convert_rahf  # noqa: E402
-from pqpp_feedback.rahf.convert_rahf import Layout, config_of, convert, read_weights  # noqa: E402
+from pqpp_feedback.rahf.convert_rahf import Layout, config_of, convert  # noqa: E402
 
 C, GRID, PATCH, HEADS = 16, 8, 4, 2  # of the heads each has 64 channels
 SCORES = ("plausibility", "alignment", "aesthetics", "overall")
@@ -211,20 +210,6 @@ def test_the_published_sizes_are_recognised():
     }
     rest = set(model.state_dict()) - set(found)
     assert rest <= {"text_model.encoder.embed_tokens.weight", "text_model.lm_head.weight"}
-
-
-def test_files_of_both_kinds_are_read(towers, tmp_path):
-    from safetensors.torch import save_file
-
-    weights = random_weights(towers)
-    torch.save({"state_dict": {f"module.{k}": v for k, v in weights.items()}}, tmp_path / "w.pt")
-    save_file({k: v.clone() for k, v in weights.items()}, tmp_path / "w.safetensors")
-    for name in ("w.pt", "w.safetensors"):
-        model = convert(read_weights(tmp_path / name))
-        scale = model.score_heads["overall"].norms[0].weight
-        assert np.allclose(
-            scale.detach(), weights["score_predictor.overall.conv_layers.1.scale"].flatten()
-        )
 
 
 def test_the_command_needs_a_tokenizer_and_a_folder_of_its_own(

@@ -1,6 +1,5 @@
 """The generated stand-in, the augmentations and the examples made of them."""
 
-import hashlib
 import json
 
 import numpy as np
@@ -104,28 +103,6 @@ class TestAugmentation:
         assert 440 < crops < 560 and 70 < grey < 130
 
 
-def test_published_files_are_known_by_their_bytes(tmp_path, monkeypatch):
-    from pqpp_datasets.sources import PublishedFile, Release
-    from pqpp_feedback.rahf.examples import is_published
-
-    def source(name, content):
-        return PublishedFile(name, "", len(content), hashlib.sha256(content).hexdigest())
-
-    files = source("train.tfrecord", b"one"), source("dev.tfrecord", b"two")
-    release = Release("richhf", "", files)
-    monkeypatch.setattr("pqpp_datasets.sources.release", lambda _: release)
-    (tmp_path / "train.tfrecord").write_bytes(b"one")
-    (tmp_path / "dev.tfrecord").write_bytes(b"six")
-    assert is_published("train", tmp_path) and is_published("train[:10%]", str(tmp_path))
-    assert not is_published("validation", tmp_path)
-    assert not is_published("train+validation[:1]", tmp_path)
-    assert not is_published("test", tmp_path)
-    (tmp_path / "dev.tfrecord").write_bytes(b"two")
-    assert is_published("train+validation", tmp_path)
-    monkeypatch.delenv("PQPP_DATA_DIR", raising=False)
-    assert is_published("validation", None)  # what is downloaded is verified
-
-
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     pytest.importorskip("torch", reason="examples need torch")
@@ -201,12 +178,3 @@ class TestExamples:
                 set(learns) if other_outputs_learn else {"misalignment", "alignment"}
             )
             assert loss.item() > 0  # no NaN
-
-    def test_ablations_hide_what_they_say(self, table):
-        grey = self.examples(table, blind="image")[1]["image"]
-        assert np.ptp(np.asarray(grey)) == 0
-        hidden = self.examples(table, blind="prompt")
-        assert set(hidden.prompts[1].split()) == {"<unk>"}
-        assert len(hidden.prompts[1].split()) == len(hidden.labels[1])
-        words = {tuple(word) for word in hidden.processor.word_ids(hidden.prompts[1])}
-        assert len(words) == 1

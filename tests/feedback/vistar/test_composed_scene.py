@@ -42,18 +42,6 @@ def test_gutters(boxes, ground):
     assert gutter_panels(page(boxes, ground=ground)) == boxes
 
 
-def test_gutters_that_are_rough_or_none():
-    boxes = [[0, 0, 98, 120], [102, 0, 200, 120]]
-    rough = page(boxes)
-    rough[60:62, 98:102] = 90  # specks in the gutter
-    rough[:, 98:102] -= np.random.default_rng(1).integers(0, 12, (120, 4, 3), np.uint8)
-    assert gutter_panels(rough) == boxes
-    whole = page([[0, 0, 200, 120]])
-    whole[:, 100] = 255  # a line of one pixel is no gutter
-    assert gutter_panels(whole) == [[0, 0, 200, 120]]
-    assert gutter_panels(np.full((50, 50, 3), 255, np.uint8)) == [[0, 0, 50, 50]]
-
-
 def test_panels_by_grid_where_gutters_do_not_fit_the_layout():
     half = Image.fromarray(page([[0, 0, 98, 120], [102, 0, 200, 120]]))
     assert panels_of(half, "1x2", 2) == ("gutters", [[0, 0, 98, 120], [102, 0, 200, 120]])

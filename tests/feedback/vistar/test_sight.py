@@ -1,7 +1,5 @@
 """The models' path, by a tiny random model for each role: every score sees and judges."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,7 @@ from PIL import Image
 from support.tiny_sight import save_sight
 
 from pqpp_feedback.assess.assessor import evidence_text
-from pqpp_feedback.assess.pictures import Picture, find_pictures
+from pqpp_feedback.assess.pictures import find_pictures
 from pqpp_feedback.assess.run import assess
 from pqpp_feedback.assess.verdicts import read_verdicts, recompute
 from pqpp_feedback.vistar.scores.characters import Characters
@@ -20,7 +18,7 @@ from pqpp_feedback.vistar.scores.composed_scene import ComposedScene
 from pqpp_feedback.vistar.scores.geometry import Geometry
 from pqpp_feedback.vistar.scores.light import Light
 from pqpp_feedback.vistar.scores.penetration import PenetrationScore
-from pqpp_feedback.vistar.sight import Sight, is_distance, smaller
+from pqpp_feedback.vistar.sight import Sight
 
 SCORES = (Light, ComposedScene, Characters, PenetrationScore, Geometry)
 
@@ -67,15 +65,3 @@ def test_scores_share_what_was_seen(names, pictures):
     evidence = solids.perceive(images, pictures)
     assert "depth" in light.seconds and "depth" not in solids.seconds
     assert evidence_text(evidence)
-
-
-def test_large_images_are_made_smaller_and_nearness_is_turned():
-    assert smaller(Image.new("RGB", (3000, 1500))).size == (1024, 512)
-
-    class Config:
-        model_type = "dpt"
-
-    assert not is_distance(Config())
-    Config.depth_estimation_type = "metric"
-    assert is_distance(Config())
-    assert Picture(Path("a"), "").about == {}

@@ -14,7 +14,6 @@ from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.run import assessed_rows
 from pqpp_feedback.vistar.scores.text_rendering import (
     TextRenderingScore,
-    in_reading_order,
     pieces_at_any_angle,
 )
 
@@ -87,16 +86,6 @@ def test_a_turned_text_is_read_where_it_stands(turn):
     shown = turned.crop(corners)
     assert shown.getextrema()[0][0] < 50  # it is where the letters are
     assert shown.width * shown.height < 0.6 * 180 * 90
-
-
-def test_reading_order_of_slanted_rows():
-    def piece(text, x, y):  # two rows that fall by one in ten
-        y += x / 10
-        corners = [[x, y], [x + 30, y + 3], [x + 29, y + 13], [x - 1, y + 10]]
-        return {"text": text, "corners": corners}
-
-    pieces = [piece("d", 60, 20), piece("b", 60, 0), piece("c", 0, 20), piece("a", 0, 0)]
-    assert [one["text"] for one in in_reading_order(pieces)] == list("abcd")
 
 
 @pytest.mark.parametrize(
