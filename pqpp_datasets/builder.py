@@ -42,13 +42,12 @@ class _Configuration(datasets.BuilderConfig):
             raise OptionError(
                 f"the configuration {self.name!r} takes no data_dir=: it needs no files"
             )
-        for name in given:
-            if name not in self.benchmark.options:
-                takers = [b.name for b in BENCHMARKS.values() if name in b.options]
-                raise OptionError(
-                    f"the configuration {self.name!r} takes no {name}=, which belongs to "
-                    f"{', '.join(takers)}"
-                )
+        if untaken := [name for name in given if name not in self.benchmark.options]:
+            takers = [b.name for b in BENCHMARKS.values() if untaken[0] in b.options]
+            raise OptionError(
+                f"the configuration {self.name!r} takes no {untaken[0]}=, which belongs to "
+                f"{', '.join(takers)}"
+            )
         return given
 
     def create_config_id(self, config_kwargs, custom_features=None) -> str:

@@ -13,7 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,13 +97,11 @@ def measure_of(name: str) -> TargetMeasure | None:
     ending = name.rsplit("_", 1)[-1]
     if ending == ALIGNMENT and name != ALIGNMENT:
         return None
-    cut = _PRECISION.fullmatch(ending)
-    if cut and ending != "p10":
-        k = cut[1]
-        about = f"precision among the first {k} images"
-        words = f"share of the first {k} images that fit"
-        return TargetMeasure(ending, f"P@{k} (retrieval)", about, task="retrieval", words=words)
-    return MEASURES.get(ending)
+    if not (cut := _PRECISION.fullmatch(ending)):
+        return MEASURES.get(ending)
+    ten = MEASURES["p10"]
+    title, about, words = (text.replace("10", cut[1]) for text in (ten.title, ten.about, ten.words))
+    return replace(ten, name=ending, title=title, about=about, words=words)
 
 
 def is_target(name: str) -> bool:
@@ -227,11 +225,8 @@ class Target:
     def told(self) -> dict[str, Any]:
         """Return it as plain values, as cards and features tell it."""
         limits = list(self.limits) if self.limits else None
-        known = {"model": self.model, "measure": self.measure.name, "limits": limits}
-        return {
-            "name": self.name,
-            **{key: value for key, value in known.items() if value is not None},
-        }
+        known = {"name": self.name, "model": self.model, "measure": self.measure.name}
+        return {k: value for k, value in (known | {"limits": limits}).items() if value is not None}
 
 
 def target_called(name: str, described: Mapping[str, Any] | None = None) -> Target:

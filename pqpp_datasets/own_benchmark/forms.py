@@ -18,7 +18,7 @@ from pqpp_datasets.own_benchmark.votes.scales import key_of
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.open_input import Input, names_input
 from pqpp_files.read_table import Codes, read_codes
-from pqpp_files.table_formats import KEY, PLACE, ROW, ROWS, source_of
+from pqpp_files.table_formats import KEY, PLACE, ROW, source_of
 
 _NUMBERS = ("seconds", "deviation", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
@@ -68,19 +68,13 @@ class ForeignFile:
         self, columns: Sequence[str], tell: Callable[[int], Any]
     ) -> tuple[dict[str, Codes], list[str]]:
         """Return some columns and the names of all, as `read_codes` does."""
-        codes = {name: Codes() for name in dict.fromkeys((*columns, ROW))}
-        names: dict[str, None] = {}
-        rows: Iterator[Mapping[str, Any]] = iter(self.flat.rows)
         with self._explained():
-            while block := list(itertools.islice(rows, ROWS)):
-                tell(len(block))
-                names |= dict.fromkeys(name for row in block for name in row)
-                for name, column in codes.items():
-                    column.extend(row.get(name) for row in block)
-        names.pop(ROW, None)
+            rows = list(self.flat.rows)
+            codes = {name: Codes(row.get(name) for row in rows) for name in (*columns, ROW)}
+        tell(len(rows))
+        names = dict.fromkeys(name for row in rows for name in row if name != ROW)
         names |= dict.fromkeys(self._source.names if self._source.wanted else ())
-        kept = {name: column for name, column in codes.items() if name in names or name == ROW}
-        return kept, list(names)
+        return {name: codes[name] for name in codes if name in (*names, ROW)}, [*names]
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:

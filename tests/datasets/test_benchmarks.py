@@ -1,7 +1,5 @@
 """The records of the benchmarks: complete, found by themselves, and true to what was read."""
 
-import shutil
-
 import pytest
 from datasets import load_dataset
 from support.benchmark_folders import write_conqa, write_gimbrr, write_richhf, write_vistar
@@ -11,7 +9,6 @@ from support.relevance import write_relevance
 
 from pqpp_datasets.benchmark import LICENCES
 from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
-from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.location import available_splits, local_folder
 from pqpp_hub.card import card_names
 
@@ -68,23 +65,3 @@ def test_a_root_is_understood_as_data_dir(tmp_path, config):
     found = load_dataset("pqpp", config, data_dir=str(tmp_path))
     assert {n: p.num_rows for n, p in found.items()} == {n: p.num_rows for n, p in below.items()}
     assert found[next(iter(found))].cache_files == below[next(iter(below))].cache_files
-
-
-def test_a_label_that_cannot_be_downloaded_stops_no_load(tmp_path, monkeypatch, caplog):
-    from pqpp_datasets import builder
-
-    folder = write_v1_1(tmp_path / "published", splits=("train", "val", "test"))
-    optional = BENCHMARKS["pqpp"].optional_files
-    for path in optional:
-        (folder / path).unlink()
-
-    def download(release, paths, place, force=False):
-        if set(paths) & set(optional):
-            raise DataFileError("HTTP status 404")
-        shutil.copytree(folder, place / "copy", dirs_exist_ok=True)
-        return place / "copy"
-
-    monkeypatch.setattr(builder, "download_release", download)
-    rows = load_dataset("pqpp", split="test")
-    assert rows["category"][:] == [None] * 5
-    assert "pqpp: read without what is optional (HTTP status 404)" in caplog.text

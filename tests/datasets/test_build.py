@@ -166,20 +166,6 @@ def test_retrieval_runs(tmp_path):
     assert scores(build_benchmark(None, path, relevance, strict), "clip_p3")["A cat."] == 0.0
 
 
-def test_equal_means_are_ties(tmp_path):
-    # Of ten images of A 2 and 4 are relevant to the two models, of B 3 and 3: .3 both times.
-    hits = {("A", "m1"): 2, ("A", "m2"): 4, ("B", "m1"): 3, ("B", "m2"): 3}
-    runs, votes = [], []
-    for (prompt, model), count in hits.items():
-        for n in range(10):
-            runs.append((prompt, model, f"{model}-{n}", 10 - n))
-            votes.append((prompt, f"{model}-{n}", int(n < count)))
-    path = write(tmp_path / "runs.csv", runs, ["prompt", "model", "image", "score"])
-    relevance = write(tmp_path / "rel.csv", votes, ["prompt", "image", "label"])
-    found = scores(build_benchmark(runs=path, relevance=relevance), "mean_p10")
-    assert found == {"A": 0.3, "B": 0.3} and (0.2 + 0.4) / 2 != 0.3
-
-
 def test_split_is_stratified_and_knows_no_order():
     ids = [f"p{n}" for n in range(1000)]
     strata = ["rare" if n % 10 == 0 else "common" for n in range(1000)]
@@ -219,28 +205,6 @@ def test_small_strata_keep_the_shares(seed):
     order = generator.permutation(len(ids))
     again = stratified_split([ids[n] for n in order], [strata[n] for n in order], shares)
     assert again == found[order].tolist()
-
-
-def test_row_without_a_source_takes_the_only_one(tmp_path):
-    runs = write(tmp_path / "r.csv", [("A", "m", "i", 1.0)], ["prompt", "model", "image", "score"])
-    found = {}
-    for where in ("votes", "relevance"):
-        named = ["prompt", "image", "label", "source"]
-        if where == "votes":
-            votes = write(
-                tmp_path / "v.csv", [("A", "1", "m", "a", 2, "mine")], [*HEADER[:5], "source"]
-            )
-            relevance = write(tmp_path / "q.csv", [("A", "i", 1)], named[:3])
-        else:
-            votes = write(tmp_path / "v.csv", [("A", "1", "m", "a", 2)], HEADER[:5])
-            relevance = write(tmp_path / "q.csv", [("A", "i", 1, "mine")], named)
-        (table,) = build_benchmark(votes, runs, relevance).splits.values()
-        found[where] = table.select(["source", "prompt", "m_hbpp", "m_rr"]).to_pylist()
-    assert found["votes"] == [{"source": "mine", "prompt": "A", "m_hbpp": 2.0, "m_rr": 1.0}]
-    assert found["relevance"] == found["votes"]
-    write(relevance, [("A", "i", 1, "mine"), ("A", "i", 1, "yours")], named)
-    with pytest.raises(DataFileError, match=r"v\.csv, row 1: no source .* 'A'.* from mine, yours"):
-        build_benchmark(votes, runs, relevance)
 
 
 def test_folder_loads_and_reports(tmp_path, cache):

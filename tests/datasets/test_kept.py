@@ -130,13 +130,3 @@ def test_addresses_and_folders_of_somebodys_machine(tmp_path):
     assert whole(folder, "images")[0]["image"].startswith("study/")
     with pytest.raises(OptionError, match="is not in `image_dir` /data"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(image_dir="/data"))
-
-
-def test_without_annotators_there_is_no_number(tmp_path):
-    lines = votes(tmp_path / "votes.csv").read_text().splitlines()
-    cells = [line.split(",") for line in lines]
-    text = "\n".join(",".join([*row[:3], *row[4:]]) for row in cells)
-    (tmp_path / "none.csv").write_text(text + "\n")
-    folder = write_benchmark(build(tmp_path / "none.csv"), tmp_path / "out")
-    assert {row["annotator"] for row in whole(folder, "votes")} == {None}
-    assert "Nothing says who voted" in (folder / "report.html").read_text()

@@ -39,23 +39,6 @@ def test_the_model_in_the_name_of_an_image(tmp_path):
             build(bare, model_pattern=pattern, scale="likert5")
 
 
-def test_a_name_of_a_column_may_be_of_one_kind_of_file(tmp_path):
-    votes = write(
-        tmp_path / "v.csv", "A,i,m,a,5", "B,j,m,a,4", header="text,image,model,who,rating"
-    )
-    runs = write(tmp_path / "r.csv", "A,clip,x,0.9", "B,clip,y,0.8", header="query,model,image,sim")
-    marks = write(tmp_path / "q.csv", "A,x,1", "B,z,1", header="text,image,label")
-    columns = {"prompt": "text", "judgments.annotator": "who", "judgments.label": "rating"}
-    columns |= {"runs.prompt": "query", "runs.score": "sim"}
-    built = build(votes, runs, marks, columns=columns, scale="likert5")
-    assert scores(built, "m_rating") == {"A": 5.0, "B": 4.0}
-    assert scores(built, "clip_rr") == {"A": 1.0, "B": 0.0}
-    with pytest.raises(
-        OptionError, match=r"columns: 'votes\.prompt' is not one of .* judgments\.,"
-    ):
-        BuildOptions(columns={"votes.prompt": "x"})
-
-
 def test_one_prompt_however_it_is_typed_is_in_one_split(tmp_path):
     spellings = ("A dog number {}.", "a dog  number {}", "A DOG number {}!")
     lines = [f"{s.format(n)},{n}{k},m,a,5" for n in range(40) for k, s in enumerate(spellings)]

@@ -6,8 +6,6 @@ import random
 import pytest
 from support.votes import build, scores, write
 
-from pqpp_datasets.errors import DataFileError, OptionError
-
 HEADER = "prompt,model,annotator,rank"
 
 
@@ -53,18 +51,3 @@ def test_the_best_is_first_and_a_model_may_have_a_column(tmp_path):
         build(rankings=wide, prior_wins=0.5, models=("m", "n", "o", "p")),
     ):
         assert {name: scores(built, name)["A"] for name in expected} == expected
-
-
-def test_what_is_refused(tmp_path):
-    for rows, options, expected in (
-        (["A,m,x,first"], {}, r"row 1: rank is 'first', a number from 0 on is allowed"),
-        (["A,m,x,1", "A,m,x,2"], {}, r"row 2: this rank .* row 1; .* column annotator"),
-        (["A,m,x,1", "B,m,x,1", "A,n,y,2"], {}, r"each ranking has one image, and nothing"),
-    ):
-        path = write(tmp_path / "r.csv", *rows, header=HEADER)
-        with pytest.raises(DataFileError, match=expected):
-            build(rankings=path, **options)
-    path = write(tmp_path / "r.csv", "A,m,x,1", "A,n,x,2", "A,o,x,", header=HEADER)
-    assert scores(build(rankings=path, blank="drop", prior_wins=1), "m_rate") == {"A": 1.0}
-    with pytest.raises(OptionError, match="both give targets called rate"):
-        build(rankings=path, preferences=path)

@@ -3,9 +3,6 @@
 import pytest
 from support.local_hub import DEFAULT_ACCOUNTS
 
-from pqpp_hub import HubError
-from pqpp_metrics.errors import UnknownMetricError
-from pqpp_metrics.hub import push_metric
 from pqpp_metrics.registration import list_metrics
 
 FILES = ["ndcg.py", "README.md", "app.py", "requirements.txt"]
