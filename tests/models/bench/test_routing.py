@@ -84,10 +84,5 @@ def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
         assert row["rule"] in page and f".{gain:03d} [" in page
     assert found["notes"][0].startswith("a_hbpp mean 1.000, b_hbpp mean 2.000, 8 prompts")
     assert len(rows) == 3 and np.isclose(rows[0]["of oracle"], 1)
-    for more, said in (
-        (["--plot", "curve.gif"], "name a file in .png"),
-        (["--baseline", "n_words"], "--baseline is unknown"),
-        (["--targets", "a_hbpp"], "routing needs two models"),
-    ):
-        assert main([*words, *more]) == 2
-        assert said in capsys.readouterr().err
+    assert main([*words, "--targets", "a_hbpp"]) == 2
+    assert "two models" in capsys.readouterr().err

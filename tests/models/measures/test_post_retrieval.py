@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pqpp_models import Predictor
-from pqpp_models.measures.post_retrieval.captions import clarity
 from pqpp_models.measures.post_retrieval.embeddings import (
     autocorrelation,
     coherence,
     dense_qpp,
     pair_ratio,
 )
-from pqpp_models.measures.post_retrieval.measures import MEASURES
+from pqpp_models.measures.post_retrieval.measures import MEASURES, clarity
 from pqpp_models.measures.post_retrieval.rankings import query_drift, rank_biased_overlap
 from pqpp_models.measures.post_retrieval.scores import (
     n_sigma,

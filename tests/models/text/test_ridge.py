@@ -16,11 +16,10 @@ from pqpp_models import Predictor
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.hub import push_to_hub
 from pqpp_models.text.reading.known_words import KnownWords
-from pqpp_models.text.ridge.blocks import hashed_words
+from pqpp_models.text.ridge.blocks import HALF, count_pieces, hashed_words, rarity_of, weigh_pieces
 from pqpp_models.text.ridge.fitting import fit
-from pqpp_models.text.ridge.pieces import HALF, count_pieces, rarity_of, weigh_pieces
+from pqpp_models.text.ridge.forms import RIDGE_STRENGTHS, ridge_with_best_strength, solve_ridge
 from pqpp_models.text.ridge.predictor import RidgePredictor, Standardisation
-from pqpp_models.text.ridge.regression import RIDGE_STRENGTHS, ridge_with_best_strength, solve_ridge
 
 COLOURS = ("red", "green", "blue", "black", "white", "brown")
 THINGS = ("cat", "dog", "vase", "train", "pizza", "robot", "juggler", "zebra", "violin", "hydrant")
