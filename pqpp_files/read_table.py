@@ -17,6 +17,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
 from pqpp_files.table_formats import (
     ADDED,
+    ROWS,
     UNNAMED,
     Block,
     Format,
@@ -192,7 +193,7 @@ class TableParts:
         FileError: As `read_table` and `Table.texts`.
     """
 
-    _AT_ONCE = 64  # blocks
+    _AT_ONCE = 16_384
 
     def __init__(self, path: str, column: str, plain: str = "value", remedy: str = "") -> None:
         self._input, self._plain, self._remedy = Input(path, check=False), plain, remedy
@@ -225,7 +226,7 @@ class TableParts:
 
     def _tables(self) -> Iterator[Table]:
         source, first = source_of(self._input, None, self._plain), 0
-        for blocks in batches(source.blocks(), self._AT_ONCE):
+        for blocks in batches(source.blocks(), self._AT_ONCE // ROWS):
             columns = _gathered(source, list, blocks)
             yield Table(self._input.name, columns, source, self._remedy, first)
             first += sum(rows for rows, _ in blocks)

@@ -16,10 +16,6 @@ _PLAIN = (type(None), bool, int, float, list, dict)  # JSON writes them as YAML 
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class CardError(PqppError):
-    """A card has no template, or a fact that its template tells is missing."""
-
-
 def render_card(name: str, /, **facts: Any) -> str:
     """Fill the card template `hub_cards/<name>.md` with facts.
 
@@ -34,13 +30,13 @@ def render_card(name: str, /, **facts: Any) -> str:
             "seed 0, rate 0.001", `figure` a number as "0.500" and None as nothing.
 
     Raises:
-        CardError: There is no such template, or it names a fact that is not given.
+        PqppError: There is no such template, or it names a fact that is not given.
 
     Example:
         >>> render_card("datasets/sample")
         Traceback (most recent call last):
             ...
-        pqpp_hub.card.CardError: the card datasets/sample needs a fact: ...
+        pqpp_files.errors.PqppError: the card datasets/sample needs a fact: ...
     """
     import jinja2
     from markupsafe import Markup
@@ -58,9 +54,9 @@ def render_card(name: str, /, **facts: Any) -> str:
         text = environment.get_template(f"{name}.md").render(facts)
     except jinja2.TemplateNotFound as error:
         known = ", ".join(card_names())
-        raise CardError(f"there is no card template {error.name}; there are {known}") from None
+        raise PqppError(f"there is no card template {error.name}; there are {known}") from None
     except jinja2.UndefinedError as error:
-        raise CardError(f"the card {name} needs a fact: {error.message}") from None
+        raise PqppError(f"the card {name} needs a fact: {error.message}") from None
     return _filled(name, text, values)
 
 
@@ -120,7 +116,7 @@ def _filled(name: str, text: str, values: list[Any]) -> str:
     front_matter = _FRONT_MATTER.match(text)
     front, body = (front_matter[0], text[front_matter.end() :]) if front_matter else ("", text)
     if len(_PLACE.findall(front)) != len(_WHOLE_VALUE.findall(front)):
-        raise CardError(f"the card {name} puts a fact into a part of a value of its YAML")
+        raise PqppError(f"the card {name} puts a fact into a part of a value of its YAML")
     # A fence begins and ends a line, so the odd parts are the blocks.
     parts = re.split(r"(^```.*?^```$)", body, flags=re.DOTALL | re.MULTILINE)
     filled = [_PLACE.sub(lambda place: _yaml(values[int(place[1])]), front)]

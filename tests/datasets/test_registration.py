@@ -101,7 +101,7 @@ def test_cache_key_changes_with_the_code_that_decides_the_rows(tmp_path):
     for package in ("pqpp_datasets", "pqpp_files", "pqpp_hub", "pqpp_metrics"):
         shutil.copytree(here / package, tmp_path / package)
     shutil.copy(here / "pqpp_autoload.py", tmp_path)
-    paths = ["datasets/conqa.py", "files/table_formats/separated.py"]
+    paths = ["datasets/conqa.py", "files/table_formats.py"]
     paths += ["metrics/functional/aggregation.py"]
     code = (
         "import pqpp_datasets.registration as r\nprint(r.__file__)\nprint(r.data_version())\n"

@@ -79,7 +79,7 @@ def test_parts_together_are_the_whole(tmp_path, monkeypatch, suffix):
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     path = tmp_path / f"t.{suffix}"
     path.write_bytes("".join(table_text(suffix, [columns])).encode())
-    monkeypatch.setattr(TableParts, "_AT_ONCE", 2)
+    monkeypatch.setattr(TableParts, "_AT_ONCE", 512)
     table = TableParts(str(path), "prompt")
     assert (table.rows, table.blank, table.names) == (2000, 1, ["id", "prompt", "score"])
     parts = list(table.parts(typed=True))
@@ -113,7 +113,7 @@ def test_what_can_be_read_only_once_is_read_as_a_file_is(tmp_path, monkeypatch):
 
 
 def test_a_fault_late_in_a_file_is_said_before_anything_is_given(tmp_path, monkeypatch):
-    monkeypatch.setattr(TableParts, "_AT_ONCE", 2)
+    monkeypatch.setattr(TableParts, "_AT_ONCE", 512)
     lines = [json.dumps({"prompt": "a"})] * 1000
     (tmp_path / "p.jsonl").write_text("\n".join([*lines, '{"prompt": 7}']))
     with pytest.raises(FileError, match=r"p\.jsonl, line 1001: prompt is 7"):

@@ -43,7 +43,7 @@ def stranger(_running):
 @pytest.fixture
 def shared(_running):
     """The Hub, empty and healthy, the process, where and how it works, an owner of its own."""
-    _running.hub.hub.store = Store(None)
+    _running.hub.hub.store = Store()
     _running.hub.faults.clear()
     _running.hub.requests.clear()
     return SimpleNamespace(**{**vars(_running), "owner": next(_running.owners)})

@@ -5,8 +5,9 @@ import pytest
 import yaml
 from markupsafe import Markup
 
+from pqpp_files.errors import PqppError
 from pqpp_hub import card
-from pqpp_hub.card import CardError, render_card
+from pqpp_hub.card import render_card
 
 NASTY = 'a "b": c\n---\n# d | e <f> `g` \x1b[31m \u2028{{ 1 }} \ud800'
 TEMPLATE = """\
@@ -73,10 +74,10 @@ def test_plain_values_and_finished_markdown(templates):
 )
 def test_what_a_card_cannot_be_made_of(templates, template, said):
     templates(one=template)
-    with pytest.raises(CardError, match=said):
+    with pytest.raises(PqppError, match=said):
         render_card("one", given={"a": 1})
 
 
 def test_an_unknown_card_names_the_known_ones():
-    with pytest.raises(CardError, match=r"no card template nothing\.md; there are datasets/agiqa"):
+    with pytest.raises(PqppError, match=r"no card template nothing\.md; there are datasets/agiqa"):
         render_card("nothing")

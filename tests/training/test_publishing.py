@@ -140,5 +140,5 @@ def test_a_token_that_may_only_read_is_told_before_the_training(hub, tmp_path):
         timeout=900,
     )
     assert done.returncode == 2
-    assert "error: the Hub model 'pqpp/made'" in done.stderr and "may only read" in done.stderr
+    assert "error: the Hub model 'pqpp/made'" in done.stderr and "write permission" in done.stderr
     assert "Traceback" not in done.stderr and not [*(tmp_path / "runs").rglob("*.safetensors")]

@@ -4,8 +4,6 @@ In a test:
 
     with local_hub.serve() as hub:
         run_python("...", tmp_path, **hub.environment(tmp_path / "home"))
-
-As a process of its own, until its standard input closes: `python -m support.local_hub --folder X`.
 """
 
 from .faults import Fault, Faults

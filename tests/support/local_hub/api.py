@@ -28,13 +28,11 @@ class Hub:
     Args:
         store: The repositories.
         accounts: Token to whom it stands for.
-        page_size: Entries of a page of a tree; the Hub sends 1,000.
     """
 
-    def __init__(self, store: Store, accounts: Mapping[str, Account], page_size: int = 1000):
+    def __init__(self, store: Store, accounts: Mapping[str, Account]):
         self.store = store
         self.accounts = dict(accounts)
-        self.page_size = page_size
         self.url = ""
         self._tickets: set[str] = set()
         routes: list[tuple[str, str, Callable]] = [
@@ -160,14 +158,12 @@ class Hub:
         _, kind, name = self._named(request)
         self._writable(request, kind, name)
         del self.store.repositories[kind, name]
-        self.store.save()
         return Response.of({})
 
     def _settings(self, request: Request, kind: str, id: str) -> Response:
         repository, _ = self._writable(request, kind, id)
         wanted = request.json()
         repository.private = wanted.get("visibility") == "private" or bool(wanted.get("private"))
-        self.store.save()
         return Response.of({"private": repository.private})
 
     def _validate_yaml(self, request: Request) -> Response:
@@ -216,13 +212,7 @@ class Hub:
         entries = views.tree(commit, path, request.flag("recursive"))
         if path and not entries:
             raise Refusal(404, f"{path} does not exist on {revision}", "EntryNotFound")
-        start = int(request.query.get("cursor", ["0"])[0])
-        headers = {"X-Repo-Commit": commit_id}
-        if start + self.page_size < len(entries):
-            query = {**request.query, "cursor": [str(start + self.page_size)]}
-            following = f"{self.url}{request.path}?{urllib.parse.urlencode(query, doseq=True)}"
-            headers["Link"] = f'<{following}>; rel="next"'
-        return Response.of(entries[start : start + self.page_size], **headers)
+        return Response.of(entries, **{"X-Repo-Commit": commit_id})
 
     def _paths_info(self, request: Request, kind: str, id: str, revision: str) -> Response:
         _, commit = self._at(self._readable(request, kind, id), revision)
@@ -254,7 +244,6 @@ class Hub:
         repository.branches[branch] = self._at(repository, request.json().get("startingPoint", ""))[
             0
         ]
-        self.store.save()
         return Response.of({})
 
     def _delete_branch(self, request: Request, kind: str, id: str, branch: str) -> Response:
@@ -263,7 +252,6 @@ class Hub:
             raise Refusal(403, "Cannot delete the main branch")
         if repository.branches.pop(branch, None) is None:
             raise Refusal(404, f"Invalid rev id: {branch}", "RevisionNotFound")
-        self.store.save()
         return Response.of({})
 
     def _create_tag(self, request: Request, kind: str, id: str, revision: str) -> Response:
@@ -272,14 +260,12 @@ class Hub:
         if tag in repository.tags:
             raise Refusal(409, f"Tag reference exists already: {tag}")
         repository.tags[tag] = self._at(repository, revision)[0]
-        self.store.save()
         return Response.of({})
 
     def _delete_tag(self, request: Request, kind: str, id: str, tag: str) -> Response:
         repository, _ = self._writable(request, kind, id)
         if repository.tags.pop(tag, None) is None:
             raise Refusal(404, f"Invalid rev id: {tag}", "RevisionNotFound")
-        self.store.save()
         return Response.of({})
 
     def _preupload(self, request: Request, kind: str, id: str, revision: str) -> Response:
@@ -348,7 +334,6 @@ class Hub:
             told["pullRequestUrl"] = f"{place}/discussions/{len(repository.requests)}"
         else:
             repository.add(commit, revision)
-        self.store.save()
         return Response.of({**told, "commitUrl": f"{place}/commit/{commit.id}"})
 
     def _proposing(self, request: Request, kind: str, id: str) -> tuple[Repository, Account]:
@@ -372,7 +357,6 @@ class Hub:
         repository, _ = self._writable(request, kind, id)
         one = repository.requests[int(number) - 1]
         one["status"], repository.branches["main"] = "merged", one["head"]
-        self.store.save()
         about = {"id": number, "type": "status-change", "createdAt": now()}
         author = {"name": one["author"]}
         event = {**about, "author": author, "data": {"status": "merged"}}

@@ -11,9 +11,7 @@ KINDS = (
     "lost",
     "cut",
     "cut_request",
-    "wrong_bytes",
     "altered",
-    "wrong_hash",
     "slow",
 )
 
@@ -26,10 +24,9 @@ class Fault:
         kind: `status` answers with `status`; `expired` says that the token has run out; `drop`
             closes the connection after reading the request, without doing or answering anything;
             `lost` does what is asked and closes without an answer; `cut` sends half of the body
-            and closes; `cut_request` reads half of the request's body and closes; `wrong_bytes`
-            sends a body of the right length with one byte changed; `altered` takes the request's
-            body with one byte changed, of a commit one of a small file; `wrong_hash` gives content
-            another hash; `slow` waits `seconds` before it answers as always.
+            and closes; `cut_request` reads half of the request's body and closes; `altered` takes
+            the request's body with one byte changed; `slow` waits `seconds` before it answers as
+            always.
         on: A pattern that is searched for in "METHOD /path?query".
         times: How many requests it hits; None for all.
         skip: How many matching requests pass first.

@@ -1,9 +1,7 @@
 """The Hub's HTTP server on loopback: reads requests, lets things go wrong, sends answers."""
 
-import base64
 import contextlib
 import http.server
-import json
 import threading
 import time
 import urllib.parse
@@ -22,9 +20,6 @@ DEFAULT_ACCOUNTS = {
     "hf_other": Account("other"),
     "hf_expired": Account("tester", expired=True),
 }
-
-CONTROL = "/_control"
-"""GET lists the requests; POST of `{"faults": [{"kind": ...}]}` sets the faults to come."""
 
 
 @dataclass
@@ -64,22 +59,14 @@ class LocalHub:
 
 
 @contextlib.contextmanager
-def serve(
-    folder: Path | None = None,
-    accounts: Mapping[str, Account] = DEFAULT_ACCOUNTS,
-    page_size: int = 1000,
-    port: int = 0,
-) -> Iterator[LocalHub]:
+def serve(accounts: Mapping[str, Account] = DEFAULT_ACCOUNTS) -> Iterator[LocalHub]:
     """Run a Hub on the loopback interface while the context lasts.
 
     Args:
-        folder: Where its content is kept; in memory if left out.
         accounts: Token to whom it stands for.
-        page_size: Entries of a page of a tree.
-        port: A port; any free one if left out.
     """
-    running = LocalHub(Hub(Store(folder), accounts, page_size))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), _handler(running))
+    running = LocalHub(Hub(Store(), accounts))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(running))
     server.daemon_threads = True
     running.url = running.hub.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(
@@ -103,22 +90,17 @@ def _handler(running: LocalHub) -> type[http.server.BaseHTTPRequestHandler]:
         def _serve(self):
             path, _, query = self.path.partition("?")
             headers = {name.lower(): value for name, value in self.headers.items()}
-            fault = None
-            if path != CONTROL:
-                said = f"{self.command} {self.path}"
-                running.requests.append(said)
-                fault = running.faults.take(said)
+            said = f"{self.command} {self.path}"
+            running.requests.append(said)
+            fault = running.faults.take(said)
             if _is(fault, "cut_request"):
                 self.rfile.read(int(headers.get("content-length", 0)) // 2)
                 self.close_connection = True
                 return
             body = self._body(headers)
             if _is(fault, "altered"):
-                body = _with_a_file_changed(body) or _with_one_byte_changed(body)
+                body = _with_one_byte_changed(body)
             request = Request(self.command, path, urllib.parse.parse_qs(query), headers, body)
-            if path == CONTROL:
-                self._send(_control(running, request), None)
-                return
             response = None if _is(fault, "drop") else _answer(running.hub, request, fault)
             if _is(fault, "drop", "lost"):
                 self.close_connection = True
@@ -139,12 +121,8 @@ def _handler(running: LocalHub) -> type[http.server.BaseHTTPRequestHandler]:
 
         def _send(self, response: Response, fault: Fault | None):
             body = response.body
-            if _is(fault, "wrong_bytes"):
-                body = _with_one_byte_changed(body)
             self.send_response(response.status)
             for name, value in response.headers.items():
-                if _is(fault, "wrong_hash") and name in ("ETag", "X-Linked-Etag"):
-                    value = value[:-2] + ("0" if value[-2] != "0" else "1") + value[-1]
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -168,28 +146,6 @@ def _is(fault: Fault | None, *kinds: str) -> bool:
 def _with_one_byte_changed(body: bytes) -> bytes:
     middle = len(body) // 2
     return body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :] if body else body
-
-
-def _with_a_file_changed(body: bytes) -> bytes | None:
-    """Change a byte of the first small file of a commit, which its form does not show."""
-    try:
-        lines = [json.loads(line) for line in body.splitlines()]
-        value = next(line["value"] for line in lines if line["key"] == "file")
-    except (ValueError, TypeError, KeyError, StopIteration):
-        return None
-    changed = _with_one_byte_changed(base64.b64decode(value["content"]))
-    value["content"] = base64.b64encode(changed).decode()
-    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-
-
-def _control(running: LocalHub, request: Request) -> Response:
-    """Let another process look at the requests, and make things go wrong."""
-    if request.method == "GET":
-        return Response.of({"requests": running.requests})
-    running.faults.clear()
-    for fault in request.json()["faults"]:
-        running.faults.add(**fault)
-    return Response.of({})
 
 
 def _answer(hub: Hub, request: Request, fault: Fault | None) -> Response:

@@ -1,18 +1,15 @@
 """What a Hub holds: repositories of commits, whose files are kept once by their hash.
 
 Blobs are named by their sha256, commits by the hash of what they say, so that equal content is
-stored once and nothing that was written ever changes. With a folder everything outlives the
-process; without one it is kept in memory.
+stored once and nothing that was written ever changes. All is kept in memory.
 """
 
 import fnmatch
 import hashlib
 import json
-import os
 import threading
 import time
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 _LARGE = """
 7z arrow bin bz2 ckpt gz h5 joblib jpeg jpg msgpack npy npz onnx parquet pickle pkl png pt pth
@@ -117,41 +114,26 @@ def now() -> str:
 
 
 class Store:
-    """All repositories and blobs.
+    """All repositories and blobs."""
 
-    Args:
-        folder: Where they are kept; in memory if left out.
-    """
-
-    def __init__(self, folder: Path | None = None):
+    def __init__(self):
         self.lock = threading.RLock()
         self.repositories: dict[tuple[str, str], Repository] = {}
         self._blobs: dict[str, bytes] = {}
-        self._folder = folder
-        if folder is not None:
-            (folder / "blobs").mkdir(parents=True, exist_ok=True)
-            self._load(folder / "repositories.json")
 
     def put(self, content: bytes) -> str:
         """Keep content and return its sha256."""
         sha256 = hashlib.sha256(content).hexdigest()
-        if self._folder is None:
-            self._blobs[sha256] = content
-        elif not (self._folder / "blobs" / sha256).exists():
-            _write(self._folder / "blobs" / sha256, content)
+        self._blobs[sha256] = content
         return sha256
 
     def has(self, sha256: str) -> bool:
         """Tell whether content is there."""
-        if self._folder is None:
-            return sha256 in self._blobs
-        return (self._folder / "blobs" / sha256).exists()
+        return sha256 in self._blobs
 
     def get(self, sha256: str) -> bytes:
         """Return content by its hash."""
-        if self._folder is None:
-            return self._blobs[sha256]
-        return (self._folder / "blobs" / sha256).read_bytes()
+        return self._blobs[sha256]
 
     def regular(self, content: bytes) -> Entry:
         """Keep a small file."""
@@ -170,7 +152,6 @@ class Store:
         files = {".gitattributes": self.regular(GITATTRIBUTES.encode())}
         repository.add(Commit(files, None, "initial commit", "", author, now()), "main")
         self.repositories[kind, name] = repository
-        self.save()
         return repository
 
     def text(self, commit: Commit, path: str) -> str:
@@ -184,24 +165,3 @@ class Store:
         patterns = [line.split()[0] for line in lines if "filter=lfs" in line]
         named = any(fnmatch.fnmatch(path.rsplit("/", 1)[-1], one) for one in patterns)
         return size > 0 and (named or size > LARGEST_REGULAR_FILE or b"\0" in sample)
-
-    def save(self) -> None:
-        """Write the repositories down, if there is a folder."""
-        if self._folder is not None:
-            state = [asdict(repository) for repository in self.repositories.values()]
-            _write(self._folder / "repositories.json", json.dumps(state).encode())
-
-    def _load(self, path: Path) -> None:
-        for state in json.loads(path.read_bytes()) if path.exists() else []:
-            commits = {
-                name: Commit(**{**one, "files": {p: Entry(**e) for p, e in one["files"].items()}})
-                for name, one in state["commits"].items()
-            }
-            repository = Repository(**{**state, "commits": commits})
-            self.repositories[repository.kind, repository.id] = repository
-
-
-def _write(path: Path, content: bytes) -> None:
-    beside = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.new")
-    beside.write_bytes(content)
-    beside.replace(path)
