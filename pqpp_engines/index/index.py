@@ -220,9 +220,12 @@ def build_index(
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
             raise RuntimeError("none of something")
         full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"
-        index = faiss.index_factory(shape[-1], full, faiss.METRIC_INNER_PRODUCT)
+        index: Any = faiss.index_factory(shape[-1], full, faiss.METRIC_INNER_PRODUCT)
         if not index.is_trained:
             index.train(_random_vectors(embeddings, _TRAINED_ON, seed))
+        if factory == "Flat":  # room for all of them, as growing costs half of a build
+            index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
+            index.codes.resize(0)
         for part in _unit_parts(embeddings):
             index.add(part)
         if factory != "Flat":
