@@ -12,7 +12,7 @@ VERSION := $(shell sed -n 's/^version = //p' setup.cfg)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all gallery fuzz bench docs lint format clean
+.PHONY: help demo test test-all gallery fuzz bench docs lint format texts clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -51,6 +51,14 @@ lint: $(VENV)/test-installed  ## style, import contracts, types and the limits o
 format: $(VENV)/test-installed  ## put the style right
 	$(BIN)/ruff check --fix $(CHECKED)
 	$(BIN)/ruff format $(CHECKED)
+
+TEXTS := pqpp_annotation/languages
+SHOWN := _ gettext gettext_noop Reason AnswerError NotAllowedError SignInError HTTPException:2 ngettext:1,2
+texts:  ## bring the texts of pages and their translations up to date
+	$(BIN)/pybabel -q extract --no-default-keywords $(SHOWN:%=-k %) -F pqpp_annotation/languages/babel.cfg \
+	  --add-location=file --sort-by-file --no-wrap -o $(TEXTS)/messages.pot pqpp_annotation pqpp_datasets/own_benchmark
+	for file in $(TEXTS)/*.po; do $(BIN)/pybabel -q update --no-fuzzy-matching --ignore-obsolete --no-wrap \
+	  -i $(TEXTS)/messages.pot -l `basename $$file .po` -o $$file || exit 1; done
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) build docs/_build docs/made *.egg-info pqpp-demo pqpp-gallery .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis

@@ -3,7 +3,7 @@
 python docs/one_loop.py work                      # a random pipeline of a few kilobytes, on a CPU
 python docs/one_loop.py work --model SDXL         # where there is a GPU
 
-The people are made up (`pqpp_annotation.simulate`); with real ones, serve the study instead.
+The people are made up (`pqpp_annotation.demo`); with real ones, serve the study instead.
 """
 
 import argparse
@@ -95,7 +95,7 @@ def let_people_judge(work: Path) -> None:
 
     What they hold for true is made up as well: what was predicted, more for the finer model.
     """
-    from pqpp_annotation.simulate import PlantedTruth, Simulated, simulate
+    from pqpp_annotation.demo import Simulated, simulate
     from pqpp_annotation.store.database import open_store
     from pqpp_annotation.study.study import read_study
     from pqpp_files.read_table import read_table
@@ -111,7 +111,7 @@ def let_people_judge(work: Path) -> None:
     study = read_study(work / "study.yaml")
     people = [Simulated(name) for name in ("anna", "boris", "chen", "dora")]
     with contextlib.closing(open_store(study)) as store:
-        simulate(store, people, PlantedTruth(given=truth))
+        simulate(store, people, truth)
 
 
 def loop(work: Path, model: str | None) -> None:

@@ -21,4 +21,8 @@ def task_kind(name: str) -> TaskKind:
     """
     if name not in TASK_KINDS:
         raise StudyError(f"kind: {name!r} is unknown; {did_you_mean(name, TASK_KINDS)}")
+    from pqpp_annotation.kinds.labels import PRESETS
+
+    if name in PRESETS:
+        return PRESETS[name]
     return importlib.import_module(f"pqpp_annotation.kinds.{name}.kind").TASK_KIND

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 from pqpp_annotation.errors import AnswerError, StudyError
 from pqpp_files.names import did_you_mean
 
-TASK_KINDS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/kind.py")))
-"""Each is a folder here: `kind.py` with its `TASK_KIND`, and `page.js`; `page.html` and `page.css`
-where the page of `grade.html` does not do."""
+TASK_KINDS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/page.js")))
+"""Each is a folder here: `page.js`, and `kind.py` with its `TASK_KIND` if it is none of `labels`;
+`page.html` and `page.css` where the page of `grade.html` does not do."""
 
 _TYPES = {str: "a text", int: "a whole number", bool: "true or false", dict: "a map"}
 

@@ -1,17 +1,46 @@
-"""What the kinds share whose answer is one label for each image."""
+"""The kinds whose answer is one label for each image: relevance, rating and match.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+Sources: PQPP, section 3.1: high relevance (over half of the prompt's concepts are there; 2), low
+relevance (at least one; 1), no relevance (unrelated, yet realistic; 0), unrealistic (notable
+artifacts, whatever else is there; -1). Two grades: PQPP, section 3.2: relevant or irrelevant, two
+people an image; of the 50 queries of a batch 5 are controls, which in a study file is
+`control: {every: 10}`; and ConQA, section 3: "Relevant" or "Irrelevant", or "Unsure" when
+undecided, the images in random order. Match: GIMBRR, "Assessment": people "rate image-prompt pairs
+on whether they match or not", may view related prompts on the same page, and go on from "a csv file
+with partially completed annotation results".
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds.kind import Partial, TaskKind, Vote
-from pqpp_datasets.own_benchmark.votes.scales import Scale, named_scale
+from pqpp_annotation.languages import gettext_noop
+from pqpp_datasets.own_benchmark.options import FLAGS
+from pqpp_datasets.own_benchmark.votes.scales import named_scale
 from pqpp_files.errors import FileError
+from pqpp_files.names import did_you_mean
 from pqpp_files.read_table import read_table
 
 UNSURE = "unsure"
 """The cell of an answer None."""
+
+_NAMES = {1: "relevant", 0: "not_relevant", None: UNSURE}
+_MOST_IMAGES = 200
+_MOST_STEPS = 11  # each has a key of its own
+_WORDS = ("Not at all", "A little", "Partly", "Mostly", "Completely")
+_LINKED = ("linked_prompts", "Linked_prompts")
+# Columns of GIMBRR's prompt directory, which its annotations repeat.
+_DIRECTORY = (
+    "Representations",
+    "Auto_assessment",
+    "Task",
+    "Task_specific_label",
+    "img2img_instructions",
+    "Linked_prompts",
+)
 
 
 class LabelKind(TaskKind):
@@ -40,13 +69,8 @@ class LabelKind(TaskKind):
 
     def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
         """Return the labels that may be given, best first or lowest first."""
-        scale = self._scale(settings)
+        scale = named_scale(str(self.scale_of(settings)))
         return tuple(range(int(scale.low), int(scale.high) + 1))
-
-    def _scale(self, settings: Mapping[str, Any]) -> Scale:
-        name = self.scale_of(settings)
-        assert name is not None
-        return named_scale(name)
 
     def label(self, value: Mapping[str, Any]) -> float | None:
         """Return the label, None where a person is unsure."""
@@ -56,7 +80,7 @@ class LabelKind(TaskKind):
         """Return the label that a cell stands for: a number, one of the scale's words, "unsure"."""
         if cell.strip().lower() == UNSURE and None in self.labels(settings):
             return {"label": None}
-        label = self._scale(settings).value_of(cell)
+        label = named_scale(str(self.scale_of(settings))).value_of(cell)
         if label not in self.labels(settings):
             allowed = ", ".join(UNSURE if n is None else str(n) for n in self.labels(settings))
             raise StudyError(f"the answer is {cell!r:.60}; it must be {allowed}")
@@ -109,6 +133,186 @@ class LabelKind(TaskKind):
         return {"judgments": judgments(votes)}
 
 
+class Rating(LabelKind):
+    """A Likert scale, from 1 to 5 unless told otherwise."""
+
+    name = "rating"
+    scale = "likert5"
+    settings: ClassVar[Mapping[str, Any]] = {
+        "question": gettext_noop("Does this image show the prompt?"),
+        "low": 1,
+        "high": 5,
+        "labels": {},  # a map of steps to words
+    }
+
+    def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Refuse scales without steps, and words of steps that there are not."""
+        checked = super().check_study(settings)
+        low, high = checked["low"], checked["high"]
+        if not 1 <= high - low < _MOST_STEPS:
+            raise StudyError(f"task: low is {low} and high {high}; give 2 to {_MOST_STEPS} steps")
+        steps = [str(step) for step in self.labels(checked)]
+        if "labels" not in settings and (low, high) == (1, 5):
+            checked["labels"] = dict(zip(steps, _WORDS, strict=True))
+        # A step is a number in YAML and a text in JSON.
+        checked["labels"] = words = {str(step): word for step, word in checked["labels"].items()}
+        for step, word in words.items():
+            if step not in steps:
+                raise StudyError(f"task: labels has {step!r:.60}; its steps are {', '.join(steps)}")
+            if not isinstance(word, str):
+                raise StudyError(f"task: labels of {step} is {word!r:.60}; it must be a text")
+        return checked
+
+    def scale_of(self, settings: Mapping[str, Any]) -> str:
+        """Return `likert5`, or the range."""
+        low, high = settings.get("low", 1), settings.get("high", 5)
+        return "likert5" if (low, high) == (1, 5) else f"{low}..{high}"
+
+
+class Relevance(LabelKind):
+    """How well each image shows what the prompt says, by PQPP's four grades."""
+
+    name = "relevance"
+    scale: str | None = "pqpp"
+    settings: ClassVar[Mapping[str, Any]] = {
+        "question": gettext_noop("How well does this image show the prompt?"),
+        "grades": "pqpp",  # or "binary"
+        "images_per_page": 50,
+    }
+
+    def variant(self, settings: Mapping[str, Any]) -> TaskKind:
+        """Return the kind with the grades that a study asks for."""
+        grades = settings.get("grades", "pqpp")
+        if grades not in _GRADES:
+            raise StudyError(f"task: grades is {grades!r:.40}; {did_you_mean(grades, _GRADES)}")
+        return _GRADES[grades]
+
+    def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Refuse pages without an image, and endless ones."""
+        checked = super().check_study(settings)
+        if not 1 <= (images := checked["images_per_page"]) <= _MOST_IMAGES:
+            raise StudyError(f"task: images_per_page is {images}; give 1 to {_MOST_IMAGES}")
+        return checked
+
+    def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+        """Cut the images of a prompt into pages of about equal size.
+
+        They are dealt in turn, so that the first ranks of a retriever do not all meet on one page.
+        """
+        number = -(-len(rows) // settings["images_per_page"])
+        return [list(rows[page::number]) for page in range(number)]
+
+
+class BinaryRelevance(Relevance):
+    """Relevant (1), not relevant (0) or unsure (None) for each image."""
+
+    scale = None
+    level = "nominal"
+    settings: ClassVar[Mapping[str, Any]] = {
+        **Relevance.settings,
+        "question": gettext_noop("Is this image relevant?"),
+        "unsure": True,  # whether one may be
+    }
+
+    def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+        """Cut the images of a query into pages; of controls, as an item is one or is none."""
+        flags = [FLAGS.get(row.get("control", "").strip().lower(), 0) for row in rows]
+        pages: list[list[Mapping]] = []
+        for wanted in (0, 1):
+            some = [row for row, flag in zip(rows, flags, strict=True) if flag == wanted]
+            pages += super().group(some, settings)
+        return pages
+
+    def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
+        """Return the answers that may be given."""
+        return (1, 0, None) if settings.get("unsure", True) else (1, 0)
+
+    def expected(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer that a cell stands for: relevant or not, in words or 1 and 0."""
+        from pqpp_datasets.own_benchmark.generation import RELEVANCE
+
+        words: dict[str, int | None] = {**RELEVANCE, "not relevant": 0, "not_relevant": 0}
+        if settings.get("unsure", True):
+            words[UNSURE] = None
+        word = cell.strip().lower()
+        if word not in words:
+            raise StudyError(f"the answer is {cell!r:.60}; it must be {', '.join(words)}")
+        return {"label": words[word]}
+
+    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+        """Return `relevance` for `pqpp build --relevance`, `triples` as ConQA's, and all `votes`.
+
+        Unsure ones are counted in `triples` and stand in `votes`; `relevance` knows none.
+        """
+        return {
+            "relevance": relevance_rows(votes),
+            "triples": triples(votes),
+            "votes": ({**row, "label": _NAMES[row["label"]]} for row in judgments(votes)),
+        }
+
+
+class Match(LabelKind):
+    """Yes (1) or no (0) for each image."""
+
+    name = "match"
+    scale = "yes-no"
+    level = "nominal"
+    settings: ClassVar[Mapping[str, Any]] = {
+        "question": gettext_noop("Does this image match the prompt?")
+    }
+    partial_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "prompt_id": ("Prompt_no", "prompt_id"),
+        "image": ("File_name", "image"),
+        "model": ("Algorithm", "model"),
+        "answer": ("Score", "annotation", "label"),
+    }
+
+    def detail(
+        self,
+        rows: Sequence[Mapping[str, str]],
+        table: Mapping[str, Sequence[Mapping[str, str]]],
+        sha256_of: Mapping[str, str],
+    ) -> dict[str, Any]:
+        """Keep the linked prompts, with images of the same models, and GIMBRR's own columns.
+
+        The column `linked_prompts` holds ids of prompts, with commas between them; those that are
+        not in the study are left out, as in GIMBRR's own tool.
+        """
+        cells = (rows[0].get(name) or "" for name in _LINKED)
+        prompt_ids = map(str.strip, next(filter(None, cells), "").split(","))
+        models = {row.get("model", "") for row in rows}
+        linked = [
+            {
+                "prompt": table[prompt_id][0]["prompt"],
+                "images": [
+                    sha256_of[row["image"]]
+                    for row in table[prompt_id]
+                    if row.get("model", "") in models and row["image"] in sha256_of
+                ],
+            }
+            for prompt_id in prompt_ids
+            if table.get(prompt_id)
+        ]
+        columns = ("File_name", "Task_backup", "Dashboard_version", *_DIRECTORY)
+        kept = {row["image"]: {n: row[n] for n in columns if row.get(n)} for row in rows}
+        return {"linked": linked, "columns": {name: cells for name, cells in kept.items() if cells}}
+
+    def shown_detail(
+        self, detail: Mapping[str, Any], url_of: Callable[[str], str]
+    ) -> dict[str, Any]:
+        """Show the linked prompts."""
+        linked = detail.get("linked", [])
+        return {"linked": [{**pair, "images": [*map(url_of, pair["images"])]} for pair in linked]}
+
+    def other_images(self, detail: Mapping[str, Any]) -> list[str]:
+        """Return the images of the linked prompts."""
+        return [sha256 for pair in detail.get("linked", []) for sha256 in pair["images"]]
+
+    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+        """Return `judgments` for `pqpp build`, and `gimbrr` with that study's columns."""
+        return {"judgments": judgments(votes), "gimbrr": gimbrr_rows(votes)}
+
+
 def judgments(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """Turn votes on images into the rows that `pqpp build` reads.
 
@@ -126,3 +330,78 @@ def judgments(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
             "control": "true" if vote.is_control else "false",
             "seconds": round(vote.seconds, 3),
         }
+
+
+def relevance_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+    """Turn votes into the rows that `pqpp build --relevance` reads; unsure ones are left out.
+
+    Example:
+        >>> vote = Vote("3", "royalty", "9.jpg", "", "ann", False, {"label": 0}, 1.0, 0, "work", {})
+        >>> list(relevance_rows([vote]))[0]["label"]
+        0
+    """
+    for vote in votes:
+        if vote.value["label"] is not None:
+            about = vote.columns("prompt_id", "prompt", "image", "annotator")
+            yield {**about, "label": vote.value["label"]}
+
+
+def triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+    """Count the votes on each image of a query, as ConQA publishes them.
+
+    The three numbers are those that `pqpp_metrics.functional.conqa_relevance` takes.
+
+    Example:
+        >>> def vote(who, label):
+        ...     return Vote("3", "royalty", "9.jpg", "", who, False, {"label": label}, 1.0, 0,
+        ...                 "work", {})
+        >>> [row] = triples([vote("ann", 1), vote("bob", None), vote("cy", 1)])
+        >>> row["relevant"], row["not_relevant"], row["unsure"]
+        (2, 0, 1)
+    """
+    counts: dict[tuple[str, str, str], Counter] = {}
+    for vote in votes:
+        key = (vote.prompt_id, vote.prompt, vote.image)
+        counts.setdefault(key, Counter())[_NAMES[vote.value["label"]]] += 1
+    for (prompt_id, prompt, image), count in counts.items():
+        known = {name: count[name] for name in _NAMES.values()}
+        yield {"prompt_id": prompt_id, "prompt": prompt, "image": image, **known}
+
+
+def gimbrr_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+    """Turn votes into the columns of GIMBRR's annotations, a row a vote.
+
+    `Score` is what GIMBRR's own tool calls the answer in the files that it continues from;
+    `annotator` is ours.
+
+    Example:
+        >>> vote = Vote("1701", "a book", "Dalle/p1701.png", "Dalle", "anna", False, {"label": 1},
+        ...             2.0, 0, "work", {"columns": {"Dalle/p1701.png": {"Task": "Single object"}}})
+        >>> [row] = gimbrr_rows([vote])
+        >>> row["File_name"], row["annotation"], row["Task"], row["Linked_prompts"]
+        ('p1701.png', 'True', 'Single object', '')
+    """
+    for vote in votes:
+        cells = vote.detail.get("columns", {}).get(vote.image, {})
+        answer = str(bool(vote.value["label"]))
+        yield {
+            "File_name": cells.get("File_name") or PurePosixPath(vote.image).name,
+            "Prompt_no": vote.prompt_id,
+            "Task_backup": cells.get("Task_backup") or cells.get("Task", ""),
+            "annotation": answer,
+            "Dashboard_version": cells.get("Dashboard_version", ""),
+            "Algorithm": vote.model,
+            "ID": vote.prompt_id,
+            "Prompt": vote.prompt,
+            **{name: cells.get(name, "") for name in _DIRECTORY},
+            "Score": answer,
+            "annotator": vote.annotator,
+        }
+
+
+_GRADES: dict[str, TaskKind] = {"pqpp": Relevance(), "binary": BinaryRelevance()}
+PRESETS: dict[str, TaskKind] = {
+    "match": Match(),
+    "rating": Rating(),
+    "relevance": _GRADES["pqpp"],
+}

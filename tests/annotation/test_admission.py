@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from support.votes import build
 
+from pqpp_annotation.demo import Simulated
 from pqpp_annotation.kinds import Vote, task_kind
+from pqpp_annotation.owner.adjudication import single_choices
 from pqpp_annotation.protocol.admission import standings_of, table_of_votes
-from pqpp_annotation.simulate import Simulated, single_choices
 from pqpp_datasets.own_benchmark import BuildOptions
 
 SETTINGS = {"relevance": {}, "rating": {"low": 1, "high": 5}}
@@ -27,9 +28,9 @@ def votes_of(people, kind_name="relevance", prompts=60, seed=0, share=0.7):
         own = [p for p in range(prompts) if p % 4 == 0 or draw.random() < share]
         if one.role == "control":
             own = [p for p in own if p % 4 == 0]
-        for place, p in enumerate(own):
+        for p in own:
             for image in images:
-                level = one.level(truth[p, image], len(labels), place / len(own), draw)
+                level = one.level(truth[p, image], len(labels), draw)
                 model = image.partition("_")[0]
                 found.append(
                     Vote(
@@ -55,7 +56,6 @@ CROWD = [
     *(Simulated(f"honest-{n}", noise=n / 20) for n in range(5)),
     Simulated("random", "random"),
     Simulated("constant", "constant"),
-    Simulated("lazy", "lazy"),
 ]
 
 
@@ -97,7 +97,7 @@ def test_the_bad_are_refused_and_the_honest_admitted():
     table, _ = table_of_votes(votes_of(CROWD), task_kind("relevance"), {})
     found = standings_of(table, BuildOptions())
     refused = {one.name for one in found.annotators if one.reasons}
-    assert refused == {"random", "constant", "lazy"}
+    assert refused == {"random", "constant"}
     assert len(found.annotators) == len(CROWD) - 2  # without the members of the control group
 
 
@@ -112,13 +112,3 @@ def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
     assert {one.name for one in asked.annotators if one.reasons} == {
         one.name for one in told.annotators if one.flag
     }
-
-
-def test_training_is_no_vote_and_a_study_without_votes_has_no_standings():
-    kind = task_kind("relevance")
-    [vote] = votes_of([Simulated("a")], prompts=1)[:1]
-    training = Vote(**{**vars(vote), "purpose": "training"})
-    table, places = table_of_votes([training], kind, {})
-    assert table is None and not len(places)
-    found = standings_of(table, BuildOptions())
-    assert (found.annotators, len(found.counted)) == ([], 0)

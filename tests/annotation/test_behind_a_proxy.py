@@ -1,13 +1,10 @@
 """Studies behind nginx and Caddy, as the docs say; one of them from the prompts to the bench."""
 
 import contextlib
-import csv
 import io
-import json
 import random
 import re
 import secrets
-import shlex
 import time
 
 import httpx
@@ -17,31 +14,12 @@ from support.free_port import free_port
 from support.served_process import proxied, running
 from support.studies import small_study
 
-from pqpp_annotation.study import read_study
 from pqpp_cli.main import main
 
 pytestmark = pytest.mark.slow
 ROOT = "/colours"
 MODELS = ("flux", "sdxl", "glide")
 PROMPTS, CONTROLS, SITTING = 60, 6, 22
-
-
-def write_prompts(folder):
-    """Images whose first pixel says how good they are: worse the more words a prompt has."""
-    (folder / "images").mkdir()
-    draw = random.Random(0)
-    with (folder / "prompts.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["prompt_id", "prompt", "image", "model"])
-        for number in range(PROMPTS):
-            words = number % 6
-            for place, model in enumerate(MODELS):
-                name = f"{number}-{model}.png"
-                grade = max(0, min(3, round((5 - words) * 0.6 + draw.choice((-0.4, 0, 0.4)))))
-                picture = Image.new("RGB", (8, 6), (60 * grade, number, place))
-                picture.save(folder / "images" / name)
-                prompt = f"a cat{' and a dog' * words} {number}"
-                writer.writerow([f"q{number}", prompt, name, model])
 
 
 class Browser:
@@ -154,118 +132,3 @@ def wait_for(http, url, text=""):
                 return
         time.sleep(0.1)
     raise AssertionError(f"{url} says: {said}")
-
-
-def test_a_study_from_prompts_to_the_bench(tmp_path, new_postgresql, monkeypatch, capsys):
-    write_prompts(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("STUDY_DATABASE", new_postgresql())
-    behind = free_port()
-    with proxied("nginx", tmp_path, behind, ROOT) as url:
-        settings = {
-            "database": "$STUDY_DATABASE",
-            "items_per_person": SITTING,
-            "reopen_after": 12,
-            "control.every": 3,
-            "control.count": CONTROLS,
-            "consent": "I take part.",
-            "payment": "{per_item: 0.1, per_hour: 6.0}",
-            "completion.code": "C0DE",
-        }
-        words = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
-        made = said(
-            capsys,
-            *("init", "study.yaml", "--file", "prompts.csv", "--image-dir", "images"),
-            *("--title", "Colours", "--address", url, *words),
-        )
-        [owner_link, trial_link] = re.findall(r"(https://\S+)", made)
-        options = ("--url", url, "--workers", "2")
-        with running(tmp_path, behind, *options, answers=f"{ROOT}/health") as server:
-            shared = said(capsys, "invite", "study.yaml", "--shared").strip()
-            members = said(capsys, "invite", "study.yaml", "--role", "control", "--count", "2")
-            owner, trial = Browser(url, owner_link), Browser(url, trial_link)
-            wait_for(owner.http, f"{url}/health")
-            assert "Colours" in owner.join().text
-            trial.join()
-            control = [Browser(url, link) for link in members.split()]
-            manners = ["honest"] * 10 + ["random", "constant"]
-            people = [
-                Browser(url, f"{shared}?PROLIFIC_PID=person{number}", manner)
-                for number, manner in enumerate(manners)
-            ]
-            for person in (*control, *people):
-                person.join()
-            everybody_judges([trial], 1)
-            everybody_judges(control, CONTROLS + 1)
-            everybody_judges(people, SITTING // 2)
-            for person in people:  # the first sitting is over; the same browser comes back
-                person.leave()
-                assert person.http.get(f"{url}/api/next").status_code == 401
-                person.join()
-            everybody_judges(people, SITTING // 4)
-            refuse(owner, url, capsys)
-            new = [Browser(url, f"{shared}?PROLIFIC_PID=new{number}") for number in range(2)]
-            for person in new:
-                person.join()
-            everybody_judges([*people, *new], SITTING)
-            done = [one for one in (*people, *new) if one.manner == "honest"]
-            codes = [one.http.get(f"{url}/thanks").text for one in done]
-            assert all("C0DE" in page for page in codes), codes
-            wait_for(owner.http, f"{url}/owner", "every item has its people, whose votes are used")
-            bonuses = owner.http.get(f"{url}/owner/payment-prolific.csv").text
-            payment = [
-                *csv.DictReader(owner.http.get(f"{url}/owner/payment.csv").text.splitlines())
-            ]
-            server.terminate()
-            server.wait(60)
-            assert "Traceback" not in server.stderr.read()
-    assert len(payment) == 14
-    paid = dict(row.split(",") for row in bonuses.splitlines())
-    for row in payment:
-        items = float(row["items"]) if row["admitted"] == "true" else 0.0
-        wanted = round(0.1 * items, 2) + float(row["for_hours"])
-        assert float(row["amount"]) == pytest.approx(wanted, abs=0.005), row
-        assert paid.get(row["PROLIFIC_PID"], "0.00") == f"{float(row['amount']):.2f}"
-    refused = {row["PROLIFIC_PID"] for row in payment if row["admitted"] == "false"}
-    assert refused == {"person10", "person11"}
-    work = sum(int(row["items"]) for row in payment if row["admitted"] == "true")
-    assert work >= 3 * (PROMPTS - CONTROLS)  # of usable people, and control items
-    status = said(capsys, "status", "study.yaml")
-    assert "not used" in status
-    lines = said(capsys, "export", "study.yaml", "--output", "votes")
-    facts = json.loads((tmp_path / "votes/export.json").read_text())
-    assert facts["people"]["role_trial"] == 1 and "pqpp build" in lines
-    votes = [*csv.DictReader((tmp_path / "votes/counted/judgments.csv").open())]
-    usable = {}
-    for vote in votes:
-        usable.setdefault(vote["image"], set()).add(vote["annotator"])
-    assert len(usable) == PROMPTS * len(MODELS) and min(map(len, usable.values())) >= 3
-    assert main(shlex.split(facts["build"].removeprefix("pqpp "))) == 0
-    capsys.readouterr()
-    name = shlex.split(facts["build"])[-1]
-    words = ["bench", "--dataset", f"./{name}", "--split", "train", "--predictors", "n_words"]
-    assert main([*words, "--targets", "mean_hbpp", "--format", "json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["rows"]
-    assert row["pearson"] < -0.8
-    assert read_study(tmp_path / "study.yaml").items_per_person == SITTING
-
-
-def refuse(owner, url, capsys):
-    """Two are refused while it runs: by hand, and by the rules; others get their places."""
-    page = owner.http.get(f"{url}/owner/people").text
-    people = dict(reversed(one) for one in re.findall(r"/owner/people/(\d+)\">([^<]+)<", page))
-    rows = csv.DictReader(owner.http.get(f"{url}/owner/annotators.csv").text.splitlines())
-    kappas = {row["annotator"]: float(row["kappa"] or 1) for row in rows}
-    bad = sorted((name for name in kappas if name in people), key=kappas.get)[:2]
-    assert len(bad) == 2 and all(kappas[name] < 0.41 for name in bad), (people, kappas)
-    path = f"/owner/people/{people[bad[0]]}"
-    for decision in ("refuse", "reopen"):
-        owner.post(path, owner.http.get(url + path), decision=decision)
-    for name in bad:  # the other by the rules, once enough controls are judged
-        for _ in range(100):
-            page = owner.http.get(f"{url}/owner/people/{people[name]}").text
-            if "The places are open to others." in page:
-                break
-            time.sleep(0.1)
-        else:
-            raise AssertionError(f"the places of {name} are not open")

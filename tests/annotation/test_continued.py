@@ -119,10 +119,3 @@ def test_the_command_prints_a_link_to_the_rest(store, tmp_path, capsys):
     path.write_text(path.read_text().replace("True", "perhaps"))
     assert main(words) == 2
     assert "perhaps" in capsys.readouterr().err
-
-
-def test_kinds_without_one_label_say_so(tmp_path):
-    store = small_store(tmp_path, kind="preference", prompts=2)
-    with pytest.raises(StudyError, match="preference: answers of this kind cannot"):
-        import_votes(store, tmp_path / "a.csv", "ann")
-    store.close()

@@ -56,12 +56,6 @@ def test_a_table_names_images_of_its_folder_only(folder, way, capsys):
     assert not list(folder.glob("*.db")) and not (folder / "study.yaml").exists()
 
 
-def test_a_folder_that_is_a_link_is_a_folder(folder):
-    (folder / "images").rename(folder / "elsewhere")
-    (folder / "images").symlink_to(folder / "elsewhere")
-    assert init() == 0
-
-
 def test_images_taken_over_lie_in_their_folder(folder, capsys):
     (folder / "made" / "p1").mkdir(parents=True)
     (folder / "made" / "p1" / "0.png").symlink_to(folder / "outside.png")

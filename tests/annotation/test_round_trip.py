@@ -9,16 +9,16 @@ import pytest
 from PIL import Image
 from scipy import stats
 
+from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.overview import Watch
-from pqpp_annotation.simulate import PlantedTruth, Simulated, simulate
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.study import make_study
 from pqpp_cli.main import main
 
 CONTROL = [Simulated(f"member-{n}", noise=0.05, role="control") for n in (1, 2)]
-HONEST = [Simulated(f"honest-{n}", noise=0.03 * n) for n in range(1, 6)]
-BAD = [Simulated("random", "random"), Simulated("constant", "constant"), Simulated("lazy", "lazy")]
+HONEST = [Simulated(f"honest-{n}", noise=0.01 * n) for n in range(1, 6)]
+BAD = [Simulated("random", "random"), Simulated("constant", "constant")]
 
 
 def write_study(folder, prompts=36, controls=12):
@@ -64,12 +64,12 @@ def of_hashes(store, given):
 
     with store.reading() as db:
         rows = db.execute(select(ItemImage.sha256, ItemImage.image)).all()
-    return PlantedTruth(given={sha256: given[image] for sha256, image in rows})
+    return {sha256: given[image] for sha256, image in rows}
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """A study that eleven people made up have done: store, truth by prompt."""
+    """A study that nine people made up have done: store, truth by prompt."""
     folder = tmp_path_factory.mktemp("study")
     study, given = write_study(folder)
     store = open_store(study)
@@ -95,7 +95,7 @@ def test_the_bad_are_refused_and_scores_follow_the_planted_truth(
     assert any("pqpp build" in line for line in lines)
     assert main(shlex.split(facts["build"].removeprefix("pqpp "))) == 0
     said = capsys.readouterr().out
-    assert "annotators: 5 of 8 admitted" in said
+    assert "annotators: 5 of 7 admitted" in said
     from pqpp_datasets.load import load_benchmark
 
     name = shlex.split(facts["build"])[-1]

@@ -7,11 +7,9 @@ from support.studies import small_study, write_table
 from pqpp_annotation.errors import StoreError, StudyError
 from pqpp_annotation.kinds import TASK_KINDS
 from pqpp_annotation.store.database import open_store
-from pqpp_annotation.store.items import stored_image
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item, skip_item
 from pqpp_annotation.study import make_study, read_study
-from pqpp_annotation.study.copies import Copies
 from pqpp_annotation.study.study import study_of
 
 
@@ -32,19 +30,6 @@ def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
     text = (tmp_path / "study.yaml").read_text()
     assert yaml.safe_load(text) == study.config()
     assert "# Whose votes count" in text
-
-
-def test_a_study_moves_with_its_folder(tmp_path):
-    (tmp_path / "first").mkdir()
-    small_study(tmp_path / "first", name="mine")
-    (tmp_path / "first").rename(tmp_path / "second")
-    from pqpp_annotation.store.database import open_store
-
-    store = open_store(read_study(tmp_path / "second" / "study.yaml"))
-    shown = next_item(store, add_person(store, "a").id)
-    for image in shown.images:
-        assert (store.study.root / stored_image(store, image.sha256).location).is_file()
-    store.close()
 
 
 @pytest.mark.parametrize("kind", TASK_KINDS)
@@ -132,26 +117,6 @@ def test_control_items_are_drawn_by_the_seed(tmp_path):
     assert len(drawn[0]) == 5 and drawn[0] == drawn[1] != drawn[2]
 
 
-def test_lines_are_counted_for_errors_alone(tmp_path, monkeypatch):
-    """A look for the line of each row would read the file once a row."""
-    from pqpp_files.read_table import Table
-
-    looks, line_of = [], Table.place_of
-    monkeypatch.setattr(
-        Table, "place_of", lambda table, row: looks.append(row) or line_of(table, row)
-    )
-    small_study(tmp_path, prompts=12)
-    assert looks == []
-    (tmp_path / "study.yaml").unlink()
-    for path in tmp_path.glob("*.db*"):
-        path.unlink()
-    table = write_table(tmp_path, prompts=12)
-    table.write_text(table.read_text().replace("a cat and 11 dogs", " "))
-    with pytest.raises(StudyError, match=r"prompts\.csv, line 24: prompt is empty"):
-        make_study(tmp_path / "study.yaml", table, tmp_path / "images")
-    assert len(looks) == 1
-
-
 def test_a_run_that_was_killed_before_the_study_file_is_made_anew(tmp_path):
     study = small_study(tmp_path)
     (tmp_path / "study.yaml").unlink()  # which comes last
@@ -163,14 +128,6 @@ def test_a_run_that_was_killed_before_the_study_file_is_made_anew(tmp_path):
     (tmp_path / "study.yaml").unlink()
     with pytest.raises(StoreError, match="is there already"):
         small_study(tmp_path)
-
-
-def test_what_is_taken_back_takes_the_copies_of_late_threads_along(tmp_path):
-    copies = Copies(tmp_path / "shown")
-    copies.write("ab12", b"early")
-    copies.take_back()
-    copies.write("cd34", b"late")
-    assert list(tmp_path.rglob("*")) == []
 
 
 def test_a_failure_behind_the_database_leaves_nothing(tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 """Label Studio's and Argilla's files of a study: built and made a study of, all is as it was."""
 
-import csv
 import json
 import shlex
 from collections import Counter
@@ -10,9 +9,9 @@ import pytest
 from sqlalchemy import select
 from support.studies import do_all, small_study
 
+from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.export import export_study
-from pqpp_annotation.simulate import Simulated, simulate
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.tables import Item, ItemImage
@@ -63,21 +62,6 @@ def test_there_and_back(tmp_path, kind, tool, monkeypatch, capsys):
     assert items("again/study.yaml") == items("study.yaml")
 
 
-def test_parquet_holds_what_csv_does(tmp_path):
-    store = open_store(small_study(tmp_path, prompts=2))
-    do_all(store, add_person(store, "ann").id)
-    for format in ("csv", "parquet"):
-        export_study(store, tmp_path / format, format)
-    store.close()
-    for path in (tmp_path / "csv").rglob("*.csv"):
-        other = tmp_path / "parquet" / path.relative_to(tmp_path / "csv").with_suffix(".parquet")
-        rows = [
-            {name: "" if cell is None else str(cell) for name, cell in row.items()}
-            for row in pyarrow.parquet.read_table(other).to_pylist()
-        ]
-        assert rows == [*csv.DictReader(path.open())] and rows
-
-
 def test_what_a_tool_has_no_form_for_is_told(tmp_path):
     store = open_store(small_study(tmp_path, "order", prompts=2))
     do_all(store, add_person(store, "ann").id)
@@ -87,12 +71,3 @@ def test_what_a_tool_has_no_form_for_is_told(tmp_path):
         export_study(store, tmp_path / "votes", "argila")
     assert not (tmp_path / "votes").exists()
     store.close()
-
-
-def test_tasks_without_a_prompt_are_told(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "tasks.json").write_text('[{"id": 1, "data": {"audio": "a.wav"}}]')
-    words = ["annotate", "init", "study.yaml", "--file", "tasks.json", "--from", "label-studio"]
-    assert main(words) == 2
-    assert "no record has a prompt and an image" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["tasks.json"]

@@ -35,12 +35,6 @@ def test_expected():
         KIND.expected("unsure", {"unsure": False})
 
 
-@pytest.mark.parametrize("number", [0, 201, -1])
-def test_images_per_page(number):
-    with pytest.raises(StudyError, match=f"images_per_page is {number}; give 1 to 200"):
-        KIND.check_study({"images_per_page": number})
-
-
 def rows(number, control=()):
     return [
         {"prompt_id": "q", "image": f"{n}.jpg", "control": "true" if n in control else ""}
@@ -57,12 +51,6 @@ def test_pages(number, sizes):
     assert sorted(row["image"] for page in pages for row in page) == sorted(
         row["image"] for row in rows(number)
     )
-
-
-def test_first_ranks_are_dealt_out():
-    first, second = KIND.group(rows(100), SETTINGS)
-    assert [row["image"] for row in first[:2]] == ["0.jpg", "2.jpg"]
-    assert [row["image"] for row in second[:2]] == ["1.jpg", "3.jpg"]
 
 
 def test_batch_of_45_results_and_5_controls():
@@ -128,14 +116,6 @@ def test_published_triples_come_back(real_data):
     assert again == query
 
 
-def test_all_votes_are_exported():
-    rows = list(KIND.export(votes())["votes"])
-    assert len(rows) == 10
-    assert [row["label"] for row in rows[:6]] == [
-        *("relevant", "relevant", "relevant", "not_relevant", "unsure", "relevant")
-    ]
-
-
 def test_export_is_read_by_build(tmp_path):
     """By hand: relevant are 1, 2 and 3; the run shows 4, 2, 1, so P@10 is .2 and RR 1/2."""
     path = write_csv(tmp_path / "relevance.csv", KIND.export(votes())["relevance"])
@@ -156,10 +136,3 @@ def test_grades_that_there_are_not_are_refused():
         study_of({"name": "mine", "kind": "relevance", "task": {"grades": "binery"}})
     with pytest.raises(StudyError, match="no setting 'unsure'"):
         study_of({"name": "mine", "kind": "relevance", "task": {"unsure": True}})
-
-
-def test_four_grades_come_in_batches_too(tmp_path):
-    store = small_store(tmp_path, prompts=2, task={"images_per_page": 1})
-    shown = do_all(store, add_person(store, "ann").id)
-    assert [len(one.images) for one in shown] == [1] * 4
-    store.close()

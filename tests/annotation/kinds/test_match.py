@@ -115,11 +115,6 @@ def test_damaged_file(tmp_path, text, message):
         KIND.read_partial(path, SETTINGS)
 
 
-def test_missing_file(tmp_path):
-    with pytest.raises(StudyError, match=r"nothing\.csv"):
-        KIND.read_partial(tmp_path / "nothing.csv", SETTINGS)
-
-
 def test_export_is_read_by_build(tmp_path):
     """Two of three say yes: the rate of the prompt is 2/3."""
     said = (("ann", 1), ("bob", 1), ("cy", 0))

@@ -4,7 +4,6 @@ import pytest
 from support.kinds import answer_error, shown, vote
 from support.studies import do_all, small_store
 
-from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds import task_kind
 from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.people import add_person
@@ -46,16 +45,6 @@ def test_a_page_names_images_otherwise():
     for wrong in ({"places": {"xx": 1}}, {"places": 3}, {}):
         with pytest.raises(Exception, match="places"):
             KIND.of_page(wrong, ids)
-
-
-def test_the_best_image_is_what_people_are_compared_by():
-    assert KIND.label({"places": {"11": 1, "9": 2, "4": 3}}) == 2.0
-    assert KIND.label({"places": {"11": 1, "9": 1, "4": 2}}) is None
-
-
-def test_prompts_of_one_image_are_refused(tmp_path):
-    with pytest.raises(StudyError, match="1 images; 2 to 12 can be ordered"):
-        KIND.group([{"prompt_id": "q"}], {})
 
 
 def test_export(tmp_path):

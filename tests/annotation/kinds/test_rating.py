@@ -12,14 +12,6 @@ from pqpp_annotation.kinds import task_kind
 KIND = task_kind("rating")
 
 
-def test_defaults():
-    settings = KIND.check_study({})
-    assert (settings["low"], settings["high"]) == (1, 5)
-    assert settings["labels"]["1"] == "Not at all"
-    assert KIND.scale_of(settings) == "likert5"
-    assert KIND.schema_of(settings)["properties"] == {"label": {"enum": [1, 2, 3, 4, 5]}}
-
-
 def test_settings_survive_json():
     """Steps are numbers in YAML and texts in JSON, where the database keeps them."""
     settings = KIND.check_study({"low": 0, "high": 2, "labels": {0: "no", 2: "yes"}})

@@ -16,13 +16,6 @@ def test_grades(label):
     assert KIND.label({"label": label}) == label
 
 
-@pytest.mark.parametrize(
-    "value", [{"label": 3}, {"label": -2}, {"label": 1.5}, {"label": "2"}, {}, {"label": 2, "x": 1}]
-)
-def test_no_grades(value):
-    assert answer_error(KIND, value, shown(1), {})
-
-
 def test_expected():
     settings = KIND.check_study({})
     assert KIND.expected("Unrealistic", settings) == {"label": -1}
@@ -31,15 +24,6 @@ def test_expected():
     assert not KIND.agrees({"label": 1}, {"label": 2})
     with pytest.raises(StudyError, match="'good'; it must be -1, 0, 1, 2"):
         KIND.expected("good", settings)
-
-
-def test_settings():
-    settings = KIND.check_study({"question": "Is it there?"})
-    assert settings == {"question": "Is it there?", "grades": "pqpp", "images_per_page": 50}
-    with pytest.raises(StudyError, match="no setting 'questions'; did you mean 'question'"):
-        KIND.check_study({"questions": "Is it there?"})
-    with pytest.raises(StudyError, match="question is 3; it must be a text"):
-        KIND.check_study({"question": 3})
 
 
 def test_export_is_read_by_build(tmp_path):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from support.kinds import answer_error, shown, vote
 
-from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds import task_kind
 from pqpp_metrics.functional import richhf_consolidation
 
@@ -61,21 +60,6 @@ def test_flag_is_an_option():
     item = shown(1, prompt=PROMPT)
     flagged = value(scores={}, inappropriate=True)
     assert "no such flag" in answer_error(KIND, flagged, item, {"inappropriate": False})
-
-
-def test_nothing_is_right_or_wrong():
-    with pytest.raises(StudyError, match="not right or wrong"):
-        KIND.expected("3", SETTINGS)
-
-
-def test_people_are_compared_by_the_overall_score():
-    assert KIND.label(value()) == 2
-    assert KIND.label(value(scores={}, inappropriate=True)) is None
-
-
-def test_an_image_an_item():
-    rows = [{"image": "1.png"}, {"image": "2.png"}]
-    assert KIND.group(rows, SETTINGS) == [[rows[0]], [rows[1]]]
 
 
 def of_three(seed=0, height=60, width=90):
@@ -142,10 +126,3 @@ def test_inappropriate_images_are_left_out():
     assert [row["inappropriate"] for row in files["feedback"]] == [False, True, False]
     assert files["feedback"][1]["scores"] == [None] * 4
     assert [row["image"] for row in files["consolidated"]] == ["2.png"]
-
-
-def test_a_prompt_without_words():
-    size = {"prompt": "?!", "height": 40, "width": 70}
-    files = KIND.export([vote("1.png", "ann", value(words=[]), **size)])
-    [row] = files["consolidated"]
-    assert row["keyword_labels"] == []

@@ -1,27 +1,23 @@
 """The owner's figures beside hand-computed cases, brute force, and the store's own."""
 
 import itertools
-import threading
-import time
 
 import numpy as np
 import pandas
 import pytest
-from sqlalchemy import select
 from support.studies import answer, do_all, small_store
 
+from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.export import export_study
-from pqpp_annotation.owner import overview
+from pqpp_annotation.owner.adjudication import single_choices
 from pqpp_annotation.owner.disputes import disagreements
 from pqpp_annotation.owner.downloads import mturk_rows, payment_rows, prolific_rows
 from pqpp_annotation.owner.ledger import Ledger
 from pqpp_annotation.owner.overview import DAY, Watch
-from pqpp_annotation.owner.people import active_seconds, owed, seconds_at_work
+from pqpp_annotation.owner.people import active_seconds, owed
 from pqpp_annotation.protocol.completion import CODE, finish_of
-from pqpp_annotation.simulate import Simulated, simulate, single_choices
 from pqpp_annotation.store.answers import count_answers, current_votes, save_answer
 from pqpp_annotation.store.people import add_person, person_by_id, withdraw_person
-from pqpp_annotation.store.tables import Answer, Assignment
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study.study import Payment
 
@@ -63,49 +59,6 @@ def test_disputed_items_are_told_the_worst_first_without_the_refused(tmp_path):
         ("q1", round(1 / 3, 6)),
     ]
     assert look.disputes[0].labels == {-1.0: 1, 2.0: 1} and found.disputes() == look.disputes
-    store.close()
-
-
-def active_time(store, person):
-    """By the rows of one person, one after another."""
-    own = Assignment.person_id == person
-    with store.reading() as db:
-        moments = db.scalars(select(Answer.created).join(Assignment).where(own)).all()
-    gap = store.study.payment.gap_minutes * 60_000
-    pauses = (after - before for before, after in itertools.pairwise(sorted(moments)))
-    return sum(pause for pause in pauses if pause <= gap) / 1000
-
-
-def test_active_time_is_that_of_the_store(tmp_path):
-    store = small_store(tmp_path, prompts=5, payment={"gap_minutes": 2.0})
-    now = [1_000_000]
-    store.clock = lambda: now[0]
-    draw = np.random.default_rng(1)
-    for name in ("anna", "boris"):
-        person = add_person(store, name, "annotator").id
-        while shown := next_item(store, person):
-            now[0] += int(draw.integers(1, 300)) * 1000
-            answer(store, person, shown)
-            now[0] += int(draw.integers(1, 300)) * 1000
-    rows = {row.id: row for row in Watch(store).look().people}
-    wanted = {one: active_time(store, one) for one in rows}
-    assert {one: row.hours * 3600 for one, row in rows.items()} == pytest.approx(wanted)
-    store.close()
-
-
-@pytest.mark.parametrize(("gap", "wanted"), [(2.0, 120), (20.0, 900)])
-def test_active_time_leaves_out_pauses(tmp_path, database, gap, wanted):
-    store = small_store(tmp_path, payment={"gap_minutes": gap}, **database)
-    person = add_person(store, "ann").id
-    start = store.clock()
-    shown = next_item(store, person)
-    for second in (0, 30, 60, 90, 120, 900):
-        store.clock = lambda second=second: start + second * 1000
-        image = shown.images[0].id
-        save_answer(store, person, shown.assignment, image, {"label": 1}, f"client-{second}")
-    # 0 to 120, and no pause of 13 minutes.
-    with store.reading() as db:
-        assert seconds_at_work(db, Ledger(store.study).now(db)) == {person: wanted}
     store.close()
 
 
@@ -182,17 +135,6 @@ def test_what_it_costs_in_the_end(tmp_path):
     store.close()
 
 
-def test_the_payment_file_has_no_address(tmp_path):
-    store = small_store(tmp_path, prompts=3, payment={"per_item": 1.0})
-    outside = {"PROLIFIC_PID": "5f", "email": "anna@example.org"}
-    person = add_person(store, "anna@example.org", outside=outside).id
-    do_all(store, person)
-    rows = list(payment_rows(Watch(store)))
-    assert "@" not in str(rows)
-    assert rows[0]["PROLIFIC_PID"] == "5f" and rows[0]["items"] == 3
-    store.close()
-
-
 def test_payment_files_are_those_that_the_sites_take(tmp_path):
     store = small_store(tmp_path, prompts=3, payment={"per_item": 0.15})
     mturk = {"workerId": "A1", "assignmentId": "3X", "hitId": "H"}
@@ -249,39 +191,6 @@ def test_the_pace_tells_the_time_left(tmp_path):
     store.close()
 
 
-def test_a_long_look_is_taken_behind_the_last_one(tmp_path, monkeypatch):
-    store = small_store(tmp_path, prompts=4)
-    watch = Watch(store)
-    monkeypatch.setattr(overview, "_MANY", 0)
-    watch.prepare()
-    while watch._behind.locked():
-        time.sleep(0.02)
-    first = watch._last
-    assert first is not None and watch.look() is first
-    monkeypatch.setattr(overview, "LONG", -1.0)
-    monkeypatch.setattr(overview, "_REST", 0)
-    started, goes_on = threading.Event(), threading.Event()
-    whole = overview.overview
-
-    def slowly(*given):
-        started.set()
-        assert goes_on.wait(120)
-        return whole(*given)
-
-    monkeypatch.setattr(overview, "overview", slowly)
-    do_all(store, add_person(store, "anna", "annotator").id)
-    watch._next_look = 0.0
-    assert watch.look() is first and started.wait(120)
-    assert watch.look() is first  # nobody waits, and no second look begins
-    goes_on.set()
-    for _ in range(5000):
-        if watch.look() is not first:
-            break
-        time.sleep(0.02)
-    assert watch.look().progress.filled == 4
-    store.close()
-
-
 def test_withdrawn_people_are_counted_and_their_votes_gone_or_nameless(tmp_path):
     import json
 
@@ -303,18 +212,6 @@ def test_withdrawn_people_are_counted_and_their_votes_gone_or_nameless(tmp_path)
     store.close()
 
 
-def test_an_export_takes_no_folder_of_others(tmp_path):
-    from pqpp_files.errors import FileError
-
-    store = small_store(tmp_path, prompts=2)
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("x")
-    with pytest.raises(FileError, match="holds other things"):
-        export_study(store, tmp_path / "mine")
-    assert (tmp_path / "mine" / "thesis.txt").read_text() == "x"
-    store.close()
-
-
 @pytest.mark.parametrize("kind", ["relevance", "rating", "match", "binary", "preference"])
 def test_people_are_made_up_for_every_kind_of_one_choice(tmp_path, kind):
     given = (
@@ -330,14 +227,3 @@ def test_people_are_made_up_for_every_kind_of_one_choice(tmp_path, kind):
         by_unit.setdefault((vote.prompt_id, vote.image), []).append(vote.value)
     assert all(len(values) == 2 and values[0] == values[1] for values in by_unit.values())
     store.close()
-
-
-def test_the_same_seed_makes_the_same_people(tmp_path):
-    found = []
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        store = small_store(tmp_path / folder, prompts=4)
-        simulate(store, [Simulated("anna"), Simulated("random", "random")], seed=3)
-        found.append([(v.annotator, v.image, v.value, v.seconds) for v in current_votes(store)])
-        store.close()
-    assert found[0] == found[1]

@@ -5,7 +5,7 @@ from support.browser import in_every_look, picture, violations
 from support.served import serving
 from support.studies import answer, small_study
 
-from pqpp_annotation.simulate import Simulated, simulate
+from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.store.decisions import decide_on_person
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item

@@ -11,8 +11,8 @@ from sqlalchemy import select
 from starlette.testclient import TestClient
 from support.studies import do_all, rows, small_store
 
+from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.export import export_study
-from pqpp_annotation.simulate import Simulated, simulate
 from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.invitations import all_links, make_links
@@ -128,17 +128,6 @@ def test_only_an_owner_sees_any_of_the_pages(client, store):
             assert [rows(store, table) for table in (Invitation, Person)] == before
 
 
-def test_a_file_is_of_now_however_long_a_look_takes(client, store, monkeypatch):
-    """It is paid by; the page may show the look before."""
-    come(client, store, "owner")
-    monkeypatch.setattr("pqpp_annotation.owner.overview.LONG", -1.0)
-    monkeypatch.setattr("pqpp_annotation.owner.overview._REST", 0)
-    client.get("/owner")
-    add_person(store, "late")
-    table = csv.DictReader(client.get("/owner/annotators.csv").text.splitlines())
-    assert "late" in {row["annotator"] for row in table}
-
-
 def test_no_annotator_sees_what_another_said(client, store):
     with store.reading() as db:
         others = db.execute(select(Assignment.id)).scalars().all()
@@ -249,17 +238,6 @@ def test_links_are_made_shown_once_and_revoked(client, store):
     owner_posts(client, f"/invitations/{number}/revoke")
     assert [link.revoked is not None for link in all_links(store)] == [False, False, True]
     assert owner_posts(client, "/invitations", count="0").status_code == 403
-
-
-def test_a_study_without_a_vote_has_pages_too(tmp_path):
-    store = small_store(tmp_path, prompts=2)
-    client = TestClient(create_app(store, secret=SECRET), follow_redirects=False)
-    come(client, store, "owner")
-    add_person(store, "nobody yet")
-    for path in PAGES:
-        assert client.get(f"/owner{path}").status_code == 200, path
-    assert client.get("/owner/votes.csv").text == ""
-    store.close()
 
 
 @pytest.mark.parametrize("kind", list(VALUES))

@@ -103,15 +103,6 @@ def test_what_does_not_fit_is_refused_and_nothing_is_kept(store, case):
     assert count_answers(store) == 0
 
 
-def test_an_image_of_another_item_is_refused(store):
-    person = add_person(store, "a").id
-    shown = next_item(store, person)
-    others = {1, 2, 3, 4, 5, 6, 7, 8} - {image.id for image in shown.images}
-    for image in (*others, None, 999):
-        with pytest.raises(AnswerError, match="is not one of this item"):
-            save_answer(store, person, shown.assignment, image, {"label": 1}, "client-1")
-
-
 def test_a_withdrawn_persons_answers_go_or_lose_their_name(store):
     first, second = (add_person(store, name).id for name in ("a", "b"))
     for person in (first, second):

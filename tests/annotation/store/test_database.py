@@ -15,15 +15,14 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import select, text
 from support.processes import run_python
-from support.small_disk import can_mount
-from support.studies import answer, do_all, rows, small_store, small_study
+from support.studies import answer, do_all, rows, small_store
 
-from pqpp_annotation.errors import StoreError, StudyError
+from pqpp_annotation.errors import StoreError
 from pqpp_annotation.store import schema, tables
 from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.backup import backup
 from pqpp_annotation.store.database import open_store
-from pqpp_annotation.store.people import add_person, everybody
+from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item, past_items
 from pqpp_annotation.study import read_study
 from pqpp_cli.main import main
@@ -124,19 +123,6 @@ def test_a_new_revision_keeps_all_that_is_there(store, with_third_revision):
     opened.close()
 
 
-def test_an_upgrade_that_fails_changes_nothing(store, with_third_revision, tmp_path):
-    path = tmp_path / "revisions" / "third.py"
-    path.write_text(path.read_text().replace('drop_column("outside_key")', 'drop_column("none")'))
-    add_person(store, "a")
-    with_third_revision(True)
-    with pytest.raises(Exception, match="none"):
-        open_store(store.study)
-    with_third_revision(False)
-    opened = open_store(store.study)
-    assert [person.name for person in everybody(opened)] == ["a"]
-    opened.close()
-
-
 def test_a_study_file_may_change_but_not_what_the_study_is(store):
     path = store.study.root / "study.yaml"
     whole = path.read_text()
@@ -227,30 +213,6 @@ def test_a_damaged_database_is_told_in_a_line(damage, tmp_path, capsys):
     assert not (tmp_path / "made").exists()
 
 
-def test_a_server_that_is_away_is_told_in_a_line(tmp_path, monkeypatch):
-    pytest.importorskip("psycopg")
-    secret = f"postgresql://me:secret@/study?host={tmp_path}"
-    with pytest.raises(StoreError, match="cannot be reached") as caught:
-        open_store(secret)
-    assert "secret" not in str(caught.value)
-    study = small_study(tmp_path)
-    path = study.root / "study.yaml"
-    path.write_text(path.read_text().replace(study.database, "$NO_SUCH_VARIABLE"))
-    with pytest.raises(StoreError, match="NO_SUCH_VARIABLE is not set"):
-        open_store(read_study(path))
-    path.write_text(path.read_text().replace("$NO_SUCH_VARIABLE", secret))
-    with pytest.raises(StudyError, match="put it in a variable") as caught:
-        read_study(path)
-    assert "secret" not in str(caught.value)
-
-
-def test_a_deadlock_is_told_as_being_busy(store):
-    from sqlalchemy.exc import OperationalError
-
-    with pytest.raises(StoreError, match="try again"), store._telling():
-        raise OperationalError("update", {}, Exception("deadlock detected"))
-
-
 def test_one_server_at_a_time_has_an_sqlite_file(tmp_path):
     store = small_store(tmp_path)
     code = (
@@ -325,59 +287,6 @@ def test_what_was_saved_is_there_after_a_kill(tmp_path, database):
     assert len(kept) == len(set(kept)) and set(filter(None, said)) <= set(kept)
     assert len(kept) <= len(said) + 2  # at most one of each was on its way
     store.close()
-
-
-FULL = """
-import errno, subprocess, sys, uuid
-from pathlib import Path
-subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", {disk!r}], check=True)
-sys.path.insert(0, {tests!r})
-from support.studies import answer, small_store
-from pqpp_annotation.store.answers import count_answers, save_answer
-from pqpp_annotation.store.people import add_person
-from pqpp_annotation.store.work import next_item
-store = small_store(Path({disk!r}), prompts=3)
-person = add_person(store, "a").id
-shown = next_item(store, person)
-answer(store, person, shown)
-Path({disk!r}, "filler").write_bytes(b"")
-free = 0
-with open(Path({disk!r}, "filler"), "wb", buffering=0) as file:
-    try:
-        while True:
-            free += file.write(b"x" * 4096)
-    except OSError:
-        pass
-saved = 0
-try:
-    for _ in range(100_000):
-        image, client = shown.images[0].id, str(uuid.uuid4())
-        save_answer(store, person, shown.assignment, image, {{"label": 1}}, client)
-        saved += 1
-except OSError as error:
-    assert error.errno == errno.ENOSPC, error
-    print("full", error)
-before = count_answers(store)
-assert before == 2 + saved, (before, saved)
-Path({disk!r}, "filler").unlink()
-answer(store, person, next_item(store, person))
-print("again", count_answers(store) == before + 2)
-"""
-
-
-@pytest.mark.skipif(not can_mount(), reason="no process may mount a disk here")
-def test_a_full_disk_is_told_and_loses_nothing(tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    code = FULL.format(disk=str(disk), tests=TESTS)
-    done = subprocess.run(
-        ["unshare", "--map-root-user", "--mount", sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
-    assert "no space is left" in done.stdout, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1] == "again True", done.stdout + done.stderr
 
 
 def test_a_database_is_readable_by_its_owner_alone(tmp_path):

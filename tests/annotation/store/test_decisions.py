@@ -1,17 +1,15 @@
 """Refused people's places open again, and the owner's word counts more than the rules."""
 
-import itertools
-
 import pytest
 from support.studies import answer, do_all, small_store
 
+from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.errors import AnswerError, StoreError
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.overview import Watch
-from pqpp_annotation.simulate import Simulated, simulate
-from pqpp_annotation.store.answers import current_votes, save_answer
-from pqpp_annotation.store.decisions import decide_on_person, message_to_all, refuse_by_rules, say
-from pqpp_annotation.store.people import add_person, everybody, find_person, person_by_id
+from pqpp_annotation.store.answers import current_votes
+from pqpp_annotation.store.decisions import decide_on_person, refuse_by_rules
+from pqpp_annotation.store.people import add_person, everybody, find_person
 from pqpp_annotation.store.work import next_item, progress_of, way_on
 from pqpp_files.read_table import read_table
 
@@ -83,22 +81,6 @@ def test_progress_shows_usable_people_and_places_open_by_themselves(made):
     assert (look.progress.complete, look.progress.share) == (24, 1.0)
 
 
-def test_an_answer_makes_the_server_look_by_itself(made):
-    store = bad_study(made, 10)
-    watch = Watch(store)
-    watch.notice()
-    watch._behind.acquire()  # once the look has ended
-    assert find_person(store, "random").reopened is not None
-    assert find_person(store, "good-1").reopened is None
-
-
-def test_too_few_controls_open_nothing(made):
-    store = bad_study(made, 1000)
-    assert Watch(store).reopen() == [] or all(
-        row.flag for row in Watch(store).look().people if row.reopened
-    )
-
-
 def test_the_owner_refuses_accepts_stops_and_opens(made):
     store = made(prompts=4, people_per_item=1)
     ann, bob = (add_person(store, name).id for name in ("ann", "bob"))
@@ -158,16 +140,6 @@ def test_the_export_follows_the_owner_and_says_how_to_build_it(made, tmp_path):
     assert any("counted" in line and "pqpp build" in line for line in lines)
 
 
-def test_messages(made):
-    store = made(prompts=1)
-    ann = add_person(store, "ann").id
-    say(store, " Look closer. ", ann)
-    say(store, "To all.")
-    assert person_by_id(store, ann).message == "Look closer." and message_to_all(store) == "To all."
-    with pytest.raises(StoreError, match="message"):
-        say(store, "x" * 3000)
-
-
 def test_answers_to_try_a_study_are_no_data_and_take_no_place(made, tmp_path):
     store = made(prompts=4, people_per_item=1, controls=2, control={"every": 2}, training=2)
     trial = add_person(store, "trial", "trial").id
@@ -186,18 +158,6 @@ def test_answers_to_try_a_study_are_no_data_and_take_no_place(made, tmp_path):
     assert sum(count for _, count in look.days) == len(
         read_table(tmp_path / "votes" / "answers.csv")
     )
-
-
-def test_a_sitting_ends_after_its_items(made):
-    store = made(
-        prompts=10, people_per_item=9, items_per_person=4, controls=3, control={"every": 2}
-    )
-    ann = add_person(store, "ann").id
-    assert progress_of(store, ann).left_for_me == 4
-    assert len(do_all(store, ann)) == 4
-    progress = progress_of(store, ann)
-    assert (progress.done, progress.left_for_me) == (4, 0)
-    assert way_on(store, ann).name == "complete"
 
 
 def test_a_sitting_ends_after_its_minutes(made):
@@ -247,12 +207,3 @@ def test_the_second_try_of_the_practice_asks_other_items(made):
     assert next_item(store, ann) is None
     answers = [row for row in everybody(store) if row.name == "ann"]
     assert answers[0].training_tries == 2
-
-
-def test_ids_of_answers_stay_with_their_person(made):
-    store = made(prompts=2)
-    ann = add_person(store, "ann").id
-    shown = next_item(store, ann)
-    for number, image in enumerate(itertools.chain(shown.images, shown.images)):
-        save_answer(store, ann, shown.assignment, image.id, {"label": 1}, f"client-{number}")
-    assert len(list(current_votes(store))) == 2

@@ -9,7 +9,7 @@ from support.studies import answer, do_all, rows, small_store
 from pqpp_annotation.errors import AnswerError, NotAllowedError
 from pqpp_annotation.store.answers import current_votes, save_answer
 from pqpp_annotation.store.assignments import shown_item
-from pqpp_annotation.store.people import add_person, keep_consent, person_by_id
+from pqpp_annotation.store.people import add_person, person_by_id
 from pqpp_annotation.store.tables import Answer
 from pqpp_annotation.store.training import training_feedback, training_state
 from pqpp_annotation.store.work import next_item, past_items, progress_of, skip_item, way_on
@@ -65,16 +65,6 @@ def test_a_reserved_item_is_nobody_elses_until_its_time_is_over(made):
     assert next_item(store, first) is None
     answer(store, second, taken)
     assert people_by_item(store) == {"q0": {"b"}}
-
-
-def test_an_answer_after_the_time_is_kept_while_a_place_is_left(made):
-    store = made(prompts=1, people_per_item=1)
-    now = store.clock()
-    person = add_person(store, "a").id
-    held = next_item(store, person)
-    store.clock = lambda: now + 31 * MINUTE
-    assert answer(store, person, held)[-1].is_complete
-    assert people_by_item(store) == {"q0": {"a"}}
 
 
 def test_every_save_puts_the_end_of_a_reservation_off(made):
@@ -239,24 +229,3 @@ def test_nobody_sees_or_answers_anothers_item(made):
     ):
         with pytest.raises(NotAllowedError, match="not given to you"):
             attempt()
-
-
-def test_consent_comes_first(made):
-    store = made(consent="Do you agree?")
-    person = add_person(store, "a").id
-    with pytest.raises(NotAllowedError, match="consent"):
-        next_item(store, person)
-    keep_consent(store, person)
-    assert next_item(store, person) is not None
-
-
-def test_a_skipped_item_may_be_answered_later(made):
-    store = made(prompts=2)
-    person = add_person(store, "a").id
-    shown = next_item(store, person)
-    skip_item(store, person, shown.assignment)
-    assert len(do_all(store, person)) == 1
-    assert [past.state for past in past_items(store, person)] == ["done", "skipped"]
-    assert progress_of(store, person).skipped == 1
-    answer(store, person, shown_item(store, person, shown.assignment))
-    assert [past.state for past in past_items(store, person)] == ["done", "done"]

@@ -6,9 +6,9 @@ import re
 import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
-from support.studies import do_all, small_store
+from support.studies import small_store
 
-from pqpp_annotation.store.answers import count_answers, current_votes
+from pqpp_annotation.store.answers import count_answers
 from pqpp_annotation.store.invitations import make_links, revoke_link
 from pqpp_annotation.store.people import add_person, everybody
 from pqpp_annotation.store.tables import Asset
@@ -128,14 +128,6 @@ def test_a_link_that_does_not_hold_says_so(make_client, kind):
     assert re.search(f"link (is|was|has) {kind}", page.text)
 
 
-def test_too_many_wrong_links_wait(make_client):
-    client = make_client()
-    codes = [client.get(f"/join/{number}").status_code for number in range(25)]
-    assert codes == [403] * 20 + [429] * 5
-    assert client.get(invite(client)).status_code == 200  # of a whole laboratory at one address
-    assert join(client).status_code == 303
-
-
 def test_passwords(make_client):
     client = make_client()
     add_person(client.store, "ann", "control", "correct horse")
@@ -157,16 +149,6 @@ def test_passwords(make_client):
         },
     )
     assert away.headers["location"] == "/work"
-
-
-def test_guessing_a_password_has_to_wait(make_client):
-    client = make_client()
-    add_person(client.store, "ann", "control", "correct horse")
-    form = {"csrf": token_of(client.get("/sign-in")), "name": "ann"}
-    for _ in range(5):
-        client.post("/sign-in", data={**form, "password": "wrong"})
-    answer = client.post("/sign-in", data={**form, "password": "correct horse"})
-    assert answer.status_code == 429 and "Try again in" in answer.text
 
 
 def test_an_answer_is_on_disk_before_it_is_called_saved_and_counts_once(make_client):
@@ -292,7 +274,7 @@ def test_images_are_reached_by_what_the_persons_page_calls_them_only(make_client
     with client.store.reading() as db:
         sha256 = db.scalars(select(Asset.sha256)).first()
     assert client.get(f"/owner/images/{sha256}").status_code == 403
-    for path in ("kinds/rating/kind.py", "..%2fapp.py", "kinds/..%2f..%2f..%2fetc/passwd"):
+    for path in ("kinds/rich/kind.py", "..%2fapp.py", "kinds/..%2f..%2f..%2fetc/passwd"):
         assert client.get(f"/static/{path}").status_code == 404
 
 
@@ -339,43 +321,6 @@ def test_leaving_ends_every_session(make_client):
     assert client.get(link).status_code == 403 or join(client, link).status_code == 403
 
 
-def test_whoever_leaves_may_leave_the_votes(make_client):
-    client = make_client()
-    join(client)
-    state = state_of(client)
-    send(client, state, state["task"]["images"][0]["id"], {"label": 2})
-    [before] = everybody(client.store)
-    form = {"csrf": token_of(client.get("/withdraw")), "mode": "anonymous"}
-    answer = client.post("/withdraw", data=form)
-    assert "no longer say whose they are" in answer.text
-    assert count_answers(client.store) == 1
-    assert before.name not in {vote.annotator for vote in current_votes(client.store)}
-    assert client.post("/withdraw", data=form | {"mode": "sell"}).status_code in (401, 422)
-
-
-def test_the_end_shows_the_code_once_there_is_nothing_left(make_client):
-    completion = {"code": "C0DE", "url": "https://example.org/done?cc={code}"}
-    client = make_client(completion=completion)
-    join(client)
-    assert "C0DE" not in client.get("/thanks").text
-    [person] = everybody(client.store)
-    do_all(client.store, person.id)
-    assert client.get("/work").headers["location"] == "/thanks"
-    page = client.get("/thanks").text
-    assert "C0DE" in page and "https://example.org/done?cc=C0DE" in page
-
-
-def test_the_history_leads_to_each_earlier_item(make_client):
-    client = make_client()
-    join(client)
-    [person] = everybody(client.store)
-    shown = do_all(client.store, person.id)
-    page = client.get("/history").text
-    for one in shown:
-        assert f'href="/work/{one.assignment}"' in page
-    assert client.get(f"/work/{shown[0].assignment}").status_code == 200
-
-
 def test_no_log_holds_a_token_or_a_password(make_client, caplog):
     caplog.set_level(logging.DEBUG)
     client = make_client()
@@ -404,42 +349,3 @@ def test_a_full_disk_is_told_and_nothing_is_called_saved(make_client, monkeypatc
     monkeypatch.setattr("pqpp_annotation.web.work.save_answer", full)
     answer = send(client, state, state["task"]["images"][0]["id"], {"label": 2})
     assert answer.status_code == 507 and "disk" in answer.json()["error"]
-
-
-def test_health(make_client):
-    assert make_client().get("/health").json() == {"status": "ok"}
-
-
-@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**30])
-def test_a_number_that_no_database_can_hold_is_refused_as_any_other(make_client, number):
-    client = make_client(prompts=1)
-    join(client)
-    state_of(client)
-    csrf = {"X-CSRF-Token": client.get("/api/session").json()["csrf"]}
-    answer = {"client_id": "x" * 16, "assignment": number, "value": {"label": 2}}
-    asked = [
-        client.post("/api/answers", json=answer, headers=csrf),
-        client.post("/api/skip", json={"assignment": number}, headers=csrf),
-        client.get(f"/work/{number}"),
-        client.get(f"/api/tasks/{number}"),
-        client.get(f"/api/feedback/{number}"),
-        client.get(f"/api/next?after={number}"),
-    ]
-    assert [one.status_code for one in asked] == [403] * 6
-
-
-def test_nonsense_around_a_request_is_refused(make_client):
-    client = make_client(prompts=1)
-    assert client.get(f"{invite(client)}?PROLIFIC_PID={'x' * 101}").status_code == 422
-    for origin in ("http://[::1", "null", "testserver", "://"):
-        answered = client.post("/sign-out", data={"csrf": "x"}, headers={"Origin": origin})
-        assert answered.status_code == 403, origin
-
-
-def test_links_that_cannot_be_made_are_the_owners_fault_not_the_databases(make_client):
-    client = make_client(prompts=1)
-    join(client, invite(client, role="owner"))
-    csrf = client.get("/api/session").json()["csrf"]
-    for wrong in ({"count": 0}, {"days": "nan"}, {"role": "god"}):
-        answered = client.post("/owner/invitations", data={"csrf": csrf, **wrong})
-        assert answered.status_code == 403, wrong

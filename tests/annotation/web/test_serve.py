@@ -1,9 +1,7 @@
 """The server as a process: it starts, outlives a kill, stops cleanly, and says what is wrong."""
 
-import json
 import os
 import re
-import shlex
 import signal
 import socket
 import time
@@ -13,8 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 from support.free_port import free_port
-from support.processes import run_python
-from support.served_process import environment, running
+from support.served_process import running
 from support.studies import rows, small_store, small_study
 
 from pqpp_annotation.errors import StudyError
@@ -141,34 +138,6 @@ def test_several_processes_serve_one_study(tmp_path, port, new_postgresql, monke
     store.close()
 
 
-def test_a_port_that_is_taken_is_told(tmp_path):
-    small_study(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        number = taken.getsockname()[1]
-        with pytest.raises(StudyError, match=f"127.0.0.1 port {number}: .*--port"):
-            serve(tmp_path / "study.yaml", port=number)
-
-
-def test_tls_needs_both_files(tmp_path):
-    small_study(tmp_path)
-    with pytest.raises(StudyError, match="both --certificate and --key"):
-        serve(tmp_path / "study.yaml", certificate="a.pem")
-    with pytest.raises(StudyError, match=r"there is no file .*a\.pem"):
-        serve(tmp_path / "study.yaml", certificate="a.pem", key="b.pem")
-
-
-def test_a_missing_extra_is_told_in_one_line(tmp_path):
-    code = """
-import sys
-sys.modules["fastapi"] = None
-from pqpp_cli.main import main
-sys.exit(main(["annotate", "serve", "study.yaml"]))
-"""
-    ran = run_python(code, tmp_path, **environment())
-    assert ran.returncode == 2
-    assert ran.stderr.count("\n") == 1 and "fastapi" in ran.stderr and "annotate" in ran.stderr
-
-
 def test_the_secret_is_made_once_and_for_its_owner_only(tmp_path, monkeypatch):
     secret = read_secret(tmp_path, "mine")
     assert read_secret(tmp_path, "mine") == secret and len(secret) >= 32
@@ -206,33 +175,3 @@ def test_attempts_are_counted_before_they_are_made_and_forgotten_after_their_tim
     assert limit.take("c") == 0
     assert len(rows(store, Attempt)) == 1  # a flood does not stay
     store.close()
-
-
-def test_the_container_starts_what_there_is():
-    lines = (ROOT / "Dockerfile").read_text().splitlines()
-    words = [
-        word
-        for start in ("ENTRYPOINT", "CMD")
-        for line in lines
-        if line.startswith(start)
-        for word in json.loads(line.removeprefix(start))
-    ]
-    from pqpp_cli.commands import named
-    from pqpp_files.options.recipe import read_recipe
-
-    command = read_recipe(*named(words[1:]))
-    assert (type(command).__name__, command.host, command.port) == (
-        "AnnotateServe",
-        "0.0.0.0",
-        8000,
-    )
-
-
-def test_every_command_of_the_page_is_one(monkeypatch):
-    from pqpp_cli.commands import named
-
-    text = (ROOT / "docs" / "annotation.md").read_text("utf-8")
-    commands = re.findall(r"^(?:`)?pqpp (annotate [^`#\n&]+)", text, re.MULTILINE)
-    assert len(commands) >= 6
-    for command in commands:
-        assert named(shlex.split(command))[0].__name__.startswith("Annotate")

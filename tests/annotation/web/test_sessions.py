@@ -11,7 +11,7 @@ from pqpp_annotation.errors import StoreError
 from pqpp_annotation.store import people
 from pqpp_annotation.store.answers import count_answers
 from pqpp_annotation.store.decisions import decide_on_person
-from pqpp_annotation.store.invitations import make_links, redeem_link, revoke_link
+from pqpp_annotation.store.invitations import make_links, revoke_link
 from pqpp_annotation.store.people import add_person, everybody, find_person, set_password
 from pqpp_annotation.store.work import past_items
 from pqpp_annotation.web.app import create_app
@@ -80,18 +80,6 @@ def test_an_open_page_saves_nothing_more(store, ends):
     answer |= {"image": state["task"]["images"][0]["id"], "value": {"label": 2}}
     assert client.post("/api/answers", json=answer, headers=csrf).status_code == 401
     assert count_answers(store) == 0
-
-
-def test_other_sessions_of_a_person_stay_when_one_link_ends(store):
-    [(token, link)] = make_links(store)
-    person = redeem_link(store, token)
-    [(other, _)] = make_links(store, person_id=person.id)
-    first, second = client_of(store), client_of(store)
-    join(first, f"/join/{token}")
-    join(second, f"/join/{other}")
-    revoke_link(store, link.id)
-    assert first.get("/api/session").status_code == 401
-    assert second.get("/api/session").status_code == 200
 
 
 def test_of_many_wrong_passwords_at_once_five_are_verified_one_at_a_time(store, monkeypatch):
@@ -171,21 +159,6 @@ def test_made_up_ids_of_one_address_are_counted_but_known_ones_come_back(store):
     assert join(browsers[0], f"/join/{token}?workerId=w0", workerId="w0").status_code == 303
     alone = join(browsers[0], f"/join/{token}")
     assert alone.status_code == 403 and "needs the id" in alone.text
-
-
-def test_who_comes_while_all_is_reserved_is_told_to_come_back(tmp_path):
-    store = small_store(tmp_path, prompts=2, people_per_item=1)
-    [(token, _)] = make_links(store, is_shared=True)
-    for number in range(2):
-        client = client_of(store)
-        join(client, f"/join/{token}?workerId=w{number}", workerId=f"w{number}")
-        client.get("/work")
-    last = client_of(store)
-    join(last, f"/join/{token}?workerId=w9", workerId="w9")
-    assert last.get("/work").headers["location"] == "/thanks"
-    page = last.get("/thanks").text
-    assert "Come back in 30 minutes" in page and "You have judged" not in page
-    store.close()
 
 
 WAYS = {

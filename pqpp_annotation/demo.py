@@ -1,0 +1,314 @@
+"""People made up, whose answers are known to be good or bad, and a whole demo study by them."""
+
+import itertools
+import random
+import sys
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sqlalchemy import select
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.owner.adjudication import single_choices
+from pqpp_annotation.store.answers import save_answer
+from pqpp_annotation.store.database import Store, open_store
+from pqpp_annotation.store.invitations import make_links
+from pqpp_annotation.store.people import add_person, keep_consent
+from pqpp_annotation.store.tables import ItemImage
+from pqpp_annotation.store.work import next_item
+from pqpp_annotation.study import Study, make_study, read_study
+from pqpp_files.paths import expanded
+from pqpp_files.write_beside import whole_folder
+
+MODELS = {"painter-2": (2, 2, 2, 1, 1), "painter-1": (2, 1, 0, 0, -1)}
+"""What each model made up deserves, drawn from these labels."""
+_PURPOSES = ["work"] * 24 + ["control"] * 8 + ["training"] * 2
+_COLORS = ("red", "blue", "gold", "green", "purple", "orange")
+_SHAPES = {"circle": 60, "square": 4, "triangle": 3, "hexagon": 6}
+"""Name to the number of sides."""
+_STUDY = {
+    "kind": "relevance",
+    "title": "How well does each picture show the prompt?",
+    "instructions": "Say of each picture how much of the prompt it shows. One with torn or smeared "
+    "parts is unrealistic, whatever else is on it.",
+    "consent": "This is a demo on your own machine. What you say stays in its folder.",
+    "payment": {"per_item": 0.1, "currency": "EUR"},
+}
+_HOUR = 3_600_000
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A person made up.
+
+    Attributes:
+        name: The pseudonym.
+        manner: `honest` says the truth but for noise, `random` anything, `constant` always the
+            highest label.
+        noise: The share of honest answers that are a label beside the true one.
+        role: As of a person of the study.
+        seconds: What an answer takes, on the average.
+    """
+
+    name: str
+    manner: str = "honest"
+    noise: float = 0.1
+    role: str = "annotator"
+    seconds: float = 4.0
+
+    def level(self, truth: float, levels: int, draw: random.Random) -> int:
+        """Return which label is said.
+
+        Args:
+            truth: Of the image, 0 to 1.
+            levels: How many labels there are; 0 stands for the lowest.
+            draw: Where chance comes from.
+
+        Example:
+            >>> Simulated("a", "constant").level(0.0, 4, random.Random(0))
+            3
+            >>> Simulated("a", noise=0).level(0.3, 4, random.Random(0))
+            1
+        """
+        if self.manner == "random":
+            return draw.randrange(levels)
+        if self.manner == "constant":
+            return levels - 1
+        true = min(int(truth * levels), levels - 1)
+        if draw.random() >= self.noise:
+            return true
+        return min(max(true + draw.choice((-1, 1)), 0), levels - 1)
+
+
+def simulate(
+    store: Store,
+    people: Sequence[Simulated],
+    truth: Mapping[str, float] | None = None,
+    items: int | None = None,
+    seed: int = 0,
+) -> int:
+    """Let people made up do a study, by the way that real ones go: the next item, then answers.
+
+    Args:
+        people: Who is added, and answers in turn, an item each.
+        truth: Hash of an image to what is right, 0 (the lowest label) to 1 (the highest). Of
+            others a reference image is perfect, and the rest is drawn evenly.
+        items: How many items each does at most; all that are given out if left out.
+        seed: Of everything.
+
+    Returns:
+        How many answers were saved.
+
+    Example:
+        >>> folder, study, store = example_study()
+        >>> simulate(store, [Simulated("ann"), Simulated("bob", "random")])
+        2
+        >>> store.close()
+    """
+    with store.reading() as db:
+        photos = db.scalars(select(ItemImage.sha256).where(ItemImage.is_reference)).all()
+    known = {**dict.fromkeys(photos, 1.0), **(truth or {})}
+    workers = [_at_work(store, person, known, seed) for person in people]
+    for worker in workers:
+        next(worker)  # all are there before the first answers
+    saved = 0
+    for _ in itertools.count() if items is None else range(items):
+        answers = sum(next(worker, 0) for worker in workers)
+        saved += answers
+        if not answers:
+            break
+    return saved
+
+
+def _at_work(
+    store: Store, person: Simulated, truth: Mapping[str, float], seed: int
+) -> Iterator[int]:
+    """Add a person, then answer an item at a time, and give how many answers that took."""
+    kind = store.study.kind
+    labels = single_choices(kind, store.study.task)
+    person_id = add_person(store, person.name, person.role).id
+    keep_consent(store, person_id)
+    draw = random.Random(f"{seed} {person.name}")
+    yield 0
+    while (shown := next_item(store, person_id)) is not None:
+        images = sorted(shown.images, key=lambda image: image.id)
+        drawn = [random.Random(f"{seed} {shown.prompt} {image.sha256}") for image in images]
+        truths = [
+            truth.get(image.sha256, own.random()) for image, own in zip(images, drawn, strict=True)
+        ]
+        right: dict[int | None, float] = {
+            image.id: value for image, value in zip(images, truths, strict=True)
+        }
+        if not kind.about_image:  # how much better the first of a pair is
+            right = {None: (1 + truths[0] - truths[-1]) / 2}
+        # At the check everybody takes care.
+        is_check = shown.purpose == "training"
+        careful = replace(person, manner="honest", noise=0.0) if is_check else person
+        for image_id, value in right.items():
+            save_answer(
+                store,
+                person_id,
+                shown.assignment,
+                image_id,
+                value=labels[careful.level(value, len(labels), draw)],
+                client_id=f"simulated-{person_id}-{shown.assignment}-{image_id or 0}",
+                seconds=round(draw.lognormvariate(0, 0.4) * person.seconds, 1),
+            )
+        yield len(right)
+
+
+def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
+    """Make the demo's study in a folder, and let the people made up do their part.
+
+    Args:
+        folder: A new folder, or an empty one.
+        seed: Of the pictures and of the people.
+
+    Returns:
+        The study file and the open database.
+
+    Raises:
+        StudyError: There is something else in the folder.
+    """
+    folder = expanded(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StudyError(f"{folder} is not empty; name a new folder by --output")
+    with whole_folder(folder, ()) as beside:
+        _make_study(beside, seed)
+    path = folder / "study.yaml"
+    return path, open_store(read_study(path))
+
+
+def _make_study(folder: Path, seed: int) -> None:
+    """Make the study; two members of the control group do all, and three people a part of it."""
+    labels = _write_pictures(folder, seed)
+    paths = (folder / "study.yaml", folder / "prompts.csv", folder / "images")
+    store = open_store(make_study(*paths, **_STUDY, seed=seed))
+    with store.reading() as db:
+        rows = db.execute(select(ItemImage.sha256, ItemImage.image)).all()
+    truth = {sha256: (labels[image] + 1.5) / 4 for sha256, image in rows}
+    # At each look some seconds pass, and after every twelve minutes of work a day.
+    ends, looks = store.clock(), itertools.count()
+    began = ends - 96 * _HOUR
+    store.clock = lambda: min(began + (n := next(looks)) * 2500 + n // 288 * 24 * _HOUR, ends)
+    control = [Simulated(f"control-{n}", noise=0.05, role="control") for n in (1, 2)]
+    simulate(store, control, truth, seed=seed)
+    people = [Simulated("anna", noise=0.05, seconds=4.5), Simulated("boris", noise=0.12)]
+    people.append(Simulated("random-clicker", "random", seconds=0.9))
+    simulate(store, people, truth, items=24, seed=seed)
+    add_person(store, "owner", "owner")
+    store.close()
+
+
+def demo(
+    folder: str | Path = "pqpp-annotation-demo", port: int = 8000, opens: bool = True, seed: int = 0
+) -> None:
+    """Make the demo's study, serve it until it is told to stop, and open it in a browser.
+
+    Args:
+        folder: Where; one that holds an earlier demo is served as it is.
+        port: Of this machine's own address.
+        opens: Whether the owner's page is opened in a browser.
+        seed: As of `make_demo`.
+    """
+    from pqpp_annotation.web.serve import serve
+
+    path = expanded(folder) / "study.yaml"
+    if path.is_file():
+        store = open_store(read_study(path))
+    else:
+        sys.stderr.write("drawing pictures, and three people made up judge them ...\n")
+        path, store = make_demo(folder, seed)
+    links = {}
+    for role in ("owner", "annotator"):
+        [(token, _)] = make_links(store, role=role, label="demo")
+        links[role] = f"http://127.0.0.1:{port}/join/{token}"
+        sys.stderr.write(f"{links[role]}  (as {role})\n")
+    store.close()
+    if opens:
+        threading.Timer(1.5, webbrowser.open, [links["owner"]]).start()
+    serve(path, port=port)
+
+
+def example_study(answered: bool = False) -> tuple[Path, Study, Store]:
+    """Make a study of ratings with one prompt and one image, for examples.
+
+    Args:
+        answered: Whether two made-up people, `ann` and `bob`, have answered it.
+
+    Returns:
+        Its folder, below the folder for temporary files, the study and its open store.
+
+    Example:
+        >>> folder, study, store = example_study()
+        >>> study.kind_name, (folder / "a.png").is_file()
+        ('rating', True)
+        >>> store.close()
+    """
+    from PIL import Image
+
+    folder = Path(tempfile.mkdtemp())
+    Image.new("RGB", (8, 6)).save(folder / "a.png")
+    (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n", encoding="utf-8")
+    study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+    store = open_store(study)
+    if answered:
+        simulate(store, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+    return folder, study, store
+
+
+def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
+    """Draw the pictures, write the table of prompts, and return what each deserves."""
+    import pandas
+
+    (folder / "images").mkdir()
+    draw, labels, rows = random.Random(seed), {}, []
+    for number, purpose in enumerate(_PURPOSES):
+        count, (color, other_color) = 1 + number % 5, draw.sample(_COLORS, 2)
+        shape, other = draw.sample(sorted(_SHAPES), 2)
+        asked = [(color, shape)] * count + [(other_color, other)]
+        own = {model: draw.choice(made) for model, made in MODELS.items()} | {"reference": 2}
+        for place, (model, label) in enumerate(own.items()):
+            name = f"{number:02}-{place}.png"
+            _draw_picture(folder / "images" / name, asked, label, draw)
+            labels[name] = label
+            rows.append(
+                {
+                    "prompt_id": f"p{number:02}",
+                    "prompt": f"{count} {color} {shape}{'s' * (count > 1)} and one {other_color} "
+                    f"{other}",
+                    "image": name,
+                    "model": model,
+                    "control": "yes" if purpose == "control" else "",
+                    "training": "yes" if purpose == "training" else "",
+                    "expected": label if purpose == "training" else "",
+                }
+            )
+    pandas.DataFrame(rows).to_csv(folder / "prompts.csv", index=False)
+    return labels
+
+
+def _draw_picture(
+    file: Path, asked: list[tuple[str, str]], label: int, draw: random.Random
+) -> None:
+    """Draw a picture that deserves a label of PQPP: all, a part, nothing of it, or a spoilt one."""
+    from PIL import Image, ImageDraw
+
+    image = Image.new("RGB", (448, 448), draw.choice(("ivory", "aliceblue", "lavender")))
+    canvas = ImageDraw.Draw(image)
+    names = {name for _, name in asked}
+    shapes = asked[:-1] if label == 1 else asked
+    if label == 0:
+        shapes = [(color, min(_SHAPES.keys() - names)) for color in draw.sample(_COLORS, 3)]
+    cells = draw.sample(list(itertools.product(range(3), repeat=2)), len(shapes))
+    for (color, shape), (x, y) in zip(shapes, cells, strict=True):
+        circle = (75 + 149 * x, 75 + 149 * y, draw.randint(45, 65))
+        canvas.regular_polygon(circle, _SHAPES[shape], draw.randint(-15, 15), color)
+    for _ in range(14 if label == -1 else 0):  # bands are torn out, as by a generator
+        top = draw.randrange(400)
+        image.paste(image.crop((0, top, 448, top + 30)), (draw.randrange(-150, 150), top))
+    image.save(file)

@@ -1,1 +1,0 @@
-"""Whether images match their prompts, yes or no, as GIMBRR asks."""

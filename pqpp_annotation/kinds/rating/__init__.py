@@ -1,1 +1,0 @@
-"""Ratings of images on a scale of whole numbers."""

@@ -1,1 +1,0 @@
-"""Relevance of images, by PQPP's four grades."""
