@@ -9,6 +9,7 @@ import webbrowser
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import select
 
@@ -30,7 +31,7 @@ _PURPOSES = ["work"] * 24 + ["control"] * 8 + ["training"] * 2
 _COLORS = ("red", "blue", "gold", "green", "purple", "orange")
 _SHAPES = {"circle": 60, "square": 4, "triangle": 3, "hexagon": 6}
 """Name to the number of sides."""
-_STUDY = {
+_STUDY: dict[str, Any] = {
     "kind": "relevance",
     "title": "How well does each picture show the prompt?",
     "instructions": "Say of each picture how much of the prompt it shows. One with torn or smeared "

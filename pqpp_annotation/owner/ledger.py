@@ -1,8 +1,7 @@
-"""All answers of a study in columns, kept between two looks: only what came since is read."""
+"""All answers of a study in columns."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from pqpp_annotation.store.answers import SHOWN_MODEL
 from pqpp_annotation.store.engine import parse_cell, wrong_cell
 from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction
-from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 
 if TYPE_CHECKING:
@@ -44,69 +42,43 @@ class Records:
     images: pandas.DataFrame
 
 
-class Ledger:
-    """The answers of a study, brought up to date by what came since the last look."""
+def read_records(db: Transaction) -> Records:
+    """Return all that there is."""
+    import pandas
 
-    def __init__(self, study: Study) -> None:
-        self._kind = study.kind
-        self._lock = threading.Lock()
-        self._answers: pandas.DataFrame | None = None
-        self._gone: int | None = 0
-        self._items: tuple[pandas.DataFrame, pandas.DataFrame] | None = None
-
-    def now(self, db: Transaction) -> Records:
-        """Return all that there is."""
-        with self._lock:
-            gone = db.scalar(select(func.count()).where(Person.withdrawn.is_not(None)))
-            if gone != self._gone:  # answers may be gone, and their ids be given again
-                self._answers, self._gone = None, gone
-            self._answers = answers = self._brought_up_to_date(db, self._answers)
-            items = db.scalar(select(func.count()).select_from(Item))
-            if self._items is None or len(self._items[0]) != items:
-                self._items = _items(db), _images(db)
-        query = select(
-            Assignment.id,
-            Assignment.person_id,
-            Assignment.item_id,
-            Assignment.created.label("given"),
-            Assignment.state,
-            Assignment.finished,
-        )
-        types = {"person_id": int, "item_id": int, "given": int, "finished": float}
-        query = query.join(Person).where(Person.role != "trial")
-        assignments = _table(db, query.order_by(Assignment.id), **types)
-        answers = answers.join(assignments, on="assignment_id", how="inner")
-        return Records(answers, assignments, *self._items)
-
-    def _brought_up_to_date(
-        self, db: Transaction, known: pandas.DataFrame | None
-    ) -> pandas.DataFrame:
-        import pandas
-
-        last = 0 if known is None or known.empty else int(known.index[-1])
-        query = select(
-            Answer.id,
-            Answer.assignment_id,
-            func.coalesce(Answer.item_image_id, _WHOLE).label("item_image_id"),
-            Answer.created,
-            Answer.seconds,
-            Answer.current,
-            cast(Answer.value, Text).label("value"),
-        )
-        types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
-        new = _table(db, query.where(Answer.id > last).order_by(Answer.id), seconds=float, **types)
-        codes, texts = pandas.factorize(new.pop("value"))  # most answers are a few texts
-        labels = [self._kind.label(parse_cell(text)) for text in texts]
-        new["label"] = np.array(labels, float)[codes]
-        if known is None or new.empty:
-            return new if known is None else known
-        is_replaced = _questions(known).isin(_questions(new))
-        return pandas.concat([known.assign(current=known["current"] & ~is_replaced), new])
-
-
-def _questions(answers: pandas.DataFrame) -> pandas.Series:
-    """Return a number for what each answer is about, by whom."""
-    return answers["assignment_id"] * 2**32 + answers["item_image_id"]
+    query = select(
+        Answer.id,
+        Answer.assignment_id,
+        func.coalesce(Answer.item_image_id, _WHOLE).label("item_image_id"),
+        Answer.created,
+        Answer.seconds,
+        Answer.current,
+        cast(Answer.value, Text).label("value"),
+    )
+    types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
+    answers = _table(db, query.order_by(Answer.id), seconds=float, **types)
+    codes, texts = pandas.factorize(answers.pop("value"))  # most answers are a few texts
+    labels = [db.study.kind.label(parse_cell(text)) for text in texts]
+    answers["label"] = np.array(labels, float)[codes]
+    given = select(
+        Assignment.id,
+        Assignment.person_id,
+        Assignment.item_id,
+        Assignment.created.label("given"),
+        Assignment.state,
+        Assignment.finished,
+    )
+    types = {"person_id": int, "item_id": int, "given": int, "finished": float}
+    given = given.join(Person).where(Person.role != "trial")
+    assignments = _table(db, given.order_by(Assignment.id), **types)
+    items = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose).order_by(Item.id)
+    images = select(ItemImage.id, ItemImage.image, SHOWN_MODEL).order_by(ItemImage.id)
+    return Records(
+        answers=answers.join(assignments, on="assignment_id", how="inner"),
+        assignments=assignments,
+        items=_table(db, items),
+        images=_table(db, images),
+    )
 
 
 def _table(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
@@ -125,15 +97,6 @@ def _table(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
         return table.astype({"id": int, **types}).set_index("id")
     except (TypeError, ValueError):
         raise wrong_cell("text, not a number") from None
-
-
-def _items(db: Transaction) -> pandas.DataFrame:
-    return _table(db, select(Item.id, Item.prompt_id, Item.prompt, Item.purpose).order_by(Item.id))
-
-
-def _images(db: Transaction) -> pandas.DataFrame:
-    columns = (ItemImage.id, ItemImage.image, SHOWN_MODEL)
-    return _table(db, select(*columns).order_by(ItemImage.id))
 
 
 def votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas.DataFrame]:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from pqpp_annotation.owner.disputes import Dispute, disputes_of
-from pqpp_annotation.owner.ledger import Ledger, Records, votes_table
+from pqpp_annotation.owner.ledger import Records, read_records, votes_table
 from pqpp_annotation.owner.people import PersonRow, people_rows
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of
 from pqpp_annotation.store.answers import count_answers
@@ -139,7 +139,6 @@ class Watch:
 
     def __init__(self, store: Store) -> None:
         self.study, self._store = store.study, store
-        self._ledger = Ledger(store.study)
         self._lock, self._behind = threading.Lock(), threading.Lock()
         self._last: Overview | None = None
         self._took = self._taken = self._next_look = self._next_notice = 0.0
@@ -186,7 +185,7 @@ class Watch:
             with self._store.reading() as db:
                 key = _key(db)
                 if self._last is None or self._last.key != key:
-                    self._last = overview(db, self._ledger, key)
+                    self._last = overview(db, key)
                     self._took = time.monotonic() - started
             self._taken = ended = time.monotonic()
             self._next_look = ended + _REST * (ended - started)
@@ -209,7 +208,7 @@ class Watch:
     def disputes(self) -> list[Dispute]:
         """Return all items on which people disagree."""
         with self._store.reading() as db:
-            table, votes = votes_table(db, self._ledger.now(db))
+            table, votes = votes_table(db, read_records(db))
             standings = standings_of(table, options_of(self.study), verdicts(db))
             return disputes_of(db, standings, votes)
 
@@ -230,9 +229,9 @@ def _key(db: Transaction) -> str:
     return "-".join("" if part is None else str(part) for part in parts)
 
 
-def overview(db: Transaction, ledger: Ledger, key: str) -> Overview:
+def overview(db: Transaction, key: str) -> Overview:
     """Take a look at a study; `key` is as `Overview` has it."""
-    now, records = db.now(), ledger.now(db)
+    now, records = db.now(), read_records(db)
     table, votes = votes_table(db, records)
     standings = standings_of(table, options_of(db.study), verdicts(db))
     people = people_rows(db, records, standings, votes)

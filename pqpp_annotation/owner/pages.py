@@ -71,12 +71,11 @@ def _live(
 def _charts(visit: Visit, look: Overview) -> dict[str, Any]:
     has_group = any(row.kappa is not None for row in look.people)
     agreements = [
-        (row.name, value, row.is_admitted)
+        (value, row.is_admitted)
         for row in look.people
         if row.role == "annotator"
         and (value := row.kappa if has_group else row.agreement) is not None
     ]
-    bound = visit.study.admission.min_kappa if has_group else float("nan")
     texts = visit.language
     what = texts.gettext("kappa with the control group")
     if not has_group:
@@ -85,7 +84,7 @@ def _charts(visit: Visit, look: Overview) -> dict[str, Any]:
     left = look.pace.days_left
     return {
         "days": days_chart(look.days, texts),
-        "kappas": kappa_chart(agreements, bound, what, texts),
+        "kappas": kappa_chart(agreements, what, texts),
         "labels": labels_chart(labels, texts) if 0 < len(labels) <= 12 else None,
         "judged": look.count("admitted") + look.count("refused"),
         "left": "" if left is None else span(left, texts.gettext),

@@ -13,7 +13,6 @@ from pqpp_annotation.store.tables import Answer, Asset, Assignment, Item, ItemIm
 from pqpp_annotation.store.transactions import Transaction, reads
 
 MINUTE = 60_000
-_MOST_KEPT = 2_000
 _NO_PLACE = select(Person.id).where(or_(Person.reopened.is_not(None), Person.role == "trial"))
 _HELD = and_(Assignment.state == "open", Assignment.expires > bindparam("now"))
 TAKES_PLACE = and_(or_(Assignment.state == "done", _HELD), Assignment.person_id.not_in(_NO_PLACE))
@@ -82,18 +81,9 @@ class Content:
 
 def content_of(db: Transaction, item_id: int) -> Content:
     """Return what an item shows."""
-    kept = db.store.contents
-    content = kept.get(item_id)
-    if content is None:
-        rows = db.run(_CONTENT, item=item_id).all()
-        images = {row.id: row for row in rows}
-        first = rows[0]
-        content = Content(first.prompt, first.purpose, first.detail, images)
-        if all(image.shown for image in images.values()):  # else a copy is made when it is sent
-            if len(kept) >= _MOST_KEPT:
-                kept.clear()
-            kept[item_id] = content
-    return content
+    rows = db.run(_CONTENT, item=item_id).all()
+    first = rows[0]
+    return Content(first.prompt, first.purpose, first.detail, {row.id: row for row in rows})
 
 
 @reads

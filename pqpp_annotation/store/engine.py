@@ -1,7 +1,6 @@
 """Where a study's database is, and how SQLAlchemy speaks to it."""
 
 import os
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from pqpp_files.paths import expanded
 
 BUSY_SECONDS = 10
 _CONNECTIONS = 20
-_SHORT = 100  # letters of JSON that are worth keeping
 
 
 def url_of(name: str, folder: Path) -> URL:
@@ -79,9 +77,9 @@ def make_engine(url: URL, references: bool = True) -> Engine:
     if url.get_backend_name() != "sqlite":
         with needing("a study in PostgreSQL", "postgresql"):
             import psycopg  # noqa: F401
-        return create_engine(url, pool_pre_ping=True, json_deserializer=_loaded, **sizes)
+        return create_engine(url, pool_pre_ping=True, json_deserializer=parse_cell, **sizes)
     busy = {"timeout": BUSY_SECONDS}
-    engine = create_engine(url, connect_args=busy, json_deserializer=_loaded, **sizes)
+    engine = create_engine(url, connect_args=busy, json_deserializer=parse_cell, **sizes)
     engine.dialect.colspecs = {**engine.dialect.colspecs, **_CHECKED}
 
     @event.listens_for(engine, "connect")
@@ -117,18 +115,6 @@ _CHECKED = {
     String: _checked(String, str),
 }
 """By column type; PostgreSQL itself keeps to the types of its columns."""
-
-
-def _loaded(text: str | bytes) -> dict[str, Any]:
-    """Return what a text of JSON says; most of a quarter of a million answers are a few texts."""
-    if len(text) > _SHORT:
-        return parse_cell(text)
-    return dict(_loaded_once(text))
-
-
-@lru_cache(maxsize=4096)
-def _loaded_once(text: str | bytes) -> dict[str, Any]:
-    return parse_cell(text)
 
 
 def parse_cell(text: str | bytes) -> dict[str, Any]:

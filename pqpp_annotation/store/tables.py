@@ -63,8 +63,7 @@ class Asset(StudyTable):
         sha256: Of the file as it was found.
         location: Path of the file as it was found; never sent to a browser.
         media_type: Of the copy that is shown; likewise `width`, `height` and `size`.
-        shown: Hash of the copy that is shown, by which the folder of copies names it; None before
-            there is one, in a study of an earlier version.
+        shown: Hash of the copy that is shown, by which the folder of copies names it.
         orientation: What EXIF says of the file as it was found, 1 to 8.
         file_width: Of the file as it was found, in its own pixels; `file_height` likewise.
     """
@@ -76,10 +75,10 @@ class Asset(StudyTable):
     width: Mapped[int]
     height: Mapped[int]
     size: Mapped[Large]
-    shown: Mapped[str | None]
-    orientation: Mapped[int] = mapped_column(default=1, server_default="1")
-    file_width: Mapped[int] = mapped_column(default=0, server_default="0")
-    file_height: Mapped[int] = mapped_column(default=0, server_default="0")
+    shown: Mapped[str]
+    orientation: Mapped[int]
+    file_width: Mapped[int]
+    file_height: Mapped[int]
 
 
 class Item(StudyTable):

@@ -133,14 +133,12 @@ class Store:
     Attributes:
         clock: Returns the time in milliseconds since 1970, UTC; a test may put another here.
         orders: The people's random orders of the items.
-        contents: What some items show, by their ids; that of an item never changes.
     """
 
     def __init__(self, engine: Engine, study: Study) -> None:
         self.engine, self.study = engine, study
         self.clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
         self.orders = Orders()
-        self.contents: dict[int, Any] = {}
         # In one process writers queue here, which is fairer than SQLite's own waiting; of those who
         # want to be alone one stands in the queue at a time, so that answers do not wait for them.
         self._turn = threading.Lock() if self.is_sqlite else contextlib.nullcontext()

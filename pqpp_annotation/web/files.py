@@ -59,7 +59,7 @@ def image_file(visit: Here, assignment: int, name: str) -> Response:
 
 def send_image(visit: Here, image: Asset) -> Response:
     """Send the copy of an image, no more than the copy."""
-    content = visit.site.copies.read(image.shown or "")
+    content = visit.site.copies.read(image.shown)
     if content is None:
         content, media_type = _copied_again(visit, image)
     else:
@@ -69,7 +69,7 @@ def send_image(visit: Here, image: Asset) -> Response:
 
 
 def _copied_again(visit: Here, image: Asset) -> tuple[bytes, str]:
-    """Return a copy that was lost, or that an earlier version did not make."""
+    """Return a copy that was lost."""
     path = visit.study.root / image.location
     try:
         content = path.read_bytes()

@@ -60,34 +60,12 @@ class SessionTold(BaseModel):
     csrf: str
 
 
-class ImageTold(BaseModel):
-    """An image as a page knows it."""
-
-    id: str
-    url: str
-    width: int
-    height: int
-
-
-class TaskTold(BaseModel):
-    """An item as a kind's script is told; not what made an image, nor that it is a control."""
-
-    assignment: int
-    kind: str
-    is_training: bool
-    prompt: str
-    images: list[ImageTold]
-    answers: dict[str, Any]
-    detail: dict[str, Any]
-    settings: dict[str, Any]
-
-
 class State(BaseModel):
     """What a page knows of an item, None where there is none, and of the way there."""
 
     study: str
     who: str
-    task: TaskTold | None
+    task: dict[str, Any] | None
     progress: PersonProgress
     training: TrainingState
 
@@ -265,27 +243,23 @@ class ShownTask:
     def _url(self, image: int | str) -> str:
         return f"{self._visit.root}/images/{self._shown.assignment}/{self._name(image)}"
 
-    def for_page(self) -> TaskTold:
-        """Return what a kind's script is told."""
+    def for_page(self) -> dict[str, Any]:
+        """Return what a kind's script is told; not what made an image, nor that it is a control."""
         shown, study, names = self._shown, self._visit.study, self._names
-        return TaskTold(
-            assignment=shown.assignment,
-            kind=study.kind.name,
-            is_training=shown.purpose == "training",
-            prompt=shown.prompt,
-            images=[
-                ImageTold(
-                    id=names[image.id],
-                    url=self._url(image.id),
-                    width=image.width,
-                    height=image.height,
-                )
-                for image in shown.images
-            ],
-            answers=self.answers(shown.answers),
-            detail=self._kind.shown_detail(shown.detail, self._url),
-            settings=study.kind.shown_settings(study.task, self._visit.language.gettext),
-        )
+        images = [
+            {"id": names[i.id], "url": self._url(i.id), "width": i.width, "height": i.height}
+            for i in shown.images
+        ]
+        return {
+            "assignment": shown.assignment,
+            "kind": study.kind.name,
+            "is_training": shown.purpose == "training",
+            "prompt": shown.prompt,
+            "images": images,
+            "answers": self.answers(shown.answers),
+            "detail": self._kind.shown_detail(shown.detail, self._url),
+            "settings": study.kind.shown_settings(study.task, self._visit.language.gettext),
+        }
 
     def answers(self, answers: Mapping[int | None, Mapping[str, Any]]) -> dict[str, Any]:
         """Return answers as JSON can hold them: "item" for the one about the item."""

@@ -39,40 +39,23 @@ def test_every_kind_makes_a_study_by_its_defaults(tmp_path, kind):
     assert study.task == study.kind.check_study(study.task)
 
 
-BAD = {
-    "no name": ({"kind": "rating"}, "name: it is missing"),
-    "no kind": ({"name": "a"}, "kind: it is missing"),
-    "odd name": ({"name": "My Study", "kind": "rating"}, "lower-case letters"),
-    "path as name": ({"name": "../a", "kind": "rating"}, "lower-case letters"),
-    "number as name": ({"name": 5, "kind": "rating"}, "`name` is 5; it must be a text"),
-    "odd kind": ({"name": "a", "kind": "ratings"}, "kind: 'ratings' is unknown; did you mean"),
-    "unknown": ({"name": "a", "kind": "rating", "consnt": "x"}, "a study has no `consnt`"),
-    "none": ({"name": "a", "kind": "rating", "people_per_item": 0}, "must be 1 or more|least"),
-    "half a person": ({"name": "a", "kind": "rating", "people_per_item": 1.5}, "a whole number"),
-    "no time": ({"name": "a", "kind": "rating", "reservation_minutes": 0}, "must be above 0"),
-    "group": ({"name": "a", "kind": "rating", "control": 6}, "must be a group of settings"),
-    "in a group": (
-        {"name": "a", "kind": "rating", "control": {"evry": 6}}, "a study has no `evry`",
-    ),
-    "every": ({"name": "a", "kind": "rating", "control": {"every": 1}}, "`every` is 1"),
-    "share": ({"name": "a", "kind": "rating", "training": {"least": 2}}, "`least` is 2"),
-    "task": ({"name": "a", "kind": "rating", "task": "x"}, "task: 'x' came"),
-    "in the task": ({"name": "a", "kind": "rating", "task": {"lowest": 1}}, "lowest"),
-    "flag": (
-        {"name": "a", "kind": "rating", "admission": {"exclude": "all"}}, "exclude is 'all'",
-    ),
-    "URL": (
-        {"name": "a", "kind": "rating", "database": "postgresql://a:b@c/d"}, "in a variable",
-    ),
-    "no database": ({"name": "a", "kind": "rating", "database": ""}, "database: it is empty"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_impossible_settings_are_refused(case):
-    given, said = BAD[case]
-    with pytest.raises(StudyError, match=said) as caught:
-        study_of(given)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": None},
+        {"name": "../a"},
+        {"kind": "ratings"},
+        {"consnt": "x"},
+        {"people_per_item": 0},
+        {"control": {"evry": 6}},
+        {"task": {"lowest": 1}},
+        {"admission": {"exclude": "all"}},
+        {"database": "postgresql://a:b@c/d"},
+    ],
+)
+def test_impossible_settings_are_refused(given):
+    with pytest.raises(StudyError) as caught:
+        study_of({"name": "a", "kind": "rating", **given})
     assert "\n" not in str(caught.value) and "a recipe" not in str(caught.value)
 
 

@@ -3,7 +3,6 @@
 import itertools
 
 import numpy as np
-import pandas
 import pytest
 from support.studies import answer, do_all, small_store
 
@@ -12,7 +11,6 @@ from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.adjudication import single_choices
 from pqpp_annotation.owner.disputes import disagreements
 from pqpp_annotation.owner.downloads import mturk_rows, payment_rows, prolific_rows
-from pqpp_annotation.owner.ledger import Ledger
 from pqpp_annotation.owner.overview import DAY, Watch
 from pqpp_annotation.owner.people import active_seconds, owed
 from pqpp_annotation.protocol.completion import CODE, finish_of
@@ -78,33 +76,6 @@ def test_a_page_that_is_left_open_is_not_paid(tmp_path):
         next_item(store, person)
     [row] = Watch(store).look().people
     assert (row.hours, row.owed.total) == (0.0, 0.0)
-    store.close()
-
-
-def test_the_ledger_is_the_same_read_at_once_or_bit_by_bit(tmp_path, database):
-    store = small_store(tmp_path, prompts=6, controls=2, **database)
-    slow, draw = Ledger(store.study), np.random.default_rng(0)
-
-    def same():
-        with store.reading() as db:
-            whole, parts = Ledger(store.study).now(db), slow.now(db)
-        for name, table in vars(whole).items():
-            pandas.testing.assert_frame_equal(table, getattr(parts, name))
-
-    people = [add_person(store, f"p{n}", "annotator").id for n in range(3)]
-    for person in people:
-        for _ in range(3):
-            shown = next_item(store, person)
-            for label in (0, 2):  # every answer is changed once
-                if draw.random() < 0.7:
-                    same()
-                answer(store, person, shown, {"label": label})
-    withdraw_person(store, people[2], "delete")
-    same()
-    do_all(store, people[0])
-    same()
-    withdraw_person(store, people[1], "anonymous")
-    same()
     store.close()
 
 

