@@ -252,3 +252,65 @@ def test_bad_rows_are_named(tmp_path, name, suffix=".csv"):
     with pytest.raises(DataFileError, match=expected) as caught:
         build_benchmark(write(tmp_path / f"votes{suffix}", rows))
     assert "\n" not in str(caught.value) and f"votes{suffix}" in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_split_knows_no_order_of_rows_without_ids(tmp_path, suffix):
+    header = [*HEADER[:5], "source", "prompt_id"]
+    rows = [
+        (f"caption {n}", "1", "m", "a", 1, f"s{n % 3}", "" if n % 4 else f"id{n}")
+        for n in range(60)
+    ]
+    path = tmp_path / f"votes{suffix}"
+
+    def split_of():
+        splits = build_benchmark(path).splits
+        return {
+            text: name for name, table in splits.items() for text in table["prompt"].to_pylist()
+        }
+
+    write(path, rows, header)
+    first = split_of()
+    write(path, [rows[n] for n in np.random.default_rng(0).permutation(60)], header)
+    assert split_of() == first and len(first) == 60
+    # An id of one's own is what counts: with it another text falls where this one fell.
+    write(path, [(r[0].upper() if r[-1] else r[0], *r[1:]) for r in rows], header)
+    assert split_of() == {
+        text.upper() if rows[int(text.split()[1])][-1] else text: name
+        for text, name in first.items()
+    }
+
+
+def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
+    path = write(tmp_path / "votes.csv", JUDGMENTS)
+    folder = write_benchmark(build_benchmark(path), tmp_path / "mine")
+    (folder / "votes.csv").write_bytes(path.read_bytes())
+    with pytest.raises(OptionError, match=r"holds the input .*votes\.csv; name another"):
+        write_benchmark(build_benchmark(folder / "votes.csv"), folder)
+    with pytest.raises(OptionError, match=r"holds other files, such as 'votes\.csv'"):
+        write_benchmark(build_benchmark(path), folder)
+    listed = (write_benchmark(build_benchmark(path), tmp_path / "b") / ".pqpp-export").read_text()
+    assert listed.split() == [
+        "README.md",
+        *(
+            f"data/{subset}{name}-00000-of-00001.parquet"
+            for subset in ("images/", "", "votes/")
+            for name in sorted(build_benchmark(path).splits)
+        ),
+        "eval.yaml",
+        "report.html",
+    ]
+
+
+def test_interrupted_writing_leaves_the_old_folder(tmp_path, monkeypatch):
+    built = build_benchmark(write(tmp_path / "votes.csv", JUDGMENTS))
+    folder = write_benchmark(built, tmp_path / "out", "Old")
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pqpp_datasets.own_benchmark.write.quality_report", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_benchmark(built, folder, "New")
+    assert "# Old" in (folder / "README.md").read_text()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "votes.csv"]

@@ -131,3 +131,12 @@ def test_pinned_hashes_are_those_of_the_published_files(real_data):
         source = release("pqpp/v1.0").file(path)
         body = (real_data / "pqpp" / "v1.0" / path).read_bytes()
         assert (len(body), hashlib.sha256(body).hexdigest()) == (source.bytes, source.sha256)
+
+
+def test_offline_mode_is_respected(server, tmp_path, monkeypatch):
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    with pytest.raises(DataFileError, match="offline mode"):
+        bring(server, tmp_path)
+    assert server.requests == []

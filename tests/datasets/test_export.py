@@ -12,6 +12,7 @@ from support.processes import run
 from support.rated_folders import WRITERS
 
 from pqpp_datasets.benchmarks import BENCHMARKS
+from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.export.export import export
 from pqpp_hub.card import template_text
 
@@ -121,3 +122,14 @@ def test_real_pqpp(real_data, tmp_path, config):
         split: count for (_, split), count in rows.items()
     }
     assert plain["validation"].data.table.equals(ours["validation"].data.table.combine_chunks())
+
+
+def test_failed_export_leaves_the_old_one(tmp_path):
+    data = write_conqa(tmp_path / "data")
+    export(["conqa"], tmp_path / "out", str(data))
+    (data / "mturk.json").write_text("{")
+    before = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    with pytest.raises(DataFileError):
+        export(["conqa"], tmp_path / "out", str(data))
+    assert before == {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "data", "out"]

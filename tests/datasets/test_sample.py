@@ -19,3 +19,14 @@ def test_sizes_and_marks(sample):
         assert set(split["source"]) == {"generated"}
         assert all(name.startswith("generated-") for name in split["prompt_id"])
     assert "GENERATED" in sample["train"].info.description
+
+
+def test_no_prompt_stands_in_two_splits(sample):
+    prompts = [prompt for split in sample.values() for prompt in split["prompt"]]
+    assert len(set(prompts)) == len(prompts)
+
+
+def test_rows_do_not_change(sample):
+    row = sample["train"][0]
+    assert row["prompt"] == "Three zebras near a window with a red scarf."
+    assert [row[name] for name in ("glide_hbpp", "clip_p10", "blip2_rr")] == [13 / 12, 0.6, 0.5]

@@ -77,3 +77,10 @@ def test_example_round_trip(features):
 def test_other_bytes_are_refused_or_read_but_never_crash(data):
     with contextlib.suppress(ValueError):
         parse_example(data)
+
+
+def test_spans_cover_the_file(path):
+    cut = spans(path, 3)
+    assert [(span.first, span.start, span.stop) for span in cut] == [(0, 0, 5051), (3, 5051, 5069)]
+    assert [r.data for span in cut for r in read_records(path, span)] == CONTENTS
+    assert [r.number for r in read_records(path, cut[1])] == [3]

@@ -14,6 +14,10 @@ from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark import BuildOptions
 from pqpp_metrics.functional import hbpp
 
+HEADER = "prompt,image,model,annotator,label"
+REPEATED = ["A,i,m,a,1", "A,i,m,b,5", "A,i,m,a,2", "B,i,m,a,3", "A,i,m,a,3"]
+SAME_TEXT = ["A,i,m,x,5,1", "A,i,m,x,1,2", "B,i,m,x,3,3", "C,i,m,x,3,4"]
+
 
 def labelled(path, *labels, **options):
     """Build from one vote an image, and return the built and the values of the votes."""
@@ -320,3 +324,36 @@ def test_hbpp_is_that_of_the_metric_to_the_last_bit(tmp_path):
     prompts = [f"p{image // 3}" for image in range(len(matrix))]
     ids, expected = hbpp(matrix, prompts)
     assert found == dict(zip(ids.tolist(), expected.tolist(), strict=True))
+
+
+def test_repeats_are_refused_or_chosen(tmp_path):
+    path = write(tmp_path / "v.csv", *REPEATED)
+    with pytest.raises(DataFileError, match=r"row 3: .* stands in row 1; .* `repeats` first, last"):
+        build(path, scale="likert5")
+    found = {
+        rule: scores(build(path, scale="likert5", repeats=rule), "m_rating")["A"]
+        for rule in ("first", "last", "mean")
+    }
+    assert found == {"first": 3.0, "last": 4.0, "mean": 3.5}
+    lines = [line.replace(",5", ",-1").replace(",3", ",2") for line in REPEATED]
+    path = write(tmp_path / "v.csv", *lines)
+    with pytest.raises(OptionError, match=r"means of repeated votes came; .* `repeats` first or"):
+        build(path, scale="pqpp", repeats="mean")
+
+
+def test_same_text_with_ids_of_their_own(tmp_path):
+    path = write(tmp_path / "v.csv", *SAME_TEXT, header=HEADER + ",prompt_id")
+    with pytest.raises(DataFileError, match=r"row 2: prompt_id is '2', .* `same_text` keep"):
+        build(path, scale="likert5")
+    for seed in range(5):
+        built = build(path, scale="likert5", same_text="keep", seed=seed)
+        found = {
+            row["prompt_id"]: (row["m_rating"], name)
+            for name, table in built.splits.items()
+            for row in table.to_pylist()
+        }
+        assert {number: value for number, (value, _) in found.items()} == {
+            **{"1": 5.0, "2": 1.0},
+            **{"3": 3.0, "4": 3.0},
+        }
+        assert found["1"][1] == found["2"][1]  # no text is in two splits

@@ -101,3 +101,14 @@ def test_killed_in_a_shard_it_goes_on_and_ends_alike(study, tmp_path, workers, c
         for name in ("cut", "whole")
     )
     assert cut == whole and len(cut) == 4
+
+
+def test_a_rotated_photo_is_embedded_as_it_is_seen(study, tmp_path):
+    from PIL import Image
+
+    exif, photo = Image.Exif(), Image.open(study / "images/0.png")
+    exif[0x0112] = 6  # to be turned clockwise by 90 degrees
+    photo.rotate(90).save(tmp_path / "stored.png", exif=exif)
+    encoder = ImageTextEncoder(str(study / "clip"), device="cpu")
+    seen, lying = encoder.images([tmp_path / "stored.png", photo.rotate(90)])
+    assert np.array_equal(encoder.images([photo])[0], seen) and not np.array_equal(seen, lying)

@@ -1,5 +1,6 @@
 """Rewrites: the meaning by hand, attacks that are refused, paraphrases that pass."""
 
+import json
 import re
 import statistics
 from pathlib import Path
@@ -12,7 +13,7 @@ from pqpp_datasets.load import load_benchmark
 from pqpp_engines.rewrite import Judge, meaning_lost
 from pqpp_engines.rewrite.judge import TOO_UNSURE, shared_error
 from pqpp_files.read_table import read_table
-from pqpp_models import TARGETS
+from pqpp_models import TARGETS, Predictor
 
 pytestmark = pytest.mark.nltk
 
@@ -180,3 +181,36 @@ def test_like_prompts_share_more_of_their_errors_and_unlike_or_unmeasured_ones_n
     assert not shared_error("static", "flux_hbpp", cosines).any()
     # Ranks of a deterministic search are shared more than the votes on a few images.
     assert shared_error("static", "mean_p10", 1.0) > 2 * shared_error("static", "mean_hbpp", 1.0)
+
+
+def test_leaving_out_words_is_not_accepted_though_the_predictor_likes_it(captions):
+    """Greedily, up to four words: what a predictor alone is gamed by."""
+    predictor, judge = Predictor.from_pretrained("static-train"), Judge("mean_hbpp", "static-train")
+    tried = accepted = 0
+    raised = []
+    for original in captions[:40]:
+        words = original.split()
+        for _ in range(4):
+            shorter = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
+            words = shorter[int(predictor.predict(shorter, "mean_hbpp").argmax())].split()
+            [verdict] = judge(original, [" ".join(words)])
+            tried, accepted = tried + 1, accepted + verdict.accepted
+        raised.append(verdict.gain)
+    assert np.mean(raised) > 0.2  # the attack works on the predictor
+    assert accepted / tried < 0.02
+
+
+@pytest.mark.slow
+def test_rephrasings_of_conqa_are_not_accepted(real_data):
+    seed = json.loads((real_data / "conqa/seed.json").read_text("utf-8"))
+    made = json.loads((real_data / "conqa/exp_GPT_J6B.json").read_text("utf-8"))
+    judge = Judge("mean_hbpp", "static-train", confidence=0.9)
+    verdicts = [v for n, texts in made.items() for v in judge(seed[n]["Text"], texts)]
+    assert len(verdicts) > 700
+    assert np.mean([one.accepted for one in verdicts]) < 0.02
+
+
+def test_honest_paraphrases_are_never_taken_for_turned_round(captions):
+    for made in PARAPHRASES.values():
+        pairs = [(one, made(one)) for one in captions if made(one)][:150]
+        assert not [pair for pair in pairs if meaning_lost(*pair).startswith("turned round")]

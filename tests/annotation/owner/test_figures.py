@@ -198,3 +198,30 @@ def test_people_are_made_up_for_every_kind_of_one_choice(tmp_path, kind):
         by_unit.setdefault((vote.prompt_id, vote.image), []).append(vote.value)
     assert all(len(values) == 2 and values[0] == values[1] for values in by_unit.values())
     store.close()
+
+
+def active_time(store, person):
+    """By the rows of one person, one after another."""
+    own = Assignment.person_id == person
+    with store.reading() as db:
+        moments = db.scalars(select(Answer.created).join(Assignment).where(own)).all()
+    gap = store.study.payment.gap_minutes * 60_000
+    pauses = (after - before for before, after in itertools.pairwise(sorted(moments)))
+    return sum(pause for pause in pauses if pause <= gap) / 1000
+
+
+def test_active_time_is_that_of_the_store(tmp_path):
+    store = small_store(tmp_path, prompts=5, payment={"gap_minutes": 2.0})
+    now = [1_000_000]
+    store.clock = lambda: now[0]
+    draw = np.random.default_rng(1)
+    for name in ("anna", "boris"):
+        person = add_person(store, name, "annotator").id
+        while shown := next_item(store, person):
+            now[0] += int(draw.integers(1, 300)) * 1000
+            answer(store, person, shown)
+            now[0] += int(draw.integers(1, 300)) * 1000
+    rows = {row.id: row for row in Watch(store).look().people}
+    wanted = {one: active_time(store, one) for one in rows}
+    assert {one: row.hours * 3600 for one, row in rows.items()} == pytest.approx(wanted)
+    store.close()

@@ -138,6 +138,36 @@ def test_what_waits_outlives_the_tab(serve, visitor):
     expect(page.locator(".thumb .mark")).to_have_text(["1", ""])
 
 
+@pytest.mark.daily
+def test_a_server_that_is_away_loses_nothing(serve, visitor):
+    served = serve(prompts=4)
+    page = visitor().join(served.link())
+    loaded_ahead(page)
+    served.stop()
+    judge(page, "1", "1")
+    page.keyboard.press("2")
+    page.wait_for_selector("#saved[data-state='offline'][data-waiting='3']")
+    served.start()
+    saved(page)
+    assert labels(served) == [2, 2, 1]
+
+
+def test_a_full_disk_is_said_and_loses_nothing(serve, visitor, monkeypatch):
+    served = serve(prompts=1)
+    page = visitor().join(served.link())
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pqpp_annotation.web.work.save_answer", full)
+        page.keyboard.press("1")
+        page.wait_for_selector("#saved[data-state='offline'][data-waiting='1']")
+        expect(page.locator("#banner")).to_contain_text("cannot save now: its disk is full")
+    saved(page)
+    assert labels(served) == [2]
+
+
 def test_a_vote_whose_answer_was_lost_counts_once(serve, visitor):
     served = serve(prompts=1)
     page = visitor().join(served.link())
@@ -200,6 +230,22 @@ def test_the_back_button_shows_the_item_before_to_be_changed(serve, visitor):
     assert assignment(page) == second
     page.keyboard.press("b")
     page.wait_for_url(f"**/work/{first}")
+
+
+@pytest.mark.daily
+def test_reloading_at_each_step_changes_nothing(serve, visitor):
+    served = serve(prompts=2)
+    person = visitor()
+    page = person.join(served.link())
+    for step, key in enumerate("1234"):
+        page.reload()
+        person.ready(page)
+        expect(page.locator("#count")).to_have_text(f"{step // 2} of 2")
+        marks = page.locator(".thumb .mark").all_inner_texts()
+        assert len([mark for mark in marks if mark]) == step % 2
+        page.keyboard.press(key)
+        saved(page)
+    assert sorted(labels(served)) == [-1, 0, 1, 2]
 
 
 def test_an_item_is_skipped_and_another_comes(serve, visitor):

@@ -4,6 +4,7 @@ import functools
 
 import pytest
 from sqlalchemy import func, select
+from support.browser import saved
 from support.kind_pages import to_the_end, values
 from support.served import SECRET
 
@@ -60,6 +61,24 @@ def test_images_in_turn_and_back(serve, visitor):
     press(page, "1", "Enter")
     to_the_end(page)
     assert [value["label"] for value in values(served)] == [1, None, 1, 1]
+
+
+def test_going_on_leads_to_what_is_open(serve, visitor):
+    served = serve("binary", images=3)
+    page = visitor().join(served.link())
+    press(page, "1", "ArrowRight", "Enter")
+    assert (
+        page.locator(".thumb[aria-current=true]").get_attribute("aria-label").startswith("Image 2")
+    )
+    page.wait_for_function("() => document.querySelector('#live').textContent.includes('2 of 3')")
+    assert page.url.endswith("/work")
+
+
+def test_only_what_the_study_offers(serve, visitor):
+    page = visitor().join(serve("binary", task={"unsure": False}).link())
+    assert page.locator(".choice .name").all_inner_texts() == ["Relevant", "Not relevant"]
+    press(page, "3")
+    assert page.locator(".choice[aria-pressed=true]").count() == 0
 
 
 def test_preference(serve, visitor):
@@ -140,6 +159,26 @@ def test_practice_shows_the_right_answer(serve, visitor, kind, practice, wrong, 
     press(page, *wrong, "Enter")
     page.wait_for_selector("#feedback:not([hidden])")
     assert told in page.inner_text("[data-part=note]")
+
+
+def test_without_single_keys(serve, visitor):
+    """A person who switched them off, for good, judges by Tab and the blank; no key is shown."""
+    served = serve("relevance", images=1)
+    person = visitor()
+    page = person.join(served.link())
+    press(page, "?")
+    page.uncheck("#keys-on")
+    press(page, "Escape", "1")
+    page.reload()
+    person.ready(page)
+    press(page, "1")
+    assert page.locator(".choice[aria-pressed=true]").count() == 0
+    page.get_by_role("button", name="Low relevance").focus()
+    press(page, "Space")
+    saved(page)
+    press(page, "Enter")  # which has the focus by now
+    to_the_end(page)
+    assert values(served) == [{"label": 1}]
 
 
 def test_zoom(serve, visitor):

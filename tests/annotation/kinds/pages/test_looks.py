@@ -1,5 +1,7 @@
 """Each kind in every look: axe, prompts of any length and direction, names for screen readers."""
 
+import re
+
 import pytest
 from support.browser import in_every_look, picture, violations
 from support.kind_pages import IMAGES
@@ -27,6 +29,17 @@ def test_no_violation(serve, visitor, kind):
             page.keyboard.press("Enter")
 
 
+@pytest.mark.parametrize("kind", ["relevance", "preference"])
+def test_nothing_tells_whose_image_it_is(serve, visitor, kind):
+    """Neither the page nor what it asks for names a model, a file or a reference."""
+    served = serve(kind, prompts=["a cat", "a dog"], models=("sdxl", "reference"))
+    page = visitor().join(served.link())
+    told = [page.content(), page.request.get(f"{served.url}/api/next").text()]
+    assert all('"images"' in text for text in told)
+    for text in told:
+        assert not re.search(r"sdxl|\breference|is_ref|-[01]\.png", text)
+
+
 @pytest.mark.parametrize("kind", IMAGES)
 def test_right_to_left(serve, visitor, kind):
     page = visitor().join(serve(kind, prompts=[ARABIC]).link())
@@ -36,6 +49,32 @@ def test_right_to_left(serve, visitor, kind):
     assert (
         page.locator(".question").first.evaluate("one => getComputedStyle(one).direction") == "ltr"
     )
+
+
+def test_arrows_follow_the_direction_of_the_words(serve, visitor):
+    page = visitor().join(serve("rich", prompts=[ARABIC]).link())
+    for key in ("w", "ArrowLeft", "Space"):
+        page.keyboard.press(key)
+    assert page.locator(".word[aria-pressed=true]").inner_text() == ARABIC.split()[1]
+
+
+@pytest.mark.parametrize("kind", IMAGES)
+def test_five_thousand_characters(serve, visitor, kind):
+    """The prompt scrolls inside, by the keyboard too; the image stays large."""
+    page = visitor().join(serve(kind, prompts=[LONG]).link())
+    prompt = page.locator(".prompt")
+    for look in in_every_look(page):
+        assert prompt.evaluate("one => one.scrollHeight > one.clientHeight"), look
+        assert prompt.bounding_box()["height"] < 0.45 * page.viewport_size["height"], look
+        stage = page.locator(".stage, .pick img").first.bounding_box()
+        fills = stage["width"] > 0.9 * page.viewport_size["width"]  # as wide as the window
+        least = 120 if kind == "order" else 200  # several rows of images are seen at once
+        assert stage["height"] > least or fills, look
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), look
+        assert violations(page) == [], look
+    prompt.focus() if kind != "rich" else page.locator(".word").first.focus()
+    page.keyboard.press("End")
+    page.wait_for_function("() => document.querySelector('.prompt').scrollTop > 0")
 
 
 NAMES = {

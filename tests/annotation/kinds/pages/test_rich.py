@@ -38,6 +38,17 @@ def test_keys_alone(serve, visitor):
     ]
 
 
+def test_the_cross_stays_on_the_image_and_a_missing_score_is_next(serve, visitor):
+    served = serve("rich")
+    page = visitor().join(served.link())
+    press(page, "4", "Enter")
+    assert page.evaluate("document.activeElement.name") == "score-alignment"
+    assert page.url.endswith("/work")
+    press(page, "p", *["ArrowUp"] * 26, *["ArrowLeft"] * 51, "Enter", "1", "1", "1", "Enter")
+    to_the_end(page)
+    assert values(served)[0]["implausible"] == [[0, 0]]
+
+
 def test_clicks_give_exact_fractions(serve, visitor):
     served = serve("rich")
     page = visitor(device_scale_factor=3).join(served.link())
@@ -89,6 +100,25 @@ def test_undo_and_removal(serve, visitor):
     press(page, "Backspace", "Backspace", "Backspace")
     assert disks.count() == 0
     assert undo.is_disabled()
+
+
+def test_inappropriate_needs_no_scores(serve, visitor):
+    served = serve("rich")
+    page = visitor().join(served.link())
+    press(page, "x")
+    assert page.get_by_label("Inappropriate image").is_checked()
+    press(page, "Enter")
+    to_the_end(page)
+    [value] = values(served)
+    assert value["inappropriate"] is True
+    assert value["scores"] == {}
+
+
+def test_no_flag_where_the_study_has_none(serve, visitor):
+    page = visitor().join(serve("rich", task={"inappropriate": False}).link())
+    assert not page.get_by_label("Inappropriate image").is_visible()
+    press(page, "x")
+    assert page.locator(".primary[aria-disabled=true]").count() == 1
 
 
 def test_a_half_answer_outlives_the_tab(serve, visitor):
@@ -198,3 +228,14 @@ def test_export_is_what_was_clicked(serve, visitor):
     )
     for name, expected in wanted.items():
         np.testing.assert_array_equal(found[name], expected)
+
+
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.daily)])
+def test_a_point_can_be_set_in_every_corner(serve, visitor, width):
+    """Nothing lies over the image, the button of the zoom least of all."""
+    page = visitor(viewport={"width": width, "height": 800}).join(serve("rich").link())
+    box = page.locator(".canvas").bounding_box()
+    for number, (x, y) in enumerate(((3, 3), (-3, 3), (3, -3), (-3, -3)), 1):
+        place = {"x": x % box["width"], "y": y % box["height"]}
+        page.locator(".canvas").click(position=place)
+        assert page.locator(".points li").count() == number
