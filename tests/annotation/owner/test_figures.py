@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from sqlalchemy import select
 from support.studies import answer, do_all, small_store
 
 from pqpp_annotation.demo import Simulated, simulate
@@ -16,6 +17,7 @@ from pqpp_annotation.owner.people import active_seconds, owed
 from pqpp_annotation.protocol.completion import CODE, finish_of
 from pqpp_annotation.store.answers import count_answers, current_votes, save_answer
 from pqpp_annotation.store.people import add_person, person_by_id, withdraw_person
+from pqpp_annotation.store.tables import Answer, Assignment
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study.study import Payment
 
