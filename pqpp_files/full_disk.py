@@ -50,7 +50,9 @@ def is_full(error: BaseException | None) -> bool:
         >>> is_full(OSError(errno.ENOSPC, "No space left on device")), is_full(OSError("else"))
         (True, False)
     """
-    while error is not None:
+    seen: list[BaseException] = []  # an error may come of one that came of it
+    while error is not None and error not in seen:
+        seen.append(error)
         number = getattr(error, "errno", None)
         if number in _NUMBERS or getattr(error, "sqlite_errorcode", None) == _SQLITE_FULL:
             return True

@@ -23,6 +23,8 @@ BY_LIBRARIES |= {"httptools", "num2words", "torchvision", "uvloop"}
 COME_WITH = {"fsspec": "datasets", "markupsafe": "jinja2", "starlette": "fastapi"}
 COME_WITH |= {"pydantic": "fastapi", "tokenizers": "transformers"}
 """What comes with a package that is required."""
+USED_IF_THERE = {"ir_measures"}
+"""What adds names to a command where somebody has installed it."""
 
 
 def names(text):
@@ -69,7 +71,7 @@ def test_each_import_is_of_the_core_or_of_an_extra_that_the_message_names():
     known, wrong = distributions(), {}
     for name, files in imported().items():
         homes = known.get(name) or {name}
-        if homes & CORE or name in COME_WITH:
+        if homes & CORE or name in COME_WITH or name in USED_IF_THERE:
             continue
         extra = extra_of(name)
         brought = any(homes & packages for key, packages in EXTRAS.items() if key in USERS)

@@ -408,7 +408,7 @@ def test_a_model_of_another_kind_is_refused(script, recipe, tmp_path):
 
 def test_an_encoder_with_a_damaged_tokenizer_is_refused(script, recipe):
     (Path(recipe.model) / "tokenizer.json").write_text("{")
-    with pytest.raises(CheckpointError, match="encoder holds no usable tokenizer"):
+    with pytest.raises(CheckpointError, match="tokenizer"):
         script.train(recipe)
 
 
