@@ -274,7 +274,7 @@ class Shards(Group):
         None, "a Ray cluster, like auto or ray://HOST:10001 (default: one here)", metavar="ADDRESS"
     )
     num_cpus: float | None = option(
-        None, "with --engine ray: CPUs per task (default: 1)", metavar="N", least=0
+        None, "with --engine ray: CPUs a worker (default: 1)", metavar="N", least=0
     )
     num_gpus: float | None = option(
         None, "with --engine ray: GPUs a worker, which keeps its model; may be 0.5", least=0
