@@ -8,6 +8,7 @@ calls its `id`: that travels with Parquet files, `save_to_disk`, pushes, maps an
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -97,8 +98,13 @@ def measure_of(name: str) -> TargetMeasure | None:
     ending = name.rsplit("_", 1)[-1]
     if ending == ALIGNMENT and name != ALIGNMENT:
         return None
+    return MEASURES.get(ending) or _precision_at(ending)
+
+
+@functools.lru_cache(maxsize=256)
+def _precision_at(ending: str) -> TargetMeasure | None:
     if not (cut := _PRECISION.fullmatch(ending)):
-        return MEASURES.get(ending)
+        return None
     ten = MEASURES["p10"]
     title, about, words = (text.replace("10", cut[1]) for text in (ten.title, ten.about, ten.words))
     return replace(ten, name=ending, title=title, about=about, words=words)
