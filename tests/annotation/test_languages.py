@@ -31,7 +31,7 @@ def test_every_text_is_in_the_template_and_in_german(tmp_path):
     shutil.copy(OWN / "de.po", tmp_path)
     bin_folder = Path(sys.executable).parent
     command = ["make", "-s", "texts", f"TEXTS={tmp_path}", f"BIN={bin_folder}"]
-    subprocess.run(command, cwd=OWN.parents[1], check=True)
+    subprocess.run(command, cwd=Path(__file__).parents[2], check=True)
     found = catalogue(tmp_path / "messages.pot")
     texts = {m.id: {name for name, _ in m.locations} for m in found if m.id}
     assert len(texts) > 250 and "pqpp_annotation/kinds/rich/page.js" in texts["Implausible"]
