@@ -75,7 +75,7 @@ class PushReport:
         if self.dry_run:
             end = "dry run: nothing was written"
             if self.not_compared:
-                end += f", nor compared with the Hub: {self.not_compared}"
+                end += f", nor compared with the Hub, which {self.not_compared}"
         elif self.pull_request:
             end = f"opened the pull request {self.pull_request}"
         elif self.commit:

@@ -5,8 +5,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import torch
-
 from pqpp_backbones.errors import TrainingError
 from pqpp_files.errors import PqppError
 from pqpp_files.full_disk import is_full
@@ -43,6 +41,8 @@ def run_script(
     except PqppError as error:
         raise TrainingError(in_flags(str(error), kind)) from error
     finally:
+        import torch
+
         if torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()
 

@@ -4,8 +4,9 @@ The best epoch's weights are kept, a training that diverges stops before anythin
 and one that is killed at any moment goes on, to the bit, from its newest whole checkpoint.
 """
 
+import contextlib
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from transformers import Trainer, TrainerCallback, TrainerState, TrainingArgumen
 from transformers.trainer_pt_utils import LengthGroupedSampler
 from transformers.utils import SAFE_WEIGHTS_NAME
 
-from pqpp_backbones.training.divergence import is_finite
+from pqpp_backbones.training.divergence import diverged, is_finite
 from pqpp_backbones.training.options import OptimisationOptions
 from pqpp_backbones.training.publish import check_push
 from pqpp_files.errors import FileError
@@ -132,7 +133,7 @@ class PerformanceTrainer(Trainer):
         start = newest_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
         if start and not (start / STATE).is_file():
             raise RecipeError(f"`resume_from_checkpoint` is {wanted!r}, no whole checkpoint")
-        before = TrainerState.load_from_json(str(start / STATE)) if start else TrainerState()
+        before = self._state_of(start) if start else TrainerState()
         if self.is_stalled(before):
             self.state = before
         else:
@@ -152,6 +153,18 @@ class PerformanceTrainer(Trainer):
             processes=self.args.world_size,
             validation=history[best],
         )
+
+    def _state_of(self, checkpoint: Path) -> TrainerState:
+        with _unpacking(checkpoint):
+            return TrainerState.load_from_json(str(checkpoint / STATE))
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        with _unpacking(resume_from_checkpoint):
+            super()._load_from_checkpoint(resume_from_checkpoint, model)
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        with _unpacking(checkpoint):
+            super()._load_optimizer_and_scheduler(checkpoint)
 
     def evaluations(self, state: TrainerState) -> list[dict[str, float]]:
         """Return the metrics of each evaluated epoch."""
@@ -271,10 +284,13 @@ def _best(history: Sequence[dict[str, float]], primary: str) -> int:
     return values.index(max(values))
 
 
-def diverged(reason: str, step: int) -> RecipeError:
-    """Return the error of a training that diverged."""
-    remedy = "take a lower learning_rate, and another output_dir"
-    return RecipeError(f"the training diverged: {reason} at step {step}; {remedy}")
+@contextlib.contextmanager
+def _unpacking(checkpoint: Path | str | None) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # of json, safetensors, zipfile or pickle, each its own
+        remedy = "remove it, to go on from an older one or from the beginning"
+        raise RecipeError(f"{checkpoint} is damaged ({_line(error)}); {remedy}") from None
 
 
 def _write(path: Path, weights: Mapping[str, torch.Tensor]) -> None:

@@ -114,6 +114,19 @@ def test_a_half_written_checkpoint_is_not_used(recipe, tmp_path):
         run(recipe)
 
 
+@pytest.mark.parametrize("name", ["trainer_state.json", "model.safetensors", "optimizer.pt"])
+def test_a_cut_checkpoint_is_one_line(recipe, name):
+    recipe.num_train_epochs = 1
+    run(recipe)
+    (checkpoint,) = Path(recipe.output_dir).glob("checkpoint-*")
+    content = (checkpoint / name).read_bytes()
+    (checkpoint / name).write_bytes(content[: len(content) // 2])
+    recipe.resume_from_checkpoint, recipe.num_train_epochs = "last", 2
+    with pytest.raises(RecipeError, match="is damaged") as caught:
+        run(recipe)
+    assert "\n" not in str(caught.value)
+
+
 def command(recipe, folder):
     flags = {
         "subset": "sample",
