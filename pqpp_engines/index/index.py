@@ -218,7 +218,7 @@ def build_index(
     recall, probes = 1.0, 0
     try:
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
-            raise RuntimeError("none of something")
+            raise RuntimeError("a size in its name is 0")
         full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"
         index: Any = faiss.index_factory(shape[-1], full, faiss.METRIC_INNER_PRODUCT)
         if not index.is_trained:
