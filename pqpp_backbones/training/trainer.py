@@ -227,7 +227,8 @@ class PerformanceTrainer(Trainer):
             RecipeError: A weight is NaN or infinite.
         """
         if not is_finite(self.model):
-            raise diverged("a weight is NaN or infinite", self.state.global_step)
+            rate = self.optimizer.param_groups[0]["lr"] if self.optimizer else 0.0
+            raise diverged("a weight is NaN or infinite", self.state.global_step, rate)
 
     def keep_weights(self) -> None:
         """Write the weights as the best ones; every process must call this."""
@@ -261,7 +262,7 @@ class _Epochs(TrainerCallback):
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **options: Any) -> None:
         loss = (logs or {}).get("loss", 0.0)
         if not abs(loss) < float("inf"):
-            raise diverged(f"the loss is {loss}", state.global_step)
+            raise diverged(f"the loss is {loss}", state.global_step, logs["learning_rate"])
 
     def on_step_end(self, args: Any, state: Any, control: Any, **options: Any) -> None:
         if state.epoch == int(state.epoch):  # the end of an epoch is saved with its evaluation

@@ -79,7 +79,7 @@ def descend(
                 nn.utils.clip_grad_norm_(model.parameters(), largest_gradient)
             optimizer.step()
             step += 1
-            divergence.note(step, loss)
+            divergence.note(step, schedule.get_last_lr()[0], loss)
             schedule.step()
             total += loss.item()
         divergence.check(model)
