@@ -61,38 +61,6 @@ SIZES, TEST_SIZES, MEAN_SIZES = (50, 200, 2_000), (20, 50, 200), (15, 30, 60, 20
 _AT_ONCE = 40_000
 """Numbers of an array: what stays in the cache."""
 
-FORMER = """\
-## Recorded once
-
-Before the difference was put over its standard error, `paired_permutation` told unlike predictors
-apart as often as this (800 runs, level 5 %, noise of 1.5 and as much of the other kind; in %):
-Pearson 11.8, 14.8 and 15.6 with lognormal noise at n = 20, 50, 200; RMSE 19.9, 25.7 and 24.3.
-
-Of the skewed predictors at n = 200 no other form of the test for Pearson's r errs in 8 % or less
-(2,000 runs, in %, by Student's t of the difference over its error unless said): without the
-skewness of the influences 11.0, with it as it is 9.8, taken 2.5 times (this test) 10.0, 4 times
-11.0; less the jackknife's bias 10.5; by random signs of the influences 12.0; by the bootstrap-t of
-them 9.6. At n = 2,000 this test errs in 7.6 %.
-
-So `warning` says as well where the skewness of what Pearson's r compares differs by more than 1.5:
-in 55.6, 81.6 and 99.3 % of the skewed pairs at n = 20, 50 and 200, and in 2.5, 0.0 and 0.0 % of the
-normal ones (4,000 runs). The table of warnings above counts single queries alone.
-
-Other intervals of a mean, 4,000 runs with 999 resamples: of BCa, Student's t and the bootstrap-t in
-%.
-
-| values | n = 15 | 30 | 60 | 200 |
-|---|---|---|---|---|
-| normal | 92.0 / 95.5 / 95.2 | 93.1 / 94.9 / 94.8 | 93.6 / 94.9 / 94.5 | 94.8 / 95.0 / 94.8 |
-| t3 | 88.0 / 95.8 / 92.8 | 89.7 / 95.7 / 92.3 | 90.5 / 94.6 / 91.7 | 92.5 / 94.8 / 93.0 |
-| P@10 | 93.6 / 94.3 / 96.5 | 94.4 / 94.5 / 95.6 | 94.9 / 94.8 / 95.4 | 94.7 / 95.1 / 95.1 |
-| low P@10 | 90.5 / 88.9 / 96.2 | 93.3 / 92.5 / 95.8 | 94.2 / 94.0 / 95.5 | 94.7 / 94.3 / 95.0 |
-| RR | 95.5 / 93.9 / 97.4 | 94.2 / 93.8 / 96.9 | 95.2 / 95.0 / 96.0 | 94.8 / 94.9 / 95.3 |
-| low RR | 78.9 / 75.7 / 87.7 | 85.6 / 82.6 / 90.7 | 89.9 / 88.3 / 92.6 | 95.2 / 93.5 / 96.3 |
-| hits of .8 | 95.9 / 96.4 / 96.3 | 98.1 / 94.8 / 97.9 | 96.8 / 95.7 / 97.2 | 95.8 / 94.2 / 95.5 |
-| hits of .95 | 50.1 / 54.3 / 54.0 | 77.8 / 79.3 / 78.1 | 94.2 / 94.9 / 94.1 | 96.6 / 93.0 / 95.6 |
-"""
-
 Sample = tuple[NDArray[np.float64], ...]
 
 
@@ -113,7 +81,7 @@ def main() -> None:
     print(f"numpy {version('numpy')}, scipy {version('scipy')}. Seeds: the cell's n.\n")
     for part in options.parts:
         parts[part](rows, options.runs, options.kinds)
-    print(FORMER, end="")
+    print("[Measured once](calibration_recorded.md): earlier forms and other intervals.")
 
 
 def pqpp_rows(data_dir: str) -> Sample:

@@ -11,8 +11,6 @@ processes count little.
 import argparse
 import os
 import platform
-import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -67,10 +65,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=500, help="default: %(default)s")
     parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
     parser.add_argument("--factories", nargs="*", default=FACTORIES)
-    parser.add_argument("--memory-of", metavar="FOLDER", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.memory_of:
-        return print(memory_of(options.memory_of, options.size))
     packages = ", ".join(f"{name} {version(name)}" for name in ("faiss-cpu", "numpy"))
     print(f"python {platform.python_version()}, {packages}, one thread")
     print(f"{options.images} x {options.size}, {options.queries} queries, seed {options.seed}")
@@ -164,37 +159,10 @@ def rows_of(made: Made, factory: str) -> list[Row]:
         each = on_disk / len(made.images)
         name = f"pqpp {factory}"
         ours = row_of(name, each, built, lambda: index.search(made.queries, _K)[0], made)
-        command = [sys.executable, __file__, "--size", str(index.config["size"])]
-        command += ["--memory-of", f"{folder}/index"]
-        print(f"  {subprocess.run(command, capture_output=True, text=True).stdout.strip()}")
         plain = faiss.read_index(f"{folder}/index/index.faiss")
     search = lambda: plain.search(made.queries, _K)[1]  # noqa: E731
     theirs = row_of(f"faiss {factory}", each, np.nan, search, made)
     return [ours, theirs]
-
-
-def memory_of(folder: str, size: int) -> str:
-    """Say what a search takes, mapped as we do it and loaded as faiss does by default."""
-    import faiss
-
-    from pqpp_engines.index import Index
-
-    def anonymous() -> float:
-        status = Path("/proc/self/status").read_text().split("RssAnon:")[1]
-        return int(status.split()[0]) / 1e3
-
-    queries = np.random.default_rng(0).normal(size=(100, size)).astype(np.float32)
-    before = anonymous()
-    index = Index(folder)
-    index.search(queries, _K)
-    mapped = anonymous() - before
-    before = anonymous()
-    loaded = faiss.read_index(f"{folder}/index.faiss")
-    loaded.search(queries, _K)
-    told = anonymous() - before
-    return (
-        f"memory that is not mapped: pqpp, ids too, {mapped:.1f} MB; faiss.read_index {told:.1f} MB"
-    )
 
 
 def print_row(row: Row, exact: Row) -> None:

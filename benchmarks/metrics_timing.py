@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 import speed_history
+from tabulate import tabulate
 
 
 @dataclass
@@ -75,16 +76,9 @@ def print_table(rows):
     """Print the comparisons as one aligned table, and keep them, see `speed_history`."""
     speed_history.keep(rows)
     head = ("task", "peer", "peer ms", "pqpp ms", "peer / pqpp", "aim", "floor ms")
-    cells = [head, *(_cells(row) for row in rows)]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(head))]
-    for number, line in enumerate(cells):
-        left = "  ".join(cell.ljust(width) for cell, width in zip(line[:2], widths, strict=False))
-        right = "  ".join(
-            cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)
-        )
-        print(f"{left}  {right}")
-        if number == 0:
-            print("-" * (sum(widths) + 2 * len(widths) - 2))
+    align = ("left", "left", *["right"] * 5)
+    cells = [_cells(row) for row in rows]
+    print(tabulate(cells, head, "simple", disable_numparse=True, colalign=align))
 
 
 def _cells(row):
