@@ -296,18 +296,7 @@ def submit(
     Raises:
         HubError: The Hub cannot be reached or refuses, or there is no such model.
     """
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as beside:
-        path = Path(beside) / "results.yaml"
-        path.write_text(text, "utf-8")
-        return push_files(
-            {results_file(dataset): path},
-            model,
-            "model",
-            lambda name: False,
-            f"Results on {dataset}, measured with pqpp",
-            dry_run=dry_run,
-            token=token,
-            pull_request=True,
-        )
+    message = f"Results on {dataset}, measured with pqpp"
+    files = {results_file(dataset): text.encode()}
+    options: dict[str, Any] = {"dry_run": dry_run, "token": token, "pull_request": True}
+    return push_files(files, model, "model", lambda _: False, message, **options)

@@ -184,28 +184,21 @@ class SpaceError(PqppError):
     """A page cannot be served, or a Space not be made; the message says why and what to do."""
 
 
-def space_files(folder: Path, card: str, app: str, *extras: str) -> dict[str, Path]:
-    """Write what every Space of ours holds, and return the name there to the path here.
+def space_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
+    """Return what every Space of ours holds, by name.
 
     Args:
-        folder: An empty folder to write to.
         card: The text of the README, whose YAML tells the Hub what to run.
         app: The Python that the Space runs, `app.py`.
         *extras: Of this package, which the Space installs beside it.
 
     Example:
-        >>> import tempfile
-        >>> list(space_files(Path(tempfile.mkdtemp()), "# Toy", "print()"))
+        >>> list(space_files("# Toy", "print()"))
         ['README.md', 'app.py', 'requirements.txt']
     """
-    texts = {
-        "README.md": card,
-        "app.py": app,
-        "requirements.txt": "".join(f"{line}\n" for line in pinned_requirements(*extras)),
-    }
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return {name: folder / name for name in texts}
+    requirements = "".join(f"{line}\n" for line in pinned_requirements(*extras))
+    texts = {"README.md": card, "app.py": app, "requirements.txt": requirements}
+    return {name: text.encode() for name, text in texts.items()}
 
 
 def app_of(module: str, function: str, argument: str) -> str:
