@@ -40,7 +40,6 @@ class Format(ABC):
 
     Attributes:
         is_text: Whether all cells are texts, as those of CSV are.
-        is_whole: Whether all of it is read into memory at once.
         errors: What becomes of bytes that are no UTF-8, as `open` has it.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not.
         with_index: Whether an index of pandas without a name is given with the columns.
@@ -49,7 +48,7 @@ class Format(ABC):
     """
 
     row_is = "row"
-    is_text = is_whole = False
+    is_text = False
     errors = "strict"
     has_header = True
     with_index = keyed = False
@@ -292,7 +291,6 @@ class Json(JsonLines):
     """A JSON list of records."""
 
     row_is = "record"
-    is_whole = True
     place_of = Format.place_of
 
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
