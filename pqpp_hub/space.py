@@ -17,6 +17,7 @@ from typing import Any
 
 from pqpp_files.errors import PqppError
 from pqpp_files.extras import needing, pinned_requirements
+from pqpp_hub.push import HubError
 
 SDK_VERSION = "6.31.0"
 """The gradio that a Space runs; the cards of the metrics name it too."""
@@ -111,7 +112,7 @@ def serve_page(
         head: HTML for the head of the page.
 
     Raises:
-        SpaceError: The address cannot be listened at.
+        HubError: The address cannot be listened at.
     """
     import gradio
 
@@ -144,7 +145,7 @@ def serve_page(
             )
         except (OSError, OverflowError):
             where = f"{host or 'this machine'} port {port or 7860}"
-            raise SpaceError(
+            raise HubError(
                 f"{where} is not free to listen at; name another by --host and --port"
             ) from None
         sys.stderr.write(f"{url} - stop it with Ctrl-C\n")
@@ -178,10 +179,6 @@ def _kind_of(error: BaseException | None) -> str:
     frames = traceback.extract_tb(error.__traceback__) if error else []
     where = f" in {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{where}"
-
-
-class SpaceError(PqppError):
-    """A page cannot be served, or a Space not be made; the message says why and what to do."""
 
 
 def space_files(card: str, app: str, *extras: str) -> dict[str, bytes]:

@@ -7,7 +7,7 @@ from pqpp_files.names import is_repository_id
 from pqpp_files.paths import expanded
 from pqpp_hub import PushReport
 from pqpp_hub.card import render_card
-from pqpp_hub.space import SDK_VERSION, SpaceError, app_of, space_files
+from pqpp_hub.space import SDK_VERSION, app_of, space_files
 from pqpp_models.demo.answer import Answerer
 from pqpp_models.predictor import Predictor
 from pqpp_models.registry import DEFAULT_PREDICTOR, NOTES, PREDICTORS
@@ -42,7 +42,7 @@ def push_space(
         What was done, or would be.
 
     Raises:
-        SpaceError: `name` is a folder, which a Space cannot see.
+        HubError: `name` is a folder, which a Space cannot see.
         PredictorError: The predictor needs more than texts, or there is none.
         HubError: The Hub cannot be reached or refuses.
 
@@ -54,7 +54,7 @@ def push_space(
         raise pqpp_hub.HubError(f"{repo_id!r} is not a valid Space name; write OWNER/NAME")
     is_known = name in PREDICTORS or folder is not None
     if not is_known and (expanded(name).exists() or not is_repository_id(name)):
-        raise SpaceError(
+        raise pqpp_hub.HubError(
             f"a Space does not see {name!r} of this machine; push it too, to a repository: "
             f"pqpp models push {name} OWNER/REPOSITORY --space {repo_id}"
         )
