@@ -41,7 +41,8 @@ class Shard:
             CSV.
         first: The first row's number among those of all files.
         numbered: A column that gets these numbers, as text; empty for none.
-        types: Columns that other files keep otherwise, and how: the output is of one kind.
+        schema: Of the columns of all files, which may keep them otherwise: the output is of one
+            kind.
         table: The rows, where they are in memory.
     """
 
@@ -52,7 +53,7 @@ class Shard:
     digest: str = ""
     first: int = 0
     numbered: str = ""
-    types: tuple[tuple[str, pa.DataType], ...] = ()
+    schema: pa.Schema | None = field(default=None, repr=False)
     table: pa.Table | None = field(default=None, repr=False)
 
     def read(self) -> pa.Table:
@@ -80,9 +81,8 @@ class Shard:
                 f"{self.path}: {self.start + len(table)} rows, there were {self.start + self.rows} "
                 "or more when the job began; begin in a new folder"
             )
-        for name, kind in self.types:
-            place = table.column_names.index(name)
-            table = table.set_column(place, name, table[name].cast(kind))
+        if self.schema is not None and table.schema.types != self.schema.types:
+            table = table.cast(self.schema.with_metadata(table.schema.metadata))
         if self.numbered:
             numbers = map(str, range(self.first, self.first + self.rows))
             table = table.append_column(self.numbered, pa.array(numbers, pa.string()))
@@ -123,15 +123,14 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
     if size < 1:
         raise FileError(f"shard size {size}: give 1 or more")
     shapes = {path: _look_at(path) for path in _files_of(source)}
-    common = _common_types(shapes)
+    common = _common_schema(shapes)
+    is_named = not numbered or not set(common.names).isdisjoint(numbered)
+    number = "" if is_named else numbered[0]
     cuts, first = [], 0
     for path, shape in shapes.items():
-        columns = {column.name: column.type for column in shape.schema}
-        types = tuple((name, common[name]) for name in columns if columns[name] != common[name])
-        is_named = not numbered or not columns.keys().isdisjoint(numbered)
         for start in range(0, shape.rows, size):
-            rows, number = min(size, shape.rows - start), "" if is_named else numbered[0]
-            cuts.append((path, start, rows, shape.digest, first + start, number, types))
+            rows = min(size, shape.rows - start)
+            cuts.append((path, start, rows, shape.digest, first + start, number, common))
         first += shape.rows
     if not cuts:
         raise FileError(f"{source}: no rows; give a file that has some")
@@ -205,34 +204,30 @@ def launched_share(environment: Mapping[str, str]) -> str | None:
     return f"{rank}/{size}" if rank and size else None
 
 
-def _common_types(shapes: Mapping[str, _FileShape]) -> dict[str, pa.DataType]:
-    """Return the type of each column, and refuse a file whose columns are not those of the others.
+def _common_schema(shapes: Mapping[str, _FileShape]) -> pa.Schema:
+    """Return the types of the columns, and refuse a file whose columns are not those of the others.
 
     A column without any value has no type, and may have that of the other files.
     """
     import pyarrow as pa
 
-    first, shape = next(iter(shapes.items()))
-    common = pa.schema([one.with_type(_plain_type(one.type)) for one in shape.schema])
+    first, common = next(iter(shapes)), None
     for path, shape in shapes.items():
-        if shape.schema.names != common.names:
+        if shape.schema.names != shapes[first].schema.names:
             raise FileError(
                 f"{path}: columns {', '.join(shape.schema.names)[:100]}, those of {first} are "
-                f"{', '.join(common.names)[:100]}; give files of one kind"
+                f"{', '.join(shapes[first].schema.names)[:100]}; give files of one kind"
             )
-        plain = [column.with_type(_plain_type(column.type)) for column in shape.schema]
+        plain = pa.schema(
+            (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
+            for one in shape.schema
+        )
         try:
-            common = pa.unify_schemas([common, pa.schema(plain)], promote_options="permissive")
+            common = pa.unify_schemas([common or plain, plain], promote_options="permissive")
         except pa.ArrowException as error:
             reason = in_a_line(error, named=False)
             raise FileError(f"{path}: {reason}; give files of one kind") from None
-    return dict(zip(common.names, common.types, strict=True))
-
-
-def _plain_type(of: pa.DataType) -> pa.DataType:
-    import pyarrow as pa
-
-    return of.value_type if pa.types.is_dictionary(of) else of
+    return common
 
 
 class _FileShape(NamedTuple):
