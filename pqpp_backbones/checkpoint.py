@@ -18,7 +18,7 @@ from pqpp_backbones.foreign import check_foreign, field_of, read_foreign_json
 from pqpp_files.errors import in_a_line
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import expanded
+from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import whole_folder
 
 FORMAT_VERSION = 1
@@ -221,7 +221,8 @@ def check_place(folder: str | os.PathLike[str], kind: str) -> None:
         kind: the ``predictor_type`` of what is to be written.
 
     Raises:
-        CheckpointError: the folder is a file, or holds anything but a checkpoint of this type.
+        FileError: the folder is a file, cannot be written to, or holds other files.
+        CheckpointError: it holds a checkpoint of another type.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -233,17 +234,15 @@ def check_place(folder: str | os.PathLike[str], kind: str) -> None:
     pqpp_backbones.errors.CheckpointError: ... holds a 'static', which a 'ridge' does not ...
     """
     place = expanded(folder)
-    if place.exists() and not place.is_dir():
-        raise CheckpointError(f"{place} is a file; name a folder to save the predictor in")
-    names = {entry.name for entry in place.iterdir()} if place.exists() else set()
-    foreign = sorted(names - {*FILES})
-    remedy = f"name a new or empty folder, or one with an older {kind!r}"
-    if foreign:
-        raise CheckpointError(f"{place} holds other things ({', '.join(foreign[:3])}); {remedy}")
-    held = field_of(place / CONFIG, "predictor_type") if names else kind
+    check_output_folder(place, FILES)
+    is_filled = place.exists() and any(place.iterdir())
+    held = field_of(place / CONFIG, "predictor_type") if is_filled else kind
     if held != kind:
         what = "files of something else" if held is None else f"a {held!r}"
-        raise CheckpointError(f"{place} holds {what}, which a {kind!r} does not replace; {remedy}")
+        raise CheckpointError(
+            f"{place} holds {what}, which a {kind!r} does not replace; name a new or empty folder, "
+            f"or one with an older {kind!r}"
+        )
 
 
 def _unreadable(path: Path, error: Exception) -> CheckpointError:

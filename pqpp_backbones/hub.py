@@ -19,7 +19,7 @@ def push_model(
     patterns: Sequence[str],
     repo_id: str,
     commit_message: str | None = None,
-    beside: Mapping[str, Path] | None = None,
+    beside: Mapping[str, Path | bytes] | None = None,
     **options: Any,
 ) -> PushReport:
     """Publish a model's folder, which the caller has loaded before, in one commit.
@@ -30,7 +30,7 @@ def push_model(
         patterns: Names, or patterns of names, of the files that are pushed; only such files of
             an older model are removed, others in the repository stay.
         repo_id: ``owner/repository``.
-        beside: What else is pushed, the path in the repository to the file here.
+        beside: What else is pushed, the path in the repository to the file or its content.
         options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
 
     Raises:

@@ -17,7 +17,7 @@ from pqpp_files.options.option import NEEDED, option
 if TYPE_CHECKING:
     from pqpp_engines.generate.generators import Generator
     from pqpp_engines.generate.shards import GenerateShard
-    from pqpp_files.shards import HeldShard
+    from pqpp_files.shards import Shard
 
 _CUT = (".parquet", ".csv", ".tsv", ".gz")
 
@@ -221,7 +221,7 @@ class Generate(ColumnOptions, Shards, Pipeline, ImagesEndpoint, ImagesMade, Comm
         if not self.shard:
             list_images(ShardStore(self.output))
 
-    def _held(self, size: int) -> list[HeldShard]:
+    def _held(self, size: int) -> list[Shard]:
         """Cut a file that is read as a whole."""
         import pyarrow as pa
 

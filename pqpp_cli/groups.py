@@ -16,7 +16,7 @@ from pqpp_files.options.option import option
 from pqpp_files.paths import expanded, names_a_table
 
 if TYPE_CHECKING:
-    from pqpp_files.shards import HeldShard
+    from pqpp_files.shards import Shard
 
 
 def _targets() -> Sequence[str]:
@@ -320,7 +320,7 @@ class Shards(Group):
         output: str | None,
         begin: Callable[[], tuple[Callable, Mapping[str, Any], str | Path]],
         numbered: Sequence[str] = (),
-        held: Callable[[int], Sequence[HeldShard]] | None = None,
+        held: Callable[[int], Sequence[Shard]] | None = None,
     ) -> None:
         """Do a job on an input, into a folder, and say what was done.
 
@@ -338,8 +338,8 @@ class Shards(Group):
             find_shards,
             is_local,
             launched_share,
-            parts_of_share,
             run_shards,
+            share_of,
         )
 
         if file in (None, "-"):
@@ -355,7 +355,7 @@ class Shards(Group):
                 "name another folder"
             )
         share = self.shard or launched_share(os.environ)
-        parts_of_share(share)  # refuses what is none before anything is read
+        share_of((), share)  # refuses what is none before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
         shards: Any = held(size) if held else find_shards(file, size, numbered)
         job, settings, place = begin()

@@ -70,7 +70,7 @@ def _is_ours(path: object) -> bool:
     if not isinstance(path, str) or "/" in path or "." in path.replace("-v1.0", ""):
         return False
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_hub.taken import is_taken
+    from pqpp_hub.pull import is_taken
 
     return path in BENCHMARKS and not Path(path).exists() and not is_taken([path], "dataset")
 

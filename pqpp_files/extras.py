@@ -124,12 +124,7 @@ def needing(what: str, extra: str) -> Iterator[None]:
 
 def _source() -> str | None:
     """Return the address that this package was installed from, None for a package index."""
-    from importlib import metadata
-
-    try:
-        origin = _direct_url()
-    except metadata.PackageNotFoundError:
-        return "file:"  # used from a checkout without an install
+    origin = _direct_url()
     address, vcs = origin.get("url"), origin.get("vcs")
     return f"{vcs}+{address}" if vcs else address
 
@@ -141,5 +136,7 @@ def _direct_url() -> dict[str, str]:
     try:
         origin = parse_json(metadata.distribution("pqpp").read_text("direct_url.json") or "")
         return {"url": str(origin["url"]), **origin.get("vcs_info", {})}
+    except metadata.PackageNotFoundError:
+        return {"url": "file:"}  # used from a checkout without an install
     except (ValueError, KeyError, TypeError, AttributeError):
         return {}

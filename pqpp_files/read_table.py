@@ -17,11 +17,9 @@ from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
 from pqpp_files.table_formats import (
     ADDED,
-    ROWS,
     UNNAMED,
     Block,
     Format,
-    batches,
     inner_columns,
     source_of,
     spread,
@@ -45,12 +43,10 @@ class Table:
 
     index: tuple[str, Sequence] | None = None
 
-    def __init__(
-        self, path: str, columns: dict[str, list], source: Format, remedy: str, first: int = 0
-    ) -> None:
+    def __init__(self, path: str, columns: dict[str, list], source: Format, remedy: str) -> None:
         self.path, self.columns = path, columns
         self.is_text = source.is_text
-        self._source, self._remedy, self._first = source, remedy, first
+        self._source, self._remedy = source, remedy
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -65,7 +61,7 @@ class Table:
 
     def place_of(self, row: int) -> str:
         """Say in words where a row stands, counted from 0: `votes.csv, line 12`."""
-        return self._source.place_of(self._first + row)
+        return self._source.place_of(row)
 
     def texts(self, name: str) -> list[str]:
         """Return a column of texts.
@@ -88,9 +84,16 @@ class Table:
         cells = self[name]
         if not self.is_text:
             return cells
-        kind = _Kind()
-        kind.take(cells)
-        return kind.values(cells)
+        others = [cell for cell in set(cells) - _MISSING if not _WHOLE.fullmatch(cell)]
+        try:
+            if any(cell.lstrip("+-").isdigit() for cell in others):
+                raise ValueError
+            numbers = {
+                cell: _number(cell) if others else int(cell) for cell in set(cells) - _MISSING
+            }
+        except ValueError:
+            return [cell or None for cell in cells]
+        return [numbers.get(cell) for cell in cells]
 
     def numbers(self, name: str) -> list[float]:
         """Return a column of numbers; NaN where a cell is empty.
@@ -168,68 +171,6 @@ def read_table(
         table.index = name, levels[0] if len(levels) == 1 else list(zip(*levels, strict=True))
     table.columns = {name: one for name, one in cells.items() if not name.startswith(UNNAMED)}
     return table
-
-
-class TableParts:
-    """A table of any size, read part by part, as often as is asked for.
-
-    It is read once beforehand, so that whatever is wrong with the file is said before work begins.
-    What can be read only once, like a pipe, is copied to a temporary file first.
-
-    Args:
-        path: As for `read_table`.
-        column: The column that must be a text in every row.
-        plain: As for `read_table`.
-        remedy: As for `read_table`.
-
-    Attributes:
-        names: The columns.
-        rows: How many there are.
-        blank: In how many the text is blank.
-        characters: How many the texts have together.
-        is_whole: Whether all of it is in memory, as of `.json`.
-
-    Raises:
-        FileError: As `read_table` and `Table.texts`.
-    """
-
-    _AT_ONCE = 16_384
-
-    def __init__(self, path: str, column: str, plain: str = "value", remedy: str = "") -> None:
-        self._input, self._plain, self._remedy = Input(path, check=False), plain, remedy
-        self._column = column
-        self.rows = self.blank = self.characters = 0
-        self.is_whole = source_of(self._input, None, plain).is_whole
-        kinds: defaultdict[str, _Kind] = defaultdict(_Kind)
-        for part in self._tables():
-            texts = part.texts(column)
-            self.rows += len(part)
-            self.blank += sum(not text.strip() for text in texts)
-            self.characters += sum(map(len, texts))
-            for name in part.columns:
-                kinds[name].take(part[name] if part.is_text and name != column else ())
-        self._kinds, self.names = kinds, list(kinds)
-
-    def parts(self, typed: bool) -> Iterator[dict[str, list]]:
-        """Give some thousand rows at a time, by column; a file without rows is one empty part.
-
-        Args:
-            typed: Numbers of CSV are numbers, as `Table.values` has them.
-        """
-        for part in self._tables():
-            table = {}
-            for name in self.names:
-                cells = part.columns.get(name) or [None] * len(part)
-                typed_here = typed and part.is_text and name != self._column
-                table[name] = self._kinds[name].values(cells) if typed_here else cells
-            yield table
-
-    def _tables(self) -> Iterator[Table]:
-        source, first = source_of(self._input, None, self._plain), 0
-        for blocks in batches(source.blocks(), self._AT_ONCE // ROWS):
-            columns = _gathered(source, list, blocks)
-            yield Table(self._input.name, columns, source, self._remedy, first)
-            first += sum(rows for rows, _ in blocks)
 
 
 class Codes:
@@ -327,34 +268,6 @@ def _no_column(source: Format, missing: Sequence[str], remedy: str) -> FileError
     like = f", did you mean {' or '.join(map(repr, meant))}" if meant else ""
     what = ", ".join(map(repr, missing))
     return FileError(f"{where}: no column {what} among {known}{like}; {remedy}")
-
-
-class _Kind:
-    """What the cells of a CSV column are, seen bit by bit: whole numbers, numbers or texts."""
-
-    def __init__(self) -> None:
-        self._whole = self._numbers = True
-        self._ids = False
-
-    def take(self, cells: Iterable[str]) -> None:
-        """Look at further cells."""
-        if not self._numbers:
-            return
-        others = [cell for cell in set(cells) - _MISSING if not _WHOLE.fullmatch(cell)]
-        self._whole &= not others
-        self._ids |= any(cell.lstrip("+-").isdigit() for cell in others)
-        try:
-            for cell in others:
-                _number(cell)
-        except ValueError:
-            self._numbers = False
-
-    def values(self, cells: Sequence[str]) -> list:
-        """Return cells as numbers, or as texts; None where empty."""
-        if not self._numbers or self._ids:
-            return [cell or None for cell in cells]
-        of = int if self._whole else _number
-        return [None if cell in _MISSING else of(cell) for cell in cells]
 
 
 def _number(cell: Any) -> float:

@@ -5,15 +5,14 @@ line in `FORMATS`.
 """
 
 import csv
-import hashlib
 import io
 import itertools
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from pqpp_files.errors import FileError, NoHeaderError, in_a_line
 from pqpp_files.foreign.json_values import BOM, value_parser
@@ -41,7 +40,6 @@ class Format(ABC):
 
     Attributes:
         is_text: Whether all cells are texts, as those of CSV are.
-        is_whole: Whether all of it is read into memory at once.
         errors: What becomes of bytes that are no UTF-8, as `open` has it.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not.
         with_index: Whether an index of pandas without a name is given with the columns.
@@ -50,7 +48,7 @@ class Format(ABC):
     """
 
     row_is = "row"
-    is_text = is_whole = False
+    is_text = False
     errors = "strict"
     has_header = True
     with_index = keyed = False
@@ -60,7 +58,6 @@ class Format(ABC):
         self.source, self.wanted, self.plain = source, wanted, plain
         self.path = source.name
         self.names: list[str] = []
-        self.position = 0
 
     @abstractmethod
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
@@ -85,12 +82,11 @@ class Format(ABC):
         self.names = list(names)
         return taken
 
-    def _lines(self, tell: Callable[[bytes], Any] = lambda _: None) -> Iterator[str]:
-        """Give the lines as text; `position` is the byte behind the last one."""
-        self.position, encoding = 0, "utf-8-sig"
+    def _lines(self) -> Iterator[str]:
+        """Give the lines as text."""
+        encoding = "utf-8-sig"
         with self.source.explained(), self.source.open() as file:
             for number, line in enumerate(file, 1):
-                tell(line)
                 try:
                     text = line.decode(encoding, self.errors)
                 except UnicodeDecodeError as error:
@@ -98,7 +94,7 @@ class Format(ABC):
                         f"{self.path}, line {number}: not UTF-8 ({error.reason}); "
                         f"{self.source.remedy}"
                     ) from None
-                self.position, encoding = self.position + len(line), "utf-8"
+                encoding = "utf-8"
                 yield text
 
 
@@ -139,40 +135,44 @@ class Separated(Format):
 
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
         """See `Format.blocks`."""
-        records = self.records()
-        if not self.has_header:
-            first = next(records)
-            header = list(map(str, range(1, len(first[2]) + 1)))
-            records = itertools.chain([first], records)
-        else:
-            header = self._header(records)
-        taken = self._take(header)
-        parts = batches(record for _, _, record in records)
+        header, records = self.header_and_rows()
+        taken, parts = self._take(header), batches(records)
         for rows in itertools.chain([next(parts, [])], parts):
             columns = zip(*rows, strict=True) if rows else [()] * len(header)
             cells = dict(zip(header, columns, strict=True))
             yield len(rows), {name: cells[name] for name in taken}
 
-    def records(
-        self, tell: Callable[[bytes], Any] = lambda _: None
-    ) -> Iterator[tuple[int, int, list[str]]]:
-        """Give each record with the line that it begins on and the byte behind it, header first.
-
-        Args:
-            tell: Is called with the bytes that were read.
+    def header_and_rows(self) -> tuple[list[str], Iterator[list[str]]]:
+        """Return the names of the columns, and give the rows.
 
         Raises:
+            NoHeaderError: The names are all numbers, so that they are probably a row.
             FileError: A record is damaged or has another number of cells than the header.
         """
-        self.separator = self._find_separator()
+        records = (record for _, record in self._records())
+        header = next(records)
+        if not self.has_header:
+            names = list(map(str, range(1, len(header) + 1)))
+            return names, itertools.chain([header], records)
+        names = [name for name in header if name.strip()]
+        if names and all(map(_is_number, names)):
+            raise NoHeaderError(
+                f"{self.path}, line 1: numbers ({', '.join(names)[:60]}) stand where the names of "
+                "the columns belong; write a line of names above them"
+            )
+        return header, records
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """Give each record with the line that it begins on, header first."""
+        separator = self._find_separator()
         # A line ends also where Python's csv says so, but not at what ends lines of text alone.
         parts = (
             part
-            for line in self._lines(tell)
+            for line in self._lines()
             for part in (io.StringIO(line, newline="") if "\r" in line else (line,))
         )
-        reader, width, line = _csv_reader(parts, self.separator), 0, 1
-        waiting: list[tuple[int, int, list[str]]] = []  # blank ones, rows if another comes
+        reader, width, line = _csv_reader(parts, separator), 0, 1
+        waiting: list[tuple[int, list[str]]] = []  # blank ones, rows if another comes
         try:
             for record in reader:
                 width = width or len(record)
@@ -180,64 +180,24 @@ class Separated(Format):
                     if waiting:
                         yield from waiting
                         waiting.clear()
-                    yield line, self.position, record
+                    yield line, record
                 elif record:
                     raise FileError(
                         f"{self.path}, line {line}: {len(record)} cells came, the header has "
-                        f"{width} (a cut file, or a cell that holds {SEPARATORS[self.separator]}, "
+                        f"{width} (a cut file, or a cell that holds {SEPARATORS[separator]}, "
                         "which separates cells: put it in quotes)"
                     )
                 elif width == 1:
-                    waiting.append((line, self.position, [""]))
+                    waiting.append((line, [""]))
                 line = reader.line_num + 1
         except csv.Error as error:
             reason = "a quote opens and never closes" if "end of data" in str(error) else error
             raise FileError(f"{self.path}, line {line}: {reason}; correct it") from None
 
-    def spans(self, size: int) -> tuple[list[str], list[tuple[int, int, int]], str]:
-        """Return the columns, of every `size` rows number, first and last byte, and a hash of all.
-
-        Args:
-            size: The most rows of a span.
-
-        Raises:
-            FileError: The file is damaged; one line that names the line of the file.
-        """
-        digest = hashlib.sha256()
-        records = self.records(digest.update)
-        header = self._header(records)
-        self._take(header)
-        spans, begin, end, rows = [], self.position, 0, 0
-        for _, end, _ in records:
-            rows += 1
-            if rows == size:
-                spans.append((rows, begin, end))
-                begin, rows = end, 0
-        if rows:
-            spans.append((rows, begin, end))
-        return header, spans, digest.hexdigest()
-
-    def rows_in(self, file: BinaryIO) -> tuple[list[str], list[list[str]]]:
-        """Return the columns, and the rows that some bytes of the file hold, as `spans` cuts it."""
-        header = self._header(self.records())
-        reader = _csv_reader(io.TextIOWrapper(file, "utf-8", self.errors, ""), self.separator)
-        return header, [row or [""] for row in reader if row or len(header) == 1]
-
     def place_of(self, row: int) -> str:
         """See `Format.place_of`."""
-        line, *_ = next(itertools.islice(self.records(), row + self.has_header, None))
+        line, _ = next(itertools.islice(self._records(), row + self.has_header, None))
         return f"{self.path}, line {line}"
-
-    def _header(self, records: Iterator[tuple[int, int, list[str]]]) -> list[str]:
-        """Return the names of the columns; those that are all numbers are a row, to be refused."""
-        _, _, header = next(records)
-        names = [name for name in header if name.strip()]
-        if names and all(map(_is_number, names)):
-            raise NoHeaderError(
-                f"{self.path}, line 1: numbers ({', '.join(names)[:60]}) stand where the names of "
-                "the columns belong; write a line of names above them"
-            )
-        return header
 
     def _find_separator(self) -> str:
         """Return what separates the cells of the header so that they fit best, or are most."""
@@ -331,7 +291,6 @@ class Json(JsonLines):
     """A JSON list of records."""
 
     row_is = "record"
-    is_whole = True
     place_of = Format.place_of
 
     def blocks(self, as_written: bool = False) -> Iterator[Block]:

@@ -239,16 +239,9 @@ def remove_behind(folder: Path, place: Path) -> None:
     shutil.rmtree(beside, ignore_errors=True)
 
 
-def remove_litter(folder: Path, of_others: bool = False) -> None:
-    """Remove what killed runs left in a folder, after bringing back what they had moved aside.
-
-    Args:
-        folder: Where they wrote.
-        of_others: Also what was left by processes of other machines, of which it can't be told
-            whether they live: for a folder that only one run at a time writes to.
-    """
-    machine = "[0-9a-f]{8}" if of_others else _machine()
-    left_by = re.compile(rf"\.(.+)\.{_MARK}-({machine})-(\d+)-[0-9a-f]{{8}}(\..*)?")
+def remove_litter(folder: Path) -> None:
+    """Remove what killed runs of this machine left, after bringing back what they moved aside."""
+    left_by = re.compile(rf"\.(.+)\.{_MARK}-{_machine()}-(\d+)-[0-9a-f]{{8}}(\..*)?")
     _TIDIED.add(folder)
     try:
         names = [entry.name for entry in os.scandir(folder)]
@@ -256,7 +249,7 @@ def remove_litter(folder: Path, of_others: bool = False) -> None:
         return
     for name in names:
         match = left_by.fullmatch(name)
-        if not match or (match[2] == _machine() and _is_alive(int(match[3]))):
+        if not match or _is_alive(int(match[2])):
             continue
         left = folder / name
         with contextlib.suppress(OSError):

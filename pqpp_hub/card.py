@@ -7,22 +7,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from pqpp_files.errors import PqppError
 
-_FRONT_MATTER = re.compile(r"---\n.*?\n---\n", re.DOTALL)
-_PLACE = re.compile("\0(\\d+)\0")
-_WHOLE_VALUE = re.compile("(?<=[:-] )\0\\d+\0(?=\n)")
-_PLAIN = (type(None), bool, int, float, list, dict)  # JSON writes them as YAML has them
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def render_card(name: str, /, **facts: Any) -> str:
     """Fill the card template `hub_cards/<name>.md` with facts.
 
-    A value becomes one line of JSON in the YAML front matter, is kept line by line in a fenced
-    block, and elsewhere is one line whose `|`, `<` and backticks mean nothing. In the front matter
-    an expression stands for a whole value: `path: {{ "data/" ~ split }}`. Markdown that a caller
-    made himself passes as `markupsafe.Markup`.
+    What an expression gives becomes one line whose `|`, `<` and backticks mean nothing. In the YAML
+    front matter, where it stands for a whole value, the filter `yaml` makes it one line of JSON:
+    `path: {{ ("data/" ~ split) | yaml }}`; in a fenced block `block` keeps its lines. Markdown that
+    a caller made himself passes as `markupsafe.Markup`.
 
     Args:
         name: Kind and name, like `datasets/conqa` or `predictors/static`.
@@ -39,25 +37,14 @@ def render_card(name: str, /, **facts: Any) -> str:
         pqpp_files.errors.PqppError: the card datasets/sample needs a fact: ...
     """
     import jinja2
-    from markupsafe import Markup
 
-    values: list[Any] = []
-
-    def kept_for_later(value: Any) -> Any:
-        if isinstance(value, Markup):
-            return value
-        values.append(value if isinstance(value, _PLAIN) else str(value))
-        return Markup(f"\0{len(values) - 1}\0")
-
-    environment = _environment().overlay(finalize=kept_for_later)
     try:
-        text = environment.get_template(f"{name}.md").render(facts)
+        return _environment().get_template(f"{name}.md").render(facts)
     except jinja2.TemplateNotFound as error:
         known = ", ".join(card_names())
         raise PqppError(f"there is no card template {error.name}; there are {known}") from None
     except jinja2.UndefinedError as error:
         raise PqppError(f"the card {name} needs a fact: {error.message}") from None
-    return _filled(name, text, values)
 
 
 def card_names() -> list[str]:
@@ -95,9 +82,9 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_in_line,
     )
-    environment.filters["listed"] = _listed
-    environment.filters["figure"] = _figure
+    environment.filters |= {"yaml": _yaml, "block": _block, "listed": _listed, "figure": _figure}
     return environment
 
 
@@ -111,30 +98,17 @@ def _figure(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def _filled(name: str, text: str, values: list[Any]) -> str:
-    """Put the values into their places, each in the way of what it stands in."""
-    front_matter = _FRONT_MATTER.match(text)
-    front, body = (front_matter[0], text[front_matter.end() :]) if front_matter else ("", text)
-    if len(_PLACE.findall(front)) != len(_WHOLE_VALUE.findall(front)):
-        raise PqppError(f"the card {name} puts a fact into a part of a value of its YAML")
-    # A fence begins and ends a line, so the odd parts are the blocks.
-    parts = re.split(r"(^```.*?^```$)", body, flags=re.DOTALL | re.MULTILINE)
-    filled = [_PLACE.sub(lambda place: _yaml(values[int(place[1])]), front)]
-    for number, part in enumerate(parts):
-        write = _in_block if number % 2 else _in_line
-        filled.append(_PLACE.sub(lambda place, w=write: w(str(values[int(place[1])])), part))
-    return "".join(filled)
+def _in_line(value: Any) -> Markup:
+    if isinstance(value, Markup):
+        return value
+    text = _INVISIBLE.sub("", re.sub(r"\s+", " ", str(value)))
+    return Markup(text.replace("|", "\\|").replace("<", "&lt;").replace("`", "'"))
 
 
-def _yaml(value: Any) -> str:
+def _block(value: Any) -> Markup:
+    return Markup(_INVISIBLE.sub("", str(value)).replace("```", "'''"))
+
+
+def _yaml(value: Any) -> Markup:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return re.sub(r"[\u2028\u2029\ufeff]", " ", _INVISIBLE.sub("", text))
-
-
-def _in_block(text: str) -> str:
-    return _INVISIBLE.sub("", text).replace("```", "'''")
-
-
-def _in_line(text: str) -> str:
-    text = _INVISIBLE.sub("", re.sub(r"\s+", " ", text))
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
+    return Markup(re.sub(r"[\u2028\u2029\ufeff]", " ", _INVISIBLE.sub("", text)))

@@ -181,14 +181,8 @@ class Listed:
 
 def listed_in_folder(folder: Path) -> tuple[list[Listed], list[str]]:
     """Return the results in the models' folders below a folder, and a line on each damaged file."""
-    listings: list[Listed] = []
-    lines: list[str] = []
-    for place in sorted(path for path in folder.rglob(RESULTS) if path.is_dir()):
-        model = place.parent.relative_to(folder).as_posix()
-        entries, damaged = _entries_in(place, model)
-        listings += [Listed(model, entry) for entry in entries]
-        lines += damaged
-    return listings, lines
+    places = sorted(path for path in folder.rglob(RESULTS) if path.is_dir())
+    return _read((place.parent.relative_to(folder).as_posix(), None, place) for place in places)
 
 
 def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed], list[str]]:
@@ -206,25 +200,20 @@ def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed
         HubError: The Hub cannot be reached, or keeps no leaderboard of it.
     """
     require_repository_id(dataset)
-    listings: list[Listed] = []
-    lines: list[str] = []
-    for model, number in _named(models) if models else _ranked(dataset):
+    patterns = [f"{RESULTS}/*.yaml", ".gitattributes"]
+    places = []
+    for model, number in _requests(models) if models else _ranked(dataset):
         revision = None if number is None else f"refs/pr/{number}"
-        patterns = [f"{RESULTS}/*.yaml", ".gitattributes"]
-        place = pull_files(model, patterns, revision, error=HubError) / RESULTS
-        entries, damaged = _entries_in(place, model)
-        merged = {
-            (listed.model, listed.entry.task_id)
-            for listed in listings
-            if listed.pull_request is None
-        }
-        listings += [
-            Listed(model, entry, number)
-            for entry in entries
-            if entry.dataset_id == dataset and (model, entry.task_id) not in merged
-        ]
-        lines += damaged
-    return listings, lines
+        folder = pull_files(model, patterns, revision, error=HubError)
+        places.append((model, number, folder / RESULTS))
+    listings, lines = _read(places)
+    listings = [listed for listed in listings if listed.entry.dataset_id == dataset]
+    merged = {(o.model, o.entry.task_id) for o in listings if o.pull_request is None}
+    return [
+        listed
+        for listed in listings
+        if listed.pull_request is None or (listed.model, listed.entry.task_id) not in merged
+    ], lines
 
 
 def _ranked(dataset: str) -> list[tuple[str, int | None]]:
@@ -236,48 +225,48 @@ def _ranked(dataset: str) -> list[tuple[str, int | None]]:
         ranked = HfApi(library_name="pqpp").get_dataset_leaderboard(dataset, base_model_only=False)
     except Exception as refusal:
         reason = reason_of(refusal, "read")
-        is_there = commit_of(dataset) is not None
-        if is_there and isinstance(refusal, errors.HfHubHTTPError):
+        if isinstance(refusal, errors.HfHubHTTPError) and commit_of(dataset) is not None:
             reason = "has no leaderboard on the Hub (yet); name models by --models"
         raise HubError(f"the Hub dataset {dataset!r} {reason}") from None
-    places = {(row.model_id, row.pull_request): None for row in ranked}
+    places = {(row.model_id, row.pull_request) for row in ranked}
     return sorted(places, key=lambda place: (place[0], place[1] or 0))
 
 
-def _named(models: Sequence[str]) -> Iterator[tuple[str, int | None]]:
+def _requests(models: Sequence[str]) -> Iterator[tuple[str, int | None]]:
     """Yield repositories, each followed by its open pull requests."""
     from huggingface_hub import HfApi
 
-    api = HfApi(library_name="pqpp")
     for model in models:
         require_repository_id(model)
         which: dict[str, Any] = {"discussion_type": "pull_request", "discussion_status": "open"}
         try:
-            numbers = [discussion.num for discussion in api.get_repo_discussions(model, **which)]
+            found = HfApi(library_name="pqpp").get_repo_discussions(model, **which)
+            numbers = sorted(discussion.num for discussion in found)
         except Exception as refusal:
             raise HubError(f"the Hub model {model!r} {reason_of(refusal, 'read')}") from None
-        yield model, None
-        yield from ((model, number) for number in sorted(numbers))
+        yield from ((model, number) for number in (None, *numbers))
 
 
-def _entries_in(folder: Path, model: str) -> tuple[list[EvalResultEntry], list[str]]:
-    """Return the results in a model's files, and a line on each that is damaged."""
-    valid: list[EvalResultEntry] = []
+def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed], list[str]]:
+    """Return the results in folders of models, and a line on each file that is damaged."""
+    valid: list[Listed] = []
     lines: list[str] = []
-    for path in sorted(folder.glob("*.yaml")):
-        try:
-            content = parse_yaml(path.read_bytes(), path.name, HubError)
-            entries = _client().parse_eval_result_entries(content)
-            for entry in entries:
-                texts = (entry.task_id, entry.dataset_id, entry.notes or "")
-                if not all(isinstance(text, str) for text in texts):
-                    raise TypeError
-                entry.value = float(entry.value)
-                if BenchmarkTask.of(entry.task_id) and not -1 <= entry.value <= 1:  # Kendall's tau
-                    raise ValueError
-            valid += entries
-        except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
-            lines.append(f"{model}: {RESULTS}/{path.name} holds no results; left out")
+    for model, number, folder in places:
+        for path in sorted(folder.glob("*.yaml")):
+            try:
+                content = parse_yaml(path.read_bytes(), path.name, HubError)
+                entries = _client().parse_eval_result_entries(content)
+                for entry in entries:
+                    texts = (entry.task_id, entry.dataset_id, entry.notes or "")
+                    if not all(isinstance(text, str) for text in texts):
+                        raise TypeError
+                    entry.value = float(entry.value)
+                    is_ours = BenchmarkTask.of(entry.task_id) is not None
+                    if is_ours and not -1 <= entry.value <= 1:  # Kendall's tau
+                        raise ValueError
+                valid += [Listed(model, entry, number) for entry in entries]
+            except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
+                lines.append(f"{model}: {RESULTS}/{path.name} holds no results; left out")
     return valid, lines
 
 
@@ -296,18 +285,7 @@ def submit(
     Raises:
         HubError: The Hub cannot be reached or refuses, or there is no such model.
     """
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as beside:
-        path = Path(beside) / "results.yaml"
-        path.write_text(text, "utf-8")
-        return push_files(
-            {results_file(dataset): path},
-            model,
-            "model",
-            lambda name: False,
-            f"Results on {dataset}, measured with pqpp",
-            dry_run=dry_run,
-            token=token,
-            pull_request=True,
-        )
+    message = f"Results on {dataset}, measured with pqpp"
+    files = {results_file(dataset): text.encode()}
+    options: dict[str, Any] = {"dry_run": dry_run, "token": token, "pull_request": True}
+    return push_files(files, model, "model", lambda _: False, message, **options)

@@ -4,12 +4,13 @@ import contextlib
 import logging
 import socket
 import sys
-import threading
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from pqpp_files.errors import PqppError, in_a_line
@@ -21,8 +22,8 @@ logger = logging.getLogger(__name__)
 
 ATTEMPTS = 5
 REACHED_SECONDS = 2.0
+_TAKEN_SECONDS = 0.4
 _TOO_LONG = 416
-_PASSING = {408, 429, _TOO_LONG}
 _REACHED: set[tuple[str, int]] = set()
 
 
@@ -43,15 +44,52 @@ def is_reachable(url: str) -> bool:
         return True
 
     def connect() -> None:
-        with contextlib.suppress(OSError):
-            socket.create_connection(place, timeout=REACHED_SECONDS / 2).close()
-            _REACHED.add(place)
+        socket.create_connection(place, timeout=REACHED_SECONDS / 2).close()
+        _REACHED.add(place)
 
-    # The look-up of a name has no time limit of its own.
-    attempt = threading.Thread(target=connect, daemon=True)
-    attempt.start()
-    attempt.join(REACHED_SECONDS)
-    return place in _REACHED
+    return _any_succeeds([connect], REACHED_SECONDS)
+
+
+def is_taken(names: Iterable[str], kind: str) -> bool:
+    """Tell whether the Hub has a repository of one of some names, as far as it answers at once.
+
+    This is asked before a name of this package is used for what it says: within four tenths of a
+    second, offline too. A name of which nothing was heard until then counts as free.
+
+    Args:
+        names: Repositories, with or without an owner.
+        kind: `model`, `dataset` or `space`.
+
+    Example:
+        >>> is_taken([], "dataset")
+        False
+    """
+
+    def ask(name: str) -> None:
+        from huggingface_hub import HfApi
+
+        HfApi().repo_info(name, repo_type=kind, timeout=_TAKEN_SECONDS)
+
+    return _any_succeeds([partial(ask, name) for name in names], _TAKEN_SECONDS)
+
+
+def _any_succeeds(attempts: Sequence[Callable[[], None]], seconds: float) -> bool:
+    """Tell whether one of some attempts, made at once, ends well within some seconds."""
+    ended: list[bool] = []
+
+    def end(attempt: Callable[[], None]) -> None:
+        with contextlib.suppress(Exception):
+            attempt()
+            ended.append(True)
+
+    # A name server that does not answer holds a request for longer than any timeout of it.
+    threads = [Thread(target=end, args=(attempt,), daemon=True) for attempt in attempts]
+    for thread in threads:
+        thread.start()
+    limit = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0, limit - time.monotonic()))
+    return bool(ended)
 
 
 def is_offline() -> bool:
@@ -148,8 +186,6 @@ def download(url: str, path: Path, size: int | None = None) -> None:
     if not is_reachable(url):
         raise OSError(f"no connection to {urllib.parse.urlsplit(url).hostname}")
     for attempt in range(1, ATTEMPTS + 1):
-        if size is not None and path.exists() and path.stat().st_size >= size:
-            path.unlink()
         try:
             with naming(path), path.open("ab") as file:
                 plain = {"Accept-Encoding": "identity"}
@@ -160,7 +196,8 @@ def download(url: str, path: Path, size: int | None = None) -> None:
                 raise
             status = getattr(getattr(error, "response", None), "status_code", None)
             reason = f"HTTP status {status}" if status else in_a_line(error)
-            if attempt == ATTEMPTS or (status and status < 500 and status not in _PASSING):
+            is_final = status and status < 500 and status not in (408, 429, _TOO_LONG)
+            if attempt == ATTEMPTS or is_final:
                 raise OSError(f"{reason} after {attempt} attempt(s)") from error
             if status == _TOO_LONG:  # what we kept is longer than the file: start anew
                 path.unlink(missing_ok=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import PqppError
-from pqpp_files.hashes import content_id
 from pqpp_files.names import is_repository_id
+from pqpp_hub.pull import is_reachable
 from pqpp_hub.reasons import ABSENT, reason_of
 
 KINDS = {"model": "model", "dataset": "dataset", "space": "Space"}
@@ -22,7 +21,7 @@ class HubError(PqppError):
     """The Hub cannot be reached or refuses; the message says why and what to do, and no token."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class PushReport:
     """What a push did, or would do.
 
@@ -30,6 +29,7 @@ class PushReport:
         repo_id: The repository.
         revision: The branch.
         url: Where the repository is on the Hub.
+        dry_run: Whether nothing was written.
         new_repository: Whether the repository was made, or would be.
         new_branch: Whether the branch was made, or would be.
         added: Files that were not there.
@@ -37,7 +37,6 @@ class PushReport:
         removed: Files of an older push that this one does not have.
         unchanged: Files that are the same already.
         commit: The commit's id; None if there was nothing to commit, or nothing was written.
-        dry_run: Whether nothing was written.
         not_compared: Why it could not be seen what is there; all files are `added` then.
         pull_request: Where the pull request is that was opened, if any.
     """
@@ -45,14 +44,14 @@ class PushReport:
     repo_id: str
     revision: str
     url: str
-    new_repository: bool
-    new_branch: bool
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    removed: tuple[str, ...]
-    unchanged: tuple[str, ...]
-    commit: str | None
-    dry_run: bool
+    dry_run: bool = False
+    new_repository: bool = False
+    new_branch: bool = False
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    commit: str | None = None
     not_compared: str | None = None
     pull_request: str | None = None
 
@@ -60,7 +59,7 @@ class PushReport:
         """Return the report as lines to print, one a file.
 
         Example:
-            >>> PushReport("a/b", "main", "", True, False, ("x",), (), (), (), None, True).lines()
+            >>> PushReport("a/b", "main", "", True, True, added=["x"]).lines()
             ['would make the repository a/b', 'would add x', 'dry run: nothing was written']
         """
         made, files = ("would make", "would {}") if self.dry_run else ("made", "{}ed")
@@ -86,7 +85,7 @@ class PushReport:
 
 
 def push_files(
-    files: Mapping[str, Path],
+    files: Mapping[str, Path | bytes],
     repo_id: str,
     kind: str,
     is_ours: Callable[[str], bool],
@@ -105,8 +104,8 @@ def push_files(
     push of what is there already makes no commit.
 
     Args:
-        files: The path in the repository to the file here. A card that says FOLDER_OR_REPOSITORY
-            names the repository there.
+        files: The path in the repository to the file here, or to what it holds. A card that says
+            FOLDER_OR_REPOSITORY names the repository there.
         repo_id: `OWNER/REPOSITORY`.
         kind: What the repository is, one of `KINDS`.
         is_ours: Tells of a path whether an older push can have written it: such a file that is
@@ -129,23 +128,69 @@ def push_files(
     Raises:
         HubError: The Hub cannot be reached or refuses.
     """
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
+
     require_repository_id(repo_id)
-    with tempfile.TemporaryDirectory() as beside:
-        sent = dict(files)
-        if (card := sent.get(_CARD)) and _UNNAMED in (content := card.read_bytes()):
-            sent[_CARD] = Path(beside, "card")
-            sent[_CARD].write_bytes(content.replace(_UNNAMED, repo_id.encode()))
-        if list_name is not None:
-            sent[list_name] = Path(beside, "list")
-            sent[list_name].write_bytes("".join(f"{name}\n" for name in sorted(files)).encode())
-        push = _Push(repo_id, kind, revision or _MAIN, sent, token, private, pull_request)
+    contents = dict(files)
+    if card := contents.get(_CARD):
+        text = card if isinstance(card, bytes) else card.read_bytes()
+        contents[_CARD] = text.replace(_UNNAMED, repo_id.encode())
+    if list_name is not None:
+        contents[list_name] = "".join(f"{name}\n" for name in sorted(files)).encode()
+    api: Any = HfApi(token=token, library_name="pqpp")
+    where = {"repo_id": repo_id, "repo_type": kind}
+    url = f"{api.endpoint}/{'' if kind == 'model' else f'{kind}s/'}{repo_id}"
+    report = PushReport(repo_id, revision or _MAIN, url, dry_run)
+    try:
+        head, there = None, dict[str, str]()
         try:
-            return push.run(is_ours, message, list_name, dry_run)
-        except HubError:
-            raise
+            may_make = not (pull_request or (dry_run and not (token or get_token())))
+            head, there = _look(api, report, kind, private, may_make)
         except Exception as refusal:
-            # Texts of the client may hold request headers: only fixed sentences are shown.
-            raise HubError(f"the Hub {KINDS[kind]} {repo_id!r} {reason_of(refusal)}") from None
+            if not dry_run or isinstance(refusal, HubError):
+                raise
+            report.not_compared = reason_of(refusal)
+        older: Container[str] = there
+        if list_name is not None:
+            older = ()
+            if list_name in there:
+                listed = api.hf_hub_download(filename=list_name, revision=head, **where)
+                older = Path(listed).read_text("utf-8", "replace").splitlines()
+        report.removed = sorted(n for n in there if n not in contents and n in older and is_ours(n))
+        sent = []
+        for name, content in contents.items():
+            operation = CommitOperationAdd(
+                name, content if isinstance(content, bytes) else str(content)
+            )
+            if name in there and _holds(operation, there[name]):
+                report.unchanged.append(name)
+                continue
+            (report.changed if name in there else report.added).append(name)
+            sent.append(operation)
+        if dry_run:
+            return report
+        if report.new_repository:
+            sdk = "static" if "index.html" in contents else "gradio"
+            about = {"space_sdk": sdk} if kind == "space" else {}
+            api.create_repo(private=private, exist_ok=True, **where, **about)
+        if report.new_branch:
+            api.create_branch(branch=report.revision, exist_ok=True, **where)
+        if sent or report.removed:
+            done = api.create_commit(
+                operations=[*sent, *map(CommitOperationDelete, report.removed)],
+                commit_message=message,
+                revision=report.revision,
+                parent_commit=head,  # refused if somebody has written since we looked
+                create_pr=pull_request,
+                **where,
+            )
+            report.commit, report.pull_request = done.oid, done.pr_url
+        return report
+    except HubError:
+        raise
+    except Exception as refusal:
+        # Texts of the client may hold request headers: only fixed sentences are shown.
+        raise HubError(f"the Hub {KINDS[kind]} {repo_id!r} {reason_of(refusal)}") from None
 
 
 def require_repository_id(repo_id: str) -> None:
@@ -160,110 +205,41 @@ def require_repository_id(repo_id: str) -> None:
         raise HubError(f"{repo_id!r} is not a valid repository name; write OWNER/REPOSITORY")
 
 
-@dataclass
-class _Push:
-    """One push: looks at what is there, then writes."""
+def _look(
+    api: Any, report: PushReport, kind: str, private: bool, may_make: bool
+) -> tuple[str | None, dict[str, str]]:
+    """Return the head of the branch, and its files, each with the name of its content."""
+    from huggingface_hub import errors
 
-    repo_id: str
-    kind: str
-    branch: str
-    files: dict[str, Path]
-    token: str | None
-    private: bool
-    as_request: bool
-    new_repository: bool = False
-    new_branch: bool = False
-    head: str | None = None
-
-    def run(
-        self, is_ours: Callable[[str], bool], message: str, list_name: str | None, dry_run: bool
-    ) -> PushReport:
-        """Write what differs, or only say what does."""
-        from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
-
-        api: Any = HfApi(token=self.token, library_name="pqpp")
-        where = {"repo_id": self.repo_id, "repo_type": self.kind}
-        commit = request = not_compared = None
-        try:
-            there = self.look(api, dry_run)
-        except Exception as refusal:
-            if not dry_run or isinstance(refusal, HubError):
-                raise
-            there, not_compared = {}, reason_of(refusal)
-        older: Container[str] = there
-        if list_name is not None:
-            older = ()
-            if list_name in there:
-                listed = api.hf_hub_download(filename=list_name, revision=self.head, **where)
-                older = Path(listed).read_text("utf-8", "replace").splitlines()
-        removed = sorted(n for n in there if n not in self.files and n in older and is_ours(n))
-        outcome: dict[str, list[str]] = {"added": [], "changed": [], "unchanged": []}
-        for name, path in self.files.items():
-            same = name in there and content_id(path, there[name]) == there[name]
-            outcome["unchanged" if same else "changed" if name in there else "added"].append(name)
-        sent = [*outcome["added"], *outcome["changed"]]
-        if not dry_run:
-            if self.new_repository:
-                sdk = "static" if "index.html" in self.files else "gradio"
-                about = {"space_sdk": sdk} if self.kind == "space" else {}
-                api.create_repo(private=self.private, exist_ok=True, **where, **about)
-            if self.new_branch:
-                api.create_branch(branch=self.branch, exist_ok=True, **where)
-            operations = [CommitOperationAdd(name, str(self.files[name])) for name in sent]
-            if sent or removed:
-                done = api.create_commit(
-                    operations=[*operations, *map(CommitOperationDelete, removed)],
-                    commit_message=message,
-                    revision=self.branch,
-                    parent_commit=self.head,  # refused if somebody has written since we looked
-                    create_pr=self.as_request,
-                    **where,
-                )
-                commit, request = done.oid, done.pr_url
-        place = {"model": "", "dataset": "datasets/", "space": "spaces/"}[self.kind]
-        return PushReport(
-            self.repo_id,
-            self.branch,
-            f"{api.endpoint}/{place}{self.repo_id}",
-            self.new_repository,
-            self.new_branch,
-            removed=tuple(removed),
-            **{kind: tuple(names) for kind, names in outcome.items()},
-            commit=commit,
-            dry_run=dry_run,
-            not_compared=not_compared,
-            pull_request=request,
+    if not is_reachable(api.endpoint):
+        raise ConnectionError
+    about = {"repo_id": report.repo_id, "repo_type": kind, "files_metadata": True}
+    try:
+        info = api.repo_info(**about)
+    except errors.RepositoryNotFoundError as refusal:
+        if not may_make or reason_of(refusal) != ABSENT:
+            raise
+        report.new_repository, report.new_branch = True, report.revision != _MAIN
+        return None, {}
+    if private and not info.private:
+        raise HubError(
+            f"the Hub {KINDS[kind]} {report.repo_id!r} exists and is public; make it private in "
+            "its settings first"
         )
-
-    def look(self, api: Any, dry_run: bool) -> dict[str, str]:
-        """Return the files of the branch, each with the name of its content."""
-        from huggingface_hub import errors, get_token
-
-        from pqpp_hub.pull import is_reachable
-
-        if not is_reachable(api.endpoint):
-            raise ConnectionError
-        about = {"repo_id": self.repo_id, "repo_type": self.kind, "files_metadata": True}
+    if report.revision != _MAIN:
         try:
-            info = api.repo_info(**about)
-        except errors.RepositoryNotFoundError as refusal:
-            may_be_there = dry_run and not (self.token or get_token())
-            if self.as_request or may_be_there or reason_of(refusal) != ABSENT:
-                raise
-            self.new_repository, self.new_branch = True, self.branch != _MAIN
-            return {}
-        if self.private and not info.private:
-            raise HubError(
-                f"the Hub {KINDS[self.kind]} {self.repo_id!r} exists and is public; make it "
-                "private in its settings first"
-            )
-        if self.branch != _MAIN:
-            try:
-                info = api.repo_info(revision=self.branch, **about)
-            except errors.RevisionNotFoundError:
-                self.new_branch = True
-        self.head = info.sha
-        return {
-            file.rfilename: file.lfs.sha256 if file.lfs else file.blob_id
-            for file in info.siblings or []
-        }
+            info = api.repo_info(revision=report.revision, **about)
+        except errors.RevisionNotFoundError:
+            report.new_branch = True
+    files = info.siblings or []
+    return info.sha, {f.rfilename: f.lfs.sha256 if f.lfs else f.blob_id for f in files}
+
+
+def _holds(operation: Any, content: str) -> bool:
+    """Tell whether a file is the one that the Hub names so: by its sha256, or as git does."""
+    from huggingface_hub.utils.sha import git_hash
+
+    if len(content) == 64:
+        return operation.upload_info.sha256.hex() == content
+    with operation.as_file() as file:
+        return git_hash(file.read()) == content

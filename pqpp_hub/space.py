@@ -17,6 +17,7 @@ from typing import Any
 
 from pqpp_files.errors import PqppError
 from pqpp_files.extras import needing, pinned_requirements
+from pqpp_hub.push import HubError
 
 SDK_VERSION = "6.31.0"
 """The gradio that a Space runs; the cards of the metrics name it too."""
@@ -111,7 +112,7 @@ def serve_page(
         head: HTML for the head of the page.
 
     Raises:
-        SpaceError: The address cannot be listened at.
+        HubError: The address cannot be listened at.
     """
     import gradio
 
@@ -144,7 +145,7 @@ def serve_page(
             )
         except (OSError, OverflowError):
             where = f"{host or 'this machine'} port {port or 7860}"
-            raise SpaceError(
+            raise HubError(
                 f"{where} is not free to listen at; name another by --host and --port"
             ) from None
         sys.stderr.write(f"{url} - stop it with Ctrl-C\n")
@@ -180,32 +181,21 @@ def _kind_of(error: BaseException | None) -> str:
     return f"{type(error).__name__}{where}"
 
 
-class SpaceError(PqppError):
-    """A page cannot be served, or a Space not be made; the message says why and what to do."""
-
-
-def space_files(folder: Path, card: str, app: str, *extras: str) -> dict[str, Path]:
-    """Write what every Space of ours holds, and return the name there to the path here.
+def space_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
+    """Return what every Space of ours holds, by name.
 
     Args:
-        folder: An empty folder to write to.
         card: The text of the README, whose YAML tells the Hub what to run.
         app: The Python that the Space runs, `app.py`.
         *extras: Of this package, which the Space installs beside it.
 
     Example:
-        >>> import tempfile
-        >>> list(space_files(Path(tempfile.mkdtemp()), "# Toy", "print()"))
+        >>> list(space_files("# Toy", "print()"))
         ['README.md', 'app.py', 'requirements.txt']
     """
-    texts = {
-        "README.md": card,
-        "app.py": app,
-        "requirements.txt": "".join(f"{line}\n" for line in pinned_requirements(*extras)),
-    }
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return {name: folder / name for name in texts}
+    requirements = "".join(f"{line}\n" for line in pinned_requirements(*extras))
+    texts = {"README.md": card, "app.py": app, "requirements.txt": requirements}
+    return {name: text.encode() for name, text in texts.items()}
 
 
 def app_of(module: str, function: str, argument: str) -> str:

@@ -1,6 +1,5 @@
 """Publishing a metric as a Space on the Hub, from where `evaluate.load` takes it."""
 
-import tempfile
 from pathlib import Path
 
 import pqpp_hub
@@ -41,31 +40,27 @@ def push_metric(
     if pqpp_hub.is_repository_id(repo_id) and repo_id.split("/")[1] != name:
         wanted = f"of the Space's name; call it {repo_id.split('/')[0]}/{name}"
         raise pqpp_hub.HubError(f"in {repo_id!r} evaluate would look for a module {wanted}")
-    with tempfile.TemporaryDirectory() as beside:
-        files = metric_files(name, Path(beside))
-        message = f"Upload the metric {name} with pqpp"
-        return pqpp_hub.push_files(
-            files, repo_id, "space", files.__contains__, message, private, revision, dry_run, token
-        )
+    files = metric_files(name)
+    message = f"Upload the metric {name} with pqpp"
+    return pqpp_hub.push_files(
+        files, repo_id, "space", files.__contains__, message, private, revision, dry_run, token
+    )
 
 
-def metric_files(name: str, folder: Path) -> dict[str, Path]:
-    """Return what the Space of a metric holds: the name there to the path here.
+def metric_files(name: str) -> dict[str, Path | bytes]:
+    """Return what the Space of a metric holds, by name.
 
     Args:
         name: The metric, as in `list_metrics`.
-        folder: An empty `pathlib.Path` for the files that are made.
 
     Raises:
         UnknownMetricError: there is no such metric.
 
     Example:
-        >>> import tempfile
-        >>> list(metric_files("ndcg", Path(tempfile.mkdtemp())))
+        >>> list(metric_files("ndcg"))
         ['ndcg.py', 'README.md', 'app.py', 'requirements.txt']
     """
     module = metric_path(name)
     card = module.with_name("README.md").read_text(encoding="utf-8")
-    return {module.name: module} | space_files(
-        folder, card, app_of("pqpp_metrics.app", "serve_metric", name)
-    )
+    app = app_of("pqpp_metrics.app", "serve_metric", name)
+    return {module.name: module, **space_files(card, app)}

@@ -59,11 +59,8 @@ def push_to_hub(
     """
     require_repository_id(repo_id)
     options = dict(private=private, revision=revision, dry_run=dry_run, token=token)
-    with (
-        _checkpoint_folder(predictor, anyway) as (loaded, folder),
-        tempfile.TemporaryDirectory() as served,
-    ):
-        files = endpoint_files(loaded, Path(served)) | dict(beside or {})
+    with _checkpoint_folder(predictor, anyway) as (loaded, folder):
+        files = endpoint_files(loaded) | dict(beside or {})
         return push_model(folder, FILES, repo_id, commit_message, files, **options)
 
 
@@ -87,23 +84,13 @@ def _checkpoint_folder(predictor: Any, anyway: bool) -> Iterator[tuple[Predictor
         yield loaded, folder
 
 
-def endpoint_files(predictor: Predictor, folder: Path) -> dict[str, Path]:
-    """Write what lets a predictor of texts answer on an endpoint; nothing for another one.
-
-    Args:
-        predictor: The predictor.
-        folder: Where to write.
-
-    Returns:
-        The path in the repository to the file here.
-    """
+def endpoint_files(predictor: Predictor) -> dict[str, Path | bytes]:
+    """Return what lets a predictor of texts answer on an endpoint; nothing for another one."""
     if predictor.inputs != "text":
         return {}
     try:
         needed = pinned_requirements()[0]
     except MissingExtraError:  # a bare checkout, which nothing else can install
         needed = "pqpp"
-    requirements = folder / "requirements.txt"
-    requirements.write_text(f"{needed}\n", "utf-8")
     handler = Path(__file__).parent / "endpoint" / "handler.py"
-    return {"handler.py": handler, "requirements.txt": requirements}
+    return {"handler.py": handler, "requirements.txt": f"{needed}\n".encode()}

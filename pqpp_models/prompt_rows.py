@@ -10,7 +10,6 @@ from typing import Any, Self
 from pqpp_datasets.errors import OptionError
 
 _AT_ONCE = 16_384
-_MANY = 20_000
 _NAME_IT = "name it with `column`"
 
 
@@ -52,19 +51,21 @@ class PromptSource:
         Raises:
             FileError: The file cannot be read, or has no such column of texts.
         """
-        from pqpp_files.read_table import TableParts
+        from pqpp_files.read_table import read_table
 
         column = "prompt" if path == "-" else column
-        table = TableParts(path, column, column, "" if path == "-" else _NAME_IT)
-        if table.is_whole and table.rows > _MANY:
-            note = f"{path} is held in memory as a whole; .jsonl is read part by part"
-            logging.getLogger(__name__).warning(note)
-        return cls(
-            table.rows,
-            table.blank,
-            table.characters,
-            lambda typed: ((part, part[column]) for part in table.parts(typed)),
-        )
+        table = read_table(path, plain=column, remedy="" if path == "-" else _NAME_IT)
+        texts = table.texts(column)
+
+        def parts(typed: bool) -> Iterator[tuple[dict, Any]]:
+            columns = table.columns | ({n: table.values(n) for n in table.columns} if typed else {})
+            columns[column] = texts
+            for start in range(0, max(len(texts), 1), _AT_ONCE):
+                stop = start + _AT_ONCE
+                part = {name: cells[start:stop] for name, cells in columns.items()}
+                yield part, part[column]
+
+        return cls(*_counted([texts]), parts)
 
 
 def _counted(parts: Iterable[Sequence[str]]) -> tuple[int, int, int]:
@@ -204,32 +205,23 @@ def refuse_parts_of_table(dataset: str, parts: dict[str, str | None]) -> None:
 
 
 def _table(dataset: str, column: str) -> Any:
-    """Return a table of prompts as rows."""
+    """Return a table of prompts as rows, whose columns hold one type each."""
     import datasets
     import pyarrow as pa
 
-    from pqpp_files.read_table import TableParts
+    from pqpp_files.read_table import read_table
 
-    table = TableParts(dataset, column, column, _NAME_IT)
-    # As arrays a tenth of the memory of lists; a part may hold less of a type than the whole.
-    parts = [_arrow(dataset, part) for part in table.parts(typed=True)]
-    return datasets.Dataset(pa.concat_tables(parts, promote_options="permissive"))
-
-
-def _arrow(path: str, part: dict[str, list]) -> Any:
-    """Return a part of a table as one of Arrow, whose columns hold one type each."""
-    import pyarrow as pa
-
-    arrays = {}
-    for name, cells in part.items():
+    table, arrays = read_table(dataset, plain=column, remedy=_NAME_IT), {}
+    texts = table.texts(column)
+    for name in table.columns:
         try:
-            arrays[name] = pa.array(cells)
+            arrays[name] = pa.array(texts if name == column else table.values(name))
         except (pa.ArrowException, OverflowError) as error:
             raise OptionError(
-                f"`dataset` {path}: the values of {name} are not of one type, or need more than "
+                f"`dataset` {dataset}: the values of {name} are not of one type, or need more than "
                 f"64 bits ({' '.join(str(error).split())[:100]}); write them as text"
             ) from None
-    return pa.table(arrays)
+    return datasets.Dataset(pa.table(arrays))
 
 
 def _with_prompts(rows: Any, dataset: str, column: str) -> Any:

@@ -212,7 +212,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     """
     place = expanded(path)
     hint = "; a study file is made by pqpp annotate init"
-    given = read_yaml(place, "a study file", hint, hint, StudyError)
+    given = read_yaml(place, hint, hint, StudyError)
     try:
         return study_of(given, place.parent)
     except StudyError as error:

@@ -20,6 +20,9 @@ FORMATS = ("PNG", "JPEG", "GIF", "BMP", "PPM", "WEBP", "TIFF")
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 """Of the files that are taken for images where a folder is looked through."""
 _ORIENTATION = 0x0112  # the tag of EXIF
+_TURNS = {2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE"}
+_TURNS |= {6: "ROTATE_270", 7: "TRANSVERSE", 8: "ROTATE_90"}
+"""What undoes each orientation that is not upright, by its number."""
 _FEWEST = 8  # pixels of a side that a smaller image keeps
 
 
@@ -96,7 +99,7 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
         if longest:
             image.draft("RGB", (longest, longest))  # a JPEG is decoded smaller at once
         image.load()
-        turn = _turns()[_orientation_of(image)]
+        turn = _TURNS.get(_orientation_of(image))
         factor = max(image.size) // (longest or max(image.size))
         if factor > 1 and image.mode in ("L", "RGB"):  # before copies of it are made
             image = image.reduce(tuple(max(1, min(factor, side // _FEWEST)) for side in image.size))
@@ -107,7 +110,7 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
             image = image.resize(size, Image.Resampling.BOX)
         for key in ("exif", "xmp", "XML:com.adobe.xmp", "Raw profile type exif"):
             image.info.pop(key, None)  # else it would be turned again
-        return image if turn is None else image.transpose(turn)
+        return image if turn is None else image.transpose(Image.Transpose[turn])
 
 
 @contextlib.contextmanager
@@ -146,15 +149,7 @@ def _orientation_of(image: Any) -> int:
         orientation = image.getexif().get(_ORIENTATION, 1)
     except Exception:  # a damaged note beside sound pixels
         return 1
-    return orientation if orientation in range(1, 9) else 1
-
-
-def _turns() -> tuple[Any, ...]:
-    """Return what undoes each orientation, by its number."""
-    from PIL.Image import Transpose as T
-
-    mirrored, upside_down = (T.FLIP_LEFT_RIGHT, T.ROTATE_180), (T.FLIP_TOP_BOTTOM, T.TRANSPOSE)
-    return (None, None, *mirrored, *upside_down, T.ROTATE_270, T.TRANSVERSE, T.ROTATE_90)
+    return orientation if orientation in _TURNS else 1
 
 
 def _in_8_bit(image: Any) -> Any:

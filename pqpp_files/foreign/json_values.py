@@ -40,15 +40,33 @@ def read_json(
         Traceback (most recent call last):
         pqpp_files.errors.FileError: nowhere.json cannot be read (No such file or directory); ...
     """
+    content = read_bounded(path, _MOST_BYTES, error, remedy)
+    return parse_json(content, str(path), error, remedy)
+
+
+def read_bounded(
+    path: str | os.PathLike[str], most: int, error: type[PqppError], remedy: str
+) -> bytes:
+    """Return the bytes of a file.
+
+    Args:
+        path: The file.
+        most: How many it may have.
+        error: The class of what is raised.
+        remedy: What to do, for the error.
+
+    Raises:
+        PqppError: It cannot be read, or is larger; of the class `error`.
+    """
     try:
         with Path(path).open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
+            content = file.read(most + 1)
     except (OSError, ValueError) as caught:
         reason = getattr(caught, "strerror", None) or caught
         raise error(f"{path} cannot be read ({reason}); {remedy}") from None
-    if len(content) > _MOST_BYTES:
-        raise error(f"{path} is larger than {_MOST_BYTES:,} bytes; {remedy}")
-    return parse_json(content, str(path), error, remedy)
+    if len(content) > most:
+        raise error(f"{path} is larger than {most:,} bytes; {remedy}")
+    return content
 
 
 def parse_json(

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError, PqppError
+from pqpp_files.foreign.json_values import read_bounded
 
 _MOST_BYTES = 1_000_000
 
 
 def read_yaml(
     path: str | Path,
-    what: str = "settings",
     see: str = "",
     hint: str = "",
     error: type[PqppError] = FileError,
@@ -20,7 +20,6 @@ def read_yaml(
 
     Args:
         path: The file, UTF-8, at most a megabyte.
-        what: What it holds, for the error.
         see: Where an example is, for the error, like "; see X".
         hint: What else a word may be that is the name of no YAML file, like "; see X".
         error: The class of what is raised.
@@ -36,16 +35,8 @@ def read_yaml(
         >>> read_yaml(path)
         {'name': 'mine', 'seed': 1}
     """
-    try:
-        with Path(path).open("rb") as file:
-            text = file.read(_MOST_BYTES + 1)
-    except (OSError, ValueError) as caught:
-        is_named_so = Path(path).suffix in (".yaml", ".yml")
-        reason = getattr(caught, "strerror", None) or caught
-        said = f"{path} cannot be read ({reason}); check the path"
-        raise error(said if is_named_so else said + hint) from None
-    if len(text) > _MOST_BYTES:
-        raise error(f"{path} is larger than a megabyte; name {what}")
+    hint = "" if Path(path).suffix in (".yaml", ".yml") else hint
+    text = read_bounded(path, _MOST_BYTES, error, f"check the path{hint}")
     content = parse_yaml(text, str(path), error, as_text)
     if not isinstance(content, dict):
         raise error(f"{path} holds no `name: value` lines{see}")

@@ -85,12 +85,9 @@ def option(
         goes_with: Another option, without which this one says nothing and is refused.
         library: What the library's function calls it, in whose messages the flag takes its place.
     """
-    declared = {"help": help_text, **locals()}
-    declared = {
-        name: value
-        for name, value in declared.items()
-        if value is not None and name not in ("default", "help_text")
-    }
+    given = {"help": help_text, **locals()}
+    omitted = ("default", "help_text")
+    declared = {n: one for n, one in given.items() if one is not None and n not in omitted}
     if isinstance(default, (list, dict)) or dataclasses.is_dataclass(default):
         return dataclasses.field(default_factory=lambda: copy.deepcopy(default), metadata=declared)
     return dataclasses.field(default=default, metadata=declared)
@@ -103,10 +100,7 @@ def shown(value: Any) -> str:
         >>> shown(2.0), len(shown("x" * 1000)) < 100
         ('2.0', True)
     """
-    try:
-        return _SHORT.repr(value)
-    except ValueError:  # a whole number of thousands of digits
-        return "a number of too many digits"
+    return _SHORT.repr(value)
 
 
 class Options:
@@ -153,11 +147,9 @@ class Options:
         self.spell_paths_out()
         for field in fields_of(self):
             kind, value = field.metadata.get("path"), getattr(self, field.name)
-            if kind and isinstance(value, dict):  # several, each under its own key
-                for path in value.values():
+            for path in value.values() if isinstance(value, dict) else [value]:
+                if kind and path is not None:
                     check_path(field.name, kind, path)
-            elif kind and value is not None:
-                check_path(field.name, kind, value)
 
     def spell_paths_out(self) -> None:
         """Put the user's own folder, or a named user's, in the place of `~`.
@@ -166,14 +158,9 @@ class Options:
             RecipeError: No user is called so.
         """
         for field in fields_of(self):
-            value = getattr(self, field.name)
-            if not field.metadata.get("path") or value is None:
-                continue
-            if isinstance(value, str):
-                object.__setattr__(self, field.name, _spelled_out(field.name, value))
-            elif isinstance(value, (list, tuple)):
-                paths = [_spelled_out(field.name, path) for path in value]
-                object.__setattr__(self, field.name, type(value)(paths))
+            if field.metadata.get("path"):
+                spelled = _spelled_out(field.name, getattr(self, field.name))
+                object.__setattr__(self, field.name, spelled)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all options as plain values."""
@@ -186,6 +173,8 @@ class Options:
 
 
 def _spelled_out(name: str, path: Any) -> Any:
+    if isinstance(path, (list, tuple)):
+        return type(path)(_spelled_out(name, one) for one in path)
     if not isinstance(path, str) or not path.startswith("~"):
         return path  # as it is: a Path would lose `./`
     from pqpp_files.paths import expanded
@@ -227,11 +216,12 @@ def items_of(text: str, field: dataclasses.Field, container: Any) -> list[str]:
 def _check(field: dataclasses.Field, value: Any) -> None:
     if value is None:
         return
-    is_free = not (field.metadata.get("path") or field.metadata.get("word"))
+    declared = field.metadata
+    is_free = not (declared.get("path") or declared.get("word"))
     if is_free and isinstance(value, str) and _HALVES.search(value):
         raise RecipeError(f"`{field.name}` is {shown(value)}; it is not UTF-8, correct it")
-    choices = field.metadata.get("choices")
-    above, least, below = (field.metadata.get(name) for name in ("above", "least", "below"))
+    choices = declared.get("choices")
+    above, least, below = map(declared.get, ("above", "least", "below"))
     if choices and value not in choices:
         hint = did_you_mean(str(value), choices)
         raise RecipeError(f"`{field.name}` is {shown(value)}; {hint}")
@@ -259,7 +249,7 @@ def check_path(name: str, kind: str, value: str) -> None:
     if kind == "output":
         try:
             return check_output_folder(value)
-        except (FileError, ValueError) as error:
+        except FileError as error:
             raise RecipeError(f"{text}; {error}") from None
     is_there, is_folder = os.path.exists(value), os.path.isdir(value)  # noqa: PTH110, PTH112
     if kind == "name" and not is_there and ("/" not in value or is_repository_id(value)):

@@ -69,8 +69,8 @@ def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
     place = getattr(sys.modules.get(kind.__module__), "__file__", None)
     recipes = {p.stem: p for p in Path(place).parent.glob("recipes/*.yaml")} if place else {}
     see = f"; {', '.join(sorted(recipes))} come along" if recipes else ""
-    about = ("a recipe", see, f"{see}; `subset` names the data")
-    written = read_yaml(recipes.get(path, path), *about, error=RecipeError) if path else {}
+    about = see, f"{see}; `subset` names the data", RecipeError
+    written = read_yaml(recipes.get(path, path), *about) if path else {}
     return build_recipe(kind, {name_of(kind, key): written[key] for key in written} | flags)
 
 

@@ -3,12 +3,10 @@
 from pqpp_files.shards.cells import all_utf_8 as all_utf_8
 from pqpp_files.shards.cells import cell_texts as cell_texts
 from pqpp_files.shards.cells import ids_of as ids_of
-from pqpp_files.shards.cut import HeldShard as HeldShard
 from pqpp_files.shards.cut import Shard as Shard
 from pqpp_files.shards.cut import find_shards as find_shards
 from pqpp_files.shards.cut import hold_shards as hold_shards
 from pqpp_files.shards.cut import launched_share as launched_share
-from pqpp_files.shards.cut import parts_of_share as parts_of_share
 from pqpp_files.shards.cut import share_of as share_of
 from pqpp_files.shards.ray_engine import RayOptions as RayOptions
 from pqpp_files.shards.run import ENGINES as ENGINES

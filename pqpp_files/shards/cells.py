@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -132,20 +133,15 @@ def _cells(column: pa.ChunkedArray) -> list[Any]:
     try:
         return column.to_pylist()
     except UnicodeDecodeError:
-        kind = pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary()
-        return [_decoded(cell) for cell in column.cast(kind).to_pylist()]
-
-
-def _decoded(cell: bytes | None) -> str | bytes | None:
-    try:
-        return None if cell is None else cell.decode("utf-8")
-    except UnicodeDecodeError:
-        return cell
+        cells = column.cast(pa.large_binary()).to_pylist()
+    for row, cell in enumerate(cells):
+        with contextlib.suppress(AttributeError, UnicodeDecodeError):  # of None, and of no UTF-8
+            cells[row] = cell.decode()
+    return cells
 
 
 def _fault(cell: Any, called: str) -> str | None:
     if isinstance(cell, str):
         return None if cell.strip() else f"the {called} is blank"
-    if isinstance(cell, bytes):
-        return f"the {called} is not UTF-8"
-    return f"the {called} is a {type(cell).__name__}, not a text"
+    kind = "not UTF-8" if isinstance(cell, bytes) else f"a {type(cell).__name__}, not a text"
+    return f"the {called} is {kind}"

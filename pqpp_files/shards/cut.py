@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import accumulate, chain
+from functools import partial
+from itertools import accumulate, chain, islice
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.hashes import sha256_of_parts
@@ -25,7 +25,6 @@ SIZE = 100_000
 KINDS = ("parquet", "arrow", "csv", "tsv", "csv.gz", "tsv.gz")
 """How the names of such files end; `arrow` is what `datasets` saves."""
 _END = 1 << 18
-Cut = tuple[int, int, tuple[int, int] | None]
 
 
 @dataclass(frozen=True)
@@ -35,14 +34,16 @@ class Shard:
     Attributes:
         name: Of the output, like `part-00003-of-00012.parquet`.
         path: The input: Parquet, CSV, or Arrow as `datasets` saves it; also with `hf://` before.
+            Empty where the rows are in memory.
         start: The first row.
         rows: How many.
         digest: Of the input's size and end, where Parquet keeps what its columns hold; of all of a
             CSV.
         first: The first row's number among those of all files.
         numbered: A column that gets these numbers, as text; empty for none.
-        span: The bytes of a CSV that the rows are in.
-        types: Columns that other files keep otherwise, and how: the output is of one kind.
+        schema: Of the columns of all files, which may keep them otherwise: the output is of one
+            kind.
+        table: The rows, where they are in memory.
     """
 
     name: str
@@ -52,8 +53,8 @@ class Shard:
     digest: str = ""
     first: int = 0
     numbered: str = ""
-    span: tuple[int, int] | None = None
-    types: tuple[tuple[str, pa.DataType], ...] = ()
+    schema: pa.Schema | None = field(default=None, repr=False)
+    table: pa.Table | None = field(default=None, repr=False)
 
     def read(self) -> pa.Table:
         """Return the rows.
@@ -63,15 +64,25 @@ class Shard:
         """
         import pyarrow as pa
 
-        table = _rows_of(self.path, self.start, self.rows, self.span)
+        if self.table is not None:
+            return self.table
+        try:
+            if _is_separated(self.path):
+                table = _separated_rows(self.path, self.start, self.rows)
+            elif self.path.endswith(".arrow"):
+                table = _arrow(self.path).slice(self.start, self.rows)
+            else:
+                table = _parquet_rows(self.path, self.start, self.rows)
+        except (pa.ArrowException, OSError) as error:
+            reason = in_a_line(error, named=False)
+            raise FileError(f"{self.path}: {reason}; copy it again") from None
         if len(table) != self.rows:
             raise FileError(
                 f"{self.path}: {self.start + len(table)} rows, there were {self.start + self.rows} "
                 "or more when the job began; begin in a new folder"
             )
-        for name, kind in self.types:
-            place = table.column_names.index(name)
-            table = table.set_column(place, name, table[name].cast(kind))
+        if self.schema is not None and table.schema.types != self.schema.types:
+            table = table.cast(self.schema.with_metadata(table.schema.metadata))
         if self.numbered:
             numbers = map(str, range(self.first, self.first + self.rows))
             table = table.append_column(self.numbered, pa.array(numbers, pa.string()))
@@ -82,32 +93,6 @@ class Shard:
         file = self.path.rpartition("/")[2]
         of: dict[str, str | int] = {"name": self.name, "start": self.start, "rows": self.rows}
         return of | {"digest": self.digest, "path": file}
-
-
-@dataclass(frozen=True)
-class HeldShard:
-    """Rows that are in memory, and the name of the file that is made from them.
-
-    Attributes:
-        name: Of the output.
-        table: The rows.
-    """
-
-    name: str
-    table: pa.Table = field(repr=False)
-
-    @property
-    def rows(self) -> int:
-        """How many there are."""
-        return len(self.table)
-
-    def read(self) -> pa.Table:
-        """Return the rows."""
-        return self.table
-
-    def told(self) -> dict[str, str | int]:
-        """Return what it is made from."""
-        return {"name": self.name, "rows": self.rows}
 
 
 def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = ()) -> list[Shard]:
@@ -137,23 +122,22 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
     size = SIZE if size is None else size
     if size < 1:
         raise FileError(f"shard size {size}: give 1 or more")
-    shapes = {path: _look_at(path, size) for path in _files_of(source)}
-    common = _common_types(shapes)
+    shapes = {path: _look_at(path) for path in _files_of(source)}
+    common = _common_schema(shapes)
+    is_named = not numbered or not set(common.names).isdisjoint(numbered)
+    number = "" if is_named else numbered[0]
     cuts, first = [], 0
     for path, shape in shapes.items():
-        columns = {column.name: column.type for column in shape.schema}
-        types = tuple((name, common[name]) for name in columns if columns[name] != common[name])
-        is_named = not numbered or not columns.keys().isdisjoint(numbered)
-        for start, rows, span in shape.cuts:
-            number = "" if is_named else numbered[0]
-            cuts.append((path, start, rows, shape.digest, first, number, span, types))
-            first += rows
+        for start in range(0, shape.rows, size):
+            rows = min(size, shape.rows - start)
+            cuts.append((path, start, rows, shape.digest, first + start, number, common))
+        first += shape.rows
     if not cuts:
         raise FileError(f"{source}: no rows; give a file that has some")
     return [Shard(name, *cut) for name, cut in zip(names_of_parts(len(cuts)), cuts, strict=True)]
 
 
-def hold_shards(table: pa.Table, size: int) -> list[HeldShard]:
+def hold_shards(table: pa.Table, size: int) -> list[Shard]:
     """Cut rows that are in memory into shards.
 
     Raises:
@@ -168,7 +152,11 @@ def hold_shards(table: pa.Table, size: int) -> list[HeldShard]:
         raise FileError(f"{size} rows a shard; give 1 or more")
     step = min(size, max(1, len(table)))
     parts = [table.slice(start, step) for start in range(0, len(table), step)]
-    return list(map(HeldShard, names_of_parts(len(parts)), parts))
+    names = names_of_parts(len(parts))
+    return [
+        Shard(name, "", number * step, len(part), table=part)
+        for number, (name, part) in enumerate(zip(names, parts, strict=True))
+    ]
 
 
 def names_of_parts(count: int) -> list[str]:
@@ -182,10 +170,7 @@ def names_of_parts(count: int) -> list[str]:
     return [f"part-{n:0{width}}-of-{count:0{width}}.parquet" for n in range(count)]
 
 
-AnyShard = TypeVar("AnyShard", Shard, HeldShard)
-
-
-def share_of(shards: Sequence[AnyShard], share: str | None) -> list[AnyShard]:
+def share_of(shards: Sequence[Shard], share: str | None) -> list[Shard]:
     """Return the shards of one worker of several.
 
     Args:
@@ -200,26 +185,12 @@ def share_of(shards: Sequence[AnyShard], share: str | None) -> list[AnyShard]:
         >>> share_of([Shard(str(n), "", 0, 1) for n in range(5)], "1/2")[0].name
         '1'
     """
-    first, step = parts_of_share(share)
-    return list(shards[first::step])
-
-
-def parts_of_share(share: str | None) -> tuple[int, int]:
-    """Return I and N of a share `I/N`; of no share 0 and 1, which is all.
-
-    Raises:
-        FileError: It is no such share.
-
-    Example:
-        >>> parts_of_share("1/4"), parts_of_share(None)
-        ((1, 4), (0, 1))
-    """
     if share is None:
-        return 0, 1
+        return list(shards)
     parts = re.fullmatch(r"(\d{1,9})/(\d{1,9})", share)
     if not parts or int(parts[1]) >= int(parts[2]):
         raise FileError(f"shard {share!r}: write I/N with I from 0 to N - 1, like 0/4")
-    return int(parts[1]), int(parts[2])
+    return list(shards[int(parts[1]) :: int(parts[2])])
 
 
 def launched_share(environment: Mapping[str, str]) -> str | None:
@@ -233,49 +204,38 @@ def launched_share(environment: Mapping[str, str]) -> str | None:
     return f"{rank}/{size}" if rank and size else None
 
 
-def _common_types(shapes: Mapping[str, _FileShape]) -> dict[str, pa.DataType]:
-    """Return the type of each column, and refuse a file whose columns are not those of the others.
+def _common_schema(shapes: Mapping[str, _FileShape]) -> pa.Schema:
+    """Return the types of the columns, and refuse a file whose columns are not those of the others.
 
     A column without any value has no type, and may have that of the other files.
     """
     import pyarrow as pa
 
-    first, shape = next(iter(shapes.items()))
-    common = pa.schema([one.with_type(_plain_type(one.type)) for one in shape.schema])
+    first, common = next(iter(shapes)), None
     for path, shape in shapes.items():
-        if shape.schema.names != common.names:
+        if shape.schema.names != shapes[first].schema.names:
             raise FileError(
                 f"{path}: columns {', '.join(shape.schema.names)[:100]}, those of {first} are "
-                f"{', '.join(common.names)[:100]}; give files of one kind"
+                f"{', '.join(shapes[first].schema.names)[:100]}; give files of one kind"
             )
-        plain = [column.with_type(_plain_type(column.type)) for column in shape.schema]
+        plain = pa.schema(
+            (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
+            for one in shape.schema
+        )
         try:
-            common = pa.unify_schemas([common, pa.schema(plain)], promote_options="permissive")
+            common = pa.unify_schemas([common or plain, plain], promote_options="permissive")
         except pa.ArrowException as error:
             reason = in_a_line(error, named=False)
             raise FileError(f"{path}: {reason}; give files of one kind") from None
-    return dict(zip(common.names, common.types, strict=True))
+    return common
 
 
-def _plain_type(of: pa.DataType) -> pa.DataType:
-    import pyarrow as pa
-
-    return of.value_type if pa.types.is_dictionary(of) else of
-
-
-@dataclass(frozen=True)
-class _FileShape:
-    """What is known of a file before it is cut.
-
-    Attributes:
-        schema: Its columns; those of CSV hold text.
-        digest: Of its size and end, where Parquet keeps what its columns hold; of all of a CSV.
-        cuts: First row, number of rows, and for CSV the bytes that they are in, unpacked.
-    """
+class _FileShape(NamedTuple):
+    """What is known of a file before it is cut: its columns, its hash and how many rows it has."""
 
     schema: pa.Schema
     digest: str
-    cuts: list[Cut]
+    rows: int
 
 
 def _files_of(source: str) -> list[str]:
@@ -313,31 +273,25 @@ def _files_of(source: str) -> list[str]:
     return [file_system.unstrip_protocol(path) for path in sorted(paths)]
 
 
-def _look_at(path: str, size: int) -> _FileShape:
-    r"""Look at a file that shall be cut.
-
-    Args:
-        path: The file.
-        size: The most rows of a cut.
+def _look_at(path: str) -> _FileShape:
+    """Look at a file that shall be cut.
 
     Raises:
         FileError: It cannot be read, or two columns have one name.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "n.csv")
-        >>> _ = path.write_text("n\n1\n2\n3\n")
-        >>> shape = _look_at(str(path), 2)
-        >>> [(start, rows) for start, rows, _ in shape.cuts]
-        [(0, 2), (2, 1)]
-        >>> _rows_of(str(path), *shape.cuts[1])["n"].to_pylist()
-        ['3']
     """
     import pyarrow as pa
     import pyarrow.parquet
 
-    if path.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-        return _shape_of_separated(path, size)
+    if _is_separated(path):
+        try:
+            header, records = _separated(path)
+            rows = sum(1 for _ in records)
+            digest = _digest_of(path, is_whole=True)
+        except OSError as error:
+            raise FileError(f"{path}: {in_a_line(error, named=False)}; copy it again") from None
+        if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):
+            raise FileError(f"{path}, line 1: not UTF-8; convert the file")
+        return _FileShape(pa.schema([(name, pa.string()) for name in header]), digest, rows)
     try:
         if path.endswith(".arrow"):
             table = _arrow(path)
@@ -353,32 +307,7 @@ def _look_at(path: str, size: int) -> _FileShape:
     twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
     if twice is not None:
         raise FileError(f"{path}: the column {twice} stands twice; keep one of them, or rename one")
-    cuts: list[Cut] = [(start, min(size, rows - start), None) for start in range(0, rows, size)]
-    return _FileShape(schema, _digest_of_end(path), cuts)
-
-
-def _rows_of(path: str, start: int, rows: int, span: tuple[int, int] | None) -> pa.Table:
-    """Return some rows of a file; of Parquet only the groups of rows that they lie in are read.
-
-    Args:
-        path: The file.
-        start: The first row.
-        rows: How many.
-        span: The bytes that they are in, for CSV.
-
-    Raises:
-        FileError: It cannot be read.
-    """
-    import pyarrow as pa
-
-    try:
-        if span is not None:
-            return _separated_rows(path, span)
-        if path.endswith(".arrow"):
-            return _arrow(path).slice(start, rows)
-        return _parquet_rows(path, start, rows)
-    except (pa.ArrowException, OSError) as error:
-        raise FileError(f"{path}: {in_a_line(error, named=False)}; copy it again") from None
+    return _FileShape(schema, _digest_of(path), rows)
 
 
 def _plain(paths: list[str]) -> list[str]:
@@ -386,15 +315,16 @@ def _plain(paths: list[str]) -> list[str]:
     return [path for path in paths if not PurePosixPath(path).name.startswith((".", "_"))]
 
 
-def _digest_of_end(path: str) -> str:
-    """Return a hash of a file's size and its last bytes, the same on every machine."""
+def _digest_of(path: str, is_whole: bool = False) -> str:
+    """Return a hash of a file's size and its last bytes, or all, the same on every machine."""
     with _opened(path) as opened:
         size = opened.seek(0, 2)
-        opened.seek(max(0, size - _END))
-        return sha256_of_parts([str(size), opened.read()])[:16]
+        opened.seek(0 if is_whole else max(0, size - _END))
+        return sha256_of_parts([str(size), *iter(partial(opened.read, _END), b"")])[:16]
 
 
 def _parquet_rows(path: str, start: int, rows: int) -> pa.Table:
+    """Return some rows; only the groups of rows that they lie in are read."""
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -438,34 +368,20 @@ class _AnyPlace(Input):
         return file
 
 
-def _separated(path: str) -> Separated:
+def _is_separated(path: str) -> bool:
+    return path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+
+
+def _separated(path: str) -> tuple[list[str], Iterator[list[str]]]:
+    """Return the columns of a CSV and its rows."""
     source = Separated(_AnyPlace(path), None, None)
     source.errors = "surrogateescape"
-    return source
+    return source.header_and_rows()
 
 
-def _shape_of_separated(path: str, size: int) -> _FileShape:
+def _separated_rows(path: str, start: int, rows: int) -> pa.Table:
     import pyarrow as pa
 
-    try:
-        names, spans, digest = _separated(path).spans(size)
-    except OSError as error:
-        raise FileError(f"{path}: {in_a_line(error, named=False)}; copy it again") from None
-    if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
-        raise FileError(f"{path}, line 1: not UTF-8; convert the file")
-    cuts: list[Cut] = []
-    for rows, begin, end in spans:
-        cuts.append((sum(cuts[-1][:2]) if cuts else 0, rows, (begin, end)))
-    return _FileShape(pa.schema([(name, pa.string()) for name in names]), digest[:16], cuts)
-
-
-def _separated_rows(path: str, span: tuple[int, int]) -> pa.Table:
-    import pyarrow as pa
-
-    source = _separated(path)
-    with source.source.open() as file:
-        file.seek(span[0])
-        content = file.read(span[1] - span[0])
-    names, rows = source.rows_in(io.BytesIO(content))
-    columns = zip(*rows, strict=True) if rows else [()] * len(names)
-    return pa.table([text_array(cells) for cells in columns], names)
+    header, records = _separated(path)
+    columns = zip(*islice(records, start, start + rows), strict=True)
+    return pa.table([text_array(cells) for cells in columns] or [[]] * len(header), header)

@@ -20,7 +20,7 @@ from typing import Any
 from pqpp_files.errors import FileError, PqppError, in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.paths import resolved
-from pqpp_files.shards.cut import AnyShard
+from pqpp_files.shards.cut import Shard
 from pqpp_files.shards.run import THREADS, Done, Work
 
 _TRIES = 4
@@ -45,8 +45,8 @@ class RayOptions:
 
 
 def done_on_ray(
-    work: Work, todo: Sequence[AnyShard], options: RayOptions
-) -> Iterator[tuple[AnyShard, Done]]:
+    work: Work, todo: Sequence[Shard], options: RayOptions
+) -> Iterator[tuple[Shard, Done]]:
     """Do shards on a cluster; gives each with what came of it, as they are done.
 
     Raises:
@@ -127,8 +127,8 @@ def _places(ray: Any, options: RayOptions) -> int:
 
 
 def _actors_do(
-    ray: Any, work: Work, todo: Sequence[AnyShard], options: RayOptions, places: int
-) -> Iterator[tuple[AnyShard, Done]]:
+    ray: Any, work: Work, todo: Sequence[Shard], options: RayOptions, places: int
+) -> Iterator[tuple[Shard, Done]]:
     """Give each shard to an actor that is ready; that of one that died goes to another."""
     ray.get(ray.remote(_can_import).options(num_cpus=0).remote(work))  # actors tell it late
     make = ray.remote(Work).options(
@@ -136,7 +136,7 @@ def _actors_do(
     )
     left, tries = list(reversed(todo)), Counter[str]()
     actors: list[Any] = []
-    running: dict[Any, tuple[Any, AnyShard | None]] = {}
+    running: dict[Any, tuple[Any, Shard | None]] = {}
 
     def start() -> None:
         actor = make.remote(**vars(work))

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.shards.cells import all_utf_8
-from pqpp_files.shards.cut import AnyShard, Shard, share_of
+from pqpp_files.shards.cut import Shard, share_of
 from pqpp_files.shards.store import ShardStore
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class ShardsDone:
 
 def run_shards(
     job: Job,
-    shards: Sequence[AnyShard],
+    shards: Sequence[Shard],
     output: str | os.PathLike[str],
     settings: Mapping[str, Any],
     share: str | None = None,
@@ -112,7 +112,7 @@ def run_shards(
         raise FileError(f"workers {workers}: give 1 or more")
     if engine not in ENGINES:
         raise FileError(f"engine {engine!r}: choose among {', '.join(ENGINES)}")
-    inputs = {shard.path.removeprefix("file://") for shard in shards if isinstance(shard, Shard)}
+    inputs = {shard.path.removeprefix("file://") for shard in shards if shard.path}
     store.check((MANIFEST, "part-*.parquet", ".*.pqpp-*", *beside), sorted(inputs))
     # Not the whole path, which may differ between the machines of one job.
     made_from = {"settings": dict(settings), "shards": [shard.told() for shard in shards]}
@@ -174,13 +174,12 @@ class Work:
     is_begun: bool = False
     folder: str | None = None
 
-    def do(self, shard: AnyShard) -> Done:
+    def do(self, shard: Shard) -> Done:
         """Write the output of a shard, or return it where the store gathers outputs."""
         import pyarrow.parquet
 
-        if self.folder is not None:
-            with contextlib.suppress(OSError):  # a node may have no such folder, and need none
-                os.chdir(self.folder)
+        with contextlib.suppress(OSError):  # a node may have no such folder, and need none
+            os.chdir(self.folder or os.curdir)
         if self.store.has(shard.name):
             return Done(None)
         table = all_utf_8(self.job(shard.read()))
@@ -192,9 +191,7 @@ class Work:
         is_new = self.store.put_new(shard.name, buffer.getvalue())
         return Done(_errors(table) if is_new else None)
 
-    def committed(
-        self, done: Iterator[tuple[AnyShard, Done]]
-    ) -> Iterator[tuple[AnyShard, int | None]]:
+    def committed(self, done: Iterator[tuple[Shard, Done]]) -> Iterator[tuple[Shard, int | None]]:
         """Pass on what is done, and put what is gathered, many outputs at a time."""
         gathered: dict[str, bytes] = {}
         try:
@@ -243,7 +240,7 @@ class Work:
             raise FileError(f"{self.store} was made from other rows or shards; name a new folder")
         return names
 
-    def errors_of(self, shard: AnyShard) -> int:
+    def errors_of(self, shard: Shard) -> int:
         """Return how many rows of an output that is there have an error."""
         import pyarrow as pa
         import pyarrow.parquet
@@ -269,9 +266,7 @@ def _errors(table: pa.Table) -> int:
     return len(table) - table[ERROR].null_count if ERROR in table.column_names else 0
 
 
-def _done_here(
-    work: Work, todo: Sequence[AnyShard], workers: int
-) -> Iterator[tuple[AnyShard, Done]]:
+def _done_here(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shard, Done]]:
     """Do shards, in this process or in others; gives each with what came of it."""
     if workers == 1 or len(todo) < 2:
         for shard in todo:
@@ -298,17 +293,16 @@ def _done_here(
 
 
 def _begin(work: Work) -> None:
+    """Take up the work, and end when the process that started this one has been killed."""
     _WORK[:] = [work]
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    parent: Any = multiprocessing.parent_process()
 
-
-def _end_with_parent() -> None:
-    """End this worker when the process that started it has been killed; it would wait for ever."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
+    def end_with_parent() -> None:
         parent.join()
         os._exit(1)
 
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
-def _do(shard: AnyShard) -> Done:
+
+def _do(shard: Shard) -> Done:
     return _WORK[0].do(shard)

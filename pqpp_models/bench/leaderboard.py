@@ -1,7 +1,6 @@
 """A benchmark's leaderboard: the results that models' repositories hold, as a table and a page."""
 
 import math
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +24,6 @@ from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
 
 _SAME = 1e-3  # of Kendall's tau: a machine may break a tie otherwise
-_FILES = ("README.md", "index.html")
 
 
 @dataclass(frozen=True)
@@ -65,15 +63,10 @@ class Board:
         Raises:
             HubError: The Hub cannot be reached or refuses.
         """
-        with tempfile.TemporaryDirectory() as beside:
-            texts = render_card("spaces/leaderboard", dataset=self.dataset), self.page()
-            files = {name: Path(beside) / name for name in _FILES}
-            for path, text in zip(files.values(), texts, strict=True):
-                path.write_text(text, "utf-8")
-            message = f"Leaderboard of {self.dataset}, made with pqpp"
-            return pqpp_hub.push_files(
-                files, repo_id, "space", _FILES.__contains__, message, **options
-            )
+        card = render_card("spaces/leaderboard", dataset=self.dataset)
+        files = {"README.md": card.encode(), "index.html": self.page().encode()}
+        message = f"Leaderboard of {self.dataset}, made with pqpp"
+        return pqpp_hub.push_files(files, repo_id, "space", files.__contains__, message, **options)
 
 
 def leaderboard(

@@ -118,7 +118,7 @@ def serve_demo(
 
     Raises:
         PredictorError: The predictor needs more than texts.
-        SpaceError: The address cannot be listened at.
+        HubError: The address cannot be listened at.
         MissingExtraError: The extra `demo` is not installed.
 
     Example:

@@ -1,20 +1,16 @@
 """Publishing the page of a predictor as a Space on the Hub."""
 
 import re
-import tempfile
-from pathlib import Path
 
 import pqpp_hub
 from pqpp_files.names import is_repository_id
 from pqpp_files.paths import expanded
 from pqpp_hub import PushReport
 from pqpp_hub.card import render_card
-from pqpp_hub.space import SDK_VERSION, SpaceError, app_of, space_files
+from pqpp_hub.space import SDK_VERSION, app_of, space_files
 from pqpp_models.demo.answer import Answerer
 from pqpp_models.predictor import Predictor
 from pqpp_models.registry import DEFAULT_PREDICTOR, NOTES, PREDICTORS
-
-_FILES = ("README.md", "app.py", "requirements.txt")
 
 
 def push_space(
@@ -46,50 +42,41 @@ def push_space(
         What was done, or would be.
 
     Raises:
-        SpaceError: `name` is a folder, which a Space cannot see.
+        HubError: `name` is a folder, which a Space cannot see.
         PredictorError: The predictor needs more than texts, or there is none.
         HubError: The Hub cannot be reached or refuses.
 
     Example:
         >>> push_space("static", "OWNER/NAME", dry_run=True).added  # doctest: +SKIP
-        ('README.md', 'app.py', 'requirements.txt')
+        ['README.md', 'app.py', 'requirements.txt']
     """
     if not is_repository_id(repo_id):
         raise pqpp_hub.HubError(f"{repo_id!r} is not a valid Space name; write OWNER/NAME")
     is_known = name in PREDICTORS or folder is not None
     if not is_known and (expanded(name).exists() or not is_repository_id(name)):
-        raise SpaceError(
+        raise pqpp_hub.HubError(
             f"a Space does not see {name!r} of this machine; push it too, to a repository: "
             f"pqpp models push {name} OWNER/REPOSITORY --space {repo_id}"
         )
-    with tempfile.TemporaryDirectory() as beside:
-        return pqpp_hub.push_files(
-            predictor_space(name, Path(beside), folder),
-            repo_id,
-            "space",
-            _FILES.__contains__,
-            f"Upload the page of {name} with pqpp",
-            private=private,
-            revision=revision,
-            dry_run=dry_run,
-            token=token,
-        )
+    files = predictor_space(name, folder)
+    message = f"Upload the page of {name} with pqpp"
+    return pqpp_hub.push_files(
+        files, repo_id, "space", files.__contains__, message, private, revision, dry_run, token
+    )
 
 
-def predictor_space(name: str, place: Path, folder: str | None = None) -> dict[str, Path]:
-    """Write what the Space of a predictor holds, and return the name there to the path here.
+def predictor_space(name: str, folder: str | None = None) -> dict[str, bytes]:
+    """Return what the Space of a predictor holds, by name.
 
     Args:
         name: As for `push_space`.
-        place: An empty folder to write to.
         folder: As for `push_space`.
 
     Raises:
         PredictorError: The predictor needs more than texts, or there is none.
 
     Example:
-        >>> files = predictor_space("static", Path(tempfile.mkdtemp()))
-        >>> print(files["app.py"].read_text(), end="")
+        >>> print(predictor_space("static")["app.py"].decode(), end="")
         from pqpp_models.demo import serve_demo
         <BLANKLINE>
         serve_demo("static")
@@ -105,7 +92,7 @@ def predictor_space(name: str, place: Path, folder: str | None = None) -> dict[s
         sdk_version=SDK_VERSION,
     )
     extras = re.findall(r"pqpp\[(\w+)\]", needs)
-    return space_files(place, card, app_of("pqpp_models.demo", "serve_demo", name), *extras)
+    return space_files(card, app_of("pqpp_models.demo", "serve_demo", name), *extras)
 
 
 def shown_predictor(name: str) -> Predictor:

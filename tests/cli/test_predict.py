@@ -295,7 +295,6 @@ def test_prompts_of_any_number_are_read_predicted_and_written_in_parts(tmp_path,
     import pandas as pd
 
     from pqpp_cli.main import main
-    from pqpp_files.read_table import TableParts
     from pqpp_models import predict, prompt_rows
 
     sizes, predicted_columns = [], predict.predicted_columns
@@ -305,10 +304,9 @@ def test_prompts_of_any_number_are_read_predicted_and_written_in_parts(tmp_path,
         return predicted_columns(predictor, rows, *options)
 
     monkeypatch.setattr(predict, "predicted_columns", counted)
-    monkeypatch.setattr(TableParts, "_AT_ONCE", 256)
     monkeypatch.setattr(prompt_rows, "_AT_ONCE", 256)
     monkeypatch.chdir(tmp_path)
-    count, most = (16_400, 16_384) if way == "parquet" else (1000, 512)
+    count = 1000
     prompts = [f"a cat and {n} dogs" for n in range(count)]
     frame = pd.DataFrame({"prompt": prompts, "n": range(count)})
     (tmp_path / "mine").mkdir()
@@ -324,7 +322,7 @@ def test_prompts_of_any_number_are_read_predicted_and_written_in_parts(tmp_path,
         monkeypatch.setattr("sys.stdin", given)
         command = ["predict", *words.get(way, ["--file", path.name]), "--predictor", "n_words"]
         assert main([*command, "--output", "out.csv"]) == 0
-    assert sum(sizes) == count and max(sizes) <= most
+    assert sum(sizes) == count and max(sizes) <= 256
     found = pd.read_csv("out.csv")
     assert found["prompt"].tolist() == prompts and (found["score"] == 5).all()
     assert way == "pipe" or found["n"].tolist() == list(range(count))

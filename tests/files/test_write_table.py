@@ -3,7 +3,6 @@
 import gc
 import gzip
 import io
-import json
 import os
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
-from pqpp_files.read_table import TableParts, read_table
+from pqpp_files.read_table import read_table
 from pqpp_files.write_table import table_text, write_parquet
 
 TEXTS = st.text(
@@ -71,25 +70,6 @@ def test_what_no_column_of_parquet_holds_is_one_line(tmp_path, cells):
         write_parquet(tmp_path / "t.parquet", parts, parts)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json"])
-def test_parts_together_are_the_whole(tmp_path, monkeypatch, suffix):
-    rows = [{"id": str(n), "prompt": f"prompt {n}", "score": "1"} for n in range(2000)]
-    rows[1900]["score"], rows[1999]["id"] = "0.5", "007"  # only the end tells what the columns are
-    rows[7]["prompt"] = " "
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    path = tmp_path / f"t.{suffix}"
-    path.write_bytes("".join(table_text(suffix, [columns])).encode())
-    monkeypatch.setattr(TableParts, "_AT_ONCE", 512)
-    table = TableParts(str(path), "prompt")
-    assert (table.rows, table.blank, table.names) == (2000, 1, ["id", "prompt", "score"])
-    parts = list(table.parts(typed=True))
-    assert len(parts) == 4
-    whole = read_table(path)
-    for name in whole.columns:
-        found = [cell for part in parts for cell in part[name]]
-        assert found == (columns["prompt"] if name == "prompt" else whole.values(name))
-
-
 @pytest.mark.skipif(os.name == "nt", reason="named pipes are a thing of Unix")
 def test_what_can_be_read_only_once_is_read_as_a_file_is(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -97,24 +77,22 @@ def test_what_can_be_read_only_once_is_read_as_a_file_is(tmp_path, monkeypatch):
     text = b"id,prompt\n007,a cat\n08,a dog\n"
     writer = threading.Thread(target=lambda: (tmp_path / "p.csv").write_bytes(text))
     writer.start()
-    piped = TableParts(str(tmp_path / "p.csv"), "prompt")
+    piped = read_table(str(tmp_path / "p.csv"))
     writer.join(timeout=300)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a cat\n\na dog")))
-    given = TableParts("-", "prompt", "prompt")
-    for _ in range(2):
-        assert list(piped.parts(True)) == [{"id": ["007", "08"], "prompt": ["a cat", "a dog"]}]
-        assert list(given.parts(True)) == [{"prompt": ["a cat", "", "a dog"]}]
+    given = read_table("-", plain="prompt")
+    assert piped.columns == {"id": ["007", "08"], "prompt": ["a cat", "a dog"]}
+    assert piped.place_of(1).endswith("p.csv, line 3")
+    assert given.columns == {"prompt": ["a cat", "", "a dog"]}
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a cat\n\xff")))
     with pytest.raises(FileError, match="standard input, line 2: not UTF-8"):
-        TableParts("-", "prompt", "prompt")
+        read_table("-", plain="prompt")
     del piped, given
     gc.collect()
     assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]
 
 
-def test_a_fault_late_in_a_file_is_said_before_anything_is_given(tmp_path, monkeypatch):
-    monkeypatch.setattr(TableParts, "_AT_ONCE", 512)
-    lines = [json.dumps({"prompt": "a"})] * 1000
-    (tmp_path / "p.jsonl").write_text("\n".join([*lines, '{"prompt": 7}']))
+def test_a_cell_that_is_no_text_is_named_by_its_line(tmp_path):
+    (tmp_path / "p.jsonl").write_text('{"prompt": "a"}\n' * 1000 + '{"prompt": 7}')
     with pytest.raises(FileError, match=r"p\.jsonl, line 1001: prompt is 7"):
-        TableParts(str(tmp_path / "p.jsonl"), "prompt")
+        read_table(tmp_path / "p.jsonl").texts("prompt")

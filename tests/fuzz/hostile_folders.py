@@ -80,7 +80,7 @@ def _text(random: np.random.Generator, folder: Path, room: Path) -> str:
         json.loads(text)
     except (ValueError, RecursionError):  # changed before
         return "again"
-    made = hostile_json(random, text, name == "tokenizer.json")
+    made = hostile_json(random, text)
     (folder / name).write_bytes(made)
     return f"{name} {made[:60]!r}"
 

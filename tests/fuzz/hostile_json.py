@@ -72,25 +72,6 @@ def _with_code(random: np.random.Generator, content: object) -> None:
         at[key] = CODE[key]
 
 
-def _of_tokens(random: np.random.Generator, content: object) -> None:
-    """Make a tokenizer hostile in the ways that tokenizers have."""
-    if not isinstance(content, dict):
-        return
-    token = {"id": 10**6, "content": "a", "special": False}
-    token |= dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    words = {"type": "WordLevel", "vocab": {"a": 10**6, "[UNK]": 2**31}, "unk_token": "[UNK]"}
-    changes = [
-        {"added_tokens": [{**token, "id": 10**12}]},
-        {"decoder": {"type": "WordPiece", "prefix": "a" * 10**6, "cleanup": True}},
-        {"model": words},
-        {"model": {"type": "Unigram", "unk_id": 10**6, "vocab": [["a", float("nan")]]}},
-        {"pad_token": "absent", "model_max_length": 10**30, "padding_side": "up"},
-        {"added_tokens_decoder": {"1000000": {"content": "zz", "special": True}}},
-        {"model_max_length": [48], "truncation_side": 7},
-    ]
-    content.update(changes[random.integers(len(changes))])
-
-
 def _texts(random: np.random.Generator, text: str) -> bytes:
     """Return what is no sound JSON, or more than that."""
     cut = int(random.integers(len(text)))
@@ -119,14 +100,9 @@ def _texts(random: np.random.Generator, text: str) -> bytes:
     return ways[random.integers(len(ways))]()
 
 
-def hostile_json(random: np.random.Generator, text: str, is_tokenizer: bool) -> bytes:
+def hostile_json(random: np.random.Generator, text: str) -> bytes:
     """Return what a JSON file of a foreign folder may hold instead of a sound text."""
-    ways: list[Callable] = [
-        _changed,
-        _changed,
-        _with_code,
-        _of_tokens if is_tokenizer else _changed,
-    ]
+    ways: list[Callable] = [_changed, _changed, _changed, _with_code]
     place = int(random.integers(len(ways) + 1))
     if place == len(ways):
         return _texts(random, text)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-_CHECKPOINTS = Path(__file__).parents[1] / "models" / "checkpoints"
 _COLOURS = ("red", "blue", "green", "black", "white")
 _THINGS = ("cat", "dog", "bus", "bird", "clock", "wave", "tree", "boat")
 
@@ -46,29 +45,6 @@ def _command(*arguments: str) -> Callable[[str], object]:
     return run
 
 
-def _predicted(output: str) -> Writer:
-    return Writer(output, _command("predict", "--file", "prompts_{}.csv", "--output", output))
-
-
-def _saved(name: str) -> Writer:
-    def run(version: str) -> None:
-        from pqpp_models import Predictor
-
-        loaded = Predictor.from_pretrained(_CHECKPOINTS / name)
-        loaded.details = {**loaded.details, "note": version}
-        loaded.save_pretrained("saved")
-
-    return Writer("saved", run)
-
-
-def _cards(version: str) -> None:
-    """Write what `push` would upload: a card from facts."""
-    from pqpp_files.write_beside import write_whole
-    from pqpp_models import Predictor
-
-    write_whole("cards/README.md", Predictor.from_pretrained("static").card() + version)
-
-
 def _generate(*words: str) -> Callable[[str], object]:
     return _command(
         *("generate", *words, "--model-name", "drawn", "--file", "asked_{}.csv"),
@@ -81,11 +57,6 @@ def _take_from_shelf(room: Path) -> None:
 
 
 _shelved = functools.partial(Writer, prepare=_take_from_shelf)
-
-
-def _retrieved(output: str) -> Writer:
-    words = ("search", "retrieve", "one", "--file", "queries_{}.csv", "--queries", "q.npy")
-    return _shelved(output, _command(*words, "--output", output))
 
 
 def _assess(version: str) -> None:
@@ -110,29 +81,19 @@ _ROUTES += ("--calibration", "prompts_{}.csv")
 _FIT = ("fit", "ratings_{}.csv", "--targets", "rating", "--overwrite")
 _BENCH = ("bench", "--dataset", "scores_{}.csv", "--targets", "mean_hbpp", "--predictors", "static")
 WRITERS = {
-    "predict csv": _predicted("predicted.csv"),
-    "predict parquet": _predicted("predicted.parquet"),
+    "predict": Writer(
+        "scores.csv", _command("predict", "--file", "prompts_{}.csv", "--output", "scores.csv")
+    ),
     "fit": Writer("written", _command(*_FIT, *_FOLDERS)),
     "build": Writer("written", _command("build", "votes_{}.csv", "--name", "{}", *_FOLDERS)),
     "select": Writer(
         "chosen.txt",
         _command(
-            *(
-                "datasets",
-                "select",
-                "captions_{}.txt",
-                "--count",
-                "3",
-                "--embeddings",
-                "vectors.npy",
-            ),
-            *("--output", "chosen.txt"),
+            *("datasets", "select", "captions_{}.txt", "--count", "3"),
+            *("--embeddings", "vectors.npy", "--output", "chosen.txt"),
         ),
     ),
-    "save bert": _saved("bert"),
-    "bench": Writer("table.md", _command(*_BENCH, "--output", "table.md")),
     "bench report": Writer("page.html", _command(*_BENCH, "--report", "page.html")),
-    "card": Writer("cards/README.md", _cards),
     "predict shards": Writer(
         "written",
         _command("predict", "--file", "prompts_{}.csv", "--shard-size", "9", *_FOLDERS),
@@ -140,28 +101,7 @@ WRITERS = {
     ),
     "generate": _shelved("written", _generate("--command", _DRAW), "resumed"),
     "search build": _shelved("written", _command("search", "build", "e_{}.npy", *_FOLDERS)),
-    "search labels": _shelved(
-        "labels.csv",
-        _command(
-            *("search", "labels", "votes_{}.csv", "--caption-column", "prompt", "--words"),
-            *("--file", "prompts_{}.csv", "--output", "labels.csv"),
-        ),
-    ),
-    "search retrieve": _retrieved("run.trec"),
     "route fit": _shelved("written", _command("route", "fit", *_ROUTES, *_FOLDERS)),
-    "route predict": _shelved(
-        "routed.csv",
-        _command(
-            *("route", "predict", "router", "--file", "prompts_{}.csv"), "--output", "routed.csv"
-        ),
-    ),
-    "rewrite keep": _shelved(
-        "kept.jsonl",
-        _command(
-            *("rewrite", "a red cat", "a {} dog", "--target", "mean_p10", "--synonyms"),
-            *("--count", "1", "--keep", "kept.jsonl"),
-        ),
-    ),
     "assess": _shelved("written", _assess, "resumed"),
     "annotate init": Writer(
         "written",
@@ -181,8 +121,6 @@ WRITERS = {
 
 def write_inputs(room: Path) -> None:
     """Write the inputs of all commands to a folder."""
-    from support.benchmark_folders import write_conqa
-
     for seed, version in enumerate(("old", "new")):
         random = np.random.default_rng(seed)
         texts = [f"a {a} {b}" for a in _COLOURS for b in _THINGS]
@@ -198,11 +136,8 @@ def write_inputs(room: Path) -> None:
         (room / f"votes_{version}.csv").write_text(
             "prompt,image,model,annotator,label,source\n" + votes
         )
-        write_conqa(room / f"conqa_{version}")
         asked = "".join(f"{n},{n},{n}.png\n" for n in range(3 + seed))
         (room / f"asked_{version}.csv").write_text("prompt_id,prompt,image\n" + asked)
-        queries = "".join(f"{version}-{n},{texts[n]}\n" for n in range(8))
-        (room / f"queries_{version}.csv").write_text("query_id,prompt\n" + queries)
         np.save(room / f"e_{version}.npy", random.normal(size=(30, 8)).astype(np.float32))
     np.save(room / "vectors.npy", np.random.default_rng(2).normal(size=(40, 4)))
 
@@ -216,20 +151,12 @@ def _shelf() -> Path:
 
     from pqpp_annotation.store.database import open_store
     from pqpp_annotation.store.people import add_person
-    from pqpp_engines.index import build_index
-    from pqpp_engines.route import Route, Router, Rule
 
-    shelf, random = sound() / "shelf", np.random.default_rng(3)
+    shelf = sound() / "shelf"
     (shelf / "images").mkdir(parents=True)
     for number in range(4):
         Image.new("RGB", (8, 6), (number, 0, 0)).save(shelf / "images" / f"{number}.png")
     write_images(shelf / "judged", 40, ("sdxl",))
-    for name in ("one", "two_old", "two_new"):
-        ids = [f"{name}-{n}" for n in range(20)]
-        build_index(random.normal(size=(20, 8)), ids, shelf / name)
-    np.save(shelf / "q.npy", random.normal(size=(8, 8)).astype(np.float32))
-    routes = [Route("glide", "glide_hbpp", 1), Route("sdxl", "sdxl_hbpp", 4)]
-    Router(routes, Rule(budget=2)).save_pretrained(shelf / "router")
     for people, version in enumerate(("old", "new"), 1):
         folder = shelf / f"study_{version}"
         folder.mkdir()

@@ -13,7 +13,7 @@ from fuzz import fuzz_folders, fuzz_kills  # noqa: E402
 from fuzz.__main__ import find_faults  # noqa: E402
 
 # Those that neither load torch nor take long.
-QUICK = ("predict csv", "predict parquet", "build", "select", "card")
+QUICK = ("predict", "build", "select")
 
 
 @pytest.mark.daily

@@ -25,14 +25,14 @@ export(["sample"], "bench")
 statistics = CaptionStatistics.from_texts(["a man", "a wave near a man", "a zebra"])
 MeasurePredictor("avg_idf", statistics).save_pretrained("model")
 from pathlib import Path
-import shutil
-from pqpp_models.hub import endpoint_files
-Path("endpoint").mkdir()
-served = endpoint_files(MeasurePredictor("avg_idf", statistics), Path("endpoint"))
-shutil.copy(served["handler.py"], "endpoint")
 from pqpp_metrics.hub import metric_files
-Path("space").mkdir()
-metric_files("ndcg", Path("space"))
+from pqpp_models.hub import endpoint_files
+served = endpoint_files(MeasurePredictor("avg_idf", statistics))
+for folder, files in {"endpoint": served, "space": metric_files("ndcg")}.items():
+    Path(folder).mkdir()
+    for name, content in files.items():
+        content = content if isinstance(content, bytes) else content.read_bytes()
+        Path(folder, name).write_bytes(content)
 """
 MAKE_RAHF = """
 import sys
@@ -79,7 +79,6 @@ class Thing:
 SPLITS = ("train", "validation", "test")
 PARQUET = [f"data/sample/{split}-00000-of-00001.parquet" for split in SPLITS]
 LOAD = "from datasets import load_dataset\nrows = load_dataset(repository, split='test', **how)\n"
-METRICS = Path(__file__).parents[2] / "pqpp_metrics"
 DATASET = Thing(
     "dataset",
     "bench",
@@ -108,10 +107,7 @@ THINGS = {
         "space",
         "ndcg",
         ("metrics", "push", "ndcg"),
-        {
-            "ndcg.py": str(METRICS / "ndcg" / "ndcg.py"),
-            **{name: f"space/{name}" for name in ("README.md", "app.py", "requirements.txt")},
-        },
+        {name: f"space/{name}" for name in ("ndcg.py", "README.md", "app.py", "requirements.txt")},
         None,
         "import evaluate\nmetric = evaluate.load(repository, **how)\n"
         "result = metric.compute(predictions=[[0.9, 0.8, 0.7]], references=[[0, 2, 1]])",

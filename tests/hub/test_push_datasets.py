@@ -52,15 +52,6 @@ def test_pushed_and_pulled(folder, push, pull, cache):
     assert pull("split='validation'") == [80, expected[0]]
 
 
-def test_dry_run_writes_nothing_and_a_second_push_does_nothing(folder, push):
-    dry = push(folder, ", dry_run=True")
-    assert dry["new_repository"] and dry["commit"] is None and len(dry["added"]) == 6
-    assert push(folder)["added"] == dry["added"]
-    again = push(folder)
-    assert (again["added"], again["changed"], len(again["unchanged"])) == ([], [], 6)
-    assert again["commit"] is None
-
-
 def without(folder, name):
     """Make a folder as an export would that has a file less."""
     (folder / name).unlink()

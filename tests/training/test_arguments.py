@@ -220,7 +220,7 @@ def test_hyphens_and_other_names(tmp_path):
         ("max_grad_norm: 0", "`max_grad_norm` is 0.0; it must be above 0"),
         ("model: " + "[" * 20_000, "is no YAML .RecursionError"),
         ("a: &a [x, x]\nb: &b [*a, *a]\nmodel: [*b, *b]", "is no YAML"),
-        ("#" * 1_000_001, "is larger than a megabyte"),
+        ("#" * 1_000_001, "is larger than 1,000,000 bytes"),
         ("1: " + "x" * 1000, "a recipe has no `1`"),
         ("? [1, 2]\n: 3", "is no YAML"),
         ("x" * 1000 + ": 3", "a recipe has no `xxx"),

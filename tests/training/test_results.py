@@ -172,8 +172,7 @@ def test_it_is_pushed_when_that_is_wanted(script, recipe, monkeypatch, capsys):
 
     def push(folder, name, private):
         pushed.append((folder.name, name, private))
-        there = ("https://hub/me/mine", True, False, ("x",), (), (), ())
-        return pqpp_hub.PushReport(name, "main", *there, "c0ffee", False)
+        return pqpp_hub.PushReport(name, "main", "https://hub/me/mine", commit="c0ffee")
 
     monkeypatch.setattr("pqpp_models.training.save.push_to_hub", push)
     monkeypatch.setattr(pqpp_hub, "push_files", lambda *a, **k: asked.append((a, k, list(pushed))))

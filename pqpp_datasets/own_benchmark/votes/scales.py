@@ -148,7 +148,7 @@ def scale_of_map(path: str | Path) -> Scale:
         >>> scale.value_of("Fair"), scale.is_positive(np.array([0.0, 1.0])).tolist()
         (1.0, [False, True])
     """
-    content = read_yaml(path, "labels", error=DataFileError, as_text=True)
+    content = read_yaml(path, error=DataFileError, as_text=True)
     refuse_other_form(content, "labels", str(path), "correct it")
     words = {key_of(label): float(value) for label, value in content["labels"].items()}
     values = sorted(set(words.values()))

@@ -252,7 +252,7 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
     """
     file = expanded(path) if path else ROLES_FILE
     with needing("roles", "assess"):
-        roles = read_yaml(file, "roles", "; write `role: {TR: 1, LI: 0.5}` a line", "", AssessError)
+        roles = read_yaml(file, "; write `role: {TR: 1, LI: 0.5}` a line", "", AssessError)
     return {str(role): _weights(f"{file}: {role}", given) for role, given in roles.items()}
 
 

@@ -322,7 +322,7 @@ def test_what_learned_nothing_says_so_and_is_pushed_by_will_alone(
 
     def push(folder, *others, **options):
         pushed.append(folder)
-        return PushReport("a/b", "main", "", False, False, (), (), (), (), None, False)
+        return PushReport("a/b", "main", "")
 
     monkeypatch.setattr("pqpp_models.hub.push_model", push)
     folder = str(tmp_path / "p")

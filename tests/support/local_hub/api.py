@@ -36,23 +36,14 @@ class Hub:
         self.url = ""
         self._tickets: set[str] = set()
         routes: list[tuple[str, str, Callable]] = [
-            ("GET", r"/api/whoami-v2", self._whoami),
             ("POST", r"/api/repos/create", self._create),
-            ("DELETE", r"/api/repos/delete", self._delete),
             ("POST", r"/api/validate-yaml", self._validate_yaml),
-            ("GET", r"/api/(?P<kind>model|dataset|space)s", self._list),
             ("GET", _API, self._info),
             ("GET", _API + r"/revision/(?P<revision>[^/]+)", self._info),
-            ("GET", _API + r"/refs", self._refs),
             ("GET", _API + r"/commits/(?P<revision>[^/]+)", self._commits),
             ("GET", _API + r"/tree/(?P<revision>[^/]+)(?:/(?P<path>.+))?", self._tree),
             ("POST", _API + r"/paths-info/(?P<revision>[^/]+)", self._paths_info),
-            ("GET", _API + r"/auth-check(?P<write>/write)?", self._auth_check),
-            ("PUT", _API + r"/settings", self._settings),
             ("POST", _API + r"/branch/(?P<branch>[^/]+)", self._create_branch),
-            ("DELETE", _API + r"/branch/(?P<branch>[^/]+)", self._delete_branch),
-            ("POST", _API + r"/tag/(?P<revision>[^/]+)", self._create_tag),
-            ("DELETE", _API + r"/tag/(?P<tag>[^/]+)", self._delete_tag),
             ("POST", _API + r"/preupload/(?P<revision>[^/]+)", self._preupload),
             ("POST", _API + r"/commit/(?P<revision>[^/]+)", self._commit),
             ("GET", _API + r"/discussions", self._discussions),
@@ -129,20 +120,10 @@ class Hub:
 
     # ---- accounts and repositories
 
-    def _whoami(self, request: Request) -> Response:
-        account = self._account(request)
-        if account is None:
-            raise Refusal(401, "Invalid username or password.")
-        return Response.of(views.account(account))
-
-    def _named(self, request: Request) -> tuple[dict, str, str]:
-        wanted = request.json()
-        account = self._account(request)
-        owner = wanted.get("organization") or (account.name if account else "")
-        return wanted, wanted.get("type") or "model", f"{owner}/{wanted.get('name', '')}"
-
     def _create(self, request: Request) -> Response:
-        wanted, kind, name = self._named(request)
+        wanted, account = request.json(), self._account(request)
+        owner = wanted.get("organization") or (account.name if account else "")
+        kind, name = wanted.get("type") or "model", f"{owner}/{wanted.get('name', '')}"
         if kind not in KINDS or not re.fullmatch(r"[\w.-]{1,96}/[\w.-]{1,96}", name):
             raise Refusal(400, f"cannot create a {kind} called {name}")
         account = self._writer(request, name.split("/")[0])
@@ -154,43 +135,12 @@ class Hub:
         self.store.create(kind, name, private, account.name, wanted.get("sdk"))
         return Response.of({"url": url, "name": name, "id": name})
 
-    def _delete(self, request: Request) -> Response:
-        _, kind, name = self._named(request)
-        self._writable(request, kind, name)
-        del self.store.repositories[kind, name]
-        return Response.of({})
-
-    def _settings(self, request: Request, kind: str, id: str) -> Response:
-        repository, _ = self._writable(request, kind, id)
-        wanted = request.json()
-        repository.private = wanted.get("visibility") == "private" or bool(wanted.get("private"))
-        return Response.of({"private": repository.private})
-
     def _validate_yaml(self, request: Request) -> Response:
         error = views.metadata_error(request.json().get("content", ""))
         errors = [{"message": error}] if error else []
         return Response.of({"errors": errors, "warnings": []}, 400 if error else 200)
 
-    def _list(self, request: Request, kind: str) -> Response:
-        account = self._account(request)
-        mine = account.namespaces if account else ()
-        author, search = (request.query.get(name, [""])[0] for name in ("author", "search"))
-        found = [
-            views.information(self.store, one, one.branches["main"])
-            for (its_kind, name), one in self.store.repositories.items()
-            if its_kind == kind
-            and (not one.private or name.split("/")[0] in mine)
-            and (not author or name.split("/")[0] == author)
-            and search.lower() in name.lower()
-        ]
-        limit = int(request.query.get("limit", [len(found)])[0])
-        return Response.of(found[:limit])
-
     # ---- reading
-
-    def _auth_check(self, request: Request, kind: str, id: str, write: str) -> Response:
-        (self._writable if write else self._readable)(request, kind, id)
-        return Response.of({})
 
     def _info(self, request: Request, kind: str, id: str, revision: str = "") -> Response:
         repository = self._readable(request, kind, id)
@@ -198,9 +148,6 @@ class Hub:
         return Response.of(
             views.information(self.store, repository, commit_id, request.flag("blobs"))
         )
-
-    def _refs(self, request: Request, kind: str, id: str) -> Response:
-        return Response.of(views.refs(self._readable(request, kind, id)))
 
     def _commits(self, request: Request, kind: str, id: str, revision: str) -> Response:
         repository = self._readable(request, kind, id)
@@ -244,28 +191,6 @@ class Hub:
         repository.branches[branch] = self._at(repository, request.json().get("startingPoint", ""))[
             0
         ]
-        return Response.of({})
-
-    def _delete_branch(self, request: Request, kind: str, id: str, branch: str) -> Response:
-        repository, _ = self._writable(request, kind, id)
-        if branch == "main":
-            raise Refusal(403, "Cannot delete the main branch")
-        if repository.branches.pop(branch, None) is None:
-            raise Refusal(404, f"Invalid rev id: {branch}", "RevisionNotFound")
-        return Response.of({})
-
-    def _create_tag(self, request: Request, kind: str, id: str, revision: str) -> Response:
-        repository, _ = self._writable(request, kind, id)
-        tag = request.json().get("tag", "")
-        if tag in repository.tags:
-            raise Refusal(409, f"Tag reference exists already: {tag}")
-        repository.tags[tag] = self._at(repository, revision)[0]
-        return Response.of({})
-
-    def _delete_tag(self, request: Request, kind: str, id: str, tag: str) -> Response:
-        repository, _ = self._writable(request, kind, id)
-        if repository.tags.pop(tag, None) is None:
-            raise Refusal(404, f"Invalid rev id: {tag}", "RevisionNotFound")
         return Response.of({})
 
     def _preupload(self, request: Request, kind: str, id: str, revision: str) -> Response:

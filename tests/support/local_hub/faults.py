@@ -4,17 +4,6 @@ import re
 import threading
 from dataclasses import dataclass
 
-KINDS = (
-    "status",
-    "expired",
-    "drop",
-    "lost",
-    "cut",
-    "cut_request",
-    "altered",
-    "slow",
-)
-
 
 @dataclass
 class Fault:
@@ -42,10 +31,6 @@ class Fault:
     status: int = 500
     retry_after: int | None = None
     seconds: float = 0.0
-
-    def __post_init__(self):
-        if self.kind not in KINDS:
-            raise ValueError(f"`kind` is {self.kind!r}; it must be one of {', '.join(KINDS)}")
 
 
 class Faults:

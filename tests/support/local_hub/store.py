@@ -74,7 +74,7 @@ class Commit:
 
 @dataclass
 class Repository:
-    """A model, dataset or Space: its commits by id, its branches and tags by name.
+    """A model, dataset or Space: its commits by id, its branches by name.
 
     Pull requests are numbered from 1: each has a `head`, a `title`, an `author` and a `status`.
     """
@@ -86,13 +86,12 @@ class Repository:
     sdk: str | None = None
     commits: dict[str, Commit] = field(default_factory=dict)
     branches: dict[str, str] = field(default_factory=dict)
-    tags: dict[str, str] = field(default_factory=dict)
     requests: list[dict[str, str]] = field(default_factory=list)
 
     def resolve(self, revision: str) -> str | None:
-        """Return the commit that a branch, a tag or (the start of) a commit's id names."""
+        """Return the commit that a branch, a pull request or (the start of) a commit's id names."""
         heads = {f"refs/pr/{n}": one["head"] for n, one in enumerate(self.requests, 1)}
-        for names in (self.branches, self.tags, heads):
+        for names in (self.branches, heads):
             if revision in names:
                 return names[revision]
         found = [one for one in self.commits if len(revision) >= 7 and one.startswith(revision)]

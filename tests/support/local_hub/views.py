@@ -5,25 +5,8 @@ import re
 
 import yaml
 
-from .messages import Account, Response
+from .messages import Response
 from .store import Commit, Entry, Repository, Store
-
-
-def account(one: Account) -> dict:
-    """Say who a token stands for."""
-    role = "write" if one.write else "read"
-    return {
-        "type": "user",
-        "id": one.name,
-        "name": one.name,
-        "fullname": one.name,
-        "email": None,
-        "isPro": False,
-        "orgs": [
-            {"type": "org", "id": org, "name": org, "fullname": org} for org in one.organizations
-        ],
-        "auth": {"type": "access_token", "accessToken": {"displayName": one.name, "role": role}},
-    }
 
 
 def card_metadata(text: str) -> dict:
@@ -85,18 +68,6 @@ def _sibling(path: str, entry: Entry, blobs: bool) -> dict:
     if entry.lfs:
         described["lfs"] = {"sha256": entry.sha256, "size": entry.size, "pointerSize": 134}
     return described
-
-
-def refs(repository: Repository) -> dict:
-    """List branches and tags."""
-    branches, tags = (
-        [
-            {"name": name, "ref": f"refs/{place}/{name}", "targetCommit": at}
-            for name, at in some.items()
-        ]
-        for place, some in (("heads", repository.branches), ("tags", repository.tags))
-    )
-    return {"branches": branches, "tags": tags, "converts": [], "pullRequests": []}
 
 
 def discussion(repository: Repository, number: int) -> dict:
