@@ -11,7 +11,7 @@ from pqpp_backbones.errors import CheckpointError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
 from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.names import close_names, comma_separated, did_you_mean, is_repository_id
-from pqpp_models.errors import PredictorError, UnknownPredictorError
+from pqpp_models.errors import PredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
 from pqpp_models.registration import NUMPY
 
@@ -76,7 +76,7 @@ def predictor_class(name: str) -> Any:
     """Import and return the class registered for a name.
 
     Raises:
-        UnknownPredictorError: no predictor has this name.
+        PredictorError: no predictor has this name.
 
     >>> predictor_class("n_words").__name__
     'MeasurePredictor'
@@ -121,7 +121,7 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(members))
 
 
-def unknown_predictor(name: str) -> UnknownPredictorError:
+def unknown_predictor(name: str) -> PredictorError:
     """Build the error for a name that is nothing, with the closest known names."""
     otherwise = "`pqpp models list` names all"
     if targets := close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
@@ -130,9 +130,7 @@ def unknown_predictor(name: str) -> UnknownPredictorError:
     if name in GROUPS:
         members = GROUPS[name]
         hint = f"it is a group of {len(members)}; name one of them, like {' or '.join(members[:3])}"
-    return UnknownPredictorError(
-        f"no predictor, folder or Hub repository is called {name!r}; {hint}"
-    )
+    return PredictorError(f"no predictor, folder or Hub repository is called {name!r}; {hint}")
 
 
 def folder_from_hub(
@@ -141,7 +139,7 @@ def folder_from_hub(
     """Return the folder of a predictor that a name has on the Hub, or say what the name is.
 
     Raises:
-        CheckpointError, UnknownPredictorError: It is a file, or nothing at all.
+        CheckpointError, PredictorError: It is a file, or nothing at all.
     """
     if folder.is_file():
         raise CheckpointError(f"{folder} is a file; give the folder that holds {CONFIG}")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pqpp_backbones.checkpoint import Tensors
 from pqpp_backbones.errors import ModelError
 from pqpp_files.names import did_you_mean
-from pqpp_models.errors import PredictorError, UnknownPredictorError
+from pqpp_models.errors import PredictorError
 from pqpp_models.measures import ego_network, linguistic, post_retrieval, pre_retrieval
 from pqpp_models.measures.measure import Measure
 from pqpp_models.predictor import Predictor
@@ -32,7 +32,7 @@ class MeasurePredictor(Predictor):
         options: those of the measure; the others stay as its table says.
 
     Raises:
-        UnknownPredictorError: no measure has this name.
+        PredictorError: no measure has this name.
         PredictorError: an option is not the measure's, or its evidence is missing.
 
     >>> MeasurePredictor("mean_word_length").predict(["a red", "horse"]).tolist()
@@ -114,7 +114,7 @@ def measure_called(name: str) -> Measure:
     """Return the measure of a name.
 
     Raises:
-        UnknownPredictorError: none has it.
+        PredictorError: none has it.
 
     >>> measure_called("avg_idf").about
     'mean rarity of the words'
@@ -122,5 +122,5 @@ def measure_called(name: str) -> Measure:
     known = {n: measure for family in _FAMILIES for n, measure in family.MEASURES.items()}
     if name not in known:
         hint = did_you_mean(name, known, "`pqpp models list` names all")
-        raise UnknownPredictorError(f"no measure is called {name!r}; {hint}")
+        raise PredictorError(f"no measure is called {name!r}; {hint}")
     return known[name]

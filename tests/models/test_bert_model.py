@@ -21,7 +21,7 @@ from pqpp_models import (  # noqa: E402
     TARGETS,
     CheckpointError,
     Predictor,
-    UnknownPredictorError,
+    PredictorError,
     list_predictors,
 )
 from pqpp_models.bert.modeling_bert_predictor import (  # noqa: E402
@@ -185,7 +185,7 @@ def test_a_missing_tokenizer_is_told(encoder, tmp_path):
 
 def test_the_bare_name_tells_how_to_get_weights(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UnknownPredictorError, match="pqpp train bert"):
+    with pytest.raises(PredictorError, match="pqpp train bert"):
         Predictor.from_pretrained("bert")
     assert "bert" not in list_predictors()
 
