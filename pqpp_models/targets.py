@@ -154,15 +154,13 @@ def scale_targets(
         An array of the same shape.
 
     Raises:
-        ValueError: the last axis does not have one value a target.
         PredictorError: a rating or score came without limits.
 
     >>> scale_targets([[2.0, 0.5]], ["mean_hbpp", "mean_rr"]).tolist()
     [[1.0, 0.5]]
     """
-    array = _one_value_a_target(values, targets)
     low, high = _finite_limits(targets, limits)
-    return (array - low) / (high - low)
+    return (np.asarray(values, np.float64) - low) / (high - low)
 
 
 def unscale_targets(
@@ -173,9 +171,8 @@ def unscale_targets(
     >>> unscale_targets([[1.0, 0.5]], ["mean_hbpp", "mean_rr"]).tolist()
     [[2.0, 0.5]]
     """
-    array = _one_value_a_target(values, targets)
     low, high = _finite_limits(targets, limits)
-    return array * (high - low) + low
+    return np.asarray(values, np.float64) * (high - low) + low
 
 
 def _finite_limits(
@@ -244,13 +241,3 @@ def _known_target(name: object, available: Sequence[str] | None) -> str:
     some = TARGETS if available is None else available
     rest = others if available is None else f"available: {', '.join(available)}"
     raise PredictorError(f"no target is called {text!r}; {did_you_mean(text, some, rest)}")
-
-
-def _one_value_a_target(values: ArrayLike, targets: Sequence[str]) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim == 0 or array.shape[-1] != len(targets):
-        raise ValueError(
-            f"`values` has shape {array.shape}; its last axis must have one value for each of "
-            f"the {len(targets)} targets"
-        )
-    return array

@@ -27,10 +27,12 @@ from pqpp_files.options.option import RecipeError, option
 from pqpp_models.clip.modeling_clip_predictor import (
     AGGREGATIONS,
     TASKS,
+    TUNINGS,
     ClipForPerformancePrediction,
+    merge,
+    prepare,
 )
 from pqpp_models.clip.predictor import ClipPredictor
-from pqpp_models.clip.tuning import TUNINGS, merge, prepare
 from pqpp_models.images.pairs import Pairs, performance, read_pairs, task_of
 from pqpp_models.images.rows import read_mappings
 from pqpp_models.images.scoring import cached_embeddings

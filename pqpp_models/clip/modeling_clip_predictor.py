@@ -16,12 +16,15 @@ from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedMode
 
 from pqpp_backbones.images.embedding import embed_pixels, embed_tokens, feature_size, load_backbone
 from pqpp_backbones.pretrained import StrictLoading
+from pqpp_files.extras import needing
 from pqpp_models.images.pairs import task_of
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
 from pqpp_models.registration import announce
 
 TASKS = ("generation", "retrieval")
 AGGREGATIONS = ("threshold", "expected")
+TUNINGS = ("frozen", "lora", "full")
+"""What of a model learns: the head alone, low-rank adapters too, or everything."""
 
 
 class ClipPredictorConfig(PredictorConfig):
@@ -170,3 +173,30 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         elif labels is not None:
             loss = known_mean_squared_error(logits, labels.view(-1, 1))
         return PerformanceOutput(loss=loss, scores=scores, logits=logits)
+
+
+def prepare(model: Any, tuning: str, rank: int, alpha: int) -> None:
+    """Freeze the backbone, or put low-rank adapters on its attention, in place.
+
+    Args:
+        model: A model with `backbone` and `head`.
+        tuning: One of `TUNINGS`.
+
+    Raises:
+        MissingExtraError: Adapters are wanted and peft is not installed.
+    """
+    if tuning == "full":
+        return
+    model.backbone.requires_grad_(False)
+    if tuning == "lora":
+        with needing("`tuning: lora`", "models"):
+            from peft import LoraConfig, get_peft_model
+        adapters = LoraConfig(r=rank, lora_alpha=alpha, target_modules=["q_proj", "v_proj"])
+        model.backbone = get_peft_model(model.backbone, adapters)
+
+
+def merge(model: Any, tuning: str) -> None:
+    """Add trained adapters to the weights that they belong to, so that any version loads them."""
+    if tuning == "lora":
+        model.backbone = model.backbone.merge_and_unload()
+    model.requires_grad_(True)

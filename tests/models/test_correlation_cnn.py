@@ -11,12 +11,14 @@ pytest.importorskip("transformers", reason="the correlation CNN needs transforme
 from support.tiny_models import trainer  # noqa: E402
 
 from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
-from pqpp_models.correlation_cnn.matrices import cosine_similarities  # noqa: E402
 from pqpp_models.correlation_cnn.modeling_correlation_cnn import (  # noqa: E402  # noqa: E402
     CorrelationCnnConfig,
     CorrelationCnnForPerformancePrediction,
 )
-from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor  # noqa: E402
+from pqpp_models.correlation_cnn.predictor import (  # noqa: E402
+    CorrelationCnnPredictor,
+    cosine_similarities,
+)
 
 
 def new_predictor(**fields):

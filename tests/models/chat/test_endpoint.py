@@ -9,7 +9,7 @@ pytest.importorskip("httpx", reason="a chat endpoint needs pqpp[assess]")
 from support.chat_server import serve_chat
 
 from pqpp_backbones.chat.chat import Budget, ChatError, Request
-from pqpp_backbones.chat.endpoint import KEY, Endpoint
+from pqpp_backbones.chat.models import KEY, Endpoint
 from pqpp_backbones.chat.service import Service
 
 SECRET = "sk-very-secret"

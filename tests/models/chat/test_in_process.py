@@ -8,7 +8,7 @@ Image = pytest.importorskip("PIL.Image")
 from support.tiny_chat import save_chat  # noqa: E402
 
 from pqpp_backbones.chat.chat import Budget, ChatError, Request  # noqa: E402
-from pqpp_backbones.chat.in_process import InProcess  # noqa: E402
+from pqpp_backbones.chat.models import InProcess  # noqa: E402
 from pqpp_backbones.pretrained import load_model  # noqa: E402
 
 
