@@ -4,12 +4,8 @@ from pqpp_files.errors import PqppError
 
 
 class ModelError(PqppError):
-    """A model, or what it is given, cannot be used; predictors and feedback raise kinds of it."""
+    """A model, or what it is given, cannot be used; or a training cannot go on."""
 
 
 class CheckpointError(ModelError):
     """A saved model is absent, damaged, of another kind, or from a newer version."""
-
-
-class TrainingError(ModelError):
-    """A training could not go on: the memory or a disk was too small."""

@@ -354,6 +354,21 @@ def check_ids(ids: Any, model: Any) -> None:
         )
 
 
+def is_finite(model: Any) -> bool:
+    """Tell whether no weight of a model is NaN or infinite."""
+    import torch
+
+    # Of a sharded model, each process looks at what it has.
+    held = (
+        parameter.to_local() if hasattr(parameter, "to_local") else parameter
+        for parameter in model.parameters()
+    )
+    looks = [
+        torch.isfinite(weights.detach()).all() for weights in held if weights.is_floating_point()
+    ]
+    return not looks or bool(torch.stack([look.cpu() for look in looks]).all())
+
+
 class StrictLoading:
     """The first base of a `PreTrainedModel`: its `from_pretrained` refuses what is not whole."""
 
@@ -394,6 +409,8 @@ class StrictLoading:
             raise CheckpointError(
                 f"{where}: {WEIGHTS} does not fit {CONFIG}: it lacks {missing[0]!r}{more}; {_AGAIN}"
             )
+        if not is_finite(model):
+            raise CheckpointError(f"{where}: {WEIGHTS} holds NaN or infinite values; {_AGAIN}")
         return (model, report) if wanted else model
 
 

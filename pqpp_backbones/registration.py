@@ -60,11 +60,11 @@ class Registration:
 
         pqpp_autoload.when_imported("transformers.models.auto.modeling_auto", add)
 
-    def _register_configs(self, module) -> None:
+    def _register_configs(self, module: Any) -> None:
         for model_type, (config, _) in self.models.items():
             module.CONFIG_MAPPING.register(model_type, _Deferred.of(config), exist_ok=True)
 
-    def _register_pipelines(self, module) -> None:
+    def _register_pipelines(self, module: Any) -> None:
         from transformers import AutoModel
 
         # The pipelines' own modules may be what is importing transformers right now.
@@ -72,21 +72,24 @@ class Registration:
         for task, (path, kind) in self.pipelines.items():
             if task not in registry.supported_tasks:
                 impl = _Deferred.of(path)
-                registry.register_pipeline(
-                    task, impl, pt_model=AutoModel, default=_NoDefault(task), type=kind
-                )
+                registry.register_pipeline(task, impl, pt_model=AutoModel, type=kind)
                 self._take_names(task, module)
 
-    def _take_names(self, task: str, module: Any) -> None:
+    def _take_names(self, ours: str, module: Any) -> None:
         """Let `pipeline` of a task find its default model and those that ship by their names."""
-        original = module.pipeline
-        if task not in self.named:
-            return
+        original, named = module.pipeline, self.named.get(ours)
 
         @functools.wraps(original)
         def pipeline(task: Any = None, model: Any = None, *args: Any, **options: Any) -> Any:
-            if task in self.named and (model is None or isinstance(model, str)):
-                model = _load(self.named[task])(model) or model
+            if task == ours and (model is None or isinstance(model, str)):
+                model = (named and _load(named)(model)) or model
+                if model is None:
+                    from pqpp_backbones.errors import ModelError
+
+                    raise ModelError(
+                        f"pipeline({task!r}) has no default model; give model=, a folder that a "
+                        "training script wrote or OWNER/REPOSITORY"
+                    )
             return original(task, model, *args, **options)
 
         holder: Any
@@ -108,22 +111,6 @@ def announce_processor(config_class: type, path: str) -> None:
         module.PROCESSOR_MAPPING.register(config_class, _Deferred.of(path), exist_ok=True)
 
     pqpp_autoload.when_imported("transformers.models.auto.processing_auto", add)
-
-
-class _NoDefault(dict):
-    """Stands where transformers looks for a task's default model: there is none on the Hub."""
-
-    def __init__(self, task):
-        super().__init__(model=None)
-        self.task = task
-
-    def __getitem__(self, name):
-        from pqpp_backbones.errors import ModelError
-
-        raise ModelError(
-            f"pipeline({self.task!r}) has no default model; give model=, a folder that a training "
-            "script wrote or OWNER/REPOSITORY"
-        )
 
 
 class _Deferred(type):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pqpp_backbones.chat.options import ChatOptions
+from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import Command, CommandError, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
 from pqpp_cli.output import emit, emit_columns

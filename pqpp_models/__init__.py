@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from pqpp_models.errors import CheckpointError as CheckpointError
     from pqpp_models.errors import MissingResourceError as MissingResourceError
     from pqpp_models.errors import PredictorError as PredictorError
-    from pqpp_models.errors import UnknownPredictorError as UnknownPredictorError
-    from pqpp_models.errors import UnknownTargetError as UnknownTargetError
     from pqpp_models.explain.explanation import Explanation as Explanation
     from pqpp_models.hub import HubError as HubError
     from pqpp_models.predictor import Predictor as Predictor
@@ -25,10 +23,7 @@ if TYPE_CHECKING:
     from pqpp_models.targets import target_range as target_range
 
 _HOMES = {
-    "errors": (
-        *("CheckpointError", "MissingResourceError", "PredictorError"),
-        *("UnknownPredictorError", "UnknownTargetError"),
-    ),
+    "errors": ("CheckpointError", "MissingResourceError", "PredictorError"),
     "explain.explanation": ("Explanation",),
     "hub": ("HubError",),
     "predictor": ("Predictor", "Uncertain"),

@@ -16,13 +16,5 @@ class PredictorError(ModelError):
     """
 
 
-class UnknownPredictorError(PredictorError):
-    """A predictor's name is neither shipped, nor a local folder, nor a repository on the Hub."""
-
-
-class UnknownTargetError(PredictorError):
-    """A target's name is not known, or this predictor does not predict it."""
-
-
 class MissingResourceError(PredictorError):
     """Data that a predictor looks up at run time is not installed (a WordNet, a tagger)."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.errors import CheckpointError
 from pqpp_files.paths import expanded
-from pqpp_models.errors import PredictorError, UnknownPredictorError
+from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import Explanation, explain_prompts
 from pqpp_models.prompts import COLUMN, read_prompts
 from pqpp_models.record.record import FittedRows, from_parts, means_in, parts_of_mean
@@ -356,10 +356,10 @@ class Predictor(Saved):
         """Return the predictor that the package ships under a registered name.
 
         Raises:
-            UnknownPredictorError: it comes without weights.
+            PredictorError: it comes without weights.
         """
         made = f"make them by {cls.made_by}, or " if cls.made_by else ""
-        raise UnknownPredictorError(
+        raise PredictorError(
             f"no weights of {name!r} come with the package; {made}give a folder (./{name} for one "
             "of that name) or OWNER/REPOSITORY"
         )
@@ -384,7 +384,7 @@ class Predictor(Saved):
             token: access token; for the Hub only, never stored or shown.
 
         Raises:
-            UnknownPredictorError: the name is none of the three.
+            PredictorError: the name is none of the three.
             CheckpointError: the folder or repository has no usable predictor, or one of another
                 class than the one that this was called on.
 

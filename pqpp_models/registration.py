@@ -11,19 +11,19 @@ NUMPY = "prompt_performance"
 
 MODELS = {
     NUMPY: (
-        "pqpp_models.auto_model.configuration_prompt_performance:PromptPerformanceConfig",
-        "pqpp_models.auto_model.modeling_prompt_performance:PromptPerformanceModel",
+        "pqpp_models.auto_model:PromptPerformanceConfig",
+        "pqpp_models.auto_model:PromptPerformanceModel",
     ),
     "bert_predictor": (
-        "pqpp_models.bert.configuration_bert_predictor:BertPredictorConfig",
+        "pqpp_models.bert.modeling_bert_predictor:BertPredictorConfig",
         "pqpp_models.bert.modeling_bert_predictor:BertForPerformancePrediction",
     ),
     "clip_predictor": (
-        "pqpp_models.clip.configuration_clip_predictor:ClipPredictorConfig",
+        "pqpp_models.clip.modeling_clip_predictor:ClipPredictorConfig",
         "pqpp_models.clip.modeling_clip_predictor:ClipForPerformancePrediction",
     ),
     "correlation_cnn": (
-        "pqpp_models.correlation_cnn.configuration_correlation_cnn:CorrelationCnnConfig",
+        "pqpp_models.correlation_cnn.modeling_correlation_cnn:CorrelationCnnConfig",
         "pqpp_models.correlation_cnn.modeling_correlation_cnn:"
         "CorrelationCnnForPerformancePrediction",
     ),
@@ -32,6 +32,6 @@ MODELS = {
 _PREDICTORS = Registration(
     MODELS,
     {TASK: ("pqpp_models.pipelines:PromptPerformancePredictionPipeline", "text")},
-    {TASK: "pqpp_models.auto_model.modeling_prompt_performance:shipped_model"},
+    {TASK: "pqpp_models.auto_model:shipped_model"},
 )
 register, patch, announce = _PREDICTORS.register, _PREDICTORS.patch, _PREDICTORS.announce

@@ -11,7 +11,7 @@ from pqpp_backbones.errors import CheckpointError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
 from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.names import close_names, comma_separated, did_you_mean, is_repository_id
-from pqpp_models.errors import PredictorError, UnknownPredictorError
+from pqpp_models.errors import PredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
 from pqpp_models.registration import NUMPY
 
@@ -27,10 +27,8 @@ PREDICTORS: dict[str, str] = {}
 UNSHIPPED: set[str] = set()
 """Those of them that come without weights: types of checkpoints, not names to predict with."""
 
-
 GROUPS: dict[str, tuple[str, ...]] = {}
 """Name of a group to the predictors that it stands for."""
-
 
 NOTES: dict[str, tuple[str, str]] = {}
 """Name of a predictor to what it is, in a line, and what it needs beside a prompt."""
@@ -78,7 +76,7 @@ def predictor_class(name: str) -> Any:
     """Import and return the class registered for a name.
 
     Raises:
-        UnknownPredictorError: no predictor has this name.
+        PredictorError: no predictor has this name.
 
     >>> predictor_class("n_words").__name__
     'MeasurePredictor'
@@ -123,7 +121,7 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(members))
 
 
-def unknown_predictor(name: str) -> UnknownPredictorError:
+def unknown_predictor(name: str) -> PredictorError:
     """Build the error for a name that is nothing, with the closest known names."""
     otherwise = "`pqpp models list` names all"
     if targets := close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
@@ -132,9 +130,7 @@ def unknown_predictor(name: str) -> UnknownPredictorError:
     if name in GROUPS:
         members = GROUPS[name]
         hint = f"it is a group of {len(members)}; name one of them, like {' or '.join(members[:3])}"
-    return UnknownPredictorError(
-        f"no predictor, folder or Hub repository is called {name!r}; {hint}"
-    )
+    return PredictorError(f"no predictor, folder or Hub repository is called {name!r}; {hint}")
 
 
 def folder_from_hub(
@@ -143,7 +139,7 @@ def folder_from_hub(
     """Return the folder of a predictor that a name has on the Hub, or say what the name is.
 
     Raises:
-        CheckpointError, UnknownPredictorError: It is a file, or nothing at all.
+        CheckpointError, PredictorError: It is a file, or nothing at all.
     """
     if folder.is_file():
         raise CheckpointError(f"{folder} is a file; give the folder that holds {CONFIG}")
@@ -187,37 +183,63 @@ def loaded_from(folder: Path) -> Any:
     return loaded
 
 
-def _modules_with(table: str, *patterns: str) -> list[str]:
-    """Name the modules of this package that define a table, importing none of the others."""
-    here = Path(__file__).parent
-    paths = sorted(path for pattern in patterns for path in here.glob(pattern))
-    places = [path.relative_to(here) for path in paths if f"\n{table}" in path.read_text("utf-8")]
-    return [
-        ".".join((__package__, *place.with_suffix("").parts)).removesuffix(".__init__")
-        for place in places
-        if place.name != Path(__file__).name
-    ]
-
-
-def _register_all() -> None:
-    """Register what the families of predictors list, each in its own folder's `__init__`."""
-    for module in _modules_with("PREDICTORS", "*.py", "*/__init__.py"):
-        for entry in importlib.import_module(module).PREDICTORS:
-            register_predictor(*entry)
-    tables = [
-        (module.removesuffix(".measures").rpartition(".")[2], importlib.import_module(module))
-        for module in _modules_with("MEASURES", "measures/*.py", "measures/*/measures.py")
-    ]
-
-    def looks_up(named: tuple[str, Any]) -> bool:  # those that need a prompt alone come first
-        return any(measure.evidence or measure.columns for measure in named[1].MEASURES.values())
-
-    for family, table in sorted(tables, key=looks_up):
-        for name, measure in table.MEASURES.items():
-            register_predictor(name, _MEASURE, measure.about, measure.needs, group=family)
-
-
-_MEASURE = "pqpp_models.measures.predictor:MeasurePredictor"
-_register_all()
-FAMILIES = tuple(GROUPS)
-"""Groups of measures, each a module or a folder of that name in `pqpp_models.measures`."""
+_TORCH, _IMAGES = "pqpp[models]", "its images, pqpp[models]"
+_STATIC, _SCORER = "text.static.predictor:StaticPredictor", "clip.preference:PreferencePredictor"
+_SCORES = "a preference model that scores a prompt with its images"
+# Name, class, what it is, and what it needs.
+_UNSHIPPED = (
+    (
+        "bert",
+        "bert.predictor:BertPredictor",
+        "a fine-tuned text encoder, by pqpp train bert",
+        _TORCH,
+    ),
+    (
+        "bert_onnx",
+        "bert.onnx_predictor:OnnxBertPredictor",
+        "the same for onnxruntime, by `pqpp models export`",
+        "pqpp[onnx]",
+    ),
+    (
+        "clip",
+        "clip.predictor:ClipPredictor",
+        "a fine-tuned CLIP-like model, by pqpp train clip",
+        _IMAGES,
+    ),
+    ("clip_score", _SCORER, _SCORES, _IMAGES),
+    ("pick_score", _SCORER, _SCORES, _IMAGES),
+    ("hps_v2", _SCORER, _SCORES, _IMAGES),
+    (
+        "correlation_cnn",
+        "correlation_cnn.predictor:CorrelationCnnPredictor",
+        "a network on similarities among images, by pqpp train correlation_cnn",
+        _IMAGES,
+    ),
+    (
+        "ridge",
+        "text.ridge.predictor:RidgePredictor",
+        "a linear head on the network of static, by `pqpp fit`",
+        "",
+    ),
+    (
+        "text_ensemble",
+        "text.text_ensemble.predictor:TextEnsemblePredictor",
+        "kernels and networks beside a collection of captions, by pqpp train text_ensemble",
+        _TORCH,
+    ),
+)
+_SHIPPED = {
+    "static": "a small network on numpy, distilled from a text encoder",
+    "static-train": "the same without `alignment`, fitted on PQPP's train split alone, on no study",
+}
+for _name, _path, _about, _needs in _UNSHIPPED:
+    register_predictor(_name, f"{__package__}.{_path}", _about, _needs, shipped=False)
+for _name, _about in _SHIPPED.items():
+    register_predictor(_name, f"{__package__}.{_STATIC}", _about)
+FAMILIES = ("linguistic", "ego_network", "post_retrieval", "pre_retrieval")
+"""Groups of measures, each a module of that name in `pqpp_models.measures`."""
+_MEASURE = f"{__package__}.measures.predictor:MeasurePredictor"
+for _family in FAMILIES:
+    _module = importlib.import_module(f"{__package__}.measures.{_family}")
+    for _name, _measure in _module.MEASURES.items():
+        register_predictor(_name, _MEASURE, _measure.about, _measure.needs, group=_family)

@@ -33,7 +33,7 @@ from pqpp_datasets.target_columns import (
     measure_of,
 )
 from pqpp_files.names import comma_separated, did_you_mean
-from pqpp_models.errors import UnknownTargetError
+from pqpp_models.errors import PredictorError
 
 TARGETS: tuple[str, ...] = PQPP_TARGETS
 Limits = Mapping[str, Sequence[float]]
@@ -53,7 +53,7 @@ def target_range(target: str) -> tuple[float, float]:
         range is that of their dataset.
 
     Raises:
-        UnknownTargetError: the name is none of a target.
+        PredictorError: the name is none of a target.
 
     >>> target_range("sdxl_hbpp"), target_range("alignment"), target_range("flux_rating")
     ((-1.0, 2.0), (0.0, 1.0), (-inf, inf))
@@ -95,22 +95,22 @@ def check_limits(targets: Sequence[str], limits: object) -> None:
     """Check that something is limits as a configuration may tell them, or None.
 
     Raises:
-        UnknownTargetError: it is not, or a rating or score has no limits.
+        PredictorError: it is not, or a rating or score has no limits.
 
     >>> check_limits(["flux_rating"], {"flux_rating": [5, 1]})
     Traceback (most recent call last):
         ...
-    pqpp_models.errors.UnknownTargetError: the limits of 'flux_rating' are [5, 1]; give the ...
+    pqpp_models.errors.PredictorError: the limits of 'flux_rating' are [5, 1]; give the ...
     """
     if limits is not None and not isinstance(limits, Mapping):
-        raise UnknownTargetError(f"`limits` is {limits!r:.60}; give two numbers for each target")
+        raise PredictorError(f"`limits` is {limits!r:.60}; give two numbers for each target")
     for name, pair in (limits or {}).items():
         try:
             low, high = (float(limit) for limit in pair)
         except (TypeError, ValueError):
             low = high = np.nan
         if not low < high or not np.isfinite(high - low):
-            raise UnknownTargetError(
+            raise PredictorError(
                 f"the limits of {name!r:.60} are {pair!r:.60}; give the lowest and the highest"
             )
     _finite_limits(targets, limits)
@@ -154,15 +154,13 @@ def scale_targets(
         An array of the same shape.
 
     Raises:
-        ValueError: the last axis does not have one value a target.
-        UnknownTargetError: a rating or score came without limits.
+        PredictorError: a rating or score came without limits.
 
     >>> scale_targets([[2.0, 0.5]], ["mean_hbpp", "mean_rr"]).tolist()
     [[1.0, 0.5]]
     """
-    array = _one_value_a_target(values, targets)
     low, high = _finite_limits(targets, limits)
-    return (array - low) / (high - low)
+    return (np.asarray(values, np.float64) - low) / (high - low)
 
 
 def unscale_targets(
@@ -173,9 +171,8 @@ def unscale_targets(
     >>> unscale_targets([[1.0, 0.5]], ["mean_hbpp", "mean_rr"]).tolist()
     [[2.0, 0.5]]
     """
-    array = _one_value_a_target(values, targets)
     low, high = _finite_limits(targets, limits)
-    return array * (high - low) + low
+    return np.asarray(values, np.float64) * (high - low) + low
 
 
 def _finite_limits(
@@ -184,7 +181,7 @@ def _finite_limits(
     low, high = target_limits(targets, limits)
     for name, is_finite in zip(targets, np.isfinite(high - low), strict=True):
         if not is_finite:
-            raise UnknownTargetError(
+            raise PredictorError(
                 f"target {name!r} has no range of its own; give the lowest and highest value that "
                 "it can take as its limits"
             )
@@ -205,7 +202,7 @@ def resolve_targets(
         The names, without blanks around them.
 
     Raises:
-        UnknownTargetError: a name is not available, is given twice, or none is given.
+        PredictorError: a name is not available, is given twice, or none is given.
 
     >>> resolve_targets("mini-dalle_hbpp, mean_p10, alignment")
     ('mini-dalle_hbpp', 'mean_p10', 'alignment')
@@ -214,7 +211,7 @@ def resolve_targets(
     >>> resolve_targets("mean_hbp")
     Traceback (most recent call last):
         ...
-    pqpp_models.errors.UnknownTargetError: no target is called 'mean_hbp'; did you mean ...
+    pqpp_models.errors.PredictorError: no target is called 'mean_hbp'; did you mean ...
     """
     known = TARGETS if available is None else available
     if names is None:
@@ -222,12 +219,12 @@ def resolve_targets(
     parts = comma_separated(names) if isinstance(names, str) else list(names)
     chosen = [_known_target(part, available) for part in parts]
     if not chosen:
-        raise UnknownTargetError(
+        raise PredictorError(
             f"no target was named; choose among {', '.join(known)}, or leave targets out"
         )
     repeated = sorted(name for name, times in Counter(chosen).items() if times > 1)
     if repeated:
-        raise UnknownTargetError(f"named twice: {', '.join(repeated)}; name each target once")
+        raise PredictorError(f"named twice: {', '.join(repeated)}; name each target once")
     return tuple(chosen)
 
 
@@ -237,20 +234,10 @@ def _known_target(name: object, available: Sequence[str] | None) -> str:
         return text
     text = f"{text[:60]} ..." if len(text) > 60 else text
     if available is not None and is_target(text):
-        raise UnknownTargetError(
+        raise PredictorError(
             f"target {text!r} is not predicted here; available: {', '.join(available)}"
         )
     others = f"write <model>_<measure>, the measure one of {', '.join(MEASURES)}"
     some = TARGETS if available is None else available
     rest = others if available is None else f"available: {', '.join(available)}"
-    raise UnknownTargetError(f"no target is called {text!r}; {did_you_mean(text, some, rest)}")
-
-
-def _one_value_a_target(values: ArrayLike, targets: Sequence[str]) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim == 0 or array.shape[-1] != len(targets):
-        raise ValueError(
-            f"`values` has shape {array.shape}; its last axis must have one value for each of "
-            f"the {len(targets)} targets"
-        )
-    return array
+    raise PredictorError(f"no target is called {text!r}; {did_you_mean(text, some, rest)}")

@@ -23,8 +23,7 @@ from pqpp_backbones.training.publish import check_model_folder
 from pqpp_backbones.training.script import or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
 from pqpp_files.options.option import option
-from pqpp_models.bert.configuration_bert_predictor import POOLINGS
-from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+from pqpp_models.bert.modeling_bert_predictor import POOLINGS, BertForPerformancePrediction
 from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.targets import scale_targets
 from pqpp_models.training.data import load_rows, scaled_correlations

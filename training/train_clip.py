@@ -24,10 +24,15 @@ from pqpp_backbones.training.script import or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
 from pqpp_datasets.target_columns import measure_of, targets_of
 from pqpp_files.options.option import RecipeError, option
-from pqpp_models.clip.configuration_clip_predictor import AGGREGATIONS, TASKS
-from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+from pqpp_models.clip.modeling_clip_predictor import (
+    AGGREGATIONS,
+    TASKS,
+    TUNINGS,
+    ClipForPerformancePrediction,
+    merge,
+    prepare,
+)
 from pqpp_models.clip.predictor import ClipPredictor
-from pqpp_models.clip.tuning import TUNINGS, merge, prepare
 from pqpp_models.images.pairs import Pairs, performance, read_pairs, task_of
 from pqpp_models.images.rows import read_mappings
 from pqpp_models.images.scoring import cached_embeddings

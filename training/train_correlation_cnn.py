@@ -23,12 +23,16 @@ from pqpp_backbones.training.publish import check_model_folder
 from pqpp_backbones.training.script import or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
 from pqpp_files.options.option import option
-from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
-from pqpp_models.correlation_cnn.matrices import cosine_similarities, fit_size, matrices_of
 from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
+    CorrelationCnnConfig,
     CorrelationCnnForPerformancePrediction,
 )
-from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor
+from pqpp_models.correlation_cnn.predictor import (
+    CorrelationCnnPredictor,
+    cosine_similarities,
+    fit_size,
+    matrices_of,
+)
 from pqpp_models.images.pairs import read_pairs, task_of
 from pqpp_models.images.rows import read_mappings
 from pqpp_models.images.scoring import cached_embeddings

@@ -17,11 +17,7 @@ TOKENS_AN_IMAGE = 1500
 
 
 class ChatError(ModelError):
-    """A model that chats gave no usable reply."""
-
-
-class BudgetError(ChatError):
-    """What is asked for would cost more than is allowed."""
+    """A model that chats gave no usable reply, or would cost more than is allowed."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +75,7 @@ class Chat(abc.ABC):
         """Return the reply to one question.
 
         Raises:
-            ChatError: There is none, after all tries.
-            BudgetError: The limit is reached.
+            ChatError: There is none, after all tries, or the limit is reached.
         """
 
 
@@ -99,7 +94,7 @@ class Budget:
         >>> budget = Budget(most_calls=2)
         >>> budget.plan(3)
         Traceback (most recent call last):
-        pqpp_backbones.chat.chat.BudgetError: 3 calls are needed, 2 are allowed; allow more, or ...
+        pqpp_backbones.chat.chat.ChatError: 3 calls are needed, 2 are allowed; allow more, or ...
     """
 
     most_calls: int | None = None
@@ -119,19 +114,17 @@ class Budget:
             request: One like them, for the money.
 
         Raises:
-            BudgetError: They would.
+            ChatError: They would.
         """
         remedy = "allow more, or ask for fewer images or votes"
         left = math.inf if self.most_calls is None else self.most_calls - self.calls
         if calls > left:
-            raise BudgetError(f"{calls} calls are needed, {left} are allowed; {remedy}")
+            raise ChatError(f"{calls} calls are needed, {left} are allowed; {remedy}")
         if self.most_money is None:
             return
         needed, left = calls * self._guess(request), self.most_money - self.money
         if needed > left:
-            raise BudgetError(
-                f"{calls} calls may cost {needed:.4g}, {left:.4g} is allowed; {remedy}"
-            )
+            raise ChatError(f"{calls} calls may cost {needed:.4g}, {left:.4g} is allowed; {remedy}")
 
     def admit(self, request: Request | None = None) -> None:
         """Count one call, or raise if it may cost more than is left."""

@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from pqpp_backbones.pretrained import is_finite
 from pqpp_files.options.option import RecipeError
 
 
@@ -61,16 +62,3 @@ def diverged(reason: str, step: int, rate: float, option: str = "learning_rate")
     return RecipeError(
         f"the training diverged: {reason} at step {step}, learning rate {rate:g}; {remedy}"
     )
-
-
-def is_finite(model: torch.nn.Module) -> bool:
-    """Tell whether no weight of a model is NaN or infinite."""
-    # Of a sharded model, each process looks at what it has.
-    held = (
-        parameter.to_local() if hasattr(parameter, "to_local") else parameter
-        for parameter in model.parameters()
-    )
-    looks = [
-        torch.isfinite(weights.detach()).all() for weights in held if weights.is_floating_point()
-    ]
-    return not looks or bool(torch.stack([look.cpu() for look in looks]).all())

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from pqpp_backbones.errors import TrainingError
+from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import PqppError
 from pqpp_files.full_disk import is_full
 from pqpp_files.options.flags import in_flags
@@ -31,7 +31,7 @@ def run_script(
         prog: Its name, for `--help`.
 
     Raises:
-        TrainingError: A word is not allowed, or the training ended by what is the user's to mend.
+        ModelError: A word is not allowed, or the training ended by what is the user's to mend.
     """
     what, _, examples = (about or "").partition("\n\nExamples::\n\n")
     try:
@@ -39,7 +39,7 @@ def run_script(
         with told_in_a_line():
             train(recipe)
     except PqppError as error:
-        raise TrainingError(in_flags(str(error), kind)) from error
+        raise ModelError(in_flags(str(error), kind)) from error
     finally:
         import torch
 
@@ -52,14 +52,14 @@ def told_in_a_line() -> Iterator[None]:
     """Say what a long run died of, and how it goes on, where no error of ours says it.
 
     Raises:
-        TrainingError: The memory or a disk was too small.
+        ModelError: The memory or a disk was too small.
 
     Example:
         >>> with told_in_a_line():
         ...     raise MemoryError
         Traceback (most recent call last):
             ...
-        pqpp_backbones.errors.TrainingError: the memory is not enough; take a smaller ...
+        pqpp_backbones.errors.ModelError: the memory is not enough; take a smaller ...
     """
     try:
         yield
@@ -73,7 +73,7 @@ def told_in_a_line() -> Iterator[None]:
         reason = _reason(error)
         if reason is None:
             raise  # a defect, which must be seen
-        raise TrainingError(reason) from error
+        raise ModelError(reason) from error
 
 
 def _reason(error: Exception) -> str | None:

@@ -17,7 +17,8 @@ from transformers import Trainer, TrainerCallback, TrainerState, TrainingArgumen
 from transformers.trainer_pt_utils import LengthGroupedSampler
 from transformers.utils import SAFE_WEIGHTS_NAME
 
-from pqpp_backbones.training.divergence import diverged, is_finite
+from pqpp_backbones.pretrained import is_finite
+from pqpp_backbones.training.divergence import diverged
 from pqpp_backbones.training.options import OptimisationOptions
 from pqpp_backbones.training.publish import check_push
 from pqpp_files.errors import FileError

@@ -65,7 +65,7 @@ class Writer:
         """Refuse, before anything is asked, what would cost more than is allowed.
 
         Raises:
-            BudgetError: It would.
+            ChatError: It would.
         """
         self.chat.budget.plan(len(prompts), self._request(max(prompts, key=len, default=""), 0))
 
@@ -74,7 +74,7 @@ class Writer:
 
         Raises:
             ChatError: There is no reply.
-            BudgetError: The limit is reached.
+            ChatError: The limit is reached.
         """
         for seed in range(_TRIES):
             # Out of the block: no reply, or none allowed, is no reply that cannot be read.

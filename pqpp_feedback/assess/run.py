@@ -95,7 +95,7 @@ def assess(
     Raises:
         AssessError: There is no picture or no assessor, an image's id stands twice,
             `batch_size` is no number of images, or the table holds other assessors' verdicts.
-        BudgetError: It would cost more than is allowed.
+        ChatError: It would cost more than is allowed.
         OSError: The table or its parts cannot be written.
 
     Example:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pqpp_backbones.chat.options import ChatOptions
+from pqpp_backbones.chat.models import ChatOptions
 from pqpp_feedback.assess.assessor import Assessor
 from pqpp_feedback.assess.options import AssessorOptions
 from pqpp_feedback.errors import AssessError

@@ -10,13 +10,69 @@ from typing import Any, Self
 
 import torch
 from torch import nn
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
 from pqpp_backbones.encoder.pretrained import allowed_length, new_encoder, pretrained_encoder
+from pqpp_backbones.encoder.tokens import MAX_LENGTH
 from pqpp_backbones.errors import CheckpointError, ModelError
 from pqpp_backbones.pretrained import StrictLoading
-from pqpp_models.bert.configuration_bert_predictor import MAX_LENGTH, BertPredictorConfig
-from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
+from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
+from pqpp_models.registration import announce
+
+POOLINGS = ("cls", "pooler", "mean")
+
+
+class BertPredictorConfig(PredictorConfig):
+    """What is needed to build a `BertForPerformancePrediction`.
+
+    Args:
+        targets, limits, backbone_config: See `PredictorConfig`; the backbone is the encoder.
+        pooling: `cls` is the last layer's first token, `pooler` the encoder's own pooler over it,
+            `mean` the mean of the last layer's tokens.
+        head_size: Units of the hidden layer (512 in the paper).
+        head_dropout: Dropout before the hidden layer (0.3).
+        max_length: Longer prompts are cut after so many tokens. The model lowers the default to
+            what its encoder takes, and refuses another number above it.
+        target_weights: Weight of each target's squared error; all 1, as in the paper, if left out.
+        initializer_range: Standard deviation of the head's first weights.
+        normaliser: What prompts went through in training, and go through in prediction; the model
+            itself gets tokens of what came out.
+
+    Example:
+        >>> BertPredictorConfig(targets=["mean_hbpp"]).num_labels
+        1
+    """
+
+    model_type = "bert_predictor"
+    sub_configs = {"backbone_config": AutoConfig}  # noqa: RUF012 (transformers' own form)
+    BACKBONE = "bert"
+
+    backbone_config: dict | PreTrainedConfig | None = None
+    pooling: str = "cls"
+    head_size: int = 512
+    head_dropout: float = 0.3
+    max_length: int = MAX_LENGTH
+    target_weights: list[float] | tuple[float, ...] | None = None
+    initializer_range: float = 0.02
+    normaliser: str = "as_typed"
+    predictor_type: str = "bert"
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Check the pooling and name the outputs by their targets."""
+        if self.pooling not in POOLINGS:
+            raise ValueError(f"`pooling` is {self.pooling!r}; choose among {', '.join(POOLINGS)}")
+        self.targets = list(self.targets or ["mean_hbpp"])
+        if self.target_weights is not None and len(self.target_weights) != len(self.targets):
+            raise ValueError(
+                f"`target_weights` has {len(self.target_weights)} values; give one for each of the "
+                f"{len(self.targets)} targets"
+            )
+        self.id2label = dict(enumerate(self.targets))
+        self.label2id = {target: index for index, target in enumerate(self.targets)}
+        super().__post_init__(**kwargs)
+
+
+announce(BertPredictorConfig)
 
 
 class RegressionHead(nn.Module):

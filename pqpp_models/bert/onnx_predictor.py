@@ -143,16 +143,11 @@ class OnnxBertPredictor(Predictor):
         """Return the predictor of a folder.
 
         Raises:
-            CheckpointError: the graph is missing, damaged or another one.
+            CheckpointError: the graph is damaged, another one, or no text predictor's.
             MissingExtraError: onnxruntime is not installed.
         """
         _import("onnxruntime")
-        try:
-            graph = (folder / GRAPH).read_bytes()
-        except OSError:
-            raise CheckpointError(
-                f"{folder / GRAPH} is missing; save the predictor again"
-            ) from None
+        graph = (folder / GRAPH).read_bytes()
         if sha256_of_parts([graph]) != config.get("onnx_sha256"):
             raise CheckpointError(
                 f"{folder / GRAPH} is damaged or belongs to another {CONFIG} (its sha256 differs); "
@@ -161,13 +156,8 @@ class OnnxBertPredictor(Predictor):
         kept = ("targets", "max_length", "training")
         own = {k: config[k] for k in kept if k in config}
         own[KEY] = read_normaliser(folder, config)
-        length = own.get("max_length")
-        if not isinstance(length, int) or isinstance(length, bool) or length < 1:
-            raise CheckpointError(
-                f"{folder / CONFIG}: 'max_length' is {length!r:.40}, not a whole number from 1 on; "
-                "save or download the predictor again"
-            )
-        _refuse_foreign(folder / GRAPH, graph)
+        if reason := why_refused(graph):
+            raise CheckpointError(f"{folder / GRAPH} {reason}; export the predictor again")
         try:
             from transformers import PreTrainedTokenizerFast
 
@@ -221,15 +211,6 @@ def _reason(error: Exception) -> str:
     if memory:
         return f"it asks for {int(memory[2]):,} bytes, of its bound {int(memory[1]):,} are left"
     return in_a_line(error)
-
-
-def _refuse_foreign(path: Path, graph: bytes) -> None:
-    try:
-        reason = why_refused(graph)
-    except ValueError as error:
-        raise CheckpointError(f"{path} is not a readable graph ({error}); save it again") from None
-    if reason:
-        raise CheckpointError(f"{path} {reason}; export the predictor again")
 
 
 def export_graph(predictor: BertPredictor) -> bytes:

@@ -12,12 +12,72 @@ from typing import Any, Self
 import torch
 from torch import nn
 from torch.nn import functional
-from transformers import AutoModel, PreTrainedModel
+from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 
 from pqpp_backbones.images.embedding import embed_pixels, embed_tokens, feature_size, load_backbone
 from pqpp_backbones.pretrained import StrictLoading
-from pqpp_models.clip.configuration_clip_predictor import ClipPredictorConfig
-from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
+from pqpp_files.extras import needing
+from pqpp_models.images.pairs import task_of
+from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
+from pqpp_models.registration import announce
+
+TASKS = ("generation", "retrieval")
+AGGREGATIONS = ("threshold", "expected")
+TUNINGS = ("frozen", "lora", "full")
+"""What of a model learns: the head alone, low-rank adapters too, or everything."""
+
+
+class ClipPredictorConfig(PredictorConfig):
+    """What is needed to build a `ClipForPerformancePrediction`.
+
+    Args:
+        backbone_config: Of a CLIP-like model: any of `AutoModel` with `get_text_features` and
+            `get_image_features`.
+        targets: What is predicted: HBPP, ratings, rates or scores for generation, P@k and RR for
+            retrieval.
+        limits: See `PredictorConfig`.
+        task: `generation` has a regression head, `retrieval` a binary one.
+        hidden_sizes: Units of the head's hidden layers (512 and 256 in the paper).
+        head_dropout: Dropout after each (0.5).
+        first_k: How many retrieved images are looked at (25).
+        aggregation: How relevances become P@10 and RR: `threshold` counts an image from .5 on, as
+            in the paper; `expected` takes the expectation over the predicted probabilities.
+        initializer_range: Standard deviation of the head's first weights.
+
+    Example:
+        >>> ClipPredictorConfig(task="retrieval", targets=["mean_rr"]).first_k
+        25
+    """
+
+    model_type = "clip_predictor"
+    sub_configs = {"backbone_config": AutoConfig}  # noqa: RUF012 (transformers' own form)
+    BACKBONE = "clip"
+
+    backbone_config: dict | PreTrainedConfig | None = None
+    task: str = "generation"
+    hidden_sizes: list[int] | tuple[int, ...] = (512, 256)
+    head_dropout: float = 0.5
+    first_k: int = 25
+    aggregation: str = "threshold"
+    initializer_range: float = 0.02
+    predictor_type: str = "clip"
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Check the choices."""
+        for name, allowed in (("task", TASKS), ("aggregation", AGGREGATIONS)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(
+                    f"`{name}` is {getattr(self, name)!r}; choose among {', '.join(allowed)}"
+                )
+        default = ["mean_hbpp"] if self.task == "generation" else ["mean_p10", "mean_rr"]
+        self.targets = list(self.targets or default)
+        wrong = [target for target in self.targets if task_of(target) != self.task]
+        if wrong:
+            raise ValueError(f"{wrong[0]!r} is not a target of the task {self.task!r}")
+        super().__post_init__(**kwargs)
+
+
+announce(ClipPredictorConfig)
 
 
 class PairHead(nn.Module):
@@ -103,13 +163,40 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         is_retrieval = self.config.task == "retrieval"
         # Only what is a probability gets a sigmoid: the paper's regression neuron has none.
         scores = torch.sigmoid(logits) if is_retrieval else logits
-        loss = None if labels is None else self._loss(logits, labels.view(-1, 1))
+        loss = None
+        if labels is not None and is_retrieval:
+            known = ~torch.isnan(labels := labels.view(-1, 1))
+            losses = functional.binary_cross_entropy_with_logits(
+                logits.float(), torch.nan_to_num(labels), reduction="none"
+            )
+            loss = (losses * known).sum() / known.sum().clamp(min=1)
+        elif labels is not None:
+            loss = known_mean_squared_error(logits, labels.view(-1, 1))
         return PerformanceOutput(loss=loss, scores=scores, logits=logits)
 
-    def _loss(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        if self.config.task == "generation":
-            return known_mean_squared_error(logits, labels)
-        known = ~torch.isnan(labels)
-        wanted = torch.nan_to_num(labels)
-        loss = functional.binary_cross_entropy_with_logits(logits.float(), wanted, reduction="none")
-        return (loss * known).sum() / known.sum().clamp(min=1)
+
+def prepare(model: Any, tuning: str, rank: int, alpha: int) -> None:
+    """Freeze the backbone, or put low-rank adapters on its attention, in place.
+
+    Args:
+        model: A model with `backbone` and `head`.
+        tuning: One of `TUNINGS`.
+
+    Raises:
+        MissingExtraError: Adapters are wanted and peft is not installed.
+    """
+    if tuning == "full":
+        return
+    model.backbone.requires_grad_(False)
+    if tuning == "lora":
+        with needing("`tuning: lora`", "models"):
+            from peft import LoraConfig, get_peft_model
+        adapters = LoraConfig(r=rank, lora_alpha=alpha, target_modules=["q_proj", "v_proj"])
+        model.backbone = get_peft_model(model.backbone, adapters)
+
+
+def merge(model: Any, tuning: str) -> None:
+    """Add trained adapters to the weights that they belong to, so that any version loads them."""
+    if tuning == "lora":
+        model.backbone = model.backbone.merge_and_unload()
+    model.requires_grad_(True)

@@ -16,8 +16,47 @@ from transformers import PreTrainedModel
 from transformers import initialization as init
 
 from pqpp_backbones.pretrained import StrictLoading
-from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
-from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
+from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
+from pqpp_models.registration import announce
+
+
+class CorrelationCnnConfig(PredictorConfig):
+    """What is needed to build a `CorrelationCnnForPerformancePrediction`.
+
+    Args:
+        targets, limits: See `PredictorConfig`.
+        channels: Matrices a row: one a retrieval model, one for generation.
+        matrix_size: Results a matrix: 25 for retrieval, 4 for generation in the paper. A row with
+            more results is cut to the first, one with fewer is filled with zeros.
+        filters: Filters of the convolutional blocks.
+        hidden_size: Units of the fully connected layer.
+        pooled_size: The last feature map is pooled to this height and width, whatever the size
+            of the matrix.
+
+    Example:
+        >>> CorrelationCnnConfig(targets=["mean_rr"], channels=2).matrix_size
+        25
+    """
+
+    model_type = "correlation_cnn"
+
+    channels: int = 1
+    matrix_size: int = 25
+    filters: list[int] | tuple[int, ...] = (64, 128, 256, 512)
+    hidden_size: int = 1024
+    pooled_size: int = 2
+    predictor_type: str = "correlation_cnn"
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Check the sizes."""
+        for name in ("channels", "matrix_size", "hidden_size", "pooled_size"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"`{name}` is {getattr(self, name)}; it must be 1 or more")
+        self.targets = list(self.targets or ["mean_p10"])
+        super().__post_init__(**kwargs)
+
+
+announce(CorrelationCnnConfig)
 
 
 class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):

@@ -1,20 +1,29 @@
 """The correlation-based CNN as a predictor: similarities among results in, performance out."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from pqpp_models.errors import PredictorError
 from pqpp_models.images.rows import read_mappings
 from pqpp_models.targets import target_limits, unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor
+
+# The retrieval models whose embeddings a row may hold, `<model>_embeddings`, in channel order.
+CHANNELS = ("clip", "blip2")
+_ALLOWED = (
+    "'similarities' (n x n, or one n x n a channel), 'embeddings' (n x size), or "
+    "'clip_embeddings' and 'blip2_embeddings'"
+)
 
 
 class CorrelationCnnPredictor(TorchPredictor):
     """Predicts performance from the similarities among the results of a prompt.
 
     PQPP, sections 5.2 and 11. A row holds `similarities` or embeddings, see
-    `pqpp_models.correlation_cnn.matrices`; it needs no prompt.
+    `matrices_of`; it needs no prompt.
     """
 
     name = "correlation_cnn"
@@ -32,8 +41,6 @@ class CorrelationCnnPredictor(TorchPredictor):
     read_rows = staticmethod(read_mappings)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        from pqpp_models.correlation_cnn.matrices import matrices_of
-
         config = self.model.config
         matrices = matrices_of(rows, config.channels, config.matrix_size)
         scores = score_matrices(self.model, matrices, self.batch_size)
@@ -55,3 +62,85 @@ def score_matrices(
         matrices, lambda part: model(torch.from_numpy(part).to(device)).scores, batch_size
     )
     return scored.astype(np.float64)
+
+
+def cosine_similarities(embeddings: ArrayLike) -> NDArray[np.float32]:
+    """Return the cosine similarities among embeddings; those of a zero vector are 0.
+
+    Example:
+        >>> cosine_similarities([[3.0, 0.0], [0.0, 2.0], [1.0, 0.0]])[0].tolist()
+        [1.0, 0.0, 1.0]
+    """
+    vectors = np.asarray(embeddings, dtype=np.float64)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit = vectors / np.where(lengths > 0, lengths, 1)
+    return (unit @ unit.T).astype(np.float32)
+
+
+def fit_size(matrices: NDArray[np.float32], size: int) -> NDArray[np.float32]:
+    """Cut matrices to the first results, or fill them with zeros.
+
+    Example:
+        >>> fit_size(np.ones((1, 2, 2), dtype=np.float32), 3)[0, 2].tolist()
+        [0.0, 0.0, 0.0]
+    """
+    kept = matrices[:, :size, :size]
+    missing = size - kept.shape[1]
+    return np.pad(kept, ((0, 0), (0, missing), (0, missing)))
+
+
+def matrices_of(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.float32]:
+    """Return the matrices of rows, as `(rows, channels, size, size)`.
+
+    Args:
+        rows: Mappings with `similarities`, `embeddings` or `<model>_embeddings`, results in their
+            order.
+        channels: Matrices a row.
+        size: Results a matrix.
+
+    Raises:
+        PredictorError: A row has none of these, or its matrices are not square, finite or enough.
+
+    Example:
+        >>> matrices_of([{"similarities": [[1.0, 0.5], [0.5, 1.0]]}], channels=1, size=2).shape
+        (1, 1, 2, 2)
+    """
+    stacked = np.empty((len(rows), channels, size, size), dtype=np.float32)
+    for index, row in enumerate(rows):
+        matrices = _matrices(row, index)
+        if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
+            raise PredictorError(
+                f"the similarities of the row at index {index} have the shape {matrices.shape}; "
+                f"give {_ALLOWED}"
+            )
+        if len(matrices) != channels:
+            raise PredictorError(
+                f"the row at index {index} has {len(matrices)} matrices, the predictor takes "
+                f"{channels}, one a retrieval model"
+            )
+        if not np.isfinite(matrices).all():
+            raise PredictorError(
+                f"the row at index {index} has similarities that are not finite; drop the row"
+            )
+        stacked[index] = fit_size(matrices, size)
+    return stacked
+
+
+def _matrices(row: Any, index: int) -> NDArray[np.float32]:
+    if not isinstance(row, Mapping):
+        raise PredictorError(f"the row at index {index} is not a mapping; give {_ALLOWED}")
+    try:
+        if row.get("similarities") is not None:
+            given = np.asarray(row["similarities"], dtype=np.float32)
+            return given[None] if given.ndim == 2 else given
+        if row.get("embeddings") is not None:
+            return cosine_similarities(row["embeddings"])[None]
+        named = [row[f"{m}_embeddings"] for m in CHANNELS if row.get(f"{m}_embeddings") is not None]
+        matrices = [cosine_similarities(embeddings) for embeddings in named]
+        if matrices:
+            return np.stack([fit_size(m[None], max(map(len, matrices)))[0] for m in matrices])
+    except (TypeError, ValueError):
+        raise PredictorError(
+            f"the row at index {index} has ragged or unreadable numbers; give {_ALLOWED}"
+        ) from None
+    raise PredictorError(f"the row at index {index} has no similarities; give {_ALLOWED}")

@@ -8,15 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.checkpoint import CONFIG, Tensors
-from pqpp_backbones.errors import CheckpointError, ModelError
+from pqpp_backbones.checkpoint import Tensors
+from pqpp_backbones.errors import ModelError
 from pqpp_files.names import did_you_mean
-from pqpp_models.errors import PredictorError, UnknownPredictorError
-from pqpp_models.measures import linguistic
-from pqpp_models.measures.ego_network import measures as ego_network
+from pqpp_models.errors import PredictorError
+from pqpp_models.measures import ego_network, linguistic, post_retrieval, pre_retrieval
 from pqpp_models.measures.measure import Measure
-from pqpp_models.measures.post_retrieval import measures as post_retrieval
-from pqpp_models.measures.pre_retrieval import measures as pre_retrieval
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, read_rows
 
@@ -35,7 +32,7 @@ class MeasurePredictor(Predictor):
         options: those of the measure; the others stay as its table says.
 
     Raises:
-        UnknownPredictorError: no measure has this name.
+        PredictorError: no measure has this name.
         PredictorError: an option is not the measure's, or its evidence is missing.
 
     >>> MeasurePredictor("mean_word_length").predict(["a red", "horse"]).tolist()
@@ -66,15 +63,11 @@ class MeasurePredictor(Predictor):
             columns = (COLUMN, *self.measure.columns)
             self.required_columns = tuple((name,) for name in columns)
             self.read_rows = partial(read_rows, columns=columns, reader=name)
-        self._values([])  # refuses bad options
-
-    def _values(self, rows: list[Any]) -> NDArray[np.float64]:
-        return self.measure.compute(rows, self.evidence, **self.options)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         try:
-            values = self._values(rows)
-        except (TypeError, ValueError) as error:
+            values = self.measure.compute(rows, self.evidence, **self.options)
+        except (TypeError, ValueError, IndexError) as error:
             if isinstance(error, ModelError) or not self.measure.columns:
                 raise
             needs = ", ".join(self.measure.columns)
@@ -113,23 +106,15 @@ class MeasurePredictor(Predictor):
         """Return a saved predictor with its options and its evidence."""
         name = config["predictor_type"]
         measure = measure_called(name)
-        try:
-            loaded = measure.evidence.load(folder, config, tensors) if measure.evidence else None
-            return cls(name, loaded, config.get("options"))
-        except CheckpointError:
-            raise
-        except (ModelError, KeyError, TypeError) as error:
-            raise CheckpointError(
-                f"{folder}: {CONFIG} and its weights do not describe a {name} ({error}); save or "
-                "download the predictor again"
-            ) from None
+        loaded = measure.evidence.load(folder, config, tensors) if measure.evidence else None
+        return cls(name, loaded, config.get("options"))
 
 
 def measure_called(name: str) -> Measure:
     """Return the measure of a name.
 
     Raises:
-        UnknownPredictorError: none has it.
+        PredictorError: none has it.
 
     >>> measure_called("avg_idf").about
     'mean rarity of the words'
@@ -137,5 +122,5 @@ def measure_called(name: str) -> Measure:
     known = {n: measure for family in _FAMILIES for n, measure in family.MEASURES.items()}
     if name not in known:
         hint = did_you_mean(name, known, "`pqpp models list` names all")
-        raise UnknownPredictorError(f"no measure is called {name!r}; {hint}")
+        raise PredictorError(f"no measure is called {name!r}; {hint}")
     return known[name]

@@ -17,7 +17,7 @@ from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, content, normali
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.prompt.reader import read_prompt
 from pqpp_datasets.target_columns import is_of_images
-from pqpp_models.errors import UnknownTargetError
+from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.targets import resolve_targets, target_limits
 from pqpp_models.text.arrays import Arrays, Floats, Singles, prefixed
@@ -194,7 +194,7 @@ def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
     names = config.get("targets")
     try:
         return resolve_targets(names if isinstance(names, list) else [])
-    except UnknownTargetError as error:
+    except PredictorError as error:
         raise CheckpointError(f"{folder / CONFIG} has no list of targets: {error}") from None
 
 

@@ -14,7 +14,7 @@ pytest.importorskip("httpx", reason="an endpoint needs pqpp[assess]")
 from PIL import Image
 from support.chat_server import serve_chat
 
-from pqpp_backbones.chat.chat import Budget, BudgetError
+from pqpp_backbones.chat.chat import Budget, ChatError
 from pqpp_cli.main import main
 from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate import EndpointGenerator, FolderGenerator, generate, seed_of
@@ -130,12 +130,12 @@ def test_a_prompt_against_its_rules_has_no_image_and_the_others_do(server, tmp_p
 def test_calls_and_money_are_limited(server, tmp_path):
     server.faults = [429, None, 429]
     budget = Budget(most_calls=4, price_call=0.04)
-    with pytest.raises(BudgetError):
+    with pytest.raises(ChatError):
         generate(endpoint(server, budget=budget), PROMPTS, tmp_path, 1)
     assert len(server.asked) == 4 and budget.money == pytest.approx(0.08)
     assert len(list(tmp_path.rglob("*.png"))) == 2
     budget = Budget(most_money=0.1, price_call=0.04)
-    with pytest.raises(BudgetError, match=r"0\.12"):
+    with pytest.raises(ChatError, match=r"0\.12"):
         generate(endpoint(server, budget=budget), PROMPTS, tmp_path / "two", 1)
     assert len(server.asked) == 4  # refused before anything was asked
     assert generate(endpoint(server, budget=budget), PROMPTS, tmp_path, 1).made == 1  # what is left

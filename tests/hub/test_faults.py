@@ -19,7 +19,7 @@ from support.local_hub import DEFAULT_ACCOUNTS
 
 MAKE = """
 from pqpp_datasets.export.export import export
-from pqpp_models.measures.pre_retrieval import CaptionStatistics
+from pqpp_models.measures.caption_statistics import CaptionStatistics
 from pqpp_models.measures.predictor import MeasurePredictor
 export(["sample"], "bench")
 statistics = CaptionStatistics.from_texts(["a man", "a wave near a man", "a zebra"])

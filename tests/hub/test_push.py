@@ -8,7 +8,7 @@ from support.processes import run_warm
 
 import pqpp_models
 from pqpp_models import Predictor
-from pqpp_models.measures.pre_retrieval import CaptionStatistics
+from pqpp_models.measures.caption_statistics import CaptionStatistics
 from pqpp_models.measures.predictor import MeasurePredictor
 
 PRELUDE = """

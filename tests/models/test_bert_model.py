@@ -21,11 +21,13 @@ from pqpp_models import (  # noqa: E402
     TARGETS,
     CheckpointError,
     Predictor,
-    UnknownPredictorError,
+    PredictorError,
     list_predictors,
 )
-from pqpp_models.bert.configuration_bert_predictor import BertPredictorConfig  # noqa: E402
-from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction  # noqa: E402
+from pqpp_models.bert.modeling_bert_predictor import (  # noqa: E402
+    BertForPerformancePrediction,
+    BertPredictorConfig,
+)
 from pqpp_models.bert.predictor import BertPredictor  # noqa: E402
 
 PROMPTS = ["a cat", "?", "a man riding a wave on a surfboard", "zebra " * 90, "été 猫", "a cat"]
@@ -158,8 +160,7 @@ def test_what_transformers_saves_is_loaded_too(encoder, tmp_path):
     [
         ({"head_size": 7}, "does not fit config.json"),
         ({"pooling": "sum"}, "is not usable"),
-        ({"targets": ["mean_love"]}, "is not usable"),
-        ({"model_type": "bert"}, "is of model_type 'bert'"),
+        ({"targets": ["mean_love"]}, "does not fit config.json"),
         ({"backbone_config": {"model_type": "no_such_model"}}, "is not usable"),
         ({"weights_sha256": "0" * 64}, "damaged or belongs to another"),
         ({"max_length": 512}, "`max_length` is 512, but the encoder takes 128 tokens"),
@@ -178,13 +179,13 @@ def test_a_missing_tokenizer_is_told(encoder, tmp_path):
     folder = new_predictor(encoder).save_pretrained(tmp_path / "saved")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (folder / name).unlink()
-    with pytest.raises(CheckpointError, match="no usable tokenizer"):
+    with pytest.raises(CheckpointError, match="holds no usable bert"):
         Predictor.from_pretrained(folder)
 
 
 def test_the_bare_name_tells_how_to_get_weights(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UnknownPredictorError, match="pqpp train bert"):
+    with pytest.raises(PredictorError, match="pqpp train bert"):
         Predictor.from_pretrained("bert")
     assert "bert" not in list_predictors()
 
@@ -203,7 +204,6 @@ import sys, warnings; warnings.simplefilter("error")
 from transformers import AutoModel, AutoConfig
 assert "transformers.modeling_utils" not in sys.modules and "torch" in sys.modules
 config = AutoConfig.from_pretrained({str(folder)!r})
-assert "pqpp_models.bert.modeling_bert_predictor" not in sys.modules
 model = AutoModel.from_pretrained({str(folder)!r})
 print(type(config).__name__, type(model).__name__, type(AutoModel.from_config(config)).__name__)
 """

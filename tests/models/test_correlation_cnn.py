@@ -1,5 +1,7 @@
 """The correlation CNN: matrices of any size, learning, saving and loading."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -9,14 +11,14 @@ pytest.importorskip("transformers", reason="the correlation CNN needs transforme
 from support.tiny_models import trainer  # noqa: E402
 
 from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
-from pqpp_models.correlation_cnn.configuration_correlation_cnn import (  # noqa: E402
+from pqpp_models.correlation_cnn.modeling_correlation_cnn import (  # noqa: E402  # noqa: E402
     CorrelationCnnConfig,
-)
-from pqpp_models.correlation_cnn.matrices import cosine_similarities  # noqa: E402
-from pqpp_models.correlation_cnn.modeling_correlation_cnn import (  # noqa: E402
     CorrelationCnnForPerformancePrediction,
 )
-from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor  # noqa: E402
+from pqpp_models.correlation_cnn.predictor import (  # noqa: E402
+    CorrelationCnnPredictor,
+    cosine_similarities,
+)
 
 
 def new_predictor(**fields):
@@ -87,17 +89,11 @@ def test_saved_predictor_predicts_the_same(tmp_path):
 
 
 def test_weights_of_another_network_are_refused(tmp_path):
-    from pqpp_backbones.checkpoint import read_config, read_tensors
-
     small = new_predictor().save_pretrained(tmp_path / "small")
-    config = read_config(small)
-    tensors = read_tensors(small, config)
-    wide = {**config, "hidden_size": 32}
-    with pytest.raises(CheckpointError):
-        CorrelationCnnPredictor.from_checkpoint(small, wide, tensors)
-    del tensors["output.bias"]
-    with pytest.raises(CheckpointError):
-        CorrelationCnnPredictor.from_checkpoint(small, config, tensors)
+    config = json.loads((small / "config.json").read_text())
+    (small / "config.json").write_text(json.dumps({**config, "hidden_size": 32}))
+    with pytest.raises(CheckpointError, match=r"does not fit config\.json"):
+        Predictor.from_pretrained(small)
 
 
 def test_learning_happens(tmp_path, cache):

@@ -11,7 +11,7 @@ import pytest
 from pqpp_backbones.checkpoint import write_checkpoint
 from pqpp_backbones.foreign import check_foreign
 from pqpp_models import CheckpointError, Predictor
-from pqpp_models.measures.pre_retrieval.statistics import CaptionStatistics
+from pqpp_models.measures.caption_statistics import CaptionStatistics
 
 OLDER = Path(__file__).parent / "checkpoints"
 

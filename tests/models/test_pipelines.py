@@ -67,8 +67,8 @@ def test_pairs_of_prompts_and_images(make_pipeline, tmp_path):
 
 
 def test_similarities(make_pipeline, tmp_path):
-    from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
     from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
+        CorrelationCnnConfig,
         CorrelationCnnForPerformancePrediction,
     )
     from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_datasets.target_columns import sort_targets
-from pqpp_models import TARGETS, Predictor, UnknownTargetError, resolve_targets, target_range
+from pqpp_models import TARGETS, Predictor, PredictorError, resolve_targets, target_range
 from pqpp_models.targets import scale_targets, target_limits, unscale_targets
 
 
@@ -51,7 +51,7 @@ def test_a_rating_is_scaled_by_the_limits_that_are_given():
     told = {"flux_rating": (1.0, 5.0)}
     assert scale_targets([[1.0], [4.0]], ["flux_rating"], told).tolist() == [[0.0], [0.75]]
     assert unscale_targets([[0.75]], ["flux_rating"], told).tolist() == [[4.0]]
-    with pytest.raises(UnknownTargetError, match="'flux_rating' has no range of its own"):
+    with pytest.raises(PredictorError, match="'flux_rating' has no range of its own"):
         scale_targets([[1.0]], ["flux_rating"])
 
 

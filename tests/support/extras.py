@@ -106,7 +106,7 @@ CODE = {
     "assess": (
         "from PIL import Image\n"
         "from pqpp_backbones.chat.chat import Request\n"
-        "from pqpp_backbones.chat.in_process import open_in_process\n"
+        "from pqpp_backbones.chat.models import open_in_process\n"
         "from pqpp_feedback.vistar.sight import ROLES, Sight\n"
         "sight = Sight({role: f'sight/{role}' for role in ROLES}, device='cpu')\n"
         "image = Image.open('images/p0/sdxl_0.png').convert('RGB')\n"

@@ -12,7 +12,7 @@ pytest.importorskip("yaml", reason="recipes are YAML")
 
 from support.tiny_models import REPOSITORY
 
-from pqpp_backbones.errors import TrainingError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.training.options import OptimisationOptions, RunOptions
 from pqpp_backbones.training.publish import check_model_folder, refuse_finished
 from pqpp_backbones.training.script import told_in_a_line
@@ -58,7 +58,7 @@ class OutOfMemoryError(RuntimeError):
     ],
 )
 def test_what_a_training_died_of_is_told(error, said):
-    with pytest.raises(TrainingError, match=said) as caught, told_in_a_line():
+    with pytest.raises(ModelError, match=said) as caught, told_in_a_line():
         raise error
     assert "\n" not in str(caught.value)
 

@@ -8,7 +8,7 @@ from support.chat_server import serve_chat  # noqa: E402
 from support.made_assessor import Redness, write_images  # noqa: E402
 
 from pqpp_backbones.chat.chat import Request  # noqa: E402
-from pqpp_backbones.chat.endpoint import Endpoint  # noqa: E402
+from pqpp_backbones.chat.models import Endpoint  # noqa: E402
 from pqpp_backbones.chat.service import ServiceError  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import assess  # noqa: E402

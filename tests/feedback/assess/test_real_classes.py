@@ -30,7 +30,7 @@ from transformers import (  # noqa: E402
 )
 
 from pqpp_backbones.chat.chat import MOST_TOLD, Request  # noqa: E402
-from pqpp_backbones.chat.in_process import open_in_process  # noqa: E402
+from pqpp_backbones.chat.models import open_in_process  # noqa: E402
 from pqpp_feedback.assess.detector import DetectorEye  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture, open_picture  # noqa: E402
 from pqpp_feedback.vistar.sight import Sight, in_pixels  # noqa: E402

@@ -68,7 +68,7 @@ def test_a_model_in_this_process_tells_what_plain_transformers_would(tmp_path):
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
     from pqpp_backbones.chat.chat import Request
-    from pqpp_backbones.chat.in_process import open_in_process
+    from pqpp_backbones.chat.models import open_in_process
 
     place = str(save_chat(tmp_path / "llava"))
     chat = open_in_process(place, device="cpu", sees=True)

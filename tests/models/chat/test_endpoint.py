@@ -8,8 +8,8 @@ pytest.importorskip("httpx", reason="a chat endpoint needs pqpp[assess]")
 
 from support.chat_server import serve_chat
 
-from pqpp_backbones.chat.chat import Budget, BudgetError, ChatError, Request
-from pqpp_backbones.chat.endpoint import KEY, Endpoint
+from pqpp_backbones.chat.chat import Budget, ChatError, Request
+from pqpp_backbones.chat.models import KEY, Endpoint
 from pqpp_backbones.chat.service import Service
 
 SECRET = "sk-very-secret"
@@ -94,7 +94,7 @@ def test_limits_are_held_to(server):
     budget.plan(3)
     server.faults = [500, 500]  # tries that fail are calls too
     one.ask(Request("Hi"))
-    with pytest.raises(BudgetError, match="1 calls are needed, 0 are allowed"):
+    with pytest.raises(ChatError, match="1 calls are needed, 0 are allowed"):
         one.ask(Request("Hi"))
     assert len(server.asked) == 3 and "3 calls" in budget.line()
 
@@ -105,9 +105,9 @@ def test_money_is_counted_by_the_replies_and_guessed_before(server):
     one, request = endpoint(server, budget=budget), Request("Hi", most_tokens=20)
     one.ask(request)
     assert budget.money == pytest.approx(0.002)
-    with pytest.raises(BudgetError, match="may cost"):
+    with pytest.raises(ChatError, match="may cost"):
         budget.plan(3, request)
     one.ask(request)
-    with pytest.raises(BudgetError):
+    with pytest.raises(ChatError):
         one.ask(request)  # .001 is left, a call may cost .002
     assert len(server.asked) == 2 and "0.0040 spent" in budget.line()

@@ -4,8 +4,8 @@ import math
 import os
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -22,9 +22,10 @@ from pqpp_backbones.checkpoint import (
     read_tensors,
     write_checkpoint,
 )
-from pqpp_backbones.errors import CheckpointError, ModelError
+from pqpp_backbones.errors import CheckpointError
 from pqpp_files.paths import expanded
 from pqpp_models.errors import MissingResourceError, PredictorError
+from pqpp_models.prompt_file import read_texts
 
 KIND = "caption_statistics"
 
@@ -35,7 +36,7 @@ _CARD = """# Term statistics of a caption collection
 
 Counts per term: in how many captions it occurs, how often in all, and the deviation of its weight.
 {postings}The captions themselves are not here.
-`CaptionStatistics.load` of `pqpp_models.measures.pre_retrieval` reads this folder.
+`CaptionStatistics.load` of `pqpp_models.measures.caption_statistics` reads this folder.
 """
 
 
@@ -68,9 +69,6 @@ class CaptionStatistics:
             captions' numbers; ``None`` where they were not kept. They say which caption holds
             which terms, so a bag of words of each caption can be had from them.
 
-    Raises:
-        PredictorError: there is no term, or the arrays do not belong together.
-
     >>> statistics = CaptionStatistics.from_texts(["a red cat", "A cat and a dog", ""])
     >>> statistics.n_documents, statistics.n_tokens
     (2, 8)
@@ -92,9 +90,8 @@ class CaptionStatistics:
         self.collection_frequency = collection_frequency
         self.log_deviation = log_deviation
         self.n_documents = n_documents
-        self._postings = postings
-        _check(self, postings)
         self.n_tokens = int(collection_frequency.sum())
+        self._postings = postings
 
     @classmethod
     def from_texts(
@@ -111,15 +108,40 @@ class CaptionStatistics:
         Raises:
             PredictorError: no caption has a term.
         """
-        counts = _Counts(frozenset(stopwords), postings)
+        left_out, n_documents = frozenset(stopwords), 0
+        # How many captions have a term how often, and which.
+        often: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        holders: defaultdict[str, list[int]] = defaultdict(list)
         for text in texts:
-            counts.add(text)
-        return cls(**counts.arrays())
+            counts = Counter(term for term in terms_of(text) if term not in left_out)
+            for term, times in counts.items():
+                often[term][times] += 1
+                if postings:
+                    holders[term].append(n_documents)
+            n_documents += bool(counts)
+        if not often:
+            raise PredictorError("the captions hold no term; give captions with words")
+        terms = sorted(often)
+        document = np.array([often[term].total() for term in terms], np.int64)
+        totals = (sum(times * n for times, n in often[term].items()) for term in terms)
+        collection = np.array([*totals], np.int64)
+        deviation = np.array([_log_deviation(often[term]) for term in terms], np.float64)
+        held = None
+        if postings:
+            numbers = np.concatenate([holders[term] for term in terms]).astype(np.int64)
+            held = (np.concatenate([[0], np.cumsum(document)]), numbers)
+        return cls(terms, document, collection, deviation, n_documents, held)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], **options: Any) -> Self:
-        """Count the terms of a UTF-8 text file, a caption a line; options as ``from_texts``."""
-        return cls.from_texts(_lines(expanded(path)), **options)
+        """Count the terms of a text, a caption a line, or of a table with a column ``caption``.
+
+        Options are those of ``from_texts``.
+
+        Raises:
+            FileError: the file cannot be read.
+        """
+        return cls.from_texts(read_texts(os.fspath(path), "caption"), **options)
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -183,74 +205,33 @@ class CaptionStatistics:
             raise CheckpointError(f"{folder / CONFIG} lacks 'n_terms' or 'n_documents'; save again")
         kinds = {**dict.fromkeys(_FREQUENCIES, "int64"), "log_deviation": "float64"}
         check_tensors(folder, tensors, {name: (kind, (n,)) for name, kind in kinds.items()})
+        terms = bytes(tensors.get("terms", b"")).decode(errors="replace").split("\n")
+        document, collection = (tensors[name] for name in _FREQUENCIES)
+        fits = len(terms) == n and document.min() >= 1 and document.max() <= n_documents
         postings = None
         if "posting_starts" in tensors and "posting_documents" in tensors:
-            postings = (tensors["posting_starts"], tensors["posting_documents"])
-        try:
-            terms = bytes(tensors["terms"]).decode().split("\n")
-            arrays = {name: tensors[name] for name in kinds}
-            return cls(terms, n_documents=n_documents, postings=postings, **arrays)
-        except (KeyError, UnicodeDecodeError, ModelError):
+            postings = starts, numbers = tensors["posting_starts"], tensors["posting_documents"]
+            ends = np.concatenate([[0], np.cumsum(document)])
+            fits = fits and np.array_equal(starts, ends) and numbers.shape == (ends[-1],)
+            fits = fits and numbers.min() >= 0 and numbers.max() < n_documents
+        if not fits or (collection < document).any():
             raise CheckpointError(
                 f"{folder / WEIGHTS}: the terms do not fit their counts; save again"
-            ) from None
+            )
+        return cls(terms, document, collection, tensors["log_deviation"], n_documents, postings)
 
 
-class _Counts:
-    """Collects counts, caption by caption."""
-
-    def __init__(self, stopwords: frozenset[str], postings: bool) -> None:
-        self._stopwords = stopwords
-        self._n = 0
-        self._document: Counter[str] = Counter()
-        self._collection: Counter[str] = Counter()
-        # How many captions have a term how often; once is left out, being what most have.
-        self._often: dict[str, Counter[int]] = {}
-        self._holders: dict[str, list[int]] | None = {} if postings else None
-
-    def add(self, text: str) -> None:
-        counted = Counter(term for term in terms_of(text) if term not in self._stopwords)
-        if not counted:
-            return
-        self._collection.update(counted)
-        self._document.update(counted.keys())
-        for term, times in counted.items():
-            if times > 1:
-                self._often.setdefault(term, Counter())[times] += 1
-        if self._holders is not None:
-            for term in counted:
-                self._holders.setdefault(term, []).append(self._n)
-        self._n += 1
-
-    def arrays(self) -> dict[str, Any]:
-        terms = sorted(self._document)
-        frequency = np.array([self._document[term] for term in terms], dtype=np.int64)
-        saved = {
-            "terms": terms,
-            "document_frequency": frequency,
-            "collection_frequency": np.array([self._collection[t] for t in terms], dtype=np.int64),
-            "log_deviation": np.array([self._log_deviation(t) for t in terms], dtype=np.float64),
-            "n_documents": self._n,
-        }
-        if self._holders is not None and terms:
-            documents = np.concatenate([self._holders[term] for term in terms]).astype(np.int64)
-            saved["postings"] = (np.concatenate([[0], np.cumsum(frequency)]), documents)
-        return saved
-
-    def _log_deviation(self, term: str) -> float:
-        often = self._often.get(term)
-        if often is None:
-            return 0.0
-        captions = Counter(often)
-        captions[1] = self._document[term] - often.total()
-        if captions[1] == 0:
-            del captions[1]
-        # Taken from one of them, so that equal ones leave no rounding behind.
-        logs = np.log(np.array(list(captions), dtype=np.float64))
-        apart = logs - logs[0]
-        share = np.array(list(captions.values())) / self._document[term]
-        centre = float(np.sum(share * apart))
-        return math.sqrt(float(np.sum(share * (apart - centre) ** 2)))
+def _log_deviation(captions: Counter[int]) -> float:
+    """Return the deviation of the logarithm of how often captions have a term."""
+    if len(captions) == 1:
+        return 0.0
+    times = sorted(captions, key=lambda often: often == 1)  # once, as most have it, comes last
+    # Taken from one of them, so that equal ones leave no rounding behind.
+    logs = np.log(np.array(times, dtype=np.float64))
+    apart = logs - logs[0]
+    share = np.array([captions[often] for often in times]) / captions.total()
+    centre = float(np.sum(share * apart))
+    return math.sqrt(float(np.sum(share * (apart - centre) ** 2)))
 
 
 @lru_cache(maxsize=4)
@@ -264,44 +245,3 @@ def open_statistics(path: str) -> CaptionStatistics:
     if place.is_dir():
         return CaptionStatistics.load(place)
     return CaptionStatistics.from_file(place, postings=True)
-
-
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            yield from file
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise PredictorError(f"captions cannot be read from {path} ({reason})") from None
-
-
-def _check(
-    statistics: CaptionStatistics, postings: tuple[NDArray[Any], NDArray[Any]] | None
-) -> None:
-    n = len(statistics.terms)
-    document, collection = statistics.document_frequency, statistics.collection_frequency
-    if n == 0:
-        raise PredictorError("the captions hold no term; give captions with words")
-    fits = (
-        document.shape == collection.shape == statistics.log_deviation.shape == (n,)
-        and all(counts.dtype.kind in "iu" for counts in (document, collection))
-        and document.min() >= 1
-        and document.max() <= statistics.n_documents
-        and (collection >= document).all()
-        and (postings is None or _fit(document, statistics.n_documents, *postings))
-    )
-    if not fits:
-        raise PredictorError("the counts of terms contradict each other; count the captions again")
-
-
-def _fit(
-    document: NDArray[Any], n_documents: int, starts: NDArray[Any], documents: NDArray[Any]
-) -> bool:
-    return (
-        starts.shape == (len(document) + 1,)
-        and starts[0] == 0
-        and np.array_equal(np.diff(starts), document)
-        and len(documents) == starts[-1]
-        and documents.min() >= 0
-        and documents.max() < n_documents
-    )

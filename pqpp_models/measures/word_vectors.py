@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -100,7 +100,7 @@ def load_word_vectors(
         raise PredictorError(
             f"word vectors cannot be read from {place} ({error.strerror or 'unreadable'})"
         ) from None
-    except (ValueError, EOFError) as error:
+    except ValueError as error:
         if isinstance(error, ModelError):
             raise PredictorError(f"{place}: {error}") from None
         raise PredictorError(
@@ -137,43 +137,24 @@ def _read_binary(path: Path, limit: int | None) -> WordVectors:
         words: list[str] = []
         rows: list[NDArray[np.float32]] = []
         for _ in range(count):
-            words.append(_read_word(file))
-            rows.append(np.frombuffer(_exactly(file, 4 * width), dtype="<f4"))
+            letters = bytearray()
+            while (letter := file.read(1)) != b" ":
+                letters += letter
+                if not letter or len(letters) > _LONGEST_WORD:
+                    raise ValueError("word")
+            # Some writers end each vector with a line feed, which then begins the next word.
+            words.append(letters.lstrip(b"\n").decode("utf-8", "surrogateescape"))
+            rows.append(np.frombuffer(file.read(4 * width), "<f4", width))
     return WordVectors(words, np.array(rows, dtype=np.float32))
 
 
-def _read_word(file: BinaryIO) -> str:
-    letters = bytearray()
-    while (letter := _exactly(file, 1)) != b" ":
-        letters += letter
-        if len(letters) > _LONGEST_WORD:
-            raise ValueError("word")
-    # Some writers end each vector with a line feed, which then begins the next word.
-    return letters.lstrip(b"\n").decode("utf-8", "surrogateescape")
-
-
-def _exactly(file: BinaryIO, size: int) -> bytes:
-    content = file.read(size)
-    if len(content) < size:
-        raise EOFError("the file ends too early")
-    return content
-
-
 def _read_array(path: Path, words: Path, limit: int | None) -> WordVectors:
-    array = load_array(path) if path.suffix == ".npy" else _read_tensor(path)
-    listed = words.read_text(encoding="utf-8").split("\n")
-    # A line feed after the last word begins no further one.
-    listed = listed[:-1] if listed[-1] == "" else listed
-    if array.ndim != 2 or len(array) != len(listed):
+    arrays = [load_array(path)] if path.suffix == ".npy" else [*load_tensors(path).values()]
+    listed = words.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    if [array.shape[:1] for array in arrays] != [(len(listed),)]:
+        shapes = ", ".join(str(array.shape) for array in arrays)
         raise PredictorError(
-            f"the array has shape {array.shape}, {words.name} has {len(listed)} words; give one "
-            "word a row"
+            f"it holds arrays of the shapes {shapes}, {words.name} has {len(listed)} words; give "
+            "one array with one word a row"
         )
-    return WordVectors(listed[:limit], array[:limit])
-
-
-def _read_tensor(path: Path) -> NDArray[np.float32]:
-    tensors = load_tensors(path)
-    if len(tensors) != 1:
-        raise PredictorError(f"it holds {len(tensors)} arrays; give a file with one")
-    return next(iter(tensors.values()))
+    return WordVectors(listed[:limit], arrays[0][:limit])

@@ -4,15 +4,44 @@ import os
 from typing import Any, Self
 
 import torch
-from transformers import PreTrainedModel
+from transformers import PreTrainedConfig, PreTrainedModel
 
 from pqpp_hub import PushReport
-from pqpp_models.auto_model.configuration_prompt_performance import PromptPerformanceConfig
 from pqpp_models.errors import PredictorError
 from pqpp_models.hub import push_to_hub
-from pqpp_models.outputs import PerformanceOutput
+from pqpp_models.neural import PerformanceOutput
 from pqpp_models.predictor import Predictor
+from pqpp_models.registration import NUMPY, announce
 from pqpp_models.registry import DEFAULT_PREDICTOR, list_predictors
+
+
+class PromptPerformanceConfig(PreTrainedConfig):
+    """What a predictor of `static`'s kind, or one that `pqpp fit` made, tells of itself.
+
+    Args:
+        targets: What it predicts, in the order of its scores.
+        predictor_type: The name of its kind, like `static` or `ridge`.
+
+    Example:
+        >>> PromptPerformanceConfig(targets=["mean_hbpp", "mean_rr"]).id2label
+        {0: 'mean_hbpp', 1: 'mean_rr'}
+    """
+
+    model_type = NUMPY
+
+    targets: list[str] | tuple[str, ...] | None = None
+    predictor_type: str = ""
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Name the scores by their targets."""
+        self.targets = list(self.targets or [])
+        self.id2label = dict(enumerate(self.targets))
+        self.label2id = {target: index for index, target in enumerate(self.targets)}
+        kwargs.pop("num_labels", None)
+        super().__post_init__(**kwargs)
+
+
+announce(PromptPerformanceConfig)
 
 
 class PromptPerformanceModel(PreTrainedModel):
@@ -94,7 +123,7 @@ class PromptPerformanceModel(PreTrainedModel):
             revision, cache_dir, token: Of a repository.
 
         Raises:
-            CheckpointError, UnknownPredictorError: There is no usable predictor.
+            CheckpointError, PredictorError: There is no usable predictor.
         """
         name = pretrained_model_name_or_path
         predictor = Predictor.from_pretrained(name, revision, cache_dir, token)

@@ -1,0 +1,300 @@
+"""Models that chat, behind an endpoint or in this process, and the options that choose one."""
+
+import base64
+import functools
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pqpp_backbones.chat.chat import (
+    MOST_TOLD,
+    Budget,
+    Chat,
+    ChatError,
+    Reply,
+    Request,
+    chances_of,
+    json_of,
+)
+from pqpp_backbones.chat.service import NoAnswer, Service
+from pqpp_files.options.option import Options, RecipeError, option
+
+KEY = "PQPP_CHAT_KEY"
+"""The environment's variable that holds the key; it is in no log, error or file."""
+
+
+class Endpoint(Chat):
+    """A model behind an endpoint.
+
+    Args:
+        url: Up to `/v1`, as `http://localhost:8000/v1`.
+        model: The model's name there.
+        budget: What may be spent; without a limit by default.
+        **patience: `timeout`, `tries`, `wait` and `sleep` of `Service`.
+
+    Raises:
+        ChatError: The address is none of http or https, or the key in the environment has
+            characters that no key has.
+
+    Example:
+        >>> Endpoint("localhost:8000", "qwen")
+        Traceback (most recent call last):
+        pqpp_backbones.chat.service.ServiceError: 'localhost:8000' is not the address ...
+    """
+
+    def __init__(self, url: str, model: str, budget: Budget | None = None, **patience: Any) -> None:
+        self._service = Service(url, KEY, **patience)
+        self.url, self.name = self._service.url, model
+        self.budget = budget or Budget()
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.url!r}, {self.name!r})"
+
+    def ask(self, request: Request) -> Reply:
+        """Return the reply to one question, asked again where the endpoint is busy or cut off."""
+        body = _body(self.name, request)
+        read = functools.partial(_reply, request.answers)
+        admit = functools.partial(self.budget.admit, request)
+        reply = self._service.ask("/chat/completions", body, read, admit)
+        self.budget.spend(request, reply)
+        return reply
+
+
+def _reply(answers: Sequence[str], text: str) -> Reply | NoAnswer:
+    try:
+        completion = json_of(text)
+        reply = completion["choices"][0]["message"]["content"]
+    except (ValueError, TypeError, KeyError, IndexError):
+        return NoAnswer("what came is no chat completion")
+    if not isinstance(reply, str):
+        return NoAnswer("the reply has no text")
+    usage = completion.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    asked, said = (n if type(n) is int and n >= 0 else None for n in counts)
+    return Reply(reply, asked, said, _chances(completion["choices"][0], answers))
+
+
+def _chances(choice: dict[str, Any], answers: Sequence[str]) -> dict[str, float] | None:
+    """Return the probabilities of answers; None where none are wanted or told."""
+    try:
+        top = choice["logprobs"]["content"][0]["top_logprobs"] if answers else None
+        return top and chances_of([(t["token"], float(t["logprob"])) for t in top], answers)
+    except (TypeError, KeyError, IndexError, ValueError, AttributeError):
+        return None
+
+
+def _body(model: str, request: Request) -> dict[str, Any]:
+    content: Any = request.text
+    if request.image is not None:
+        content = [
+            {"type": "image_url", "image_url": {"url": data_url(request.image)}},
+            {"type": "text", "text": request.text},
+        ]
+    messages = [{"role": "system", "content": request.system}] if request.system else []
+    body = {
+        "model": model,
+        "messages": [*messages, {"role": "user", "content": content}],
+        "seed": request.seed,
+        "temperature": request.temperature,
+        "max_tokens": request.most_tokens,
+    }
+    if request.answers:
+        body |= {"logprobs": True, "top_logprobs": MOST_TOLD}
+    if request.schema is not None:
+        form = {"name": "reply", "strict": True, "schema": request.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": form}
+    return body
+
+
+def data_url(image: Any) -> str:
+    """Return an image of PIL as an address that holds it, as PNG."""
+    buffer = io.BytesIO()
+    image.convert("RGB").save(buffer, "PNG")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+_SEEING = "AutoModelForImageTextToText"
+
+
+class InProcess(Chat):
+    """A model in this process.
+
+    Args:
+        model: Of transformers, in evaluation mode on its device.
+        processor: Its processor, or its tokenizer where it sees no images; it has a chat template.
+        name: As it is kept with results.
+        budget: What may be spent; without a limit by default.
+    """
+
+    def __init__(self, model: Any, processor: Any, name: str, budget: Budget | None = None) -> None:
+        self.model, self.processor, self.name = model, processor, name
+        self.budget = budget or Budget()
+
+    def ask(self, request: Request) -> Reply:
+        """Return the reply to one question; the same seed gives the same reply.
+
+        Raises:
+            ChatError: The model has no chat template, or the question has an image, which it cannot
+                see.
+        """
+        import torch
+
+        if getattr(self.processor, "chat_template", None) is None:
+            raise ChatError(f"{self.name} has no chat template; name a model that chats")
+        sees = hasattr(self.processor, "image_processor")
+        if request.image is not None and not sees:
+            raise ChatError(f"{self.name} sees no images; name a model of images and text")
+
+        self.budget.admit(request)
+        inputs = self.processor.apply_chat_template(
+            _messages(request, sees),
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+        )
+        model = self.model
+        placed = {
+            name: value.to(model.device, model.dtype if value.is_floating_point() else None)
+            for name, value in inputs.items()
+        }
+        wanted: dict[str, Any] = {"do_sample": False, "max_new_tokens": request.most_tokens}
+        if request.temperature > 0:
+            wanted |= {"do_sample": True, "temperature": request.temperature}
+        wanted |= {"return_dict_in_generate": True, "output_logits": bool(request.answers)}
+        devices = [model.device] if model.device.type == "cuda" else []
+        with torch.inference_mode(), torch.random.fork_rng(devices):
+            torch.manual_seed(request.seed)
+            generated = model.generate(**placed, **wanted)
+        asked, tokens = placed["input_ids"].shape[1], generated.sequences
+        text = self.processor.decode(tokens[0, asked:], skip_special_tokens=True)
+        chances = None
+        if request.answers:
+            top = generated.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
+            words = map(self.processor.decode, top.indices.unsqueeze(-1))
+            chances = chances_of(zip(words, top.values.tolist(), strict=True), request.answers)
+        reply = Reply(text, asked, int(tokens.shape[1]) - asked, chances)
+        self.budget.spend(request, reply)
+        return reply
+
+
+def _messages(request: Request, sees: bool) -> list[dict[str, Any]]:
+    """Return what templates take: of models of images and text a list of parts, else plain text."""
+    if not sees:
+        said = [{"role": "system", "content": request.system}] if request.system else []
+        return [*said, {"role": "user", "content": request.text}]
+    content: list[dict[str, Any]] = [{"type": "text", "text": request.text}]
+    if request.image is not None:
+        content.insert(0, {"type": "image", "image": request.image})
+    system: list[dict[str, Any]] = [
+        {"role": "system", "content": [{"type": "text", "text": request.system}]}
+    ]
+    return [*(system if request.system else []), {"role": "user", "content": content}]
+
+
+def open_in_process(
+    name: str,
+    budget: Budget | None = None,
+    device: str | None = None,
+    dtype: str = "float32",
+    sees: bool = False,
+) -> InProcess:
+    """Load a model that chats, of texts or of images and texts, by its configuration.
+
+    Args:
+        name: A folder, `OWNER/REPOSITORY` or `OWNER/REPOSITORY@REVISION`; safetensors, no code.
+        budget: What may be spent; without a limit by default.
+        device: Where it runs; the usual one if left out.
+        dtype: Of its numbers.
+        sees: Whether it must be one of images and texts.
+
+    Raises:
+        CheckpointError: It cannot be had, or is of another kind.
+
+    Example:
+        >>> open_in_process("no-such-folder")
+        Traceback (most recent call last):
+        pqpp_backbones.errors.CheckpointError: model that chats: there is no folder ...
+    """
+    from pqpp_backbones.pretrained import load_model
+
+    what = "model of images and text" if sees else "model that chats"
+    loaded = load_model(name, _SEEING if sees else _class_of, what, device, dtype)
+    revision = f"{loaded.told.name}@{loaded.told.revision}"
+    return InProcess(loaded.model, loaded.processor, revision, budget)
+
+
+def _class_of(config: Any) -> str:
+    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+
+    sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    return _SEEING if sees else "AutoModelForCausalLM"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatOptions(Options):
+    """Which model chats, and the limits of its calls.
+
+    Example:
+        >>> ChatOptions(chat_model="m", most_calls=3).budget().most_calls
+        3
+    """
+
+    chat_url: str | None = option(
+        None,
+        "an endpoint that speaks OpenAI's chat completions, up to /v1; its key comes from the "
+        "variable PQPP_CHAT_KEY; without it the model runs in this process",
+        metavar="URL",
+    )
+    chat_model: str | None = option(
+        None,
+        "who answers: a name at the endpoint, or a folder or OWNER/REPOSITORY of a model",
+        metavar="NAME",
+        path="name",
+    )
+    most_calls: int | None = option(None, "the most calls that may be made", metavar="N", above=0)
+    most_money: float | None = option(
+        None, "the most that may be spent, with --prices", metavar="SUM", above=0
+    )
+    prices: list[float] = option(
+        [],
+        "what a million tokens of questions and of replies cost",
+        metavar="IN,OUT",
+        least=0,
+        below=1e9,
+    )
+
+    def __post_init__(self) -> None:
+        """Check the prices too."""
+        super().__post_init__()
+        if len(self.prices) not in (0, 2):
+            raise RecipeError(f"`prices` is {self.prices}; give two numbers IN,OUT, as 0.15,0.6")
+        if self.most_money is not None and not any(self.prices):
+            raise RecipeError("`most_money` needs `prices`: what a million tokens cost, IN,OUT")
+
+    def budget(self) -> Budget:
+        """Return a new account with these limits."""
+        price_in, price_out = self.prices or (0.0, 0.0)
+        return Budget(self.most_calls, self.most_money, price_in, price_out)
+
+    def open_chat(
+        self,
+        name: str,
+        budget: Budget,
+        device: str | None = None,
+        dtype: str = "float32",
+        sees: bool = False,
+    ) -> Chat:
+        """Open a model at the endpoint or, without one, in this process.
+
+        Args:
+            sees: Whether it must take images.
+
+        Raises:
+            ChatError: The endpoint's address is none, or there is no such model.
+        """
+        if self.chat_url:
+            return Endpoint(self.chat_url, name, budget)
+        return open_in_process(name, budget, device, dtype, sees)

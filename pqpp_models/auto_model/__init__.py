@@ -1,1 +1,0 @@
-"""The predictors that need no torch, as transformers' `AutoConfig`, `AutoModel` and `pipeline`."""

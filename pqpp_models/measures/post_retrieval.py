@@ -1,0 +1,515 @@
+"""Post-retrieval measures: what a prompt's result list says of its quality, without judgments.
+
+Each function takes the results of one prompt, in any order, with at least one of them; of ties the
+first given is taken, and fewer than asked for are all taken. `MEASURES` has them on rows:
+``scores`` is a list of numbers, one a document; ``embeddings`` and ``captions`` belong to the same
+documents in the same order; ``results`` and ``perturbed`` are numbers of documents, best first. A
+row may also hold ``collection_score``.
+
+**The collection's score** S(C) is what the retrieval model gives to the whole collection as one
+document. A dense retriever has no such score. Where none is given, the mean of all scores given
+for the query stands for it, which says more the more of the collection was scored: give far more
+documents than ``k``, or the mean itself.
+
+Vectors are compared by their cosine; one of zeros has a cosine of 0 with everything. They may come
+from any single-vector model of texts or images.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pqpp_models.errors import PredictorError
+from pqpp_models.measures.caption_statistics import CaptionStatistics, terms_of
+from pqpp_models.measures.measure import measures_of
+from pqpp_models.measures.pre_retrieval import COUNTS
+
+Scores = NDArray[np.float64]
+
+
+def nqc(scores: ArrayLike, k: int = 100, collection_score: float | None = None) -> float:
+    """Normalised query commitment: the deviation of the top scores over that of the collection.
+
+    ``sqrt(mean((s - mean(s))^2 over the top k)) / |S(C)|``, with the population deviation.
+
+    Args:
+        k: how many documents from the top; the original finds 100 good.
+
+    Returns:
+        At least 0: 0.0 where all top scores are equal, NaN where S(C) is 0 and they are not.
+
+    Source: Shtok, Kurland, Carmel, Raiber and Markovits, "Predicting query performance by
+    query-drift estimation", ACM TOIS 30(2), 2012.
+
+    >>> nqc([3.0, 1.0, 0.0, 0.0], k=2, collection_score=-2.0)
+    0.5
+    """
+    ranked = _ranked(scores)
+    return _over(_variance(ranked[:k]) ** 0.5, _of_collection(ranked, collection_score))
+
+
+def wig(
+    scores: ArrayLike, query_length: int, k: int = 5, collection_score: float | None = None
+) -> float:
+    """Weighted information gain: how far the top scores lie above that of the collection.
+
+    ``mean(s - S(C) over the top k) / sqrt(|q|)``.
+
+    Args:
+        query_length: terms of the query, ``|q|``, at least 1.
+        k: how many documents from the top; the original finds 5 good.
+
+    Source: Zhou and Croft, "Query performance prediction in web search environments", SIGIR 2007,
+    in the form for plain scores of Shtok et al. 2012 (see ``nqc``).
+
+    >>> wig([4.0, 2.0, 0.0], query_length=4, k=2, collection_score=1.0)
+    1.0
+    """
+    ranked = _ranked(scores)
+    gain = ranked[:k].mean() - _of_collection(ranked, collection_score)
+    return float(gain / np.sqrt(query_length))
+
+
+def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) -> float:
+    """Score magnitude and variance together.
+
+    ``mean(s |ln(s / mean(s))| over the top k) / |S(C)|``. Scores must be above 0: raise the cosine
+    of a dense model to ``1 + cosine``, or take its exponential.
+
+    Args:
+        scores: above 0 among the top k.
+        k: how many documents from the top.
+
+    Returns:
+        At least 0: 0.0 where all top scores are equal.
+
+    Source: Tao and Wu, "Query performance prediction by considering score magnitude and variance
+    together", CIKM 2014.
+
+    >>> smv([2.0, 2.0, 1.0], k=2), round(smv([3.0, 1.0], collection_score=1.0), 4)
+    (0.0, 0.9548)
+    """
+    ranked = _ranked(scores)
+    top = ranked[:k]
+    if top[-1] <= 0:
+        raise PredictorError(
+            f"a score among the top {k} is {top[-1]:g}; SMV needs scores above 0, such as 1 + "
+            "cosine"
+        )
+    # Equal scores leave a mean that is off by rounding: they have no variance at all.
+    magnitude = float(np.mean(top * np.abs(np.log(top / top.mean())))) if _variance(top) else 0.0
+    return _over(magnitude, _of_collection(ranked, collection_score))
+
+
+def sigma_max(scores: ArrayLike) -> float:
+    """The largest standard deviation of any beginning of the ranked list.
+
+    ``max over k of sqrt(mean((s - mean(s))^2 over the top k))``, k from 1 to all: needs no
+    parameter, since a long tail of low scores lowers the deviation again.
+
+    Returns:
+        At least 0: 0.0 for one document or equal scores.
+
+    Source: Pérez-Iglesias and Araujo, "Standard deviation as a query hardness estimator", SPIRE
+    2010.
+
+    >>> sigma_max([4.0, 0.0, 0.0, 0.0])
+    2.0
+    """
+    ranked = _ranked(scores)
+    # Taken from the best score, so that a large common offset costs no precision.
+    apart, ranks = ranked - ranked[0], np.arange(1, len(ranked) + 1)
+    means = np.cumsum(apart) / ranks
+    return float(np.sqrt(np.maximum(np.cumsum(apart**2) / ranks - means**2, 0.0)).max())
+
+
+def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
+    """The deviation of the scores that come near the best one, by query length.
+
+    ``sqrt(mean((s - mean(s))^2)) / sqrt(|q|)`` over the documents with at least ``share`` of the
+    best score; often written n(sigma_50%).
+
+    Args:
+        scores: the best must be above 0.
+        query_length: terms of the query, ``|q|``, at least 1; 1 gives the deviation without the
+            normalisation.
+        share: of the best score, from 0 to 1.
+
+    Returns:
+        At least 0: 0.0 where only the best document comes near.
+
+    Source: Cummins, Jose and O'Riordan, "Improved query performance prediction using standard
+    deviation", SIGIR 2011.
+
+    >>> n_sigma([4.0, 2.0, 1.0], query_length=1)
+    1.0
+    """
+    ranked = _ranked(scores)
+    if ranked[0] <= 0:
+        raise PredictorError(
+            f"the best score is {ranked[0]:g}; a share of it needs scores above 0, such as 1 + "
+            "cosine"
+        )
+    near = ranked[ranked >= share * ranked[0]]
+    return float(np.sqrt(_variance(near)) / np.sqrt(query_length))
+
+
+def score_variation(scores: ArrayLike, k: int = 100) -> float:
+    """The population variance of the top scores.
+
+    Args:
+        k: how many documents from the top; 100 in the code of the PQPP paper's authors.
+
+    Returns:
+        At least 0: 0.0 for one document or equal scores.
+
+    Source: the public repository of the PQPP paper's authors, there called score variation.
+
+    >>> score_variation([3.0, 1.0, 0.0], k=2)
+    1.0
+    """
+    return _variance(_ranked(scores)[:k])
+
+
+def autocorrelation(
+    scores: ArrayLike, embeddings: ArrayLike, k: int = 75, neighbours: int = 5
+) -> float:
+    """Spatial autocorrelation: whether documents that resemble each other score alike.
+
+    Pearson's correlation, over the top k, of each score with the mean of its neighbours' scores,
+    weighted by cosine: the ``neighbours`` most similar others of the top k with a cosine above 0.
+
+    Args:
+        embeddings: of the same documents, shape ``(documents, dimensions)``.
+        k: how many documents from the top; the original takes 75.
+        neighbours: how many neighbours of each; the original takes 5.
+
+    Returns:
+        From -1 to 1: 0.0 where either side is constant (equal scores, no similar documents, fewer
+        than two documents).
+
+    Source: Diaz, "Performance prediction using spatial autocorrelation", SIGIR 2007.
+
+    >>> vectors = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
+    >>> round(autocorrelation([0.9, 0.8, 0.2, 0.1], vectors, neighbours=1), 2)
+    0.96
+    """
+    vectors, ranked = _top_vectors(scores, embeddings, k), _ranked(scores)[:k]
+    cosines = vectors @ vectors.T
+    np.fill_diagonal(cosines, -np.inf)
+    nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :neighbours]
+    weights = np.maximum(np.take_along_axis(cosines, nearest, axis=1), 0.0)
+    total = weights.sum(axis=1)
+    # Around a document without similar ones stands the mean score, 0 of the centred ones.
+    centred = ranked - ranked.mean()
+    around = np.divide(
+        (weights * centred[nearest]).sum(axis=1), total, out=np.zeros(len(ranked)), where=total > 0
+    )
+    if np.ptp(ranked) == 0 or np.ptp(around) == 0:
+        return 0.0
+    around = around - around.mean()
+    correlation = centred @ around / np.sqrt((centred @ centred) * (around @ around))
+    return float(np.clip(correlation, -1.0, 1.0))
+
+
+def coherence(scores: ArrayLike, embeddings: ArrayLike, k: int = 10) -> float:
+    """How close together the best results lie: the mean cosine over pairs of the top k.
+
+    Args:
+        embeddings: of the same documents, shape ``(documents, dimensions)``.
+        k: how many documents from the top.
+
+    Returns:
+        From -1 to 1; NaN for fewer than two documents.
+
+    Source: the mean pairwise similarity that ``pair_ratio`` compares; Vlachou and Macdonald, "On
+    coherence-based predictors for dense query performance prediction", 2023 (arXiv 2310.11405).
+
+    >>> coherence([2.0, 1.0, 0.0], [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], k=2)
+    0.0
+    """
+    return _mean_cosine(_top_vectors(scores, embeddings, k))
+
+
+def pair_ratio(
+    scores: ArrayLike, embeddings: ArrayLike, top: int = 10, bottom: int = 50, k: int = 100
+) -> float:
+    """How much closer the best results lie together than those further down.
+
+    The mean cosine over pairs of ranks 1 to ``top``, over that of ranks ``bottom + 1`` to ``k``.
+
+    Args:
+        embeddings: of the same documents, shape ``(documents, dimensions)``.
+        top: the last rank of the upper group.
+        bottom: the last rank above the lower group, at least ``top``.
+        k: the last rank of the lower group, above ``bottom``.
+
+    Returns:
+        NaN where a group has fewer than two documents, or the lower one has a mean cosine of 0.
+
+    Source: pairRatio of Vlachou and Macdonald 2023 (see ``coherence``); its ranks are parameters.
+
+    >>> vectors = [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.6, 0.8]]
+    >>> round(pair_ratio([4.0, 3.0, 2.0, 1.0], vectors, top=2, bottom=2, k=4), 3)
+    1.667
+    """
+    vectors = _top_vectors(scores, embeddings, k)
+    lower = _mean_cosine(vectors[bottom:])
+    return _mean_cosine(vectors[:top]) / lower if lower != 0 else np.nan
+
+
+def dense_qpp(
+    query: ArrayLike,
+    documents: ArrayLike,
+    noise: float = 0.05,
+    repeats: int = 10,
+    k: int = 100,
+    p: float = 0.9,
+    seed: int = 0,
+) -> float:
+    """Whether noise on the query's vector leaves its results in place.
+
+    The mean rank-biased overlap of the query's top k with those of ``repeats`` noisy copies of it.
+    A copy is the unit vector of the query plus Gaussian noise whose expected length is about
+    ``noise``: each coordinate's deviation is ``noise / sqrt(dimensions)``.
+
+    Args:
+        query: shape ``(dimensions,)``.
+        documents: the collection's vectors, shape ``(documents, dimensions)``; ranked by cosine.
+        noise: length of the noise against that of the query, at least 0.
+        repeats: noisy copies of the query.
+        k: how many documents from the top are compared.
+        p: persistence of the overlap.
+        seed: of the noise.
+
+    Returns:
+        From 0 to 1; higher speaks for the query.
+
+    Source: Arabzadeh, Hamidi Rad, Khodabakhsh and Bagheri, "Noisy perturbations for estimating
+    query difficulty in dense retrievers", CIKM 2023; the scale of the noise is a parameter here.
+
+    >>> dense_qpp([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    1.0
+    """
+    asked, searched = _unit(query), _unit(documents)
+    copies = np.random.default_rng(seed).normal(size=(repeats, len(asked)))
+    copies = asked + copies * (noise / np.sqrt(len(asked)))
+    first, *others = (_best(row, k).tolist() for row in np.vstack([asked, copies]) @ searched.T)
+    return float(np.mean([rank_biased_overlap(first, other, p) for other in others]))
+
+
+def query_drift(results: Sequence[int], perturbed: Sequence[int], k: int = 100) -> float:
+    """How much of the top of a result list survives a perturbation of the query.
+
+    The intersection of the two top-k sets over their union (Jaccard). 1.0 means no drift: higher
+    speaks for the query.
+
+    Args:
+        results: numbers of the documents, best first; -1 where a list has ended.
+        perturbed: the same for the perturbed query (noise on its embedding, say).
+        k: how many documents from the top; 100 in the code of the PQPP paper's authors.
+
+    Returns:
+        From 0 to 1; NaN for two empty lists.
+
+    Source: the public repository of the PQPP paper's authors (there called query drift); the idea
+    of robustness to perturbation is of Zhou and Croft, "Ranking robustness", CIKM 2006.
+
+    >>> query_drift([1, 2, 3, 4], [2, 1, 9, 8], k=3)
+    0.5
+    """
+    first, second = ({n for n in ids[:k] if n >= 0} for ids in (results, perturbed))
+    return len(first & second) / len(first | second) if first | second else np.nan
+
+
+def rank_biased_overlap(results: Sequence[int], other: Sequence[int], p: float = 0.9) -> float:
+    """Extrapolated rank-biased overlap of two lists of a query, 1.0 for equal ones.
+
+    ``A_k p^k + (1 - p) / p * sum over d = 1..k of A_d p^d``, where A_d is the share of the first d
+    documents that both lists have, and k the length of the shorter list.
+
+    Args:
+        results: numbers of the documents, best first.
+        other: the same.
+        p: persistence, above 0 and below 1: the higher, the deeper the comparison looks.
+
+    Returns:
+        From 0 to 1; 0.0 where a list is empty.
+
+    Source: Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", ACM TOIS
+    28(4), 2010, equation 30; lists of two lengths are cut to the shorter one.
+
+    >>> rank_biased_overlap([1, 2], [2, 1], p=0.5)
+    0.5
+    """
+    k = min(len(results), len(other))
+    if k == 0:
+        return 0.0
+    # A document counts from the depth on at which both lists have named it.
+    places = {document: rank for rank, document in enumerate(results[:k])}
+    joined = np.zeros(k)
+    for rank, document in enumerate(other[:k]):
+        if document in places:
+            joined[max(rank, places[document])] += 1
+    depths = np.arange(1, k + 1)
+    agreement, weights = np.cumsum(joined) / depths, p**depths
+    return float(agreement[-1] * weights[-1] + (1 - p) / p * np.sum(agreement * weights))
+
+
+def clarity(
+    captions: Sequence[str],
+    scores: ArrayLike,
+    statistics: CaptionStatistics,
+    k: int = 100,
+    smoothing: float = 0.6,
+) -> float:
+    """How far the words of the results are from those of the collection, in bits.
+
+    ``sum over w of P(w|q) log2(P(w|q) / P(w|C))`` with ``P(w|q) = sum over d of P(d|q) P(w|d)`` and
+    ``P(w|d) = smoothing tf(w, d) / |d| + (1 - smoothing) P(w|C)``, over the known words of the
+    collection; P(d|q) is proportional to ``exp(score)``, scores being log-likelihoods or, of a
+    dense model, similarities times the scale that it was trained with.
+
+    Args:
+        captions: of the results.
+        scores: one a caption.
+        statistics: of the collection.
+        k: how many captions from the top.
+        smoothing: from 0 to 1, the weight of the caption against the collection; 0.6 originally.
+
+    Returns:
+        At least 0: 0.0 if the results look like the collection. A caption without known words says
+        what the collection says.
+
+    Source: Cronen-Townsend, Zhou and Croft, "Predicting query performance", SIGIR 2002.
+
+    >>> statistics = CaptionStatistics.from_texts(["cat", "dog"])
+    >>> clarity(["cat"], [1.0], statistics, smoothing=1.0)
+    1.0
+    """
+    ranked = _ranked(scores)[:k]
+    likelihood = np.exp(ranked - ranked[0])
+    frequency = statistics.collection_frequency
+    background = frequency / statistics.n_tokens
+    words = np.zeros(len(frequency))
+    weights_sum = 0.0
+    for place, weight in zip(_best(scores, k), likelihood / likelihood.sum(), strict=True):
+        counts = Counter(terms_of(captions[place]))
+        times = {int(term): counts[statistics.terms[term]] for term in statistics.find(counts)}
+        length = sum(times.values())
+        if length:
+            weights_sum += weight
+            for term, count in times.items():
+                words[term] += weight * count / length
+    model = smoothing * words + (1 - smoothing * weights_sum) * background
+    here = model > 0
+    bits = np.sum(model[here] * np.log2(model[here] / background[here]))
+    # A divergence is never negative; rounding may say otherwise.
+    return max(float(bits), 0.0)
+
+
+def _best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
+    """Return the places of the best k scores, the best first."""
+    values = np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise PredictorError("`scores` holds values that are not finite")
+    return np.argsort(-values, kind="stable")[:k]
+
+
+def _ranked(scores: ArrayLike) -> Scores:
+    return np.asarray(scores, dtype=np.float64)[_best(scores)]
+
+
+def _variance(values: Scores) -> float:
+    # Taken from the highest value, so that equal ones leave no rounding behind.
+    apart = values - values.max()
+    return float(np.mean((apart - apart.mean()) ** 2))
+
+
+def _of_collection(scores: Scores, collection_score: float | None) -> float:
+    return float(scores.mean()) if collection_score is None else collection_score
+
+
+def _over(value: float, collection_score: float) -> float:
+    """Divide; 0 stays 0 whatever the divisor, another value over 0 is undefined (NaN)."""
+    if value == 0:
+        return 0.0
+    return value / abs(collection_score) if collection_score != 0 else np.nan
+
+
+def _unit(vectors: ArrayLike) -> Scores:
+    array = np.asarray(vectors, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise PredictorError("`embeddings` holds values that are not finite")
+    length = np.linalg.norm(array, axis=-1, keepdims=True)
+    return np.divide(array, length, out=np.zeros_like(array), where=length > 0)
+
+
+def _top_vectors(scores: ArrayLike, embeddings: ArrayLike, k: int) -> Scores:
+    return _unit(embeddings)[_best(scores, k)]
+
+
+def _mean_cosine(vectors: Scores) -> float:
+    n = len(vectors)
+    if n < 2:
+        return np.nan
+    cosines = vectors @ vectors.T
+    return float((cosines.sum() - np.trace(cosines)) / (n * (n - 1)))
+
+
+_Row = Mapping[str, Any]
+
+
+def _collection_score(row: _Row) -> dict[str, Any]:
+    return {"collection_score": row.get("collection_score")}
+
+
+def _query_length(row: _Row) -> dict[str, Any]:
+    # A prompt without terms counts as one term, so that nothing is divided by zero.
+    return {"query_length": max(len(terms_of(row["prompt"])), 1)}
+
+
+def _on_rows(
+    function: Callable[..., float], *columns: str, more: Sequence[Callable[[_Row], dict]] = ()
+) -> Callable[..., Scores]:
+    """Return a function of result lists as one of rows, NaN for a row without documents.
+
+    Args:
+        function: of one prompt's results.
+        columns: of a row, which it takes one after the other.
+        more: what gives its further arguments.
+    """
+
+    def compute(rows: list[_Row], evidence: Any, **options: Any) -> Scores:
+        given = options if evidence is None else {**options, "statistics": evidence}
+
+        def value(row: _Row) -> float:
+            further = {name: one for get in more for name, one in get(row).items()}
+            return function(*(row[column] for column in columns), **further, **given)
+
+        return np.array([value(row) if len(row[columns[0]]) else np.nan for row in rows], float)
+
+    return compute
+
+
+MEASURES = {
+    **measures_of(
+        {
+            "nqc": _on_rows(nqc, "scores", more=[_collection_score]),
+            "wig": _on_rows(wig, "scores", more=[_collection_score, _query_length]),
+            "smv": _on_rows(smv, "scores", more=[_collection_score]),
+            "sigma_max": _on_rows(sigma_max, "scores"),
+            "n_sigma": _on_rows(n_sigma, "scores", more=[_query_length]),
+            "score_variation": _on_rows(score_variation, "scores"),
+            "autocorrelation": _on_rows(autocorrelation, "scores", "embeddings"),
+            "coherence": _on_rows(coherence, "scores", "embeddings"),
+            "pair_ratio": _on_rows(pair_ratio, "scores", "embeddings"),
+            "query_drift": _on_rows(query_drift, "results", "perturbed"),
+        }
+    ),
+    **measures_of({"clarity": _on_rows(clarity, "captions", "scores")}, evidence=COUNTS),
+}
+"""The measures; each takes rows, the evidence and its options."""

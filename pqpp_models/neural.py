@@ -1,0 +1,81 @@
+"""What the neural predictors have in common: their configuration, output and loss."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from transformers import AutoConfig, PreTrainedConfig
+from transformers.utils import ModelOutput
+
+from pqpp_backbones.checkpoint import OF_FILES
+
+
+class PredictorConfig(PreTrainedConfig):
+    """What every configuration of a neural predictor has.
+
+    Args:
+        targets: What the outputs are, in order: names of targets.
+        limits: Lowest and highest value of each target whose measure has none, like a rating.
+    """
+
+    BACKBONE: ClassVar[str] = ""
+    """Of one with a field `backbone_config`, the `model_type` of what is built if none is told."""
+
+    targets: list[str] | tuple[str, ...] | None = None
+    limits: dict[str, list[float] | tuple[float, ...]] | None = None
+    format_version: int = 1
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Build the backbone's configuration."""
+        if self.BACKBONE:
+            backbone = vars(self)["backbone_config"]
+            if not isinstance(backbone, PreTrainedConfig):
+                fields = {"model_type": self.BACKBONE, **(backbone or {})}
+                backbone = AutoConfig.for_model(**fields)
+            self.backbone_config = backbone
+            # The parent writes its attention into it, so it starts from it.
+            kwargs.setdefault("attn_implementation", backbone._attn_implementation)
+        # The hash belongs to one file of weights; a model saved again would carry a stale one.
+        for name in (*OF_FILES, "num_labels"):
+            kwargs.pop(name, None)
+        super().__post_init__(**kwargs)
+
+
+@dataclass
+class PerformanceOutput(ModelOutput):
+    """Predicted performance of a batch.
+
+    Attributes:
+        loss: Mean loss over the known labels, where labels were given.
+        scores: `(batch, targets)`, performance scaled to 0 .. 1.
+        logits: `(batch, targets)`, the same before the last function.
+    """
+
+    loss: torch.Tensor | None = None
+    scores: torch.Tensor | None = None
+    logits: torch.Tensor | None = None
+
+
+def known_mean_squared_error(
+    scores: torch.Tensor, labels: torch.Tensor, weights: list[float] | None = None
+) -> torch.Tensor:
+    """Return the mean squared error over the labels that are not NaN; 0 where none is known.
+
+    Args:
+        scores: `(batch, targets)`.
+        labels: `(batch, targets)`.
+        weights: One a target; all 1 if left out.
+
+    Example:
+        >>> labels = torch.tensor([[1.0, float("nan")]])
+        >>> float(known_mean_squared_error(torch.tensor([[0.0, 5.0]]), labels))
+        1.0
+    """
+    known = ~torch.isnan(labels)
+    # Not `scores[known]`: a multiplication by zero keeps the graph whole where nothing is known,
+    # which distributed training needs in every process.
+    error = (scores.float() - torch.nan_to_num(labels)) * known
+    squares = error.square()
+    if weights is not None:
+        squares = squares * squares.new_tensor(weights)
+    return squares.sum() / known.sum().clamp(min=1)
