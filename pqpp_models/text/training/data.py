@@ -29,7 +29,7 @@ from pqpp_models.scored_prompts import ScoredPrompts, within_groups
 from pqpp_models.targets import Z90
 from pqpp_models.text.arrays import Floats, Singles
 from pqpp_models.text.collection.encoded import distinct
-from pqpp_models.text.reading.lexicon import lexicon_of
+from pqpp_models.text.reading.known_words import lexicon_of
 from pqpp_models.text.reading.words import words_of
 from pqpp_models.text.training.recipe import TextRecipe
 from pqpp_models.text.training.studies import read_sources
