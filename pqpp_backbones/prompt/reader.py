@@ -11,13 +11,13 @@ import re
 import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import count
 from typing import TYPE_CHECKING
 
 from pqpp_backbones.prompt.numbers import numbers_in
 from pqpp_backbones.prompt.quoted import QUOTED, quoted_texts, without_wrapping
-from pqpp_datasets.prompt_text import ENDING
+from pqpp_datasets.prompt_text import ENDING, normalise
 
 if TYPE_CHECKING:
     from pqpp_backbones.prompt.dialects import Taken
@@ -158,6 +158,11 @@ class PromptReading:
         return "; ".join(f"{kind}: {', '.join(texts)}" for kind, texts in parts.items())
 
     @cached_property
+    def text(self) -> str:
+        """The content in one spelling: what a network reads."""
+        return normalise(self.content)
+
+    @cached_property
     def quoted(self) -> tuple[str, ...]:
         """The texts in quotation marks: what shall be written on the picture."""
         return quoted_texts(self.content)
@@ -168,8 +173,9 @@ class PromptReading:
         return numbers_in(QUOTED.sub(" ", self.content))
 
 
+@lru_cache(1 << 8)
 def read_prompt(prompt: str) -> PromptReading:
-    """Return a prompt's content, and what was taken away.
+    """Return a prompt's content, and what was taken away; once of one that is asked for again.
 
     Args:
         prompt: as typed. Of more than 20,000 characters the first ones are read.

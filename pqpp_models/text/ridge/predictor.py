@@ -13,19 +13,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, Tensors, check_tensors
-from pqpp_backbones.encoder.normaliser import CURRENT, KEY, read_normaliser
+from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, Tensors
 from pqpp_backbones.errors import CheckpointError
 from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Uncertain
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unprefixed
-from pqpp_models.text.calibration import CalibratedPredictor, calibration_tensors, read_calibrated
-from pqpp_models.text.reading.words import DIFFICULTY_FEATURES
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, texts_of
 from pqpp_models.text.ridge.blocks import (
-    BUCKETS,
-    HALF,
     Neighbours,
     Pieces,
     ReadPrompts,
@@ -112,7 +108,6 @@ class RidgePredictor(CalibratedPredictor):
     intercept: Singles
     references: NDArray[np.int8]
     limits: Mapping[str, tuple[float, float]]
-    normaliser: str = field(default=CURRENT, kw_only=True)
     pieces: Pieces | None = field(default=None, kw_only=True)
     neighbours: Mapping[str, Neighbours] = field(default_factory=dict, kw_only=True)
     sentence_encoder: SentenceEncoder | None = field(default=None, kw_only=True)
@@ -139,7 +134,7 @@ class RidgePredictor(CalibratedPredictor):
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in."""
-        return self.encoder.embed(self.texts_of(self.read_rows(rows)))
+        return self.encoder.embed(texts_of(self.read_rows(rows)))
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points."""
@@ -178,7 +173,6 @@ class RidgePredictor(CalibratedPredictor):
         names = {"predictor_type": self.encoder.name, "targets": list(self.encoder.targets)}
         config = {
             **self.details,
-            KEY: self.normaliser,
             "limits": [list(pair) for pair in self.limits.values()],
             "encoder": {**names, **encoder},
         }
@@ -213,7 +207,7 @@ class RidgePredictor(CalibratedPredictor):
         facts["encoder"] = None if self.sentence_encoder is None else self.sentence_encoder.name
         facts |= {"has_pieces": self.pieces is not None, _ANY_LANGUAGE: self.reads_any_language}
         facts[_BASE] = self.base
-        return render_card("predictors/ridge", limits=limits, normaliser=self.normaliser, **facts)
+        return render_card("predictors/ridge", limits=limits, **facts)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
@@ -241,19 +235,6 @@ class RidgePredictor(CalibratedPredictor):
             raise CheckpointError(
                 f"{folder / CONFIG} has no usable 'targets', 'limits' or {_BASE!r}; {_REMEDY}"
             ) from None
-        points, *layers = encoder.represent(["a"])
-        columns = sum(layer.shape[1] for layer in layers) + len(DIFFICULTY_FEATURES)
-        known = len(tensors["references"]) if "references" in tensors else 0
-        shape = (len(limits), layers[0].shape[1] + layers[1].shape[1])
-        expected = {
-            **_expected_parts(tensors, *shape),
-            "weights": ("float32", (BUCKETS + columns, len(limits))),
-            "intercept": ("float32", (len(limits),)),
-            "references": ("int8", (max(known, 1), points.shape[1])),
-            **{f"standard.{name}": ("float32", (columns,)) for name in _STANDARD},
-            **calibration_tensors(tensors, len(limits)),
-        }
-        check_tensors(folder, tensors, expected)
         if (tensors["standard.deviation"] <= 0).any():
             raise CheckpointError(f"{folder / WEIGHTS} holds impossible deviations; {_REMEDY}")
         neighbours = {
@@ -273,7 +254,6 @@ class RidgePredictor(CalibratedPredictor):
             tensors["intercept"],
             tensors["references"],
             limits,
-            normaliser=read_normaliser(folder, config),
             pieces=Pieces(**unprefixed(f"{_PIECES}.", tensors)) if has_pieces else None,
             neighbours=neighbours,
             sentence_encoder=sentence,
@@ -303,19 +283,3 @@ def check_names(targets: Sequence[Any]) -> tuple[str, ...]:
     if not targets or len(set(targets)) < len(targets):
         raise PredictorError(f"targets are {list(targets)}; name at least one, and each one once")
     return tuple(targets)
-
-
-def _expected_parts(tensors: Tensors, targets: int, size: int) -> dict[str, tuple[str, tuple]]:
-    """Return types and shapes of the parts that a checkpoint has; free sizes are taken as found."""
-    expected: dict[str, tuple[str, tuple]] = {}
-    if f"{_PIECES}.rarity" in tensors:
-        expected[f"{_PIECES}.rarity"] = ("float32", (2 * HALF,))
-        expected[f"{_PIECES}.weights"] = ("float32", (2 * HALF, targets))
-    for name in _NEIGHBOURS:
-        if f"{name}.width" in tensors:
-            shape = getattr(tensors.get(f"{name}.landmarks"), "shape", (0, 0))
-            columns = size if name == "embedding" else (*shape, 0, 0)[1]
-            expected[f"{name}.landmarks"] = ("float32", (max(shape[0], 1), columns))
-            expected[f"{name}.width"] = ("float32", (1,))
-            expected[f"{name}.weights"] = ("float32", (max(shape[0], 1), targets))
-    return expected

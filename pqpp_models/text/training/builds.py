@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from pqpp_backbones.encoder.normaliser import CURRENT, content
+from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.pretrained import allowed_length, word_pieces_of
 from pqpp_backbones.training.number_format import number_format
+from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_files.options.option import RecipeError
 from pqpp_models.scored_prompts import ScoredPrompts
@@ -93,13 +94,11 @@ def train_ensemble(
     calibration["share"] = np.array([recipe.tuned.share], np.float32)
     predictor = TextEnsemblePredictor(
         *(data.tokenizer, data.encoder, tuned, fitted.model, tuple(recipe.targets)),
-        normaliser=CURRENT,
         calibration=calibration | _tuned_scale(data, fitted, tuned, columns),
         known_words=KnownWords.fit(texts, data.tokenizer.get_vocab()),
     )
     recipe.record(predictor, train)
     predictor.details = recipe.describe(data.train, len(data.captions), "fit", "tuned")
-    predictor.details["training"]["normaliser"] = CURRENT
     return predictor
 
 
@@ -349,7 +348,7 @@ class StaticBuilds:
             np.concatenate([left_out[name] for name in sources]),
             np.concatenate([study.scores for study in sources.values()]),
             [name for name, study in sources.items() for _ in study.prompts],
-            [prompt for study in sources.values() for prompt in study.prompts],
+            [normalise(prompt) for study in sources.values() for prompt in study.prompts],
             np.concatenate(list(level.values())),
             own.astype(np.float64),
         )
