@@ -32,8 +32,8 @@ from pqpp_files.paths import check_output
 from pqpp_files.write_beside import write_whole
 from pqpp_models import Predictor
 from pqpp_models.registry import predictor_class
-from pqpp_models.text.static.predictor import StaticPredictor
-from pqpp_models.text.text_ensemble.predictor import tuned_logits
+from pqpp_models.text.static import StaticPredictor
+from pqpp_models.text.text_ensemble import tuned_logits
 from pqpp_models.text.training.builds import StaticBuilds, StaticData, judged_in
 from pqpp_models.text.training.data import format_studies, study_row
 from pqpp_models.text.training.recipe import StaticRecipe

@@ -18,7 +18,7 @@ import numpy as np
 
 from pqpp_backbones.training.script import or_exit, run_script
 from pqpp_models.registry import predictor_class
-from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor
+from pqpp_models.text.text_ensemble import TextEnsemblePredictor
 from pqpp_models.text.training.builds import EnsembleData, train_ensemble
 from pqpp_models.text.training.data import score_table
 from pqpp_models.text.training.recipe import EnsembleRecipe

@@ -2,7 +2,7 @@
 
 from pqpp_models.entry import PredictorEntry
 
-_STATIC = "pqpp_models.text.static.predictor:StaticPredictor"
+_STATIC = "pqpp_models.text.static:StaticPredictor"
 PREDICTORS = (
     PredictorEntry(
         "ridge",
@@ -18,7 +18,7 @@ PREDICTORS = (
     ),
     PredictorEntry(
         "text_ensemble",
-        "pqpp_models.text.text_ensemble.predictor:TextEnsemblePredictor",
+        "pqpp_models.text.text_ensemble:TextEnsemblePredictor",
         "kernels and networks beside a collection of captions, by pqpp train text_ensemble",
         "pqpp[models]",
         shipped=False,

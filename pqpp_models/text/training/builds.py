@@ -30,9 +30,8 @@ from pqpp_models.text.conformal import (
 )
 from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.text.reading.words import WordTables
-from pqpp_models.text.static.network import StaticNetwork, WordPieces
-from pqpp_models.text.static.predictor import StaticPredictor
-from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor, tuned_logits
+from pqpp_models.text.static import StaticNetwork, StaticPredictor, WordPieces
+from pqpp_models.text.text_ensemble import TextEnsemblePredictor, tuned_logits
 from pqpp_models.text.training.collection_model import Fitted, fit_collection_model
 from pqpp_models.text.training.data import TextData, made_up_prompts, read_lexicon, read_parti
 from pqpp_models.text.training.distillation import (

@@ -12,7 +12,7 @@ from torch import nn
 from pqpp_backbones.encoder.encoding import as_batch
 from pqpp_backbones.training.number_format import check_number_format, number_format
 from pqpp_models.text.arrays import Floats, Singles, unit
-from pqpp_models.text.static.network import DEEPER, LINEAR, StaticNetwork, quantise
+from pqpp_models.text.static import DEEPER, LINEAR, StaticNetwork, quantise
 from pqpp_models.text.training.teacher import batches_of_like_length, descend, warm_up_and_decay
 
 _POOL = 50
