@@ -7,10 +7,9 @@ import pytest
 
 from pqpp_models import CheckpointError, Predictor
 from pqpp_models.text.arrays import unit
-from pqpp_models.text.collection import neighbours
-from pqpp_models.text.collection.collection import Collection
+from pqpp_models.text.collection import collection as neighbours
+from pqpp_models.text.collection.collection import Collection, similarities
 from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of, with_collection
-from pqpp_models.text.collection.neighbours import similarities
 from pqpp_models.text.reading.words import WordTables
 
 RANDOM = np.random.default_rng(5)
