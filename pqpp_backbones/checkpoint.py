@@ -98,8 +98,8 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
         The arrays by name; empty where the configuration has no ``weights_sha256``.
 
     Raises:
-        CheckpointError: the file is missing, damaged, or not the one the configuration was
-            written with.
+        CheckpointError: the file is missing, damaged, not finite, or not the one the configuration
+            was written with.
     """
     expected = config.get("weights_sha256")
     if expected is None:
@@ -114,7 +114,14 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
             f"{path} is damaged or belongs to another {CONFIG} (its sha256 differs); save or "
             "download the predictor again"
         )
-    return load_tensors(content, str(path), CheckpointError)
+    tensors = load_tensors(content, str(path), CheckpointError)
+    for name, array in tensors.items():
+        if not _is_finite(array):
+            raise CheckpointError(
+                f"{path}: {name!r} holds NaN or infinite values; save or download the predictor "
+                "again"
+            )
+    return tensors
 
 
 def check_tensors(
@@ -128,7 +135,7 @@ def check_tensors(
         expected: type and shape by name.
 
     Raises:
-        CheckpointError: an array is missing, has another type or shape, or is not finite.
+        CheckpointError: an array is missing, or has another type or shape.
 
     >>> check_tensors(Path("x"), {"a": np.zeros(3)}, {"a": ("float64", (2,))})
     Traceback (most recent call last):
@@ -146,8 +153,6 @@ def check_tensors(
                 f"{path}: {name!r} is {array.dtype} {array.shape}, but {CONFIG} asks for {dtype} "
                 f"{shape}; {remedy}"
             )
-        if not _is_finite(array):
-            raise CheckpointError(f"{path}: {name!r} holds NaN or infinite values; {remedy}")
 
 
 def _is_finite(array: NDArray[Any]) -> bool:

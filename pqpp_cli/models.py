@@ -157,17 +157,15 @@ class ModelsCollectionBuild(ModelsCollection, Command):
 
         check_place(self.output, KIND)  # before the encoding
         captions = read_texts(self.captions, self.column)
-        encoder, tokenizer, layers, normaliser = self._encoder()
+        encoder, tokenizer, layers = self._encoder()
         texts = distinct(captions)
-        collection = EncodedCaptions.build(
-            texts, encoder, tokenizer, layers, sys.stderr.isatty(), normaliser
-        )
+        progress = sys.stderr.isatty()
+        collection = EncodedCaptions.build(texts, encoder, tokenizer, layers, progress)
         folder = collection.save_pretrained(self.output)
         print(f"{len(collection):,} distinct captions of {len(captions):,}, saved in {folder}")
 
-    def _encoder(self) -> tuple[Any, Any, list[int], str]:
-        """Return the encoder, its tokenizer, the layers, and the name of the normaliser."""
-        from pqpp_backbones.encoder.normaliser import CURRENT
+    def _encoder(self) -> tuple[Any, Any, list[int]]:
+        """Return the encoder, its tokenizer, and the layers."""
         from pqpp_files.extras import needing
         from pqpp_models import Predictor
         from pqpp_models.text.collection.encoded import encoder_of
@@ -175,12 +173,12 @@ class ModelsCollectionBuild(ModelsCollection, Command):
         if self.predictor is not None:
             predictor: Any = Predictor.from_pretrained(self.predictor)
             encoder, layers = encoder_of(predictor)
-            return encoder, predictor.tokenizer, list(self.layers or layers), predictor.normaliser
+            return encoder, predictor.tokenizer, list(self.layers or layers)
         with needing("pqpp models collection build --model", "models"):
             from pqpp_backbones.encoder.pretrained import load_encoder
         encoder, tokenizer = load_encoder(self.model or "")
         last = [encoder.config.num_hidden_layers]
-        return encoder, tokenizer, list(self.layers) or last, CURRENT
+        return encoder, tokenizer, list(self.layers) or last
 
 
 class ModelsExport(Command):

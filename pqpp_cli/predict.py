@@ -178,6 +178,7 @@ class Predict(
         predictor: Predictor,
         targets: tuple[str, ...],
         typed: bool = False,
+        uncertainty: bool = False,
     ) -> Iterator[tuple[dict, dict]]:
         """Give parts of what was given, and what is predicted for them.
 
@@ -192,30 +193,37 @@ class Predict(
             shown = tqdm(total=source.count, unit="prompt")
         with shown as bar:
             for given, rows in source.parts(typed):
-                yield given, predicted_columns(predictor, rows, targets, self.uncertainty)
+                uncertainty = uncertainty or self.uncertainty
+                yield given, predicted_columns(predictor, rows, targets, uncertainty)
                 if bar is not None:
                     bar.update(len(rows))
 
     def _print(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Print tables for people, or write them to a file."""
-        from pqpp_cli.answers import format_answers, format_question
+        from pqpp_cli.answers import format_answers, format_question, format_verdicts
         from pqpp_models.predict import main_targets
 
         columns: dict[str, list] = {}
         targets = self.targets or main_targets(predictor)
-        for _, predicted in self._answers(source, predictor, targets):
+        is_a_question = self._is_a_question(predictor)
+        is_judged = self.verdict or is_a_question
+        for _, predicted in self._answers(source, predictor, targets, uncertainty=is_judged):
             for name, cells in predicted.items():
                 columns.setdefault(name, []).extend(cells)
-        far_means = predictor.far_means
-        is_a_question = self._is_a_question(predictor)
-        if is_a_question and not self.uncertainty:
-            from pqpp_models.verdict.verdict import verdict
+        far_means, width = predictor.far_means, width_of(self.output)
+        verdicts: Any = ()
+        if is_judged:
+            from pqpp_models.verdict.verdict import verdicts_of
 
-            text = format_question(verdict(self.prompts, predictor)[0], columns, far_means)
+            verdicts = verdicts_of(columns, predictor)
+        if not self.uncertainty:
+            columns = {k: v for k, v in columns.items() if not k.endswith("_deviation")}
+        if is_a_question and not self.uncertainty:
+            text = format_question(verdicts[0], columns, far_means)
         else:
-            text = format_answers(self.style, columns, far_means, width_of(self.output))
-            if self.verdict or is_a_question:
-                text = f"{self._verdicts(columns['prompt'], predictor)}\n\n{text}"
+            text = format_answers(self.style, columns, far_means, width)
+            if is_judged:
+                text = f"{format_verdicts(self.style, verdicts, width)}\n\n{text}"
         if others := len(predictor.columns_for(None)) - len(targets) if not self.targets else 0:
             text += f"\n\n{others} more targets, of single models, are in files, or by --target"
         text += f"\n\n{predictor.direction}" if predictor.one_score else ""
@@ -244,13 +252,6 @@ class Predict(
         is_plain = self.style == "table" and self.targets is None
         return is_plain and len(self.prompts) == 1 and KEY in predictor.details
 
-    def _verdicts(self, prompts: list[str], predictor: Predictor) -> str:
-        """Return the verdicts on prompts, one below the other."""
-        from pqpp_cli.answers import format_verdicts
-        from pqpp_models.verdict.verdict import verdict
-
-        return format_verdicts(self.style, verdict(prompts, predictor), width_of(self.output))
-
     def _write_page(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Write the page of the explanations."""
         from pqpp_models.explain.page import render_explanations
@@ -265,7 +266,7 @@ class Predict(
     def _write(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Read, predict and write part by part, so that no number of prompts fills the memory."""
         from pqpp_models.predict import ordered_targets
-        from pqpp_models.verdict.verdict import verdict_columns
+        from pqpp_models.verdict.verdict import VERDICT_COLUMNS, verdicts_of
 
         targets = ordered_targets(predictor, self.targets)
         typed = self.style != "csv"
@@ -274,7 +275,8 @@ class Predict(
         def parts() -> Iterator[dict]:
             for given, predicted in self._answers(source, predictor, targets, typed):
                 if self.verdict:
-                    predicted |= verdict_columns(predicted["prompt"], predictor)
+                    records = [one.as_record() for one in verdicts_of(predicted, predictor)]
+                    predicted |= {k: [row[k] for row in records] for k in VERDICT_COLUMNS}
                 if explainer is not None:
                     predicted |= explainer.column(predicted["prompt"])
                 yield _beside(given, predicted, renamed)

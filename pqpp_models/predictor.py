@@ -236,7 +236,7 @@ class Predictor(Saved):
                 the mean of what is predicted of them.
             targets: what the columns of ``values`` are; those of the predictor if left out.
 
-        >>> from pqpp_models.text.static.predictor import StaticPredictor
+        >>> from pqpp_models.text.static import StaticPredictor
         >>> predictor = StaticPredictor.from_shipped("static")
         >>> true = [[0.5, 0.7, 0.6]]
         >>> predictor.was_fitted_to(["a cat"], true, ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"])

@@ -184,7 +184,7 @@ def loaded_from(folder: Path) -> Any:
 
 
 _TORCH, _IMAGES = "pqpp[models]", "its images, pqpp[models]"
-_STATIC, _SCORER = "text.static.predictor:StaticPredictor", "clip.preference:PreferencePredictor"
+_STATIC, _SCORER = "text.static:StaticPredictor", "clip.preference:PreferencePredictor"
 _SCORES = "a preference model that scores a prompt with its images"
 # Name, class, what it is, and what it needs.
 _UNSHIPPED = (
@@ -223,7 +223,7 @@ _UNSHIPPED = (
     ),
     (
         "text_ensemble",
-        "text.text_ensemble.predictor:TextEnsemblePredictor",
+        "text.text_ensemble:TextEnsemblePredictor",
         "kernels and networks beside a collection of captions, by pqpp train text_ensemble",
         _TORCH,
     ),

@@ -31,9 +31,8 @@ from pqpp_backbones.training.script import or_exit, run_script
 from pqpp_files.paths import check_output
 from pqpp_files.write_beside import write_whole
 from pqpp_models import Predictor
-from pqpp_models.registry import predictor_class
-from pqpp_models.text.static.predictor import StaticPredictor
-from pqpp_models.text.text_ensemble.predictor import tuned_logits
+from pqpp_models.text.static import StaticPredictor
+from pqpp_models.text.text_ensemble import tuned_logits
 from pqpp_models.text.training.builds import StaticBuilds, StaticData, judged_in
 from pqpp_models.text.training.data import format_studies, study_row
 from pqpp_models.text.training.recipe import StaticRecipe
@@ -43,7 +42,7 @@ from pqpp_models.text.training.teacher import inside, tuned_states
 def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     """Train the predictor of a recipe, save it, and return its scores."""
     recipe.check_output(StaticPredictor.name)
-    data = StaticData(recipe, predictor_class("bert").model_class().from_backbone)
+    data = StaticData(recipe)
     print(data, flush=True)
     scored = data.sources if not recipe.alignment else recipe.without
     left_out = {name: data.sources[name] for name in scored}
@@ -64,7 +63,7 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
 def leave_each_study_out(recipe: StaticRecipe, output: str) -> None:
     """Print and write what builds score on the study that each has not read."""
     check_output(output)
-    data, rows = StaticData(recipe, predictor_class("bert").model_class().from_backbone), {}
+    data, rows = StaticData(recipe), {}
     print(data, flush=True)
     builds = StaticBuilds(recipe, data, recipe.seed)
     for name in recipe.without or data.sources:

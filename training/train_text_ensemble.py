@@ -17,8 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pqpp_backbones.training.script import or_exit, run_script
-from pqpp_models.registry import predictor_class
-from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor
+from pqpp_models.text.text_ensemble import TextEnsemblePredictor
 from pqpp_models.text.training.builds import EnsembleData, train_ensemble
 from pqpp_models.text.training.data import score_table
 from pqpp_models.text.training.recipe import EnsembleRecipe
@@ -38,7 +37,7 @@ def train(recipe: EnsembleRecipe) -> None:
     """Train, or cross-validate, what the recipe asks for."""
     if not recipe.folds:
         recipe.check_output(TextEnsemblePredictor.name)
-    data = EnsembleData(recipe, predictor_class("bert").model_class().from_backbone)
+    data = EnsembleData(recipe)
     print(f"{len(data.train)} training prompts, {len(data.captions)} further captions")
     if recipe.folds:
         return score_folds(recipe, data)

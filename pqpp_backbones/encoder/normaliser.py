@@ -21,7 +21,7 @@ def content(prompt: str) -> str:
     >>> content("A (RED:1.2) cat, 4k --ar 16:9")
     'a red cat'
     """
-    return normalise(read_prompt(prompt).content)
+    return read_prompt(prompt).text
 
 
 NORMALISERS: Mapping[str, Callable[[str], str]] = {

@@ -11,19 +11,21 @@ _MOST = 400
 
 def _between(pair: str, length: str) -> str:
     """Return the pattern of a text between two marks."""
-    inches = r"(?<!\d)" if pair == '""' else ""  # a 12" pizza
-    return rf"{inches}{re.escape(pair[0])}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
+    inches = r'(?<!\d")' if pair == '""' else ""  # a 12" pizza
+    return rf"{re.escape(pair[0])}{inches}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
 
 
 # An apostrophe opens a quotation after a blank, and closes it before one or a mark: the dog's bowl
 # and rock 'n' roll hold none.
 _SINGLE = [
-    rf"(?<!\w)'(?=\S)(?!n')([^'\n]{{1,{_MOST}}}(?:(?<=\w)'(?=\w)[^'\n]{{1,{_MOST}}}){{0,8}})(?<=\S)'(?!\w)",
-    rf"(?<!\w)‘(?=\S)([^‘\n]{{1,{_MOST}}}?)’(?!\w)",
+    rf"'(?<!\w')(?=\S)(?!n')([^'\n]{{1,{_MOST}}}(?:(?<=\w)'(?=\w)[^'\n]{{1,{_MOST}}}){{0,8}})(?<=\S)'(?!\w)",
+    rf"‘(?<!\w‘)(?=\S)([^‘\n]{{1,{_MOST}}}?)’(?!\w)",
 ]
 QUOTED = re.compile("|".join([*(_between(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
-"""A quotation: its marks and, in the one group that matched, its text."""
-_MARK = re.compile(f"[{re.escape(''.join(_PAIRS))}'‘]")
+"""A quotation: its marks and, in the one group that matched, its text.
+
+Each way begins with its mark, so that a text without one is searched fast.
+"""
 _SURFACE = (
     r"(?:sign|poster|banner|label|shirt|sweater|hoodie|hat|cap|mug|cup|sticker|billboard|board|"
     r"blackboard|whiteboard|chalkboard|screen|marquee|graffiti|card|note|badge|button|cake|"
@@ -62,9 +64,9 @@ _WRAPPED = re.compile(
 _DOUBLED = re.compile(r"([\"'`])\1(?=\S)([^\"`]+)\1\1")
 
 
-def quotations_in(text: str) -> list[re.Match[str]]:
-    """Return the quotations of a text in order; few texts hold a mark, which is told faster."""
-    return list(QUOTED.finditer(text)) if _MARK.search(text) else []
+def text_of(match: re.Match[str]) -> str:
+    """Return the text of a quotation."""
+    return match[match.lastindex or 0].strip()
 
 
 def quoted_texts(prompt: str) -> tuple[str, ...]:
@@ -76,7 +78,7 @@ def quoted_texts(prompt: str) -> tuple[str, ...]:
     >>> quoted_texts("a sign that says 'STOP' beside the dog's “bowl”")
     ('STOP', 'bowl')
     """
-    return tuple(map(_text_of, quotations_in(prompt)))
+    return tuple(map(text_of, QUOTED.finditer(prompt)))
 
 
 class WantedText(NamedTuple):
@@ -93,9 +95,9 @@ def places_of_texts(prompt: str) -> list[WantedText]:
     >>> places_of_texts("a cake with the words Happy 40th")
     [WantedText(text='Happy 40th', start=22, end=32)]
     """
-    quotations = [WantedText(_text_of(match), *match.span()) for match in quotations_in(prompt)]
+    quotations = [WantedText(text_of(match), *match.span()) for match in QUOTED.finditer(prompt)]
     return quotations or [
-        WantedText(_text_of(match), *match.span(match.lastindex or 0))
+        WantedText(text_of(match), *match.span(match.lastindex or 0))
         for match in _BARE.finditer(prompt)
     ]
 
@@ -123,14 +125,8 @@ def without_wrapping(prompt: str) -> str:
     """
     text = prompt.strip()
     bare = text.rstrip(".,;!")
-    doubled = _DOUBLED.fullmatch(bare)
-    match = doubled or _WRAPPED.fullmatch(bare)
+    match = _DOUBLED.fullmatch(bare) or _WRAPPED.fullmatch(bare)
     if match is None:
         return text
-    inner = match[2] if doubled else _text_of(match)
     is_one_quotation = len(list(QUOTED.finditer(bare))) <= 1 or text[0] not in "'‘"
-    return without_wrapping(inner) if is_one_quotation else text
-
-
-def _text_of(match: re.Match[str]) -> str:
-    return next(group for group in match.groups() if group is not None).strip()
+    return without_wrapping(text_of(match)) if is_one_quotation else text

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG
-from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, content, normalise
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.prompt.reader import read_prompt
+from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor, Uncertain
@@ -35,7 +35,6 @@ CALIBRATION: dict[str, tuple[int, ...]] = {"slope": (), "offset": (), "spread": 
 CALIBRATION |= {"prior": (), "prior_deviation": ()}
 """The arrays of a calibration; each has one row a target, of this shape."""
 
-_FEWEST_SPREAD = 7  # a calibration may lack the last ones
 _FACTS = ("data", "training", "evaluation", "own_collection", "alignment_sources")
 _MOST_EXTREME = 3.0
 _MOST_PRIORS = 2.0
@@ -54,14 +53,12 @@ class CalibratedPredictor(Predictor):
         calibration: the arrays of `CALIBRATION`.
         known_words: tells what is plain English; None takes all for that.
         tables: counts of the words of the collection.
-        normaliser: the name of what brings prompts into what it reads, in training as here.
         details: what the configuration tells beside: how it was trained and what it scores.
     """
 
     calibration: Mapping[str, Singles]
     known_words: KnownWords | None = None
     tables: WordTables = field(init=False)
-    normaliser: str = "as_typed"
     details: dict[str, Any] = field(default_factory=dict)
 
     supervised = True
@@ -79,16 +76,10 @@ class CalibratedPredictor(Predictor):
             prompts: what `texts_of` gave of them.
         """
 
-    def texts_of(self, prompts: Sequence[str]) -> list[str]:
-        """Return what this predictor reads of prompts as they were typed."""
-        return [NORMALISERS[self.normaliser](prompt) for prompt in prompts]
-
     def ignored_of(self, prompt: str) -> str:
         """Return what was not read of a prompt, as its reader tells it."""
-        if NORMALISERS[self.normaliser] is not content:
-            return self._unread(self.texts_of([prompt])[0])
         reading = read_prompt(prompt)
-        return "; ".join(filter(None, (reading.told, self._unread(normalise(reading.content)))))
+        return "; ".join(filter(None, (reading.told, self._unread(reading.text))))
 
     def _unread(self, text: str) -> str:
         """Return what is not understood of what is read of a prompt, in words."""
@@ -98,7 +89,6 @@ class CalibratedPredictor(Predictor):
         facts = {name: self.details[name] for name in _FACTS if self.details.get(name)}
         if self.record.fitted_on_train is not None:
             facts["fitted_on_train"] = self.record.fitted_on_train
-        facts[KEY] = self.normaliser
         facts["has_lexicon"] = self.known_words is not None and self.known_words.lexicon is not None
         facts |= self._further_facts()
         from pqpp_hub.card import render_card
@@ -127,7 +117,7 @@ class CalibratedPredictor(Predictor):
     def _predict(self, prompts: list[str], targets: tuple[str, ...], doubts: bool) -> Uncertain:
         """Return what is predicted; without doubts deviations and distances mean nothing."""
         columns = [self.targets.index(target) for target in targets]
-        texts = self.texts_of(prompts)
+        texts = texts_of(prompts)
         scores, points = self.raw_scores(texts)
         distance = np.zeros(len(texts))
         if doubts:
@@ -139,9 +129,12 @@ class CalibratedPredictor(Predictor):
             deviations = deviations_of(values, texts, distance, fitted)
         known = np.ones(len(texts))
         if self.known_words is not None:
-            known = self.known_words.weights(texts)
-            garbled = self._garbled(prompts, texts)
-            known = np.minimum(known, 1 - garbled)
+            garbled = self.known_words.garbled(texts)
+            if self.known_words.lexicon is not None:
+                for at, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
+                    if len(text) < len(prompt) / 2 and repeats(normalise(prompt).split()):
+                        garbled[at] = 1.0
+            known = np.minimum(self.known_words.weights(texts), 1 - garbled)
             # What stands for a garbled text is worse than the average of all prompts.
             lower = fitted["prior_deviation"] * np.array([*map(is_of_images, targets)], float)
             fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
@@ -149,15 +142,10 @@ class CalibratedPredictor(Predictor):
         uncertain = Uncertain(*mixed, distance, known == 0)
         return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
 
-    def _garbled(self, prompts: list[str], texts: list[str]) -> Floats:
-        """Return how garbled prompts are, 0 to 1, by what is read and by what was repeated."""
-        assert self.known_words is not None
-        garbled = self.known_words.garbled(texts)
-        if self.known_words.lexicon is not None:
-            for at, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
-                if len(text) < len(prompt) / 2 and repeats(normalise(prompt).split()):
-                    garbled[at] = 1.0
-        return garbled
+    def _try(self) -> None:
+        found = self.predict_with_uncertainty(["a cat on 2 mats"])
+        if not all(np.isfinite(numbers).all() for numbers in found):
+            raise ValueError("what it predicts are no numbers")
 
     def _calibration_tensors(self) -> Arrays:
         """Return what a checkpoint keeps of calibration and known words, by name."""
@@ -165,24 +153,10 @@ class CalibratedPredictor(Predictor):
         return {**prefixed("calibration.", self.calibration), **known}
 
 
-def calibration_tensors(
-    tensors: Mapping[str, NDArray], targets: int
-) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """Return types and shapes by name, as `check_tensors` takes them, of a checkpoint's arrays."""
-    shapes: dict[str, tuple[int, ...]] = {k: (targets, *end) for k, end in CALIBRATION.items()}
-    spread = tensors.get("calibration.spread")
-    if spread is not None and spread.ndim > 1:
-        shapes["spread"] = (targets, int(np.clip(spread.shape[1], _FEWEST_SPREAD, len(SPREAD))))
-    return {f"calibration.{name}": ("float32", shape) for name, shape in shapes.items()}
-
-
-def read_calibration(tensors: Mapping[str, NDArray], *others: str) -> Calibration:
-    """Return the calibration of a checkpoint, and the ``others`` of its arrays.
-
-    Raises:
-        KeyError: one is missing.
-    """
-    return {name: tensors[f"calibration.{name}"] for name in (*CALIBRATION, *others)}
+def texts_of(prompts: Sequence[str]) -> list[str]:
+    """Return what a text predictor reads of prompts as they were typed: their contents."""
+    readings = [read_prompt(prompt) for prompt in prompts]
+    return [reading.text for reading in readings]
 
 
 def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -209,9 +183,9 @@ def read_calibrated(
         own: keys of the configuration that are the predictor's own; the rest are details.
         also: further arrays of the calibration.
     """
-    known = {"predictor_type", "format_version", "targets", "weights_sha256", KEY, *own}
+    known = {"predictor_type", "format_version", "targets", "weights_sha256", *own}
     return {
-        "calibration": read_calibration(tensors, *also),
+        "calibration": {name: tensors[f"calibration.{name}"] for name in (*CALIBRATION, *also)},
         "details": {k: fact for k, fact in config.items() if k not in known},
         "known_words": KnownWords.from_tensors(tensors),
     }
@@ -224,13 +198,12 @@ def deviations_of(
 
     Args:
         values: the predictions, shape ``(rows, targets)``.
-        prompts: the prompts, as typed or normalised.
+        prompts: the prompts, normalised.
         distance: to the training prompts, one a row.
         calibration: the arrays of `CALIBRATION`, of these targets.
     """
     inputs = spread_columns(values, prompts, distance, calibration)
-    spread = np.asarray(calibration["spread"], np.float64)
-    logs = np.einsum("rtk,tk->rt", inputs[:, :, : spread.shape[1]], spread)
+    logs = np.einsum("rtk,tk->rt", inputs, np.asarray(calibration["spread"], np.float64))
     most = _MOST_PRIORS * calibration["prior_deviation"]
     return np.minimum(np.exp(np.clip(logs, -12, 12)), most)
 
@@ -266,7 +239,7 @@ def spread_columns(
     """
     scale = np.maximum(calibration["prior_deviation"], 1e-9)
     away = np.clip((values - calibration["prior"]) / scale, -_MOST_EXTREME, _MOST_EXTREME)
-    kinds = kinds_of_prompts([normalise(prompt) for prompt in prompts])
+    kinds = kinds_of_prompts(prompts)
     kinds[:, 0], kinds[:, 3] = np.clip(kinds[:, 0], *_WORDS), np.clip(kinds[:, 3], *_LETTERS)
     of_rows = (np.minimum(distance, 1.0), *kinds.T)
     ones = np.ones_like(away)

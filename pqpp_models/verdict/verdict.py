@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pqpp_backbones.prompt.reader import read_prompt
 from pqpp_datasets.target_columns import readable_words
@@ -21,8 +23,8 @@ from pqpp_files.paths import names_a_table
 from pqpp_files.visible import visible
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.words import word_spans
+from pqpp_models.predict import predicted_columns
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import read_prompts
 from pqpp_models.registry import DEFAULT_PREDICTOR
 from pqpp_models.targets import Z90, known_range
 from pqpp_models.text.reading.words import content_words, words_of
@@ -226,21 +228,40 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
         )
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
+    rows = [prompts] if isinstance(prompts, str) else prompts
+    target = read_reference(predictor).target
+    columns = predicted_columns(predictor, rows, target, predictor.knows_uncertainty)
+    verdicts = verdicts_of(columns, predictor)
+    return verdicts[0] if isinstance(prompts, str) else verdicts
+
+
+def verdicts_of(columns: Mapping[str, Sequence[Any]], predictor: Predictor) -> PromptVerdicts:
+    """Return the verdicts on prompts that have been predicted.
+
+    Args:
+        columns: What `predicted_columns` gave of them; without deviations no interval is told.
+        predictor: What gave it.
+
+    >>> static = Predictor.from_pretrained("static")
+    >>> verdicts_of(predicted_columns(static, ["a cat"]), static)[0].level
+    'very easy'
+    """
     reference = read_reference(predictor)
-    texts = read_prompts([prompts] if isinstance(prompts, str) else prompts)
-    answer = predictor.answer(texts, reference.target, uncertainty=predictor.knows_uncertainty)
-    people, captions = (
-        reference.ranks(answer.values[:, 0], name) for name in ("people", "captions")
-    )
+    target, texts = reference.target, columns["prompt"]
+    values = np.array(columns[target], float)
+    nothing = [None] * len(texts)
+    deviations = np.array(columns.get(f"{target}_deviation", nothing), float)
+    far, ignored = columns.get("far", nothing), columns.get("ignored", nothing)
+    people, captions = (reference.ranks(values, name) for name in ("people", "captions"))
     ranked_prompts = []
     for row, text in enumerate(texts):
-        value = float(answer.values[row, 0])
+        value = float(values[row])
         ranked = PromptVerdict(
-            *(text, reference.target, value, "", ""),
-            interval=_told_interval(reference.target, value, float(answer.deviations[row, 0])),
-            ignored=predictor.ignored_of(text),
+            *(text, target, value, "", ""),
+            interval=_told_interval(target, value, float(deviations[row])),
+            ignored=ignored[row] or "",
         )
-        if answer.far[row]:
+        if far[row]:
             unread, why = UNREAD.search(ranked.ignored), predictor.far_means
             if unread and unread.lastgroup:
                 why = _REASONS[unread.lastgroup].format(visible(unread[unread.lastgroup]))
@@ -252,18 +273,7 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
                 easier_than_captions=float(captions[row]),
             )
         ranked_prompts.append(ranked)
-    verdicts = PromptVerdicts(map(_in_words, _with_costs(ranked_prompts, predictor, reference)))
-    return verdicts[0] if isinstance(prompts, str) else verdicts
-
-
-def verdict_columns(prompts: Sequence[str], predictor: Predictor) -> dict[str, list[Any]]:
-    """Return the columns of `PromptVerdict.as_record`, one row a prompt.
-
-    >>> list(verdict_columns([], Predictor.from_pretrained("static")))[:2]
-    ['verdict', 'level']
-    """
-    records = [judged.as_record() for judged in verdict(list(prompts), predictor)]
-    return {name: [record[name] for record in records] for name in VERDICT_COLUMNS}
+    return PromptVerdicts(map(_in_words, _with_costs(ranked_prompts, predictor, reference)))
 
 
 def _with_costs(

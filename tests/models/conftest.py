@@ -78,9 +78,8 @@ def ensemble(tmp_path_factory):
     from pqpp_backbones.encoder.pretrained import load_encoder
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.text.training.builds import train_ensemble
-    from pqpp_models.text.training.collection_model import FitSettings
     from pqpp_models.text.training.recipe import EnsembleRecipe
-    from pqpp_models.text.training.teacher import TunedSettings
+    from pqpp_models.text.training.teacher import FitSettings, TunedSettings
     from pqpp_models.training.data import Rows
 
     folder = save_text_encoder(tmp_path_factory.mktemp("encoder"))

@@ -18,7 +18,7 @@ _SECONDS = 900
 _BY_COMMANDS = (
     *("datasets.load", "nltk.tokenize", "pyarrow.csv", "pyarrow.dataset", "pyarrow.parquet"),
     *("scipy.stats", "tabulate", "pqpp_cli.answers", "pqpp_cli.bench", "pqpp_models.bench.report"),
-    *("pqpp_models.predict", "pqpp_models.text.static.predictor", "pqpp_models.verdict.verdict"),
+    *("pqpp_models.predict", "pqpp_models.text.static", "pqpp_models.verdict.verdict"),
 )
 
 

@@ -1,6 +1,8 @@
 """The way of a value through the house: whose hands it passes, and how often it comes back."""
 
+import gc
 import sys
+from functools import _lru_cache_wrapper
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +33,8 @@ class Walk(NamedTuple):
 
 def walk(call, word=None, start=None, until=None) -> Walk:
     """Run a call twice, and follow it the second time: imports are no part of its way.
+
+    What our functions remember of the first time is forgotten.
 
     Args:
         call: What is run.
@@ -63,6 +67,9 @@ def walk(call, word=None, start=None, until=None) -> Walk:
             entered.append((path, code.co_qualname))
 
     call()
+    for cached in gc.get_objects():
+        if isinstance(cached, _lru_cache_wrapper) and str(cached.__module__).startswith("pqpp_"):
+            cached.cache_clear()
     sys.setprofile(note)
     try:
         call()

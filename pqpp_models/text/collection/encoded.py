@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import read_config, read_tensors, write_checkpoint
-from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, read_normaliser
+from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.errors import CheckpointError
 from pqpp_files.paths import expanded
 from pqpp_hub.card import render_card
@@ -45,7 +45,6 @@ class EncodedCaptions:
         postings: which captions hold which words.
         encoder: the name of the encoder.
         encoder_sha256: the SHA-256 of its weights.
-        normaliser: the name of the one that they went through.
     """
 
     states: Mapping[int, NDArray[Any]]
@@ -53,7 +52,6 @@ class EncodedCaptions:
     postings: Postings
     encoder: str
     encoder_sha256: str
-    normaliser: str = "as_typed"
 
     def __post_init__(self) -> None:
         """Compute in 32 bits, whatever a file has."""
@@ -70,7 +68,6 @@ class EncodedCaptions:
         tokenizer: Any,
         layers: Sequence[int],
         progress: bool = False,
-        normaliser: str = "as_typed",
     ) -> Self:
         """Encode captions by an `AutoModel`; those that say the same words count once.
 
@@ -80,14 +77,14 @@ class EncodedCaptions:
         from pqpp_backbones.encoder.encoding import layer_means
         from pqpp_backbones.encoder.pretrained import check_layers, weights_sha256
 
-        texts = [NORMALISERS[normaliser](caption) for caption in distinct(captions)]
+        texts = [content(caption) for caption in distinct(captions)]
         check_layers(encoder, layers)
         states = layer_means(encoder, tokenizer, texts, layers, progress=progress)
         # As they are when they come back from a file.
         states = {layer: array.astype(np.float16) for layer, array in states.items()}
         name = Path(str(encoder.config.name_or_path)).name or encoder.config.model_type
         tables, postings = WordTables.build(texts), Postings.build(texts)
-        return cls(states, tables, postings, name, weights_sha256(encoder), normaliser)
+        return cls(states, tables, postings, name, weights_sha256(encoder))
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write the collection to a new or empty folder, or over an older collection.
@@ -95,7 +92,7 @@ class EncodedCaptions:
         Raises:
             CheckpointError: the folder holds other things.
         """
-        facts = {"layers": list(self.states), "encoder": self.encoder, KEY: self.normaliser}
+        facts = {"layers": list(self.states), "encoder": self.encoder}
         config = {
             "predictor_type": KIND,
             "captions": len(self),
@@ -121,7 +118,6 @@ class EncodedCaptions:
                 f"{place} holds a predictor of type {config['predictor_type']!r:.60}, not a "
                 "collection; make one by pqpp models collection build"
             )
-        normaliser = read_normaliser(place, config)
         tensors = read_tensors(place, config)
         try:
             states = {layer: tensors[f"states.{layer}"] for layer in config["layers"]}
@@ -130,10 +126,8 @@ class EncodedCaptions:
             sizes = {len(getattr(postings, "keys", ())), *map(len, states.values())}
             if not states or sizes != {size}:
                 raise ValueError("the numbers of captions differ")
-            if not all(np.isfinite(rows).all() for rows in states.values()):
-                raise ValueError("some states are not finite")
             encoder = config["encoder"], config["encoder_sha256"]
-            return cls(states, tables, postings, *encoder, normaliser)
+            return cls(states, tables, postings, *encoder)
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
                 f"{place} holds no usable collection ({type(error).__name__}: {error}); build it "
@@ -175,15 +169,12 @@ def with_collection(predictor: Predictor, captions: EncodedCaptions) -> Predicto
         captions: the new collection, of the same encoder.
 
     Raises:
-        PredictorError: the predictor has no collection to replace, or the encoders or normalisers
-            differ.
+        PredictorError: the predictor has no collection to replace, or the encoders differ.
     """
     encoder, layers = encoder_of(predictor)
     from pqpp_backbones.encoder.pretrained import weights_sha256
 
     problems = [f"lacks layer {layer}" for layer in layers if layer not in captions.states]
-    if captions.normaliser != predictor.normaliser:
-        problems.append("is of another normaliser")
     if captions.encoder_sha256 != weights_sha256(encoder):
         problems.append("is of another encoder's weights")
     if problems:

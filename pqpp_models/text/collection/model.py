@@ -165,9 +165,8 @@ class CollectionModel:
         points = {str(layer): collection.vectors[layer][:labelled] for layer in inputs}
         points["features"] = arrays["ridge.points"].astype(np.float32)
         sizes = len(arrays["features.mean"]), len(arrays["labels"])
-        finite = (np.isfinite(array).all() for array in arrays.values() if array.dtype.kind == "f")
-        if sizes != (points["features"].shape[1], labelled) or not all(finite):
-            raise ValueError("the collection's arrays do not fit each other or are not finite")
+        if sizes != (points["features"].shape[1], labelled):
+            raise ValueError("the collection's arrays do not fit each other")
         kernels = description["kernel_weights"], description["kernel_widths"]
         return cls(
             collection,

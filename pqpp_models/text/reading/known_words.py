@@ -1,8 +1,8 @@
 """Whether a prompt is plain English: what it is made of beside the words of captions and prompts.
 
 Gibberish, other languages, residues of code and texts without a word say nothing to a predictor
-that was trained on English. `KnownWords` finds them by the words alone, in any case and with any
-punctuation. It holds hashes of words and how usual three letters in a row are: no text.
+that was trained on English. `KnownWords` finds them by the words of normalised texts alone. It
+holds hashes of words and how usual three letters in a row are: no text.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.encoder.normaliser import normalise
 from pqpp_backbones.prompt.numbers import NUMBER_WORDS
-from pqpp_backbones.prompt.quoted import QUOTED, quotations_in
+from pqpp_backbones.prompt.quoted import QUOTED
+from pqpp_datasets.prompt_text import ENDING
 from pqpp_models.text.reading.language import language_of
-from pqpp_models.text.reading.lexicon import LEXICON_SHAPE, is_in_lexicon
 from pqpp_models.text.reading.words import FUNCTION_WORDS, without_accents
 
 FAR_BELOW, PLAIN_FROM = 0.4, 0.5
@@ -37,6 +36,8 @@ KNOWN_WORDS_TENSORS = {
 }
 """Names, types and shapes of the arrays that a checkpoint holds of a `KnownWords`."""
 _LEXICON = "known.lexicon"
+_LEXICON_BITS, _LEXICON_HASHES = 21, 4
+LEXICON_SHAPE = (1 << (_LEXICON_BITS - 3),)
 _IN_LEXICON, _SHORTEST_IN_LEXICON = 0.8, 4
 _GARBLED_ABOVE, _GARBLED_FROM = 0.35, 0.5
 _MOST_REPEATED, _FEWEST_REPEATED = 1 / 3, 4
@@ -102,9 +103,10 @@ class KnownWords:
         self.words, self.letters, self.lexicon = words, letters, lexicon
         self._levels = np.stack([words & 15, words >> 4], axis=1).ravel()
         self._usual = letters.astype(np.float64) * (-_NEPERS / 255)
-        self._values: dict[str, list[tuple[float, float]]] = {}
-        self._known: dict[str, bool] = {}
-        self._readings: dict[str, _Reading] = {}
+        # A prompt is asked for two or three times in a row, a word in many prompts.
+        self._read = lru_cache(_TEXTS)(self._reading_of)
+        self._values = lru_cache(_CACHED)(self._values_of)
+        self._is_known = lru_cache(_CACHED)(self._knows)
 
     @classmethod
     def fit(
@@ -116,16 +118,21 @@ class KnownWords:
         """Learn from English texts, and from further English words.
 
         Args:
-            texts: captions of the collection and prompts that are trained on; each counts once.
+            texts: captions of the collection and prompts that are trained on, normalised; each
+                counts once.
             vocabulary: a tokenizer's pieces; those that are whole words of three letters or more
                 are known too, but less than a word of the texts.
             lexicon: the words of a dictionary, as bits.
 
-        >>> known = KnownWords.fit(["A red cat on a mat.", "two cats and a red hat"] * 40)
-        >>> known.weights(["A RED CAT", "un gato rojo", "wq xzv", "42"]).tolist()
+        >>> known = KnownWords.fit(["a red cat on a mat", "two cats and a red hat"] * 40)
+        >>> known.weights(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
         [1.0, 0.0, 0.0, 0.0]
         """
-        counts = Counter(word for text in texts for word in set(_words(text)))
+        counts = Counter(
+            word
+            for text in texts
+            for word in {word for part in text.split() for word in _tokens_of(part).words}
+        )
         known = {word: np.log2(n + 1) / np.log2(_USUAL + 1) for word, n in counts.items()}
         for piece in vocabulary:
             if len(piece) > 2 and piece.isascii() and piece.isalpha():
@@ -143,28 +150,24 @@ class KnownWords:
         Between `FAR_BELOW` and `PLAIN_FROM` it rises in a line. `garbled` is apart.
         """
         weight = np.clip((self.shares(prompts) - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
-        others = [self.language_of(prompt) is not None for prompt in prompts]
+        others = [self._read(prompt).language is not None for prompt in prompts]
         return np.where(others, 0.0, weight)
 
-    def language_of(self, prompt: str) -> str | None:
-        """Return the other language that a prompt is in, None for English and what is unknown."""
-        return self._read(prompt).language
+    def shares(self, prompts: Sequence[str]) -> NDArray[np.float64]:
+        """Return how well the words of each prompt are known, on average: about 0 to 1."""
+        return np.array([self._read(prompt).share for prompt in prompts], dtype=np.float64)
 
-    def _read(self, prompt: str) -> _Reading:
-        """Return what is read of a prompt, which is asked for two or three times in a row."""
-        reading = self._readings.get(prompt)
-        if reading is None:
-            share = self._share(prompt)
-            language, unknown_share, unknown = None, 0.0, list[str]()
-            if self.lexicon is not None:
-                language = language_of(prompt, share >= _MOSTLY_ENGLISH)
-                if language is None:  # the network reads letters without their accents
-                    share = max(share, self._share(without_accents(prompt)))
-                    unknown_share, unknown = self._unknown(prompt)
-            if len(self._readings) >= _TEXTS:
-                self._readings.clear()
-            reading = self._readings[prompt] = _Reading(share, language, unknown_share, unknown)
-        return reading
+    def _reading_of(self, prompt: str) -> _Reading:
+        share, language = self._share(prompt), None
+        if self.lexicon is None:
+            return _Reading(share, None, 0.0, [])
+        if share < _MOSTLY_ENGLISH or not prompt.isascii():
+            language = language_of(prompt, share >= _MOSTLY_ENGLISH)
+        if language is not None:
+            return _Reading(share, language, 0.0, [])
+        if not prompt.isascii():  # the network reads letters without their accents
+            share = max(share, self._share(without_accents(prompt)))
+        return _Reading(share, None, *self._unknown(prompt))
 
     def garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how garbled prompts are, 0 to 1: by the letters of the words that nobody knows.
@@ -180,7 +183,6 @@ class KnownWords:
     def told(self, prompt: str) -> str:
         """Return what is said of a prompt that is not read as English; empty if it is.
 
-        >>> from pqpp_models.text.reading.lexicon import lexicon_of
         >>> known = KnownWords.fit(["a red cat"] * 40, lexicon=lexicon_of(["capybara"]))
         >>> [known.told(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
         ['', 'language: German (write the prompt in English)', 'garbled: rde, ctaa']
@@ -195,8 +197,8 @@ class KnownWords:
 
     def _unknown(self, prompt: str) -> tuple[float, list[str]]:
         """Return the share of letters in words that are not known, and these words."""
-        unquoted = QUOTED.sub(" ", prompt) if quotations_in(prompt) else prompt
-        parts = [_tokens_of(part) for part in normalise(unquoted).split()]
+        unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
+        parts = [_tokens_of(part) for part in unquoted.split()]
         words = [word for part in parts for word in part.words]
         is_other = not all(part.is_plain for part in parts)
         if not words or is_other:
@@ -211,53 +213,46 @@ class KnownWords:
             return 0.0, unknown
         return sum(map(len, unknown)) / sum(map(len, named)), list(dict.fromkeys(unknown))
 
-    def _is_known(self, word: str) -> bool:
+    def _knows(self, word: str) -> bool:
         """Tell whether texts hold a word more than once, or the lexicon does, in some form."""
-        if word not in self._known:
-            if len(self._known) >= _CACHED:
-                self._known.clear()
-            self._known[word] = any(
-                self._levels[_places(stem)].min() > _ONE_TEXT or self._is_in_lexicon(stem)
-                for stem in _stems(word)
-            )
-        return self._known[word]
+        return any(
+            self._levels[_places(stem)].min() > _ONE_TEXT or self._is_in_lexicon(stem)
+            for stem in _stems(word)
+        )
 
     def _is_in_lexicon(self, word: str) -> bool:
         is_long = len(word) >= _SHORTEST_IN_LEXICON
-        return self.lexicon is not None and is_long and is_in_lexicon(word, self.lexicon)
-
-    def shares(self, prompts: Sequence[str]) -> NDArray[np.float64]:
-        """Return how well the words of each prompt are known, on average: about 0 to 1.
-
-        A short word weighs less than a long one, a residue of code more; numbers don't count, in
-        digits and in words. A
-        prompt without a word is 0.
-        """
-        return np.array([self._read(prompt).share for prompt in prompts], dtype=np.float64)
+        if self.lexicon is None or not is_long:
+            return False
+        return all(self.lexicon[at >> 3] >> (at & 7) & 1 for at in _places_in_lexicon(word))
 
     def _share(self, prompt: str) -> float:
+        """Return the mean of what `_values_of` gives of the parts of a prompt.
+
+        A short word weighs less than a long one, a residue of code more; numbers don't count, in
+        digits and in words. A prompt without a word is 0.
+        """
         total = weight = 0.0
-        for part in normalise(prompt).split():
-            if part not in self._values:
-                if len(self._values) >= _CACHED:
-                    self._values.clear()
-                self._values[part] = list(self._values_of(part))
-            for size, value in self._values[part]:
+        for part in prompt.split():
+            for size, value in self._values(part):
                 total += size * value
                 weight += size
         return total / weight if weight else 0.0
 
-    def _values_of(self, part: str) -> Iterator[tuple[float, float]]:
-        """Yield how much each token of a part between blanks counts, and how well it is known."""
+    def _values_of(self, part: str) -> list[tuple[float, float]]:
+        """Return how much each token of a part between blanks counts, and how well it is known."""
         tokens = _tokens_of(part)
         if tokens.is_code:
-            yield min(max(len(part), _WHOLE_WEIGHT), 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT, _ODD_VALUE
+            size = min(max(len(part), _WHOLE_WEIGHT), 2 * _WHOLE_WEIGHT)
+            return [(size / _WHOLE_WEIGHT, _ODD_VALUE)]
+        values = []
         for token in tokens.tokens:
             if not token[0].isalpha():
-                yield 0.5, 0.0  # of an odd sign
+                values.append((0.5, 0.0))  # of an odd sign
             elif token not in NUMBER_WORDS:
-                size = min(len(token), _WHOLE_WEIGHT) / _WHOLE_WEIGHT
-                yield size, self._value_of(token[:_LONGEST])
+                size = min(len(token), _WHOLE_WEIGHT)
+                values.append((size / _WHOLE_WEIGHT, self._value_of(token[:_LONGEST])))
+        return values
 
     def _value_of(self, word: str) -> float:
         """Return 0 to 1: of a word, of a form of one, or of what could be one by its letters."""
@@ -337,10 +332,6 @@ def _tokens_of(part: str) -> _Tokens:
     return _Tokens(tokens, words, is_code=False, is_plain="".join(tokens).isascii())
 
 
-def _words(text: str) -> list[str]:
-    return [word for part in normalise(text).split() for word in _tokens_of(part).words]
-
-
 def _places(word: str) -> NDArray[np.int64]:
     code = int.from_bytes(hashlib.blake2b(word.encode("utf-8"), digest_size=8).digest(), "little")
     mask = (1 << _BITS) - 1
@@ -364,3 +355,26 @@ def _letters_of(counts: Mapping[str, int]) -> NDArray[np.uint8]:
     after_one /= after_one.sum(axis=1, keepdims=True)
     share = (seen + 3 * after_one) / (seen.sum(axis=2, keepdims=True) + 3)
     return np.clip(np.log(share) * (-255 / _NEPERS), 0, 255).round().astype(np.uint8)
+
+
+def lexicon_of(words: Iterable[str]) -> NDArray[np.uint8]:
+    """Return the bits of some words: a Bloom filter (Bloom, 1970).
+
+    Of 80,000 words, it takes one in 2,500 others for one of them.
+
+    >>> bits = lexicon_of(["inertia", "capybara"])
+    >>> known = KnownWords.fit(["a red cat"], lexicon=bits)
+    >>> known.told("the capybara"), known.told("the capybra and the inertja")
+    ('', 'garbled: capybra, inertja')
+    """
+    bits = np.zeros(LEXICON_SHAPE[0] * 8, np.uint8)
+    for word in words:
+        bits[_places_in_lexicon(word)] = 1
+    return np.packbits(bits, bitorder="little")
+
+
+def _places_in_lexicon(word: str) -> list[int]:
+    size = 4 * _LEXICON_HASHES
+    digest = hashlib.blake2b(word.encode("utf-8"), digest_size=size, person=b"lexicon")
+    parts = np.frombuffer(digest.digest(), "<u4")
+    return [int(part) & ((1 << _LEXICON_BITS) - 1) for part in parts]

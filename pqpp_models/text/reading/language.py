@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-from pqpp_backbones.prompt.quoted import QUOTED, quotations_in
+from pqpp_backbones.prompt.quoted import QUOTED
 
 _SCRIPTS = {
     "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean", "CJK": "Chinese",
@@ -76,9 +76,7 @@ def language_of(text: str, is_english: bool = False) -> str | None:
     >>> [language_of(text) for text in ("ein Hund auf dem Sofa", "沙发上的狗", "a dog on the sofa")]
     ['German', 'Chinese', None]
     """
-    if is_english and text.isascii():
-        return None
-    bare = (QUOTED.sub(" ", text).lower() if quotations_in(text) else "") or text.lower()
+    bare = QUOTED.sub(" ", text).lower() or text.lower()
     if is_english and bare.isascii():
         return None
     letters = [letter for letter in bare[:_MOST_LETTERS] if letter.isalpha()]

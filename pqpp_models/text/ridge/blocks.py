@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -17,7 +17,7 @@ from pqpp_models.text.reading.words import difficulty_features
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from pqpp_models.text.ridge.sentence_encoder import SentenceEncoder
+    from pqpp_models.text.saved_encoder import SentenceEncoder
 
 HALF = 1 << 15
 """How many columns words and pairs are hashed into, and as many the pieces of words."""
@@ -141,7 +141,7 @@ class ReadPrompts(NamedTuple):
         points: where they lie in the space of `static`, of length one.
         words: as `hashed_words` gives them.
         blocks: the mean vectors of word pieces, the hidden layer, and the features of difficulty.
-        pieces: as `count_pieces` gives them; None of a head of an older release.
+        pieces: as `count_pieces` gives them.
         sentence: what a sentence encoder makes of them, None without one.
         base: what `static` predicts of them, where a fit begins there.
     """
@@ -149,7 +149,7 @@ class ReadPrompts(NamedTuple):
     points: Singles
     words: Floats
     blocks: tuple[Singles, ...]
-    pieces: csr_array | None
+    pieces: csr_array
     sentence: Singles | None
     base: Floats | None = None
 
@@ -160,21 +160,13 @@ class ReadPrompts(NamedTuple):
 
     def take(self, rows: Any) -> Self:
         """Return that of some prompts."""
-        return type(self)(
-            self.points[rows],
-            self.words[rows],
-            tuple(block[rows] for block in self.blocks),
-            None if self.pieces is None else self.pieces[rows],
-            None if self.sentence is None else self.sentence[rows],
-            None if self.base is None else self.base[rows],
-        )
+        return type(self)(*(_by_part(lambda arrays: arrays[0][rows], part) for part in self))
 
 
 def read(
     network: Any,
     sentence_encoder: SentenceEncoder | None,
     prompts: Sequence[str],
-    with_pieces: bool = True,
     base: str | None = None,
 ) -> ReadPrompts:
     """Read normalised prompts.
@@ -183,7 +175,6 @@ def read(
         network: the predictor `static`, whose network turns prompts into numbers.
         sentence_encoder: one beside it.
         prompts: the prompts.
-        with_pieces: whether pieces of words are counted.
         base: a target of the network's.
     """
     points, *layers = network.represent(prompts)
@@ -191,7 +182,7 @@ def read(
         points,
         hashed_words(prompts),
         (*layers, difficulty_features(prompts, network.tables)),
-        count_pieces(prompts) if with_pieces else None,
+        count_pieces(prompts),
         None if sentence_encoder is None else sentence_encoder.embed(prompts),
         None if base is None else network.answer(list(prompts), base).values[:, 0],
     )
@@ -199,17 +190,21 @@ def read(
 
 def join_readings(readings: Sequence[ReadPrompts]) -> ReadPrompts:
     """Return readings of several chunks as one."""
-    from scipy.sparse import csr_array, vstack
+    from scipy.sparse import csr_array, issparse, vstack
 
-    points, words, blocks, pieces, sentences, bases = zip(*readings, strict=True)
-    return ReadPrompts(
-        np.concatenate(points),
-        np.concatenate(words),
-        tuple(np.concatenate(block) for block in zip(*blocks, strict=True)),
-        csr_array(vstack(pieces)),
-        None if sentences[0] is None else np.concatenate(sentences),
-        None if bases[0] is None else np.concatenate(bases),
-    )
+    def joined(arrays: Sequence[Any]) -> Any:
+        return csr_array(vstack(arrays)) if issparse(arrays[0]) else np.concatenate(arrays)
+
+    return ReadPrompts(*(_by_part(joined, *parts) for parts in zip(*readings, strict=True)))
+
+
+def _by_part(function: Callable[[Sequence[Any]], Any], *parts: Any) -> Any:
+    """Apply a function to the arrays that stand in one place of some readings."""
+    if parts[0] is None:
+        return None
+    if isinstance(parts[0], tuple):
+        return tuple(_by_part(function, *some) for some in zip(*parts, strict=True))
+    return function(parts)
 
 
 def hashed_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
@@ -246,7 +241,6 @@ class Pieces(NamedTuple):
 
     def score(self, reading: ReadPrompts) -> Floats:
         """Return what it adds to the standardised scores."""
-        assert reading.pieces is not None
         return weigh_pieces(reading.pieces, self.rarity) @ self.weights.astype(np.float64)
 
 

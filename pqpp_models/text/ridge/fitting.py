@@ -9,6 +9,7 @@ import json
 import logging
 import platform
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -25,15 +26,157 @@ from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, ID, read_prompts
-from pqpp_models.record.record import TrainingRecord
+from pqpp_models.record.record import TrainingRecord, means_in
 from pqpp_models.targets import Z90, known_range
-from pqpp_models.text.arrays import Floats
+from pqpp_models.text.arrays import INT8_SCALE, Floats, chunks
+from pqpp_models.text.calibration import CALIBRATION, SPREAD, distance_to_nearest
+from pqpp_models.text.conformal import calibrate_targets
 from pqpp_models.text.ridge.blocks import ReadPrompts, join_readings, read
-from pqpp_models.text.ridge.head import Head, target_by_form
+from pqpp_models.text.ridge.forms import (
+    BASE,
+    NETWORK,
+    RIDGE_STRENGTHS,
+    STACK,
+    Blocks,
+    FormFit,
+    kept_form,
+)
 from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_names
-from pqpp_models.text.ridge.sentence_encoder import SentenceEncoder
+from pqpp_models.text.saved_encoder import SentenceEncoder
+
+MOSTLY_FAR = 0.2
+"""If so many of the prompts are in no plain English, others like them are predicted, too."""
 
 _MEASURES = ("pearson", "kendall", "spearman")
+_CHUNK = 1024
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a head is fitted on.
+
+    Attributes:
+        network: the predictor `static`.
+        sentence_encoder: one beside it.
+        limits: the lowest and highest value of each target.
+        base: the target of the network's that each fit begins at.
+    """
+
+    network: Any
+    sentence_encoder: SentenceEncoder | None
+    limits: Mapping[str, tuple[float, float]]
+    base: str | None = None
+
+    def fit(
+        self,
+        reading: ReadPrompts,
+        texts: list[str],
+        values: Floats,
+        far: NDArray[np.bool_],
+        with_forms: bool = False,
+    ) -> tuple[RidgePredictor, dict[str, Any]]:
+        """Fit to distinct prompts.
+
+        Args:
+            reading: of the prompts.
+            texts: the prompts, normalised.
+            values: shape ``(prompts, targets)``, NaN where there is none.
+            far: the prompts that are in no plain English.
+            with_forms: predict by every form, too, as the target ``target_by_form(target, form)``.
+
+        Returns:
+            The predictor, and by target the form that is kept and its strength.
+        """
+        blocks = Blocks(reading)
+        based = () if self.base is None else (BASE,)
+        forms = (None, *blocks.kernels, STACK, *based) if with_forms else (None,)
+        names = [target_by_form(target, form) for form in forms for target in self.limits]
+        columns = _Columns(blocks, len(names))
+        choice: dict[str, Any] = {"form": {}, "strength": {}}
+        points = reading.points
+        parts = [distance_to_nearest(one, points.T, own=True) for one in chunks(points, _CHUNK)]
+        distance = np.concatenate(parts)
+        # Targets that are known for the same prompts share their kernels.
+        unknown, group = np.unique(np.isnan(values), axis=1, return_inverse=True)
+        for number, known in enumerate(~unknown.T):
+            members = np.flatnonzero(group.ravel() == number)
+            scored = values[np.ix_(known, members)]
+            deviation = scored.std(axis=0)
+            goals = (scored - scored.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+            fitted = blocks.fit(known, goals)
+            known_texts = [texts[row] for row in np.flatnonzero(known)]
+            for place, member in enumerate(members):
+                target = list(self.limits)[member]
+                kept = kept_form(fitted, goals, place)
+                choice["form"][target] = kept
+                strength = int(fitted[kept].ridge.strength[place])
+                choice["strength"][target] = RIDGE_STRENGTHS[strength]
+                of_rows = scored[:, place], known_texts, distance[known]
+                for form in forms:
+                    column = names.index(target_by_form(target, form))
+                    columns.put(column, fitted[form or kept], place, *of_rows)
+        predictor = RidgePredictor(
+            self.network,
+            blocks.standardisation,
+            columns.weights[NETWORK].astype(np.float32),
+            (columns.intercept - blocks.base_slope * blocks.base_level).astype(np.float32),
+            np.rint(reading.points * INT8_SCALE).astype(np.int8),
+            {
+                target_by_form(target, form): self.limits[target]
+                for form in forms
+                for target in self.limits
+            },
+            calibration={k: v.astype(np.float32) for k, v in columns.calibration.items()},
+            sentence_encoder=self.sentence_encoder,
+            base=self.base,
+            base_slope=blocks.base_slope,
+            reads_any_language=bool(far.mean() >= MOSTLY_FAR),
+            **blocks.parts(columns.weights),
+        )
+        predictor.record = TrainingRecord(means=means_in(list(self.limits), values))
+        return predictor, choice
+
+
+def target_by_form(target: str, form: str | None) -> str:
+    """Return what a target is called that is predicted by a form; itself by that which is kept.
+
+    >>> target_by_form("rating", None), target_by_form("rating", "stack")
+    ('rating', 'rating by stack')
+    """
+    return target if form is None else f"{target} by {form}"
+
+
+class _Columns:
+    """The weights, intercepts and calibrations of targets, one a column."""
+
+    def __init__(self, blocks: Blocks, count: int) -> None:
+        self.weights = {name: np.zeros((blocks.columns(name), count)) for name in blocks.kernels}
+        self.intercept = np.zeros(count)
+        self.calibration = {name: np.zeros((count, *ends)) for name, ends in CALIBRATION.items()}
+
+    def put(
+        self,
+        column: int,
+        fitted: FormFit,
+        place: int,
+        true: Floats,
+        texts: list[str],
+        distance: Floats,
+    ) -> None:
+        """Take one target of a form, and fit its units and deviations to true values."""
+        for name, weights in fitted.weights.items():
+            self.weights[name][:, column] = weights[:, place]
+        self.intercept[column] = fitted.ridge.intercept[place]
+        if true.std() == 0:  # of a part of the prompts
+            for name in ("offset", "prior"):
+                self.calibration[name][column] = true.mean()
+            return
+        left_out = fitted.ridge.left_out[:, [place]]
+        calibration = calibrate_targets(left_out, true[:, None], texts, distance)
+        # The shape of the deviations was fitted to the errors that scale them.
+        calibration["spread"][0, 0] += len(SPREAD) / (2 * len(true))
+        for name, numbers in calibration.items():
+            self.calibration[name][column] = numbers[0]
 
 
 class TrainingPrompts(NamedTuple):
@@ -135,7 +278,6 @@ DEFAULT_ENCODER = "static-train"
 """The build whose network learned no study and nothing of PQPP but its train split."""
 
 _MARGIN = 0.1  # by what share of the observed range predictions may leave it
-_CHUNK = 1024
 
 
 def fit(
@@ -205,15 +347,22 @@ def fit(
     if not 2 <= folds <= FEWEST_PROMPTS:
         raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST_PROMPTS}")
     network, sentence_encoder = _read_encoder(encoder, base)
-    reading = _read_all(network, sentence_encoder, texts, base, progress)
+    starts = range(0, len(texts), _CHUNK)
+    starts = tqdm(starts, desc="reading prompts", unit=f" x {_CHUNK}", disable=not progress)
+    parts = [texts[at : at + _CHUNK] for at in starts]
+    reading = join_readings([read(network, sentence_encoder, part, base) for part in parts])
     far = network.answer(texts, uncertainty=True).far
     head = Head(network, sentence_encoder, ranges, base)
     distinct = TrainingPrompts(reading, texts, values, far)
     rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}
-    known = _known_texts(network, rows, texts)
+    known = np.zeros(len(texts), dtype=bool)
+    if network.record.rows is not None:  # which the network has learned with their scores
+        learned = network.record.rows.among(rows)
+        of_network = {content(prompts[row]) for row in np.flatnonzero(learned)}
+        known = np.array([text in of_network for text in texts], dtype=bool)
     is_measured = len(texts) - known.sum() >= FEWEST_PROMPTS
-    parts = 1 + folds * is_measured
-    with tqdm(desc="fitting", total=parts, unit="part", disable=not progress) as bar:
+    count = 1 + folds * is_measured
+    with tqdm(desc="fitting", total=count, unit="part", disable=not progress) as bar:
         fitted, choice = head.fit(*distinct)
         choice |= {"cross_validation": {}, "forms": {}}
         bar.update()
@@ -222,7 +371,10 @@ def fit(
             as_typed = [typed_as[text] for text in texts]
             counted = (distinct, as_typed, ~known)
             choice |= cross_validate(head, *counted, folds, at_each=bar.update)
-    training = {"prompts": len(texts), "sha256": _sha256(texts, values), "folds": folds}
+    # A missing score is null.
+    hashed = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
+    sha256 = sha256_of_parts([json.dumps([texts, hashed])])
+    training = {"prompts": len(texts), "sha256": sha256, "folds": folds}
     training |= {"far": int(far.sum()), "known": int(known.sum()), "network": network.called}
     training["encoder"] = None if sentence_encoder is None else sentence_encoder.name
     training["scores"] = dict(zip(names, np.isfinite(values).sum(axis=0).tolist(), strict=True))
@@ -252,23 +404,9 @@ def _read_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
     return network, sentence_encoder
 
 
-def _known_texts(network: Any, rows: Mapping[str, Any], texts: list[str]) -> NDArray[np.bool_]:
-    """Tell which texts the network of a predictor has learned with their scores."""
-    if network.record.rows is None:
-        return np.zeros(len(texts), dtype=bool)
-    learned = network.record.rows.among(rows)
-    known = {
-        content(prompt) for prompt, is_known in zip(rows[COLUMN], learned, strict=True) if is_known
-    }
-    return np.array([text in known for text in texts], dtype=bool)
-
-
 def _columns(prompts: list[str], scores: ArrayLike, targets: Sequence[str]) -> Floats:
     """Return scores as numbers, a column a target."""
-    try:
-        values = np.array(scores, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise PredictorError("`scores` holds no numbers; give one a prompt and target") from None
+    values = np.array(scores, dtype=np.float64)
     if values.ndim == 1 and len(targets) == 1:
         values = values[:, None]
     if values.shape != (len(prompts), len(targets)):
@@ -298,42 +436,37 @@ def _one_row_a_prompt(prompts: list[str], values: Floats) -> tuple[list[str], Fl
     return list(places), np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-class _NothingToLearnError(PredictorError):
-    """A target has too few scores, or one value alone."""
-
-
 def _learnable(
     targets: Sequence[str], values: Floats, limits_of: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
     """Return what predictions of each target are kept within; those not to be learned are told."""
     ranges: dict[str, tuple[float, float]] = {}
-    left_out: list[PredictorError] = []
+    left_out: list[str] = []
     for target, column in zip(targets, values.T, strict=True):
-        try:
-            ranges[target] = _limits(target, column, limits_of.get(target))
-        except _NothingToLearnError as error:
-            left_out.append(error)
+        known = column[~np.isnan(column)]
+        if len(known) < FEWEST_PROMPTS:
+            left_out.append(
+                f"target {target!r} has scores for {how_many(len(known), 'prompt')}; a fit needs "
+                f"{FEWEST_PROMPTS} or more"
+            )
+        elif known.min() == known.max():
+            left_out.append(
+                f"target {target!r} is {known[0]:g} for every prompt; nothing can be learned"
+            )
+        else:
+            given = limits_of.get(target) or known_range(target)
+            ranges[target] = _limits(target, float(known.min()), float(known.max()), given)
     if not ranges:
-        raise left_out[0]
+        raise PredictorError(left_out[0])
     for reason in left_out:
         _log.warning("%s; it is left out", reason)
     return ranges
 
 
-def _limits(target: str, values: Floats, given: tuple[float, float] | None) -> tuple[float, float]:
-    """Check a target's scores, and return what its predictions are kept within."""
-    known = values[~np.isnan(values)]
-    if len(known) < FEWEST_PROMPTS:
-        raise _NothingToLearnError(
-            f"target {target!r} has scores for {how_many(len(known), 'prompt')}; a fit needs "
-            f"{FEWEST_PROMPTS} or more"
-        )
-    low, high = float(known.min()), float(known.max())
-    if low == high:
-        raise _NothingToLearnError(
-            f"target {target!r} is {low:g} for every prompt; nothing can be learned"
-        )
-    limits = given or known_range(target)
+def _limits(
+    target: str, low: float, high: float, limits: tuple[float, float] | None
+) -> tuple[float, float]:
+    """Return what a target's predictions are kept within, by its lowest and highest score."""
     if limits is None:
         return low - _MARGIN * (high - low), high + _MARGIN * (high - low)
     if low < limits[0] or high > limits[1]:
@@ -342,24 +475,3 @@ def _limits(target: str, values: Floats, given: tuple[float, float] | None) -> t
             f"{limits[0]:g} to {limits[1]:g}; give scores in its own units, or another name"
         )
     return limits
-
-
-def _read_all(
-    network: Any,
-    sentence_encoder: SentenceEncoder | None,
-    texts: list[str],
-    base: str | None,
-    progress: bool,
-) -> ReadPrompts:
-    from tqdm.auto import tqdm
-
-    starts = range(0, len(texts), _CHUNK)
-    bar = tqdm(starts, desc="reading prompts", unit=f" x {_CHUNK}", disable=not progress)
-    chunks = (texts[at : at + _CHUNK] for at in bar)
-    return join_readings([read(network, sentence_encoder, c, base=base) for c in chunks])
-
-
-def _sha256(texts: list[str], values: Floats) -> str:
-    """Return a hash of prompts and scores, in their order; a missing score is null."""
-    rows = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
-    return sha256_of_parts([json.dumps([texts, rows])])

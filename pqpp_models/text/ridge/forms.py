@@ -164,25 +164,19 @@ class Blocks:
             self.lean = self.base_slope * (reading.base - self.base_level)
         self.widths: dict[str, float] = {}
         self.scales: dict[str, float] = {}
-        self.kernels = {name: self._linear_kernel(name) for name in self.linear}
-        self.kernels |= {name: self._radial_kernel(name) for name in self.vectors}
-
-    def _linear_kernel(self, name: str) -> Singles:
-        """Return products of rows, over the mean of a row with itself."""
-        rows = self.linear[name]
-        square = float((rows * rows).sum()) / rows.shape[0]
-        self.scales[name] = 1 / max(square, 1e-12)
-        products = rows @ rows[self.landmarks].T
-        products = products.toarray() if hasattr(products, "toarray") else products
-        return (products * self.scales[name]).astype(np.float32)
-
-    def _radial_kernel(self, name: str) -> Singles:
-        """Return a radial kernel whose width is the landmarks' median distance, squared."""
-        vectors = self.vectors[name].astype(np.float64)
-        squares = squared_distances(vectors, vectors[self.landmarks])
-        among = squares[self.landmarks][np.triu_indices(len(self.landmarks), 1)]
-        self.widths[name] = max(float(np.median(among)), 1e-6)
-        return np.exp(-squares / self.widths[name]).astype(np.float32)
+        self.kernels: dict[str, Singles] = {}
+        for name, rows in self.linear.items():  # products over the mean of a row with itself
+            square = float((rows * rows).sum()) / rows.shape[0]
+            self.scales[name] = 1 / max(square, 1e-12)
+            products = rows @ rows[self.landmarks].T
+            products = products.toarray() if hasattr(products, "toarray") else products
+            self.kernels[name] = (products * self.scales[name]).astype(np.float32)
+        for name, singles in self.vectors.items():  # the width is the landmarks' median distance
+            vectors = singles.astype(np.float64)
+            squares = squared_distances(vectors, vectors[self.landmarks])
+            among = squares[self.landmarks][np.triu_indices(len(self.landmarks), 1)]
+            self.widths[name] = max(float(np.median(among)), 1e-6)
+            self.kernels[name] = np.exp(-squares / self.widths[name]).astype(np.float32)
 
     def fit(self, known: NDArray[np.bool_], goals: Floats) -> dict[str, FormFit]:
         """Fit every form, and the stack, to the prompts whose scores are known.
@@ -198,21 +192,24 @@ class Blocks:
         for form, names in forms.items():
             some = [self.kernels[name] for name in names]
             kernel: Any = np.sum(some, axis=0, dtype=np.float64)
-            basis = _basis(kernel[self.landmarks])
+            # What a kernel's rows are multiplied by to be features whose products it is.
+            squares, vectors = np.linalg.eigh(kernel[self.landmarks])
+            kept = squares > _LEAST_SQUARE * squares[-1]
+            basis = vectors[:, kept] / np.sqrt(squares[kept])
             ridge = ridge_with_best_strength(kernel[known] @ basis, goals)
             on_landmarks = basis @ ridge.slopes
-            weights = {name: self._weights(name, on_landmarks) for name in names}
+            weights = {
+                name: on_landmarks
+                if name in self.vectors
+                else self.scales[name] * (self.linear[name][self.landmarks].T @ on_landmarks)
+                for name in names
+            }
             fitted[form] = FormFit(weights, ridge._replace(left_out=ridge.left_out + lean))
         if self.lean is not None:
             nothing = np.zeros_like(goals)
             alone = RidgeFit(nothing[:0], nothing[0], np.full(goals.shape[1], -1), nothing + lean)
             fitted[BASE] = FormFit({}, alone)
         return fitted
-
-    def _weights(self, name: str, on_landmarks: Floats) -> Floats:
-        if name in self.vectors:
-            return on_landmarks
-        return self.scales[name] * (self.linear[name][self.landmarks].T @ on_landmarks)
 
     def columns(self, name: str) -> int:
         """Return how many weights a target has in a block."""
@@ -228,13 +225,6 @@ class Blocks:
         return {"pieces": Pieces(self.rarity, singles[TF_IDF]), "neighbours": parts}
 
 
-def _basis(kernel: Floats) -> Floats:
-    """Return what a kernel's rows are multiplied by to be features whose products it is."""
-    squares, vectors = np.linalg.eigh(kernel)
-    kept = squares > _LEAST_SQUARE * squares[-1]
-    return vectors[:, kept] / np.sqrt(squares[kept])
-
-
 def kept_form(fitted: Mapping[str, FormFit], goals: Floats, target: int) -> str:
     """Return the form that a target keeps.
 
@@ -248,8 +238,3 @@ def kept_form(fitted: Mapping[str, FormFit], goals: Floats, target: int) -> str:
     best = min(errors, key=lambda form: errors[form].mean())
     gain = errors[STACK] - errors[best]
     return best if gain.mean() > 2 * gain.std() / np.sqrt(len(gain)) else STACK
-
-
-def strength_of(fit: FormFit, target: int) -> float:
-    """Return the strength of a form's ridge for a target."""
-    return RIDGE_STRENGTHS[int(fit.ridge.strength[target])]

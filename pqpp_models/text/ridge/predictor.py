@@ -13,26 +13,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, Tensors, check_tensors
-from pqpp_backbones.encoder.normaliser import CURRENT, KEY, read_normaliser
+from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, Tensors
 from pqpp_backbones.errors import CheckpointError
 from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Uncertain
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unprefixed
-from pqpp_models.text.calibration import CalibratedPredictor, calibration_tensors, read_calibrated
-from pqpp_models.text.reading.words import DIFFICULTY_FEATURES
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, texts_of
 from pqpp_models.text.ridge.blocks import (
-    BUCKETS,
-    HALF,
     Neighbours,
     Pieces,
     ReadPrompts,
     SeenPieces,
     read,
 )
-from pqpp_models.text.ridge.sentence_encoder import SentenceEncoder
+from pqpp_models.text.saved_encoder import SentenceEncoder
 
 _MOST_DEVIATIONS = 4.0
 
@@ -76,10 +72,9 @@ class Standardisation:
 ENCODER = "static"
 """The predictor on whose network the head stands."""
 
-_STANDARD = ("mean", "deviation", "weight")
 _SENTENCE, _ANY_LANGUAGE = "sentence_encoder", "reads_any_language"
 _BASE = "base"
-_PIECES, _NEIGHBOURS = "pieces", ("embedding", "sentence")
+_NEIGHBOURS = ("embedding", "sentence")
 _REMEDY = "save or download the predictor again"
 _UNLIKE = "nothing in common with the prompts of the fit: predicted as the average of these"
 
@@ -98,7 +93,7 @@ class RidgePredictor(CalibratedPredictor):
         intercept: one a target.
         references: int8 points of the training prompts, for the distance.
         limits: the lowest and highest value of each target, in the order of the weights.
-        pieces: the part of TF-IDF; a head of an older release has none.
+        pieces: the part of TF-IDF.
         neighbours: the parts of kernels of embeddings, by `embedding` and `sentence`.
         sentence_encoder: gives the vectors of `sentence`.
         base: the encoder's target that the scores begin at, ``base_slope`` of them a unit.
@@ -112,8 +107,7 @@ class RidgePredictor(CalibratedPredictor):
     intercept: Singles
     references: NDArray[np.int8]
     limits: Mapping[str, tuple[float, float]]
-    normaliser: str = field(default=CURRENT, kw_only=True)
-    pieces: Pieces | None = field(default=None, kw_only=True)
+    pieces: Pieces
     neighbours: Mapping[str, Neighbours] = field(default_factory=dict, kw_only=True)
     sentence_encoder: SentenceEncoder | None = field(default=None, kw_only=True)
     base: str | None = field(default=None, kw_only=True)
@@ -128,7 +122,7 @@ class RidgePredictor(CalibratedPredictor):
         """Take what the encoder knows of words."""
         self.targets = tuple(self.limits)
         self.tables, self.known_words = self.encoder.tables, self.encoder.known_words
-        if self.reads_any_language and self.pieces is not None:
+        if self.reads_any_language:
             seen: Any = SeenPieces(self.pieces.rarity)
             self.known_words = seen
 
@@ -139,12 +133,11 @@ class RidgePredictor(CalibratedPredictor):
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in."""
-        return self.encoder.embed(self.texts_of(self.read_rows(rows)))
+        return self.encoder.embed(texts_of(self.read_rows(rows)))
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points."""
-        has_pieces = self.pieces is not None
-        reading = read(self.encoder, self.sentence_encoder, prompts, has_pieces, self.base)
+        reading = read(self.encoder, self.sentence_encoder, prompts, self.base)
         return self.score_reading(reading), reading.points
 
     def score_reading(self, reading: ReadPrompts) -> Floats:
@@ -152,8 +145,7 @@ class RidgePredictor(CalibratedPredictor):
         layers = self.standardisation(np.hstack(reading.blocks))
         rows = np.hstack([reading.words, layers])
         scores: Floats = np.asarray(rows @ self.weights + self.intercept, dtype=np.float64)
-        if self.pieces is not None:
-            scores = scores + self.pieces.score(reading)
+        scores = scores + self.pieces.score(reading)
         for name, part in self.neighbours.items():
             scores = scores + part.score(getattr(reading, name))
         return scores if reading.base is None else scores + self.base_slope * reading.base[:, None]
@@ -178,15 +170,12 @@ class RidgePredictor(CalibratedPredictor):
         names = {"predictor_type": self.encoder.name, "targets": list(self.encoder.targets)}
         config = {
             **self.details,
-            KEY: self.normaliser,
             "limits": [list(pair) for pair in self.limits.values()],
             "encoder": {**names, **encoder},
         }
-        parts: Tensors = {}
+        parts: Tensors = prefixed("pieces.", self.pieces._asdict())
         if self.base is not None:
             config[_BASE] = {"target": self.base, "slope": self.base_slope}
-        if self.pieces is not None:
-            parts |= prefixed("pieces.", self.pieces._asdict())
         for name, part in self.neighbours.items():
             parts |= prefixed(f"{name}.", part._asdict())
         if self.reads_any_language:
@@ -211,9 +200,8 @@ class RidgePredictor(CalibratedPredictor):
         limits = [(name, *self.limits[name]) for name in self.targets]
         facts = {name: self.details.get(name) for name in ("data", "training", "dataset")}
         facts["encoder"] = None if self.sentence_encoder is None else self.sentence_encoder.name
-        facts |= {"has_pieces": self.pieces is not None, _ANY_LANGUAGE: self.reads_any_language}
-        facts[_BASE] = self.base
-        return render_card("predictors/ridge", limits=limits, normaliser=self.normaliser, **facts)
+        facts |= {_ANY_LANGUAGE: self.reads_any_language, _BASE: self.base}
+        return render_card("predictors/ridge", limits=limits, **facts)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
@@ -222,63 +210,35 @@ class RidgePredictor(CalibratedPredictor):
         Raises:
             CheckpointError: the configuration or the weights are not those of such a predictor.
         """
-        network, facts = config.get("encoder"), config.get(_BASE) or {}
-        if not isinstance(network, Mapping) or network.get("predictor_type") != ENCODER:
-            raise CheckpointError(
-                f"{folder / CONFIG} has no encoder of type {ENCODER!r}; {_REMEDY}"
-            )
         kind = registry.predictor_class(ENCODER)
-        encoder = kind.from_checkpoint(folder, network, unprefixed("encoder.", tensors))
-        try:
-            pairs = [(float(low), float(high)) for low, high in config["limits"]]
-            limits = dict(zip(check_names(list(config["targets"])), pairs, strict=True))
-            base, base_slope = facts.get("target"), float(facts.get("slope", 0.0))
-            if not all(np.isfinite(pair).all() and pair[0] < pair[1] for pair in pairs):
-                raise ValueError
-            if base not in (None, *encoder.targets) or not np.isfinite(base_slope):
-                raise ValueError
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise CheckpointError(
-                f"{folder / CONFIG} has no usable 'targets', 'limits' or {_BASE!r}; {_REMEDY}"
-            ) from None
-        points, *layers = encoder.represent(["a"])
-        columns = sum(layer.shape[1] for layer in layers) + len(DIFFICULTY_FEATURES)
-        known = len(tensors["references"]) if "references" in tensors else 0
-        shape = (len(limits), layers[0].shape[1] + layers[1].shape[1])
-        expected = {
-            **_expected_parts(tensors, *shape),
-            "weights": ("float32", (BUCKETS + columns, len(limits))),
-            "intercept": ("float32", (len(limits),)),
-            "references": ("int8", (max(known, 1), points.shape[1])),
-            **{f"standard.{name}": ("float32", (columns,)) for name in _STANDARD},
-            **calibration_tensors(tensors, len(limits)),
-        }
-        check_tensors(folder, tensors, expected)
+        arrays = unprefixed("encoder.", tensors)
+        encoder = kind.from_checkpoint(folder, config["encoder"], arrays)
+        pairs = [(float(low), float(high)) for low, high in config["limits"]]
+        if not all(low < high for low, high in pairs):
+            raise CheckpointError(f"{folder / CONFIG} has no usable 'limits'; {_REMEDY}")
+        base = config.get(_BASE) or {}
         if (tensors["standard.deviation"] <= 0).any():
             raise CheckpointError(f"{folder / WEIGHTS} holds impossible deviations; {_REMEDY}")
-        neighbours = {
-            name: Neighbours(**unprefixed(f"{name}.", tensors))
-            for name in _NEIGHBOURS
-            if f"{name}.width" in tensors
-        }
-        has_pieces = f"{_PIECES}.rarity" in tensors
         sentence = None
         if _SENTENCE in config:
             arrays = unprefixed(f"{_SENTENCE}.", tensors)
             sentence = SentenceEncoder.saved(folder, config[_SENTENCE], arrays)
         return cls(
             encoder,
-            Standardisation(*(tensors[f"standard.{name}"] for name in _STANDARD)),
+            Standardisation(**unprefixed("standard.", tensors)),
             tensors["weights"],
             tensors["intercept"],
             tensors["references"],
-            limits,
-            normaliser=read_normaliser(folder, config),
-            pieces=Pieces(**unprefixed(f"{_PIECES}.", tensors)) if has_pieces else None,
-            neighbours=neighbours,
+            dict(zip(check_names(config["targets"]), pairs, strict=True)),
+            Pieces(**unprefixed("pieces.", tensors)),
+            neighbours={
+                name: Neighbours(**unprefixed(f"{name}.", tensors))
+                for name in _NEIGHBOURS
+                if f"{name}.width" in tensors
+            },
             sentence_encoder=sentence,
-            base=base,
-            base_slope=base_slope,
+            base=base.get("target"),
+            base_slope=float(base.get("slope", 0.0)),
             reads_any_language=config.get(_ANY_LANGUAGE) is True,
             **read_calibrated(
                 config, tensors, "limits", "encoder", _SENTENCE, _ANY_LANGUAGE, _BASE
@@ -303,19 +263,3 @@ def check_names(targets: Sequence[Any]) -> tuple[str, ...]:
     if not targets or len(set(targets)) < len(targets):
         raise PredictorError(f"targets are {list(targets)}; name at least one, and each one once")
     return tuple(targets)
-
-
-def _expected_parts(tensors: Tensors, targets: int, size: int) -> dict[str, tuple[str, tuple]]:
-    """Return types and shapes of the parts that a checkpoint has; free sizes are taken as found."""
-    expected: dict[str, tuple[str, tuple]] = {}
-    if f"{_PIECES}.rarity" in tensors:
-        expected[f"{_PIECES}.rarity"] = ("float32", (2 * HALF,))
-        expected[f"{_PIECES}.weights"] = ("float32", (2 * HALF, targets))
-    for name in _NEIGHBOURS:
-        if f"{name}.width" in tensors:
-            shape = getattr(tensors.get(f"{name}.landmarks"), "shape", (0, 0))
-            columns = size if name == "embedding" else (*shape, 0, 0)[1]
-            expected[f"{name}.landmarks"] = ("float32", (max(shape[0], 1), columns))
-            expected[f"{name}.width"] = ("float32", (1,))
-            expected[f"{name}.weights"] = ("float32", (max(shape[0], 1), targets))
-    return expected

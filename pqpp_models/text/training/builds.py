@@ -4,7 +4,7 @@ The text ensemble is put together of kernel ridge, networks and a fine-tuned enc
 predictor has teachers, what they label, students, and a calibration.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from pqpp_backbones.encoder.normaliser import CURRENT, content
+from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.pretrained import allowed_length, word_pieces_of
 from pqpp_backbones.training.number_format import number_format
+from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_files.options.option import RecipeError
 from pqpp_models.scored_prompts import ScoredPrompts
@@ -29,10 +30,8 @@ from pqpp_models.text.conformal import (
 )
 from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.text.reading.words import WordTables
-from pqpp_models.text.static.network import StaticNetwork, WordPieces
-from pqpp_models.text.static.predictor import StaticPredictor
-from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor, tuned_logits
-from pqpp_models.text.training.collection_model import Fitted, fit_collection_model
+from pqpp_models.text.static import StaticNetwork, StaticPredictor, WordPieces
+from pqpp_models.text.text_ensemble import TextEnsemblePredictor, tuned_logits
 from pqpp_models.text.training.data import TextData, made_up_prompts, read_lexicon, read_parti
 from pqpp_models.text.training.distillation import (
     StaticModule,
@@ -45,6 +44,8 @@ from pqpp_models.text.training.distillation import (
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
 from pqpp_models.text.training.studies import ANCHOR, read_sources, shares
 from pqpp_models.text.training.teacher import (
+    Fitted,
+    fit_collection_model,
     gaussian,
     leave_each_out,
     relative_ranks,
@@ -60,8 +61,8 @@ _UNLABELLED = 2000
 class EnsembleData(TextData):
     """What the text ensemble is trained on; `texts` are the training prompts and the captions."""
 
-    def __init__(self, recipe: EnsembleRecipe, head: Callable[..., Any]) -> None:
-        super().__init__(recipe, TextEnsemblePredictor.name, head)
+    def __init__(self, recipe: EnsembleRecipe) -> None:
+        super().__init__(recipe, TextEnsemblePredictor.name)
         some = spaced(0, len(self.captions), recipe.collection_captions)
         self.captions = [self.captions[i] for i in some]
         self.texts = [*self.train.prompts, *self.captions]
@@ -91,27 +92,22 @@ def train_ensemble(
     left_out = fitted.left_out[:, : len(recipe.targets)]
     calibration = calibrate_targets(left_out, train.targets, train.prompts, distance)
     calibration["share"] = np.array([recipe.tuned.share], np.float32)
-    predictor = TextEnsemblePredictor(
-        *(data.tokenizer, data.encoder, tuned, fitted.model, tuple(recipe.targets)),
-        normaliser=CURRENT,
-        calibration=calibration | _tuned_scale(data, fitted, tuned, columns),
-        known_words=KnownWords.fit(texts, data.tokenizer.get_vocab()),
-    )
-    recipe.record(predictor, train)
-    predictor.details = recipe.describe(data.train, len(data.captions), "fit", "tuned")
-    predictor.details["training"]["normaliser"] = CURRENT
-    return predictor
-
-
-def _tuned_scale(data: EnsembleData, fitted: Fitted, tuned: Any, columns: list[int]) -> Calibration:
-    """Return what brings the tuned encoder's outputs to the scale of the others, on captions."""
+    # The tuned encoder's outputs are brought to the scale of the others, on captions.
     some = spaced(0, len(data.captions), _UNLABELLED)
     captions = [data.captions[i] for i in some]
     base = fitted.model.predict(captions, data.states(some + len(data.train)))[:, columns]
     logits = tuned_logits(tuned, data.tokenizer, captions)
     scale = base.std(axis=0) / logits.std(axis=0)
-    mean = logits.mean(axis=0) - base.mean(axis=0) / scale
-    return {"tuned_mean": mean.astype(np.float32), "tuned_scale": scale.astype(np.float32)}
+    calibration["tuned_mean"] = (logits.mean(axis=0) - base.mean(axis=0) / scale).astype(np.float32)
+    calibration["tuned_scale"] = scale.astype(np.float32)
+    predictor = TextEnsemblePredictor(
+        *(data.tokenizer, data.encoder, tuned, fitted.model, tuple(recipe.targets)),
+        calibration=calibration,
+        known_words=KnownWords.fit(texts, data.tokenizer.get_vocab()),
+    )
+    recipe.record(predictor, train)
+    predictor.details = recipe.describe(data.train, len(data.captions), "fit", "tuned")
+    return predictor
 
 
 NEWEST = "sdxl_hbpp"
@@ -138,8 +134,8 @@ class StaticData(TextData):
 
     recipe: StaticRecipe
 
-    def __init__(self, recipe: StaticRecipe, head: Callable[..., Any]) -> None:
-        super().__init__(recipe, StaticPredictor.name, head, learns_studies=recipe.alignment)
+    def __init__(self, recipe: StaticRecipe) -> None:
+        super().__init__(recipe, StaticPredictor.name, learns_studies=recipe.alignment)
         if recipe.spread_seeds and self.held_out.fitted:
             raise RecipeError(
                 f"`spread_seeds` is {recipe.spread_seeds}, but {recipe.train_split} holds what "
@@ -349,7 +345,7 @@ class StaticBuilds:
             np.concatenate([left_out[name] for name in sources]),
             np.concatenate([study.scores for study in sources.values()]),
             [name for name, study in sources.items() for _ in study.prompts],
-            [prompt for study in sources.values() for prompt in study.prompts],
+            [normalise(prompt) for study in sources.values() for prompt in study.prompts],
             np.concatenate(list(level.values())),
             own.astype(np.float64),
         )

@@ -5,7 +5,7 @@ split, and on studies.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,13 +23,14 @@ from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.read_table import read_table
 from pqpp_files.write_beside import write_beside
 from pqpp_metrics.functional import qpp_report, spearman_qpp
+from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.scored_prompts import ScoredPrompts, within_groups
 from pqpp_models.targets import Z90
 from pqpp_models.text.arrays import Floats, Singles
 from pqpp_models.text.collection.encoded import distinct
-from pqpp_models.text.reading.lexicon import lexicon_of
+from pqpp_models.text.reading.known_words import lexicon_of
 from pqpp_models.text.reading.words import words_of
 from pqpp_models.text.training.recipe import TextRecipe
 from pqpp_models.text.training.studies import read_sources
@@ -132,28 +133,21 @@ def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
 
     >>> row = {"prompts": 9, "spearman": 0.5, "interval": [0.1, 0.8], "rewritten": {"a": 0.5}}
     >>> print(format_studies({"mine": row}))
-    study      prompts    spearman    95 % from    95 % to      a
-    -------  ---------  ----------  -----------  ---------  -----
-    mine             9       0.500        0.100      0.800  0.500
-    mean                     0.500                          0.500
+         prompts  spearman  95 % from  95 % to     a
+    mine       9     0.500      0.100    0.800 0.500
+    mean       9     0.500      0.100    0.800 0.500
     """
-    from tabulate import tabulate
+    import pandas as pd
 
-    first, nested = ("prompts", "spearman"), ("interval", "within_tasks", "rewritten")
-    flat: list[dict[str, Any]] = []
+    nested = ("interval", "within_tasks", "rewritten")
+    flat = {}
     for name, row in rows.items():
-        low, high = row["interval"]
-        figures = {"study": name, **{key: row[key] for key in first}}
-        figures |= {"95 % from": low, "95 % to": high, **row["rewritten"]}
-        flat.append(figures | {key: row[key] for key in row if key not in nested})
-    averaged = [key for key in flat[0] if key not in ("study", "prompts", "95 % from", "95 % to")]
-    means = {key: _mean([row[key] for row in flat]) for key in averaged}
-    return tabulate([*flat, {"study": "mean", **means}], "keys", floatfmt=".3f")
-
-
-def _mean(values: Sequence[Any]) -> float | None:
-    """Return a mean, None where a value is not known."""
-    return None if None in values else float(np.mean(values))
+        ends = dict(zip(("95 % from", "95 % to"), row["interval"], strict=True))
+        others = {key: value for key, value in row.items() if key not in nested}
+        flat[name] = others | ends | row["rewritten"]
+    table = pd.DataFrame(flat, dtype=float).T
+    table.loc["mean"] = table.mean(skipna=False)
+    return table.to_string(formatters={"prompts": "{:.0f}".format}, float_format="%.3f")
 
 
 def _rounded(value: float) -> float | None:
@@ -166,7 +160,6 @@ class TextData:
     Args:
         recipe: what is asked for.
         kind: the name of the predictors that are trained.
-        head: puts a new head on an encoder: `BertForPerformancePrediction.from_backbone`.
         learns_studies: whether the studies of `alignment` are needed, also where no folder is
             named.
 
@@ -181,9 +174,7 @@ class TextData:
 
     texts: list[str]
 
-    def __init__(
-        self, recipe: TextRecipe, kind: str, head: Callable[..., Any], learns_studies: bool = False
-    ) -> None:
+    def __init__(self, recipe: TextRecipe, kind: str, learns_studies: bool = False) -> None:
         splits = recipe.train_split, recipe.validation_split
         self.train, self.validation = (recipe.read(split) for split in splits)
         self.held_out = recipe.held_out(kind, self.train, self.validation)
@@ -195,7 +186,8 @@ class TextData:
         self.sources = read_sources(recipe.sources_dir) if has_studies else {}
         self.encoder, self.tokenizer = load_encoder(recipe.model)
         check_layers(self.encoder, recipe.layers)
-        self.new_model = partial(head, recipe.model)
+        model_class = registry.predictor_class("bert").model_class()
+        self.new_model = partial(model_class.from_backbone, recipe.model)
         self.recipe = recipe
 
     @cached_property
@@ -275,13 +267,9 @@ def read_parti(path: str) -> list[str]:
     """Read the prompts of ``PartiPrompts.tsv``, in which quotes stand for themselves.
 
     Raises:
-        PredictorError: the file cannot be read, or is another.
+        PredictorError: the file is another.
     """
-    try:
-        text = Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        raise PredictorError(f"{path} cannot be read ({reason}); give PartiPrompts.tsv") from None
+    text = Path(path).read_text("utf-8", errors="replace")
     first, *prompts = [line.partition("\t")[0] for line in text.split("\n")]
     if first != "Prompt":
         raise PredictorError(f"{path} does not begin with 'Prompt'; give PartiPrompts.tsv")

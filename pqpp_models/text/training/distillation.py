@@ -12,7 +12,7 @@ from torch import nn
 from pqpp_backbones.encoder.encoding import as_batch
 from pqpp_backbones.training.number_format import check_number_format, number_format
 from pqpp_models.text.arrays import Floats, Singles, unit
-from pqpp_models.text.static.network import DEEPER, LINEAR, StaticNetwork, quantise
+from pqpp_models.text.static import DEEPER, LINEAR, StaticNetwork, quantise
 from pqpp_models.text.training.teacher import batches_of_like_length, descend, warm_up_and_decay
 
 _POOL = 50
@@ -121,15 +121,6 @@ def first_points(vectors: Singles, size: int) -> Singles:
     return unit(vectors @ directions[:, ::-1][:, :size])
 
 
-def _importance(goals: Floats, first_weight: float) -> torch.Tensor:
-    """Return what errors of each score are multiplied by; 0 where no goal is known."""
-    known = [column[~np.isnan(column)] for column in goals.T]
-    spread = np.array([(some.std() or 1.0) if len(some) else np.inf for some in known])
-    weights = np.ones(len(spread))
-    weights[0] = first_weight**0.5
-    return torch.from_numpy((weights / spread).astype(np.float32))
-
-
 def distil(
     encoded: Sequence[Sequence[int]],
     goals: Floats,
@@ -155,7 +146,11 @@ def distil(
     model = StaticModule(pieces, goals.shape[1], settings) if begin is None else deepcopy(begin)
     wanted = torch.from_numpy(goals.astype(np.float32))
     places = torch.from_numpy(points)
-    importance = _importance(goals, settings.first_weight)
+    # What errors of each score are multiplied by; 0 where no goal is known.
+    known_goals = [column[~np.isnan(column)] for column in goals.T]
+    spread = np.array([(some.std() or 1.0) if len(some) else np.inf for some in known_goals])
+    weights = np.r_[settings.first_weight**0.5, np.ones(len(spread) - 1)]
+    importance = torch.from_numpy((weights / spread).astype(np.float32))
     lengths = np.array([len(row) for row in encoded])
 
     def loss_of(batch: NDArray[np.int64]) -> torch.Tensor:

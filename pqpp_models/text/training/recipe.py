@@ -14,10 +14,14 @@ from pqpp_backbones.training.options import RunOptions
 from pqpp_backbones.training.publish import refuse_finished, versions
 from pqpp_datasets.target_columns import measure_of
 from pqpp_files.options.option import NEEDED, RecipeError, option
-from pqpp_models.text.training.collection_model import FitSettings
 from pqpp_models.text.training.distillation import DistilSettings
 from pqpp_models.text.training.studies import SOURCES
-from pqpp_models.text.training.teacher import SourceSettings, TunedSettings, TuneSettings
+from pqpp_models.text.training.teacher import (
+    FitSettings,
+    SourceSettings,
+    TunedSettings,
+    TuneSettings,
+)
 from pqpp_models.training.data import Rows, load_rows
 from pqpp_models.training.recipe import TargetOptions
 from pqpp_models.training.refit import RefitOptions, split_in_words

@@ -16,10 +16,10 @@ from pqpp_models.bench.run import run_table
 from pqpp_models.bench.scored_prompts import ScoredPrompts
 from pqpp_models.bench.split import Split
 from pqpp_models.bench.tables import STYLES, format_results
-from pqpp_models.text.static.predictor import StaticPredictor
+from pqpp_models.text.static import StaticPredictor
 
 TARGETS = ("mean_hbpp", "mean_rr")
-STATIC = "pqpp_models.text.static.predictor:StaticPredictor"
+STATIC = "pqpp_models.text.static:StaticPredictor"
 
 
 @pytest.fixture(scope="module")

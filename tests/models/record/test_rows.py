@@ -77,7 +77,7 @@ def test_a_saved_one_knows_its_rows_and_holds_no_text(fitted, saved):
 
 def test_the_network_under_a_fit_counts(monkeypatch):
     """What static was trained on, a head on its network knows."""
-    from pqpp_models.text.static.predictor import StaticPredictor
+    from pqpp_models.text.static import StaticPredictor
 
     below = StaticPredictor.from_shipped("static")
     below.was_fitted_to(["A caption of the network."])

@@ -5,9 +5,13 @@ import pytest
 
 from pqpp_models.text.arrays import unit
 from pqpp_models.text.calibration import SAME
-from pqpp_models.text.collection.collection import Collection
+from pqpp_models.text.collection.collection import (
+    Collection,
+    density,
+    neighbour_labels,
+    similarities,
+)
 from pqpp_models.text.collection.model import network, squared_distances
-from pqpp_models.text.collection.neighbours import density, neighbour_labels, similarities
 from pqpp_models.text.reading.words import WordTables
 
 RANDOM = np.random.default_rng(0)
@@ -91,7 +95,7 @@ def test_network_is_torchs():
 
 
 def test_ridge_leaves_out_what_it_says():
-    fitting = pytest.importorskip("pqpp_models.text.training.collection_model")
+    fitting = pytest.importorskip("pqpp_models.text.training.teacher")
     settings = fitting.FitSettings(kernel_layers=(2,), ridge=1.0)
     rows = {"2": unit(RANDOM.normal(size=(50, 4))), "features": RANDOM.normal(size=(50, 3))}
     goals = RANDOM.normal(size=(50, 2))

@@ -5,13 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from pqpp_backbones.encoder.normaliser import CURRENT
-from pqpp_models import CheckpointError, Predictor, PredictorError
+from pqpp_models import CheckpointError, Predictor
 from pqpp_models.text.arrays import unit
-from pqpp_models.text.collection import neighbours
-from pqpp_models.text.collection.collection import Collection
+from pqpp_models.text.collection import collection as neighbours
+from pqpp_models.text.collection.collection import Collection, similarities
 from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of, with_collection
-from pqpp_models.text.collection.neighbours import similarities
 from pqpp_models.text.reading.words import WordTables
 
 RANDOM = np.random.default_rng(5)
@@ -67,27 +65,15 @@ def test_a_large_collection_is_searched_by_faiss_where_it_is_there(monkeypatch):
 @pytest.fixture
 def captions(ensemble):
     encoder, layers = encoder_of(ensemble)
-    return EncodedCaptions.build(
-        CAPTIONS, encoder, ensemble.tokenizer, layers, normaliser=ensemble.normaliser
-    )
+    return EncodedCaptions.build(CAPTIONS, encoder, ensemble.tokenizer, layers)
 
 
-def test_captions_are_normalised_as_the_predictor_does(ensemble, captions, tmp_path):
+def test_captions_are_normalised_as_the_predictor_does(ensemble, captions):
     encoder, layers = encoder_of(ensemble)
     shouted = [f" {caption.upper()}!" for caption in CAPTIONS]
-    built = {
-        name: EncodedCaptions.build(
-            shouted, encoder, ensemble.tokenizer, layers, normaliser=name
-        ).save_pretrained(tmp_path / name)
-        for name in (CURRENT, "as_typed")
-    }
-    same = EncodedCaptions.from_pretrained(built[CURRENT])
+    same = EncodedCaptions.build(shouted, encoder, ensemble.tokenizer, layers)
     for layer, states in captions.states.items():
         np.testing.assert_array_equal(same.states[layer], states)
-    with_collection(ensemble, same)
-    typed = EncodedCaptions.from_pretrained(built["as_typed"])
-    with pytest.raises(PredictorError, match="is of another normaliser; build it with --predictor"):
-        with_collection(ensemble, typed)
 
 
 def test_captions_come_back_from_their_folder(captions, tmp_path):

@@ -6,8 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_models.text.arrays import unit
-from pqpp_models.text.collection.collection import SCOPE_RANKS, SCOPE_SHARES, Postings
-from pqpp_models.text.collection.neighbours import COHERENCE_NEIGHBOURS, coherence_features
+from pqpp_models.text.collection.collection import (
+    COHERENCE_NEIGHBOURS,
+    SCOPE_RANKS,
+    SCOPE_SHARES,
+    Postings,
+    coherence_features,
+)
 from pqpp_models.text.reading.words import content_words, words_of
 
 CAPTIONS = ["a red cat", "two cats on a mat", "a dog", "red mats, a red cat", "the of"]

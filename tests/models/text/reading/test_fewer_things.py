@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pqpp_models import Predictor
-from pqpp_models.text.reading.fewer_things import counts_in, with_fewer_things
+from pqpp_models.text.reading.asking_less import counts_in, with_fewer_things
 
 NUMBERS = (
     *map(str, range(1, 16)), "20", "21", "30", "42", "50", "99", "100", "101", "144", "250", "999",

@@ -11,8 +11,7 @@ import pytest
 from pqpp_backbones.checkpoint import read_tensors
 from pqpp_models import TARGETS, Predictor, registry
 from pqpp_models.targets import target_limits
-from pqpp_models.text.static.network import WordPieces, quantise, split_words
-from pqpp_models.text.static.predictor import StaticPredictor
+from pqpp_models.text.static import StaticPredictor, WordPieces, quantise, split_words
 
 SHIPPED = registry.SHIPPED / "static"
 PROMPTS = [

@@ -1,11 +1,8 @@
 """The text ensemble: its predictions, its folders, and how it takes instructions."""
 
 import numpy as np
-import pytest
 
-from pqpp_backbones.encoder.normaliser import CURRENT
 from pqpp_models import TARGETS, Predictor
-from pqpp_models.errors import CheckpointError
 
 PROMPTS = ["A man riding a wave.", "?", "Zebra!", "A cat near the old clock. " * 20]
 
@@ -41,11 +38,6 @@ def test_how_a_prompt_is_typed_changes_nothing(ensemble, tmp_path):
     ]
     saved = Predictor.from_pretrained(ensemble.save_pretrained(tmp_path / "saved"))
     for one in (ensemble, saved):
-        assert one.normaliser == CURRENT
         found = one.predict_with_uncertainty(typed)
         for values in (found.values, found.deviations, found.distance, one.embed(typed)):
             assert (np.ptp(values, axis=0) == 0).all()
-    config = tmp_path / "saved" / "config.json"
-    config.write_text(config.read_text("utf-8").replace(f'"{CURRENT}"', '"another"'), "utf-8")
-    with pytest.raises(CheckpointError, match="'normaliser' is 'another', not one of"):
-        Predictor.from_pretrained(tmp_path / "saved")

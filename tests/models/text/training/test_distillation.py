@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from pqpp_files.options.option import RecipeError  # noqa: E402
-from pqpp_models.text.static.network import DEEPER  # noqa: E402
+from pqpp_models.text.static import DEEPER  # noqa: E402
 from pqpp_models.text.training.distillation import (  # noqa: E402
     DistilSettings,
     StaticModule,
@@ -143,7 +143,7 @@ def test_distilling_that_diverges_is_told():
 
 
 def test_networks_that_diverge_are_told():
-    from pqpp_models.text.training.collection_model import FitSettings, train_network
+    from pqpp_models.text.training.teacher import FitSettings, train_network
 
     random = np.random.default_rng(0)
     rows = random.normal(size=(200, 6)).astype(np.float32)

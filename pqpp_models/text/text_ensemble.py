@@ -12,14 +12,18 @@ from typing import Any, Self
 import numpy as np
 
 from pqpp_backbones.checkpoint import Tensors
-from pqpp_backbones.encoder.normaliser import KEY, read_normaliser
 from pqpp_backbones.foreign import building_within
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_models import registration
 from pqpp_models.targets import TARGETS
 from pqpp_models.text.arrays import Floats, Singles, prefixed, unprefixed
-from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, read_targets
+from pqpp_models.text.calibration import (
+    CalibratedPredictor,
+    read_calibrated,
+    read_targets,
+    texts_of,
+)
 from pqpp_models.text.collection.model import CollectionModel
 from pqpp_models.text.saved_encoder import encoder_config, encoder_weights, rebuilt_encoder
 from pqpp_models.torch_predictor import processor_files
@@ -65,7 +69,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
     def embed(self, rows: Any) -> Singles:
         """Return the last layer's unit vectors, in which distances are measured."""
-        prompts = self.texts_of(self.read_rows(rows))
+        prompts = texts_of(self.read_rows(rows))
         return self._last_vectors(self._encode(prompts, [self.model.collection.last]))
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
@@ -94,7 +98,6 @@ class TextEnsemblePredictor(CalibratedPredictor):
             "collection": description,
             "encoder": encoder_config(self.encoder),
             "tuned": parse_json(self.tuned.config.to_json_string()),
-            KEY: self.normaliser,
         }
         return {**config, **self.details}, {
             **prefixed("collection.", collection),
@@ -102,9 +105,6 @@ class TextEnsemblePredictor(CalibratedPredictor):
             **prefixed("tuned.", encoder_weights(self.tuned)),
             **self._calibration_tensors(),
         }
-
-    def _try(self) -> None:
-        self.predict(["a cat"])
 
     def _files(self) -> dict[str, bytes]:
         return processor_files(self.tokenizer)
@@ -114,7 +114,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         """Return the predictor of a folder whose files have been read.
 
         Raises:
-            CheckpointError: the configuration names no targets, or a normaliser that is not there.
+            CheckpointError: the configuration names no targets.
             MissingExtraError: torch or transformers is not installed.
             Exception: whatever else does not fit; who loads a folder says so in a line.
         """
@@ -133,7 +133,6 @@ class TextEnsemblePredictor(CalibratedPredictor):
             tuned,
             CollectionModel.from_tensors(config["collection"], unprefixed("collection.", tensors)),
             read_targets(folder, config),
-            normaliser=read_normaliser(folder, config),
             **read_calibrated(config, tensors, *_OWN, also=_OF_TUNED),
         )
 

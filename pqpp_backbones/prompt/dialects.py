@@ -1,0 +1,218 @@
+"""The dialects that prompts are typed in, and how what is no content is taken away.
+
+Those of Midjourney (its command, images by address, flags, parts with weights), of web interfaces
+to Stable Diffusion (weights, networks, tags, settings), and markdown. Few prompts need them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+Taken = dict[str, list[str]]
+"""What was taken away of a prompt, by kind, and as ``unwanted`` what it does not want."""
+
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_ADDRESSES = r"(?:(?:https?://\S+|random|\d{3,})\s*)+"
+_VALUES = {
+    r"ar|aspect": r"\d+(?:\.\d+)?\s*[:x/]\s*\d+(?:\.\d+)?",
+    r"v|version": r"\d+(?:\.\d+)?[a-z]?",
+    r"style": r"[\w-]+",
+    r"stylize|stylise|s|chaos|c|seed|sameseed|quality|q|stop|weird|w|iw|sw|cw|ow|sv|niji|repeat|r|exp":
+    _NUMBER,
+    r"sref|cref|oref": _ADDRESSES,
+    r"profile|personalize|p": r"(?:[a-z]*\d\w*\s*)+",
+    r"motion": r"low|high",
+    r"tile|turbo|fast|relax|raw|hd|sd|video|loop|draft|stealth|public|uplight|upbeta|creative|test|testp":
+    "",
+}  # fmt: skip
+_DASHES = r"(?:^|(?<=[\s,]))(?:--|[—–])"
+_FLAG = re.compile(
+    rf"{_DASHES}(?:"
+    + "|".join(rf"(?:{names})(?![a-z])\s*(?:{value})?" for names, value in _VALUES.items())
+    + ")",
+    re.IGNORECASE,
+)
+_WITHOUT = re.compile(rf"{_DASHES}no\s+(.+?)(?=\s+(?:--|[—–])\w|$)", re.IGNORECASE | re.DOTALL)
+_COMMAND = re.compile(r"\s*(?:/imagine(?:\s+prompt)?\s*:?|prompt\s*:)\s*", re.IGNORECASE)
+_ADDRESS = re.compile(r"[<(]?(?:https?://|www\.[\w.-]+/)[^\s>)]*[>)]?", re.IGNORECASE)
+_PART = re.compile(r"::\s*(-?\d*\.?\d+)?(?=\s|$|,)")
+
+_SETTINGS = re.compile(r"(?:^|\s)Steps:\s*\d+\s*,.*$", re.IGNORECASE | re.DOTALL)
+_NEGATIVE = re.compile(r"(?:^|\s)Negative prompt:(.*)$", re.IGNORECASE | re.DOTALL)
+_NETWORK = re.compile(
+    r"<(?:lora|lyco|lycoris|hypernet|ti|embedding)\s*:[^<>]{1,200}>|\bembedding:[\w.-]+", re.I
+)
+_WILDCARD = re.compile(r"__[\w/*-]+?__")
+_TAG = re.compile(r"(?<![\w_])(\d+)\+?(girls?|boys?)(?!\w)")
+_UNDERSCORES = re.compile(r"(?<![\w_])[a-z]{2,}(?:_[a-z]+)+(?![\w_])", re.IGNORECASE)
+_SCORE = re.compile(r"(?<!\w)(?:score_\d(?:_up)?|rating_\w+|source_\w+)(?!\w)\s*,?")
+_ESCAPED = {r"\(": "\ue000", r"\)": "\ue001", r"\[": "\ue002", r"\]": "\ue003"}
+_WEIGHTED = re.compile(r"\(([^()]*[^\W\d_][^()]*?)\s*:\s*-?\d*\.?\d+\s*\)")
+_OPEN_WEIGHTED = re.compile(r"\(([^()]*[^\W\d_][^()]*?):\s*\d*\.\d+\s*$")
+_SIGNED = re.compile(r"\(([^()]*)\)(?:[+-]+|\d\.\d+)(?=[\s,.]|$)")
+_PLUSSES = re.compile(r"(?<=\w\w)\+{2,}(?=[\s,.]|$)")
+_DOUBLED = re.compile(r"\(\(([^()]*)\)\)")
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_JOINED = re.compile(r"\s*(?::\s*\d*\.?\d+)?\s+(?:AND|BREAK)\s+|^BREAK\s+|\s+BREAK$")
+_LAST_WEIGHT = re.compile(r"\s:\d*\.?\d+\s*$")
+_ROUND = re.compile(r"[()]")
+_MOST_NESTED = 40
+
+_IMAGE = re.compile(r"!\[[^\]]*\]\([^)\s]*\)")
+_LINK = re.compile(r"\[([^\]]+)\]\((?:https?://|/|#)[^)\s]*\)")
+_STRUCK = re.compile(r"~~[^~]+~~")
+_LINE = re.compile(r"^[ \t]*(?:#{1,6}|[-*+•]|>|\d{1,2}[.)])[ \t]+(?=\S)", re.MULTILINE)
+_EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3})(?=\S)([^*_\n]+?)(?<=\S)\1(?!\w)")
+_CODE = re.compile(r"`([^`\n]+)`")
+
+
+def _take_settings(text: str, taken: Taken) -> str:
+    """Take away what a web interface writes below a prompt: a negative prompt and settings."""
+    match = _SETTINGS.search(text)
+    if match and text[: match.start()].strip():
+        taken["settings"].append(match[0].strip())
+        text = text[: match.start()]
+    match = _NEGATIVE.search(text)
+    if match and text[: match.start()].strip():
+        taken["unwanted"] += _parts_of(match[1])
+        text = text[: match.start()]
+    return text
+
+
+def _parts_of(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _take_command(text: str, taken: Taken) -> str:
+    """Take away what calls the program: ``/imagine prompt:``."""
+    match = _COMMAND.match(text)
+    if match is None or match.end() == len(text):
+        return text
+    taken["command"].append(match[0].strip())
+    return text[match.end() :]
+
+
+def _take_flags(text: str, taken: Taken) -> str:
+    """Take away flags with their values; what follows ``--no`` goes to what is not wanted."""
+    taken["unwanted"] += [part for match in _WITHOUT.finditer(text) for part in _parts_of(match[1])]
+    for pattern in (_WITHOUT, _FLAG):
+        text = _taking(pattern, text, taken["flag"], " ")
+    return text
+
+
+def _take_networks(text: str, taken: Taken) -> str:
+    """Take away names of extra networks and wildcards, and what ranks a picture by tags."""
+    text = _taking(_NETWORK, text, taken["extra network"], " ")
+    text = _taking(_WILDCARD, text, taken["wildcard"], " ")
+    return _taking(_SCORE, text, taken["quality"], " ")
+
+
+def _take_markdown(text: str, taken: Taken) -> str:
+    """Take away marks of markdown; the words that they mark stay, pictures and struck words go."""
+    plain = _STRUCK.sub(" ", _LINK.sub(r"\1", _IMAGE.sub(" ", text)))
+    plain = _LINE.sub("", plain)
+    plain = _CODE.sub(r"\1", _EMPHASIS.sub(r"\2", plain))
+    if plain == text or not plain.strip():
+        return text
+    taken["markdown"].append(text.strip())
+    return plain
+
+
+def _take_addresses(text: str, taken: Taken) -> str:
+    """Take away addresses of images and pages."""
+    taken["url"] += [address.strip("<>()") for address in _ADDRESS.findall(text)]
+    return _ADDRESS.sub(" ", text)
+
+
+def _take_parts(text: str, taken: Taken) -> str:
+    """Join parts with weights, ``hot dog::2 stand``; a part of negative weight is not wanted."""
+    pieces = _PART.split(text)
+    if len(pieces) == 1:
+        return text
+    wanted: list[str] = []
+    for part, weight in zip(pieces[::2], [*pieces[1::2], None], strict=True):
+        if part.strip(" ,"):
+            is_wanted = not weight or float(weight) >= 0
+            (wanted if is_wanted else taken["unwanted"]).append(part.strip(" ,"))
+    taken["weight"].append("::")
+    return ", ".join(wanted)
+
+
+def _take_weights(text: str, taken: Taken) -> str:
+    """Take away marks of weight and schedules; of alternatives the first stays.
+
+    Single round brackets are an aside in prose: they stay, unless another mark is there. What is
+    told is each mark with the word that it is at, of more words ``(…:1.3)``.
+    """
+    marks: list[str] = []
+    plain = text
+    for mark, stand_in in _ESCAPED.items():
+        plain = plain.replace(mark, stand_in)
+    # Where all is in capitals, AND is a word.
+    if 2 * sum(map(str.islower, plain)) > sum(map(str.isalpha, plain)):
+        plain = _taking(_JOINED, plain, marks, ", ")
+    plain = _taking(_LAST_WEIGHT, plain, marks) if plain != text else plain
+    plain = _inside_out((_BRACKETS,), plain, marks, _scheduled)
+    plain = _inside_out((_BRACES,), plain, marks, lambda match: re.split(r"[|,]", match[1])[0])
+    plain = _inside_out((_WEIGHTED, _SIGNED, _DOUBLED), plain, marks, r"\1")
+    plain = _taking(_OPEN_WEIGHTED, plain, marks, r"\1")
+    plain = _taking(_PLUSSES, plain, marks)
+    if plain != text or abs(plain.count("(") - plain.count(")")) > 1:
+        plain = _taking(_ROUND, plain, marks)
+    if plain == text:
+        return text
+    for mark, stand_in in _ESCAPED.items():
+        plain = plain.replace(stand_in, mark[1])
+        marks = [marked.replace(stand_in, mark) for marked in marks]
+    taken["weight"] += marks or [mark for mark in _ESCAPED if mark in text]
+    return plain
+
+
+def _scheduled(match: re.Match[str]) -> str:
+    """Return what a schedule begins with: ``cat`` of ``[cat:dog:0.5]`` and of ``[cat|dog]``."""
+    first = match[1].split("|")[0]
+    schedule = re.fullmatch(r"(.*?):(?:.*:)?\s*\d*\.?\d+\s*", first)
+    return schedule[1] if schedule else first
+
+
+def _read_tags(text: str, taken: Taken) -> str:
+    """Write tags as words: ``2girls, long_hair`` as ``2 girls, long hair``."""
+    text = _taking(_TAG, text, taken["tag"], r"\1 \2")
+    return _taking(_UNDERSCORES, text, taken["tag"], lambda match: match[0].replace("_", " "))
+
+
+Instead = str | Callable[[re.Match[str]], str]
+
+
+def _taking(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
+    """Put something in the place of each match; what was there is told, of many words ``…``."""
+
+    def take(match: re.Match[str]) -> str:
+        stays = match.expand(instead) if isinstance(instead, str) else instead(match)
+        shown = match[0].replace(stays, "…") if " " in stays.strip() else match[0]
+        marks.append(shown.strip())
+        return stays
+
+    return pattern.sub(take, text)
+
+
+def _inside_out(
+    patterns: tuple[re.Pattern[str], ...], text: str, marks: list[str], instead: Instead
+) -> str:
+    for _ in range(_MOST_NESTED):
+        before = text
+        for pattern in patterns:
+            text = _taking(pattern, text, marks, instead)
+        if text == before:
+            break
+    return text
+
+
+FRAME = (_take_settings, _take_command, _take_flags)
+"""What takes away what stands around a whole prompt, in order."""
+SYNTAX = (
+    _take_networks, _take_markdown, _take_addresses, _take_parts, _take_weights, _read_tags,
+)  # fmt: skip
+"""What takes away marks inside a prompt; the words that they mark stay."""

@@ -1,1 +1,0 @@
-"""The shipped predictor: a small network over words."""

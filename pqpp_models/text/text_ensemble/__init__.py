@@ -1,1 +1,0 @@
-"""A predictor that sees the prompt and a collection of captions."""
