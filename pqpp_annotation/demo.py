@@ -15,9 +15,9 @@ from sqlalchemy import select
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.owner.adjudication import single_choices
+from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import Store, open_store
-from pqpp_annotation.store.invitations import make_links
 from pqpp_annotation.store.people import add_person, keep_consent
 from pqpp_annotation.store.tables import ItemImage
 from pqpp_annotation.store.work import next_item

@@ -14,7 +14,7 @@ from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds.kind import Vote
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of, table_of_votes
 from pqpp_annotation.store.answers import current_votes
-from pqpp_annotation.store.decisions import verdicts
+from pqpp_annotation.store.people import verdicts
 from pqpp_annotation.store.tables import (
     Adjudication,
     Answer,

@@ -14,8 +14,8 @@ from pqpp_annotation.owner.ledger import Records, read_records, votes_table
 from pqpp_annotation.owner.people import PersonRow, people_rows
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of
 from pqpp_annotation.store.answers import count_answers
-from pqpp_annotation.store.decisions import refuse_by_rules, verdicts
 from pqpp_annotation.store.items import count_items
+from pqpp_annotation.store.people import refuse_by_rules, verdicts
 from pqpp_annotation.store.tables import (
     Adjudication,
     Answer,

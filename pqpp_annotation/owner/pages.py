@@ -15,10 +15,15 @@ from pqpp_annotation.owner.downloads import DOWNLOADS, NO_HEADING
 from pqpp_annotation.owner.overview import DISPUTES, Overview
 from pqpp_annotation.owner.persons import answers_of
 from pqpp_annotation.owner.words import STATE_WORDS, span
-from pqpp_annotation.store.decisions import decide_on_person, message_to_all, say
-from pqpp_annotation.store.invitations import all_links, kept_url, make_links, revoke_link
+from pqpp_annotation.store.access import all_links, kept_url, make_links, revoke_link
 from pqpp_annotation.store.items import stored_image
-from pqpp_annotation.store.people import everybody, person_by_id
+from pqpp_annotation.store.people import (
+    decide_on_person,
+    everybody,
+    message_to_all,
+    person_by_id,
+    say,
+)
 from pqpp_annotation.store.tables import Invitation, Person, StudyRow
 from pqpp_annotation.web.files import send_image
 from pqpp_annotation.web.site import Here, Visit

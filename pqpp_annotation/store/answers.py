@@ -10,7 +10,9 @@ from sqlalchemy import CursorResult, Row, bindparam, case, func, insert, select,
 
 from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds import ShownItem, Vote
-from pqpp_annotation.store.assignments import (
+from pqpp_annotation.store.tables import Answer, Asset, Assignment, Item, ItemImage, Person
+from pqpp_annotation.store.transactions import Store, Transaction, reads, writes
+from pqpp_annotation.store.work import (
     allowed_person,
     change_assignment,
     is_free,
@@ -18,8 +20,6 @@ from pqpp_annotation.store.assignments import (
     reserved_until,
     shown_of,
 )
-from pqpp_annotation.store.tables import Answer, Asset, Assignment, Item, ItemImage, Person
-from pqpp_annotation.store.transactions import Store, Transaction, reads, writes
 from pqpp_annotation.study.items import REFERENCE
 from pqpp_files.foreign.json_values import parse_json
 

@@ -23,12 +23,12 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from pqpp_annotation.errors import NotAllowedError, StoreError
 from pqpp_annotation.protocol.order import shuffled
-from pqpp_annotation.store.engine import BUSY_SECONDS
 from pqpp_annotation.store.tables import Item
 from pqpp_annotation.study.study import Study
 from pqpp_files.errors import in_a_line
 from pqpp_files.full_disk import naming
 
+BUSY_SECONDS = 10
 _KEPT = 500  # orders of people
 _FIRST_LOOK, _MOST_AT_ONCE = 32, 2048
 _LOCK = 0x70717070  # of PostgreSQL, for what only one may do at a time

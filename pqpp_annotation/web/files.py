@@ -9,10 +9,10 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from pqpp_annotation.errors import NotAllowedError
-from pqpp_annotation.store.assignments import shown_images
+from pqpp_annotation.store.access import item_of_session
 from pqpp_annotation.store.items import keep_copy
-from pqpp_annotation.store.sessions import item_of_session
 from pqpp_annotation.store.tables import Asset
+from pqpp_annotation.store.work import shown_images
 from pqpp_annotation.study.images import copied
 from pqpp_annotation.web.security import LOG
 from pqpp_annotation.web.site import PACKAGE, Here, SignInError

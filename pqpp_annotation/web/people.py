@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.languages.language import Language
 from pqpp_annotation.protocol.completion import finish_of
-from pqpp_annotation.store.invitations import check_link, is_known, redeem_link
+from pqpp_annotation.store.access import check_link, is_known, redeem_link
 from pqpp_annotation.store.people import keep_consent, verify_password, withdraw_person
 from pqpp_annotation.store.tables import Invitation, Person
 from pqpp_annotation.web.site import Here, TooOftenError, refuse_plain

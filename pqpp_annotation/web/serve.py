@@ -76,8 +76,8 @@ def serve(
         import uvicorn
         from uvicorn.supervisors import Multiprocess
 
+        from pqpp_annotation.store.access import all_links, keep_url, kept_url
         from pqpp_annotation.store.database import open_store
-        from pqpp_annotation.store.invitations import all_links, keep_url, kept_url
         from pqpp_annotation.study.study import read_study
         from pqpp_annotation.web.app import create_app
         from pqpp_annotation.web.sessions import read_secret

@@ -12,8 +12,7 @@ from pqpp_annotation.errors import AnnotationError, NotAllowedError, StudyError
 from pqpp_annotation.languages.language import Language, languages_of, wanted_language
 from pqpp_annotation.owner.overview import Watch
 from pqpp_annotation.owner.words import Words, number, percent
-from pqpp_annotation.store.limits import Limit
-from pqpp_annotation.store.sessions import DAYS, end_session, person_of_session, start_session
+from pqpp_annotation.store.access import DAYS, Limit, end_session, person_of_session, start_session
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.images import copies_of

@@ -11,18 +11,20 @@ from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds import ShownItem
 from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, finish_of
 from pqpp_annotation.store.answers import save_answer
-from pqpp_annotation.store.assignments import shown_item
-from pqpp_annotation.store.decisions import message_to_all
+from pqpp_annotation.store.people import message_to_all
 from pqpp_annotation.store.tables import Person
-from pqpp_annotation.store.training import TrainingState, training_feedback, training_state
 from pqpp_annotation.store.transactions import Transaction
 from pqpp_annotation.store.work import (
     PersonProgress,
+    TrainingState,
     WayOn,
     next_item,
     past_items,
     progress_of,
+    shown_item,
     skip_item,
+    training_feedback,
+    training_state,
     way_on,
 )
 from pqpp_annotation.web.site import Here

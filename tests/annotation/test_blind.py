@@ -14,9 +14,9 @@ from support.kinds import vote
 from support.studies import write_table
 
 from pqpp_annotation.kinds import task_kind
+from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.answers import current_votes, save_answer
 from pqpp_annotation.store.database import open_store
-from pqpp_annotation.store.invitations import make_links
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import add_prompts, make_study

@@ -18,7 +18,7 @@ from support.studies import small_store
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.languages.language import OWN, TEMPLATE, languages_of, wanted_language
-from pqpp_annotation.store.invitations import make_links
+from pqpp_annotation.store.access import make_links
 from pqpp_annotation.web.app import create_app
 
 

@@ -15,8 +15,7 @@ from support.served_process import running
 from support.studies import rows, small_store, small_study
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.store.invitations import make_links
-from pqpp_annotation.store.limits import Limit
+from pqpp_annotation.store.access import Limit, make_links
 from pqpp_annotation.store.tables import Attempt
 from pqpp_annotation.study import add_prompts
 from pqpp_annotation.web.serve import serve
