@@ -1,81 +1,28 @@
-"""The places of what a chart draws; the templates draw it as SVG, in words beside it for others.
-
-Across, all is in per cent of the width, so that a chart fits any screen and its words keep their
-size; down, in pixels.
-"""
+"""The charts of the owner's page, and what is seen on each in a sentence."""
 
 import datetime
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pqpp_annotation.languages.language import Language
 
 MOST_BARS = 60
-_LEFT = 11  # per cent, for the figures beside columns
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A bar or a word.
-
-    Attributes:
-        x: From the left, per cent; `width` likewise.
-        y: From the top, pixels; `height` likewise.
-        text: What it says; shown when it is pointed at, or as the word itself.
-        style: Of a word, its anchor: start, middle or end.
-    """
-
-    x: float
-    y: float
-    text: str
-    width: float = 0.0
-    height: float = 0.0
-    style: str = ""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart.
+    """A bar for each count, which a template draws as SVG.
 
     Attributes:
         title: What it shows.
         description: What is seen on it, in a sentence.
-        height: In pixels.
-        bars: From a base line up, or from the left.
-        words: Beside them.
-        grid: Lines across.
+        bars: Names and counts.
     """
 
     title: str
     description: str
-    height: float
-    bars: list[Mark] = field(default_factory=list)
-    words: list[Mark] = field(default_factory=list)
-    grid: list[Mark] = field(default_factory=list)
-
-
-def columns_chart(title: str, description: str, columns: Sequence[tuple[str, int]]) -> Chart:
-    """Return an upright bar for each count; the first, the middle and the last one have words.
-
-    Example:
-        >>> chart = columns_chart("Votes", "Few.", [("Mon", 4), ("Tue", 8)])
-        >>> [bar.height for bar in chart.bars]
-        [70.0, 140.0]
-    """
-    low, high = 20.0, 160.0
-    top = max((count for _, count in columns), default=0) or 1
-    step = (100 - _LEFT) / max(len(columns), 8)  # a few do not fill the width
-    bars, words = [], []
-    for n, (name, count) in enumerate(columns):
-        x, tall = round(_LEFT + n * step, 3), round((high - low) * count / top, 1)
-        bars.append(Mark(x, high - tall, f"{name}: {count}", round(step * 0.76, 3), tall))
-        if n in (0, len(columns) // 2, len(columns) - 1) and (n == 0 or len(columns) > 3):
-            style = "end" if n == len(columns) - 1 else "start"
-            words.append(
-                Mark(x if style == "start" else x + step * 0.76, high + 18, name, style=style)
-            )
-    return Chart(title, description, high + 24, bars, words, [Mark(0, low, f"{top:g}")])
+    bars: Sequence[tuple[str, int]]
 
 
 def days_chart(days: Sequence[tuple[datetime.date, int]], texts: Language) -> Chart:
@@ -105,7 +52,7 @@ def days_chart(days: Sequence[tuple[datetime.date, int]], texts: Language) -> Ch
     best, most = max(days, key=lambda pair: pair[1], default=(None, 0))
     total = sum(count for _, count in days)
     described %= {"total": total, "days": len(days), "best": best, "most": most}
-    return columns_chart(title, described, [(str(day), count) for day, count in days])
+    return Chart(title, described, [(str(day), count) for day, count in days])
 
 
 def kappa_chart(people: Sequence[tuple[float, bool]], what: str, texts: Language) -> Chart:
@@ -135,24 +82,16 @@ def kappa_chart(people: Sequence[tuple[float, bool]], what: str, texts: Language
             "good": good,
             "bad": len(people) - good,
         }
-    return columns_chart(what[:1].upper() + what[1:], described, columns if people else [])
+    return Chart(what[:1].upper() + what[1:], described, columns if people else [])
 
 
 def labels_chart(labels: Sequence[tuple[str, int]], texts: Language) -> Chart:
-    """Return a bar across for each label.
+    """Return a bar for each label.
 
     Example:
         >>> labels_chart([("no", 1), ("yes", 3)], Language("en")).description
         'no: 25%, yes: 75%.'
     """
     total = sum(count for _, count in labels)
-    shares = [(name, count, count / total) for name, count in labels]
-    best = max(share for *_, share in shares)
-    bars, words = [], []
-    for n, (name, count, share) in enumerate(shares):
-        y = n * 40.0
-        words.append(Mark(0, y + 14, name, style="start"))
-        words.append(Mark(100, y + 14, f"{count:,} ({share:.0%})", style="end"))
-        bars.append(Mark(0, y + 20, f"{name}: {count}", round(100 * share / best, 2), 10))
-    described = ", ".join(f"{name}: {share:.0%}" for name, _, share in shares)
-    return Chart(texts.gettext("Labels"), f"{described}.", len(shares) * 40.0 + 2, bars, words)
+    described = ", ".join(f"{name}: {count / total:.0%}" for name, count in labels)
+    return Chart(texts.gettext("Labels"), f"{described}.", labels)

@@ -9,11 +9,10 @@ from fastapi.responses import Response
 from sqlalchemy import update
 
 from pqpp_annotation.errors import AnswerError, NotAllowedError
-from pqpp_annotation.owner.adjudication import case_of, choices_of, decide
+from pqpp_annotation.owner.adjudication import answers_of, case_of, choices_of, decide
 from pqpp_annotation.owner.charts import days_chart, kappa_chart, labels_chart
 from pqpp_annotation.owner.downloads import DOWNLOADS, NO_HEADING
 from pqpp_annotation.owner.overview import DISPUTES, Overview
-from pqpp_annotation.owner.persons import answers_of
 from pqpp_annotation.owner.words import STATE_WORDS, span
 from pqpp_annotation.store.access import all_links, kept_url, make_links, revoke_link
 from pqpp_annotation.store.items import stored_image

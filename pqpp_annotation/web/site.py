@@ -56,7 +56,6 @@ class Site:
         self.bad_addresses = Limit(store, "addresses", count=30, seconds=300)
         self.copies = copies_of(study)
         self.words, self.watch = Words(study), Watch(store)
-        self.watch.prepare()
         self.templates = page_templates(
             PACKAGE / "web/templates", PACKAGE / "owner/templates", PACKAGE / "kinds"
         )

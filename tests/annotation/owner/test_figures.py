@@ -10,9 +10,8 @@ from support.studies import answer, do_all, small_store
 from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.adjudication import single_choices
-from pqpp_annotation.owner.disputes import disagreements
 from pqpp_annotation.owner.downloads import mturk_rows, payment_rows, prolific_rows
-from pqpp_annotation.owner.overview import DAY, Watch
+from pqpp_annotation.owner.overview import DAY, Watch, disagreements
 from pqpp_annotation.owner.people import active_seconds, owed
 from pqpp_annotation.protocol.completion import CODE, finish_of
 from pqpp_annotation.store.answers import count_answers, current_votes, save_answer
