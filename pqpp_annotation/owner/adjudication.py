@@ -8,8 +8,7 @@ from typing import Any
 
 from sqlalchemy import delete, func, select
 
-from pqpp_annotation.errors import AnswerError, StudyError
-from pqpp_annotation.kinds import TaskKind
+from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.store.tables import Adjudication, Answer, Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction, reads, writes
 from pqpp_annotation.study.study import Study
@@ -96,34 +95,11 @@ def choices_of(study: Study, part: JudgedPart) -> list[dict[str, Any]]:
         >>> len(choices_of(study, JudgedPart(None, [], None))) > 1
         True
     """
-    try:
-        choices = single_choices(study.kind, study.task)
-    except StudyError:
-        choices = []
+    choices = study.kind.choices(study.task)
     for *_, value in part.votes:
         if dict(value) not in choices:
             choices.append(dict(value))
     return choices
-
-
-def single_choices(kind: TaskKind, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the answers that a kind allows where these are one choice, the lowest label first.
-
-    Raises:
-        StudyError: An answer of this kind is more than one choice.
-
-    Example:
-        >>> from pqpp_annotation.kinds import task_kind
-        >>> single_choices(task_kind("relevance"), {})
-        [{'label': -1}, {'label': 0}, {'label': 1}, {'label': 2}]
-    """
-    schema = kind.schema_of(settings)
-    needed = schema.get("required", [])
-    allowed = schema["properties"][needed[0]].get("enum", ()) if len(needed) == 1 else ()
-    choices = [{needed[0]: choice} for choice in allowed if choice is not None]
-    if len(choices) < 2:
-        raise StudyError(f"{kind.name}: its answers are more than one choice")
-    return sorted(choices, key=lambda value: kind.label(value) or 0.0)
 
 
 @writes
