@@ -77,7 +77,7 @@ class LabelKind(TaskKind):
         """Refuse a label that the scale has not."""
         super().check(value, shown, settings)
         if value["label"] not in self.labels(settings):
-            raise AnswerError(f"value: {value['label']} is no label of this study")
+            raise AnswerError("value: it is no label of this study")
 
     def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
         """Return the labels that may be given, best first or lowest first."""

@@ -5,32 +5,17 @@ from urllib.parse import quote
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel
 from sqlalchemy import text
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from pqpp_annotation.errors import AnnotationError, AnswerError, NotAllowedError, StoreError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.owner import pages as owner
 from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.web import files, people, work
 from pqpp_annotation.web.security import LOG, Guard
-from pqpp_annotation.web.site import Elsewhere, Here, SignInError, Site, TooOftenError, Visit
+from pqpp_annotation.web.site import Elsewhere, Here, Site, Visit
 from pqpp_files.full_disk import is_full
-
-STATUS: dict[type[Exception], int] = {
-    AnswerError: 409,
-    NotAllowedError: 403,
-    SignInError: 401,
-    TooOftenError: 429,
-    StoreError: 503,
-}
-
-
-class Health(BaseModel):
-    """That all is well."""
-
-    status: str = "ok"
 
 
 def create_app(
@@ -63,11 +48,11 @@ def create_app(
         return visit.go(people.home(visit.person()))
 
     @app.get("/health")
-    def health() -> Health:
+    def health() -> dict[str, str]:
         """Say that the service runs and its database answers."""
         with store.reading() as db:
             db.execute(text("SELECT 1"))
-        return Health()
+        return {"status": "ok"}
 
     return app
 
@@ -91,16 +76,11 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(AnnotationError)
     def known(request: Request, error: AnnotationError) -> Response:
-        status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 400)
-        visit = Visit(request)
-        if status == 401 and request.method == "GET" and not visit.path.startswith("/api/"):
-            return visit.go(f"/sign-in?next={quote(visit.path)}")
-        if status == 503:  # it names the database, which is nobody's business but the log's
+        if error.status == 503:  # it names the database, which is nobody's business but the log's
             LOG.error("%s", error)
-            return tell(
-                request, status, gettext_noop("the study cannot be reached just now; try again")
-            )
-        return tell(request, status, str(error))
+            line = gettext_noop("the study cannot be reached just now; try again")
+            return tell(request, error.status, line)
+        return tell(request, error.status, str(error))
 
     @app.exception_handler(RequestValidationError)
     def malformed(request: Request, error: RequestValidationError) -> Response:
@@ -110,11 +90,11 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(StarletteHTTPException)
     def http(request: Request, error: HTTPException) -> Response:
-        line = (
-            gettext_noop("There is no such page.")
-            if error.detail == "Not Found"
-            else str(error.detail)
-        )
+        path, line = Visit(request).path, str(error.detail)
+        if error.status_code == 401 and request.method == "GET" and not path.startswith("/api/"):
+            return Visit(request).go(f"/sign-in?next={quote(path)}")
+        if line == "Not Found":
+            line = gettext_noop("There is no such page.")
         return tell(request, error.status_code, line)
 
     @app.exception_handler(OSError)

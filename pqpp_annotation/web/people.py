@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Form, Query
+from fastapi import APIRouter, Depends, Form, HTTPException, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
@@ -13,7 +13,7 @@ from pqpp_annotation.protocol.completion import finish_of
 from pqpp_annotation.store.access import check_link, is_known, redeem_link
 from pqpp_annotation.store.people import keep_consent, verify_password, withdraw_person
 from pqpp_annotation.store.tables import Invitation, Person
-from pqpp_annotation.web.site import Here, TooOftenError, refuse_plain
+from pqpp_annotation.web.site import Here, refuse_plain
 
 ShortText = Annotated[str, Form(max_length=1000)]
 Outside = Annotated[str, Field(default="", max_length=100)]
@@ -54,12 +54,8 @@ def _link(visit: Here, token: str) -> Invitation:
         return check_link(visit.store, token)
     except NotAllowedError:
         if wait := visit.site.bad_links.take(visit.address):
-            raise _too_often(visit, wait) from None
+            raise HTTPException(429, _too_many_tries(visit.language, wait)) from None
         raise
-
-
-def _too_often(visit: Here, wait: int) -> TooOftenError:
-    return TooOftenError(_too_many_tries(visit.language, wait))
 
 
 def _too_many_tries(language: Language, wait: int) -> str:
@@ -117,7 +113,7 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
         and not is_known(visit.store, link, ids)
         and (wait := visit.site.new_people.take(str(link.id), visit.address))
     ):
-        raise _too_often(visit, wait)
+        raise HTTPException(429, _too_many_tries(visit.language, wait))
     person = redeem_link(visit.store, token, ids, visit.browser())
     if form.agree and person.consented is None:
         keep_consent(visit.store, person.id)

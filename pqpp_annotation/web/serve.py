@@ -80,7 +80,7 @@ def serve(
         from pqpp_annotation.store.database import open_store
         from pqpp_annotation.study.study import read_study
         from pqpp_annotation.web.app import create_app
-        from pqpp_annotation.web.sessions import read_secret
+        from pqpp_annotation.web.security import read_secret
     study, root = read_study(path), _checked_root(url, root_path)
     with contextlib.ExitStack() as held:
         held.enter_context(_ending_quietly())
@@ -139,7 +139,7 @@ def app_of_worker() -> Any:
     from pqpp_annotation.store.database import open_store
     from pqpp_annotation.study.study import read_study
     from pqpp_annotation.web.app import create_app
-    from pqpp_annotation.web.sessions import read_secret
+    from pqpp_annotation.web.security import read_secret
 
     about = parse_json(os.environ[_WORKER])
     path = Path(about.pop("path"))

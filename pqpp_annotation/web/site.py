@@ -5,10 +5,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from pqpp_annotation.errors import AnnotationError, NotAllowedError, StudyError
+from pqpp_annotation.errors import NotAllowedError, StudyError
 from pqpp_annotation.languages.language import Language, languages_of, wanted_language
 from pqpp_annotation.owner.overview import Watch
 from pqpp_annotation.owner.words import Words, number, percent
@@ -16,19 +16,10 @@ from pqpp_annotation.store.access import DAYS, Limit, end_session, person_of_ses
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.images import copies_of
-from pqpp_annotation.web.security import is_loopback
-from pqpp_annotation.web.sessions import Sessions
+from pqpp_annotation.web.security import Sessions, is_loopback
 from pqpp_files.render_page import page_templates
 
 PACKAGE = Path(__file__).resolve().parent.parent
-
-
-class SignInError(AnnotationError):
-    """Nobody is signed in, or the session has ended."""
-
-
-class TooOftenError(AnnotationError):
-    """Something went wrong too often; the person has to wait."""
 
 
 class Elsewhere(Exception):
@@ -111,11 +102,11 @@ class Visit:
             db: What it is to be a part of; by itself where none is given.
 
         Raises:
-            SignInError: Nobody is signed in, or the session was ended.
+            HTTPException: Nobody is signed in, or the session was ended.
         """
         person = person_of_session(db or self.store, self.session)
         if person is None:
-            raise SignInError("sign in, or open your link again")
+            raise HTTPException(401, "sign in, or open your link again")
         return person
 
     def worker(self, db: Transaction | None = None) -> Person:
@@ -129,10 +120,10 @@ class Visit:
         """Refuse a token that is not the session's.
 
         Raises:
-            SignInError: It is absent or of another session.
+            HTTPException: It is absent or of another session.
         """
         if not self.site.sessions.is_form_token(self.session, token):
-            raise SignInError("this page is too old; load it again")
+            raise HTTPException(401, "this page is too old; load it again")
 
     def sender(self, db: Transaction) -> Person:
         """Return the worker whose page sends something, with its token in `X-CSRF-Token`."""

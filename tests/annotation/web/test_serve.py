@@ -18,8 +18,8 @@ from pqpp_annotation.errors import StudyError
 from pqpp_annotation.store.access import Limit, make_links
 from pqpp_annotation.store.tables import Attempt
 from pqpp_annotation.study import add_prompts
+from pqpp_annotation.web.security import Sessions, read_secret
 from pqpp_annotation.web.serve import serve
-from pqpp_annotation.web.sessions import Sessions, read_secret
 from pqpp_cli.main import main
 
 ROOT = Path(__file__).parents[3]
