@@ -2,6 +2,7 @@
 
 import os
 from contextlib import closing
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +13,6 @@ from pqpp_annotation.study.items import draw_controls, read_items
 from pqpp_annotation.study.study import Study, read_study, study_of
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import folder_to_itself, write_whole
-
-_COMMENTS = {
-    "name": "The study, whole; every setting may be changed but name, kind and seed.",
-    "title": "What is asked, in one line; paragraphs of instructions below it.",
-    "asks": "Shown before anybody begins: who asks and how to reach them; what is kept.",
-    "language": "Of the pages, like de; what each browser asks for if null.",
-    "database": "A path, or $NAME of a variable with a postgresql:// URL.",
-    "people_per_item": "How many people judge an item, and how long one is kept for a person.",
-    "items_per_person": "A sitting: it ends after so many items or minutes.",
-    "reopen_after": "Control images after which a refused person's places go to others; or null.",
-    "image_size": "Pixels of the longer side, of all images; as the files have it if null.",
-    "control": "One item in `every` is a control item; `count` draws them, else the table does.",
-    "training": "Of training items: tries, and the share of right answers that passes.",
-    "admission": "Whose votes count, as in `pqpp build`; and how many people's of a prompt.",
-    "consent": "What is agreed to before anything is shown.",
-    "payment": "per_item, per_hour, currency, gap_minutes.",
-    "completion": "url and code of a recruiting site, for screened_out, quota_full, withdrawn too.",
-    "task": "Settings of the kind of task.",
-}
 
 
 def make_study(
@@ -144,12 +126,13 @@ def _name_of(place: Path) -> str:
 
 
 def _yaml_of(study: Study) -> str:
-    """Return a study file with a line of explanation where one helps."""
+    """Return a study file, each setting below its line of explanation."""
     import yaml
 
-    lines: list[str] = []
+    helps = {field.name: field.metadata.get("help") for field in fields(study)}
+    helps["kind"] = helps["kind_name"]
+    lines = ["# A study; every setting may be changed but name, kind and seed."]
     for name, value in study.config().items():
-        if name in _COMMENTS:
-            lines.append(f"\n# {_COMMENTS[name]}" if lines else f"# {_COMMENTS[name]}")
+        lines.append(f"\n# {helps[name]}" if helps[name] else "")
         lines.append(yaml.safe_dump({name: value}, sort_keys=False, allow_unicode=True).rstrip())
     return "\n".join(lines) + "\n"

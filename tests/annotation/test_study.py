@@ -29,7 +29,7 @@ def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
     assert study.consent == "Do you agree? نعم" and "نعم" in (tmp_path / "study.yaml").read_text()
     text = (tmp_path / "study.yaml").read_text()
     assert yaml.safe_load(text) == study.config()
-    assert "# Whose votes count" in text
+    assert "# whose votes count" in text
 
 
 @pytest.mark.parametrize("kind", TASK_KINDS)
