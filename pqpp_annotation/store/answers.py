@@ -19,7 +19,7 @@ from pqpp_annotation.store.work import (
     reserved_until,
     shown_of,
 )
-from pqpp_annotation.study.items import REFERENCE
+from pqpp_annotation.study.prompts import REFERENCE
 
 _ROWS_AT_ONCE = 2_000
 _SAME = select(Answer.assignment_id).where(Answer.client_id == bindparam("client_id"))

@@ -17,7 +17,7 @@ from pqpp_annotation.store.items import add_items
 from pqpp_annotation.store.tables import VERSION, StudyRow, StudyTable
 from pqpp_annotation.store.transactions import BUSY_SECONDS, Store
 from pqpp_annotation.study.images import CheckedImage
-from pqpp_annotation.study.items import NewItem
+from pqpp_annotation.study.prompts import NewItem
 from pqpp_annotation.study.study import Study, study_of
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
@@ -133,7 +133,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
     Example:
         >>> import tempfile
         >>> from PIL import Image
-        >>> from pqpp_annotation.study.init import make_study
+        >>> from pqpp_annotation.study.prompts import make_study
         >>> folder = Path(tempfile.mkdtemp())
         >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
         >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
@@ -193,7 +193,7 @@ def create_store(
     Example:
         >>> import tempfile
         >>> from PIL import Image
-        >>> from pqpp_annotation.study.init import make_study
+        >>> from pqpp_annotation.study.prompts import make_study
         >>> folder = Path(tempfile.mkdtemp())
         >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
         >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
@@ -272,7 +272,7 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
         >>> import tempfile
         >>> from PIL import Image
         >>> from pqpp_annotation.store.database import open_store
-        >>> from pqpp_annotation.study.init import make_study
+        >>> from pqpp_annotation.study.prompts import make_study
         >>> folder = Path(tempfile.mkdtemp())
         >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
         >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")

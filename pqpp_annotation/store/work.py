@@ -20,7 +20,7 @@ from pqpp_annotation.store.tables import (
     Person,
     StudyRow,
 )
-from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
+from pqpp_annotation.store.transactions import Transaction, in_parts, reads, writes, writes_alone
 
 MINUTE = 60_000
 _NO_PLACE = select(Person.id).where(or_(Person.reopened.is_not(None), Person.role == "trial"))
@@ -192,7 +192,7 @@ class TrainingFeedback:
 def training_state(db: Transaction, person_id: int) -> TrainingState:
     """Return how far a person is in the training round; control members and owners have none."""
     person = person_by_id(db, person_id)
-    there = db.store.orders.count(db, "training")
+    there = len(db.order(person_id, "training"))
     total = _items_of_try(db, there)
     tries = min(db.study.training.tries, there // total) if total else 0
     tries_left = max(tries - person.training_tries, 0)
@@ -207,7 +207,7 @@ def training_state(db: Transaction, person_id: int) -> TrainingState:
 
 def items_of_try(db: Transaction, person: Person) -> Sequence[int]:
     """Return the items of the try that a person is at; no two tries share one."""
-    order = db.store.orders.of(db, person.id, "training")
+    order = db.order(person.id, "training")
     total = _items_of_try(db, len(order))
     return order[person.training_tries * total :][:total]
 
@@ -531,24 +531,21 @@ def _choose(db: Transaction, person: Person) -> int | None:
 
 def _first_control(db: Transaction, person: Person) -> int | None:
     given = set(db.run(_GIVEN, person=person.id).scalars())
-    order = db.store.orders.of(db, person.id, "control")
+    order = db.order(person.id, "control")
     return next((item_id for item_id in order if item_id not in given), None)
 
 
 def _first_free(db: Transaction, person: Person) -> int | None:
     """Return the first item of a person's order that has a place left."""
-    places, orders = db.study.people_per_item, db.store.orders
-    order = orders.of(db, person.id, "work")
+    order = db.order(person.id, "work")
     if person.role == "trial":
         given = set(db.run(_GIVEN, person=person.id).scalars())
         return next((item_id for item_id in order if item_id not in given), None)
-    about = {"person": person.id, "places": places, "now": db.now()}
-    for part, start in orders.parts(person.id, order):
+    about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
+    for part in in_parts(order):
         free_items = set(db.run(_FREE, part=part, **about).scalars())
-        for place, item_id in enumerate(part, start):
-            if item_id in free_items:
-                orders.reached(person.id, place)
-                return item_id
+        if free_items:
+            return next(item_id for item_id in part if item_id in free_items)
     return None
 
 

@@ -23,7 +23,7 @@ from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import add_prompts, make_study
 from pqpp_annotation.study.images import blind_copy
-from pqpp_annotation.web.app import create_app
+from pqpp_annotation.web.serve import create_app
 
 SECRETS = (b"sdxl", b"glide-secret", b"Exif", b"xmpmeta", b"ICC_PROFILE", b"iCCP", b"Photoshop")
 XMP = b'<x:xmpmeta xmlns:x="adobe:ns:meta/">glide-secret</x:xmpmeta>'

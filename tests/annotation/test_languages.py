@@ -19,7 +19,7 @@ from support.studies import small_store
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.languages.language import OWN, TEMPLATE, languages_of, wanted_language
 from pqpp_annotation.store.access import make_links
-from pqpp_annotation.web.app import create_app
+from pqpp_annotation.web.serve import create_app
 
 
 def catalogue(file, locale=None):

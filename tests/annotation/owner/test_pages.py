@@ -20,7 +20,7 @@ from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.tables import Assignment, Invitation, Person
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import read_study
-from pqpp_annotation.web.app import create_app
+from pqpp_annotation.web.serve import create_app
 
 SECRET = "a secret of the tests, long enough to sign"
 PAGES = (

@@ -19,7 +19,7 @@ from pqpp_annotation.store.people import (
     set_password,
 )
 from pqpp_annotation.store.work import past_items
-from pqpp_annotation.web.app import create_app
+from pqpp_annotation.web.serve import create_app
 
 DAY = 86_400_000
 SECRET = "a secret of the tests, long enough to sign"
