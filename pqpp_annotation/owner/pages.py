@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Depends, Form
 from fastapi import Path as InPath
 from fastapi.responses import Response
 from sqlalchemy import update
@@ -26,9 +26,9 @@ from pqpp_annotation.store.people import (
     person_by_id,
     say,
 )
-from pqpp_annotation.store.tables import Invitation, Person, StudyRow
+from pqpp_annotation.store.tables import Invitation, StudyRow
 from pqpp_annotation.web.files import send_image
-from pqpp_annotation.web.site import Here, Visit
+from pqpp_annotation.web.site import Here, Visit, from_own_page
 
 MOST_BARS = 60
 
@@ -121,19 +121,17 @@ def labels_chart(labels: Sequence[tuple[str, int]], texts: Language) -> Chart:
 
 
 _A_PAGE = 50
-_KEPT_NOWHERE = {"Cache-Control": "no-store"}
 FormText = Annotated[str, Form()]
-pages = APIRouter(prefix="/owner")
 
 
-def _owner(visit: Visit, csrf: str | None = None) -> Person:
-    """Return the owner who asks; with a form, after a look at its token."""
-    person = visit.person()
-    if person.role != "owner":
+def owner_alone(visit: Here) -> None:
+    """Refuse everybody but an owner."""
+    if visit.person().role != "owner":
         raise NotAllowedError("this page is for the owner only")
-    if csrf is not None:
-        visit.check_csrf(csrf)
-    return person
+
+
+pages = APIRouter(prefix="/owner", dependencies=[Depends(owner_alone)])
+forms = APIRouter(dependencies=[Depends(from_own_page)])
 
 
 @pages.get("")
@@ -153,15 +151,13 @@ def _live(
     visit: Visit, page: str, tab: str, more: Callable[[Visit, Overview], dict[str, Any]]
 ) -> Response:
     """Show a page, or what of it changes, or that nothing has changed."""
-    person, look = _owner(visit), visit.site.watch.look()
+    look = visit.site.watch.look()
     if visit.request.headers.get("If-None-Match") == look.key:
         return Response(status_code=304)
     part = "_live" if visit.request.headers.get("X-Part") == "live" else ""
     values: dict[str, Any] = {"look": look, "states": STATE_WORDS, "words": visit.site.words.label}
-    response = visit.render(
-        f"owner/{page}{part}.html", person=person, tab=tab, **values, **more(visit, look)
-    )
-    response.headers.update({"X-Key": look.key, "Vary": "X-Part", **_KEPT_NOWHERE})
+    response = visit.render(f"owner/{page}{part}.html", tab=tab, **values, **more(visit, look))
+    response.headers.update({"X-Key": look.key, "Vary": "X-Part"})
     return response
 
 
@@ -191,12 +187,11 @@ def _charts(visit: Visit, look: Overview) -> dict[str, Any]:
 @pages.get("/items")
 def disputes_page(visit: Here, page: int = 1) -> Response:
     """Show the disputed items."""
-    person, disputes = _owner(visit), visit.site.watch.look().disputes
+    disputes = visit.site.watch.look().disputes
     last = max(1, -(-len(disputes) // _A_PAGE))
     page = min(max(page, 1), last)
     return visit.render(
         "owner/items.html",
-        person=person,
         tab="/items",
         disputes=disputes[(page - 1) * _A_PAGE : page * _A_PAGE],
         page=page,
@@ -209,10 +204,9 @@ def disputes_page(visit: Here, page: int = 1) -> Response:
 @pages.get("/items/{item}")
 def case_page(visit: Here, item: int) -> Response:
     """Show an item with what everybody said of it."""
-    person, case = _owner(visit), case_of(visit.store, item)
+    case = case_of(visit.store, item)
     return visit.render(
         "owner/item.html",
-        person=person,
         tab="/items",
         case=case,
         choices=[choices_of(visit.study, part) for part in case.parts],
@@ -220,13 +214,10 @@ def case_page(visit: Here, item: int) -> Response:
     )
 
 
-@pages.post("/items/{item}")
-def decide_on_item(
-    visit: Here, item: int, csrf: FormText, image: FormText = "", choice: FormText = ""
-) -> Response:
+@forms.post("/items/{item}")
+def decide_on_item(visit: Here, item: int, image: FormText = "", choice: FormText = "") -> Response:
     """Keep what the owner decides."""
-    person = _owner(visit, csrf)
-    decide(visit.store, case_of(visit.store, item), person.id, image, choice)
+    decide(visit.store, case_of(visit.store, item), visit.person().id, image, choice)
     return visit.go(f"/owner/items/{item}")
 
 
@@ -235,21 +226,19 @@ def image_of_item(
     visit: Here, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
 ) -> Response:
     """Send an image as people see it; its hash is looked up, so no path comes from a request."""
-    _owner(visit)
     return send_image(visit, stored_image(visit.store, sha256))
 
 
 @pages.get("/people/{person}")
 def person_page(visit: Here, person: int, page: int = 1) -> Response:
     """Show a person: the work, the agreement, the answers, and what may be decided."""
-    owner, look = _owner(visit), visit.site.watch.look(fresh=True)
+    look = visit.site.watch.look(fresh=True)
     row = next((row for row in look.people if row.id == person), None)
     if row is None:
         raise AnswerError(f"there is no annotator {person}; choose one from the list")
     answers, count = answers_of(visit.store, person, page, _A_PAGE)
     return visit.render(
         "owner/person.html",
-        person=owner,
         tab="/people",
         row=row,
         look=look,
@@ -262,16 +251,14 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
     )
 
 
-@pages.post("/people/{person}")
+@forms.post("/people/{person}")
 def decide_on(
     visit: Here,
     person: int,
-    csrf: FormText,
     decision: FormText = "",
     message: Annotated[str | None, Form()] = None,
 ) -> Response:
     """Do what the owner decides about a person, or say something to the person."""
-    _owner(visit, csrf)
     if decision:
         decide_on_person(visit.store, person, decision)
     if message is not None:
@@ -279,19 +266,17 @@ def decide_on(
     return visit.go(f"/owner/people/{person}")
 
 
-@pages.post("/message")
-def say_to_all(visit: Here, csrf: FormText, message: FormText = "") -> Response:
+@forms.post("/message")
+def say_to_all(visit: Here, message: FormText = "") -> Response:
     """Say something to everybody who judges."""
-    _owner(visit, csrf)
     say(visit.store, message)
     visit.site.watch.look(fresh=True)
     return visit.go("/owner/people")
 
 
-@pages.post("/pause")
-def pause_study(visit: Here, csrf: FormText, pause: FormText) -> Response:
+@forms.post("/pause")
+def pause_study(visit: Here, pause: FormText) -> Response:
     """Give nothing new out, or go on."""
-    _owner(visit, csrf)
     with visit.store.writing() as db:
         db.execute(update(StudyRow).values(paused=db.now() if pause == "yes" else None))
     visit.site.watch.look(fresh=True)
@@ -301,47 +286,35 @@ def pause_study(visit: Here, csrf: FormText, pause: FormText) -> Response:
 @pages.get("/invitations")
 def invitations_page(visit: Here) -> Response:
     """Show the links."""
-    return _links(visit, _owner(visit), [])
+    return _links(visit, [])
 
 
-@pages.post("/invitations")
+@forms.post("/invitations")
 def invite(
     visit: Here,
-    csrf: FormText,
     count: Annotated[int, Form()] = 1,
     role: FormText = "annotator",
     days: Annotated[float, Form()] = 30,
     label: FormText = "",
 ) -> Response:
     """Make links, and show them this once."""
-    person = _owner(visit, csrf)
     links = make_links(visit.store, count, role, label.strip()[:80], days)
     base = kept_url(visit.store)
-    return _links(visit, person, [f"{base}/join/{token}" for token, _ in links])
+    return _links(visit, [f"{base}/join/{token}" for token, _ in links])
 
 
-@pages.post("/invitations/{invitation}/revoke")
-def revoke_invitation(visit: Here, invitation: int, csrf: FormText) -> Response:
+@forms.post("/invitations/{invitation}/revoke")
+def revoke_invitation(visit: Here, invitation: int) -> Response:
     """End a link."""
-    _owner(visit, csrf)
     revoke_link(visit.store, invitation)
     return visit.go("/owner/invitations")
 
 
-def _links(visit: Visit, person: Person, links: list[str]) -> Response:
-    names: dict[int | None, str] = {
-        annotator.id: annotator.name for annotator in everybody(visit.store)
-    }
-    now = visit.store.clock()
-    rows = [
-        (link, _link_state(link, now), names.get(link.person_id))
-        for link in reversed(all_links(visit.store))
-    ]
-    response = visit.render(
-        "owner/invitations.html", person=person, tab="/invitations", invitations=rows, links=links
-    )
-    response.headers.update(_KEPT_NOWHERE)
-    return response
+def _links(visit: Visit, links: list[str]) -> Response:
+    names: dict[int | None, str] = {one.id: one.name for one in everybody(visit.store)}
+    now, invitations = visit.store.clock(), reversed(all_links(visit.store))
+    rows = [(link, _link_state(link, now), names.get(link.person_id)) for link in invitations]
+    return visit.render("owner/invitations.html", tab="/invitations", invitations=rows, links=links)
 
 
 def _link_state(link: Invitation, now: int) -> str:
@@ -357,7 +330,6 @@ def download_file(visit: Here, name: str) -> Response:
     """Give a table as a file."""
     from pqpp_files.write_table import table_text
 
-    _owner(visit)
     if name not in DOWNLOADS:
         raise AnswerError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there")
     visit.site.watch.look(fresh=True)  # a file is kept, and paid by
@@ -367,8 +339,8 @@ def download_file(visit: Here, name: str) -> Response:
     return Response(
         text.partition("\n")[2] if name in NO_HEADING else text,
         media_type="text/csv; charset=utf-8",
-        headers={
-            "Content-Disposition": f'attachment; filename="{visit.study.name}-{name}.csv"',
-            **_KEPT_NOWHERE,
-        },
+        headers={"Content-Disposition": f'attachment; filename="{visit.study.name}-{name}.csv"'},
     )
+
+
+pages.include_router(forms)

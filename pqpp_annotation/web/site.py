@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from pqpp_annotation.errors import NotAllowedError, StudyError
@@ -55,7 +55,7 @@ class Site:
         self.templates.add_extension("jinja2.ext.i18n")
         self.templates.filters |= {"moment": moment, "number": number, "percent": percent}
         self.title = study.title or study.task.get("question") or study.name
-        self.templates.globals |= {"study": study, "person": None}
+        self.templates.globals |= {"study": study}
         self.languages = languages_of(study.root)
         if (study.language or "en").lower() not in self.languages:
             place = f"languages/{study.language}.po"
@@ -70,6 +70,7 @@ class Visit:
         self.site: Site = request.app.state.site
         self.store, self.study = self.site.store, self.site.store.study
         self.root: str = request.scope.get("root_path", "")
+        self.signed_in: Person | None = None
 
     @cached_property
     def session(self) -> str:
@@ -104,7 +105,7 @@ class Visit:
         Raises:
             HTTPException: Nobody is signed in, or the session was ended.
         """
-        person = person_of_session(db or self.store, self.session)
+        person = self.signed_in = person_of_session(db or self.store, self.session)
         if person is None:
             raise HTTPException(401, "sign in, or open your link again")
         return person
@@ -138,6 +139,7 @@ class Visit:
             "title": texts.gettext(self.site.title),
             "csrf": self.csrf,
             "root": self.root,
+            "person": self.signed_in,
         }
         about |= {"language": texts, "gettext": texts.gettext, "ngettext": texts.ngettext}
         html = page.render(**about, **values)
@@ -161,7 +163,7 @@ class Visit:
     def leave(self) -> None:
         """End the session, here and wherever else its cookie is, and begin one of nobody."""
         end_session(self.store, self.session)
-        self.session = self.site.sessions.fresh()
+        self.session, self.signed_in = self.site.sessions.fresh(), None
 
     def browser(self) -> str:
         """Return what this browser keeps and no other knows; "" where it keeps nothing yet."""
@@ -207,6 +209,11 @@ async def _visit(request: Request) -> Visit:
 
 
 Here = Annotated[Visit, Depends(_visit)]
+
+
+def from_own_page(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> None:
+    """Refuse a form without the session's token."""
+    visit.check_csrf(csrf)
 
 
 def refuse_plain(visit: Here) -> None:

@@ -75,7 +75,6 @@ def _judging(visit: Here, db: Transaction, person: Person, shown: ShownItem | No
     kind = visit.study.kind
     return visit.render(
         "work.html",
-        person=person,
         state=_state(visit, db, person, shown),
         kind=kind.name,
         kind_style=(kind.folder / "page.css").is_file(),
@@ -164,7 +163,7 @@ def history_page(visit: Here) -> Response:
     person = visit.worker()
     progress = progress_of(visit.store, person.id)
     earlier = past_items(visit.store, person.id)
-    return visit.render("history.html", person=person, earlier=earlier, progress=progress)
+    return visit.render("history.html", earlier=earlier, progress=progress)
 
 
 @pages.get("/thanks")
@@ -177,7 +176,7 @@ def thanks_page(visit: Here) -> Response:
     # Who waits for what others hold has done what there was, and may go as well.
     out = "complete" if way.name == "waiting" and progress.done else way.name
     finish = finish_of(visit.store, person, out) if out in WAYS_OUT else Finish(None, None)
-    return visit.render("thanks.html", person=person, way=way, finish=finish, progress=progress)
+    return visit.render("thanks.html", way=way, finish=finish, progress=progress)
 
 
 def _who(person: Person) -> str:
