@@ -7,8 +7,8 @@ from sqlalchemy import select
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds.kind import Partial
+from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.answers import save_answer
-from pqpp_annotation.store.invitations import make_links
 from pqpp_annotation.store.people import add_person, find_person
 from pqpp_annotation.store.tables import Item, ItemImage
 from pqpp_annotation.store.transactions import Store

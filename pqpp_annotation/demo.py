@@ -14,10 +14,9 @@ from typing import Any
 from sqlalchemy import select
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.owner.adjudication import single_choices
+from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import Store, open_store
-from pqpp_annotation.store.invitations import make_links
 from pqpp_annotation.store.people import add_person, keep_consent
 from pqpp_annotation.store.tables import ItemImage
 from pqpp_annotation.store.work import next_item
@@ -130,7 +129,7 @@ def _at_work(
 ) -> Iterator[int]:
     """Add a person, then answer an item at a time, and give how many answers that took."""
     kind = store.study.kind
-    labels = single_choices(kind, store.study.task)
+    labels = kind.choices(store.study.task)
     person_id = add_person(store, person.name, person.role).id
     keep_consent(store, person_id)
     draw = random.Random(f"{seed} {person.name}")

@@ -1,6 +1,5 @@
 """What a study has brought, as files: the votes as `pqpp build` reads them, and how they came."""
 
-import itertools
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds.kind import Vote
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of, table_of_votes
 from pqpp_annotation.store.answers import current_votes
-from pqpp_annotation.store.decisions import verdicts
+from pqpp_annotation.store.people import verdicts
 from pqpp_annotation.store.tables import (
     Adjudication,
     Answer,
@@ -27,11 +26,13 @@ from pqpp_annotation.store.tables import (
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
 from pqpp_annotation.tool_files import TOOLS, tool_records
+from pqpp_files.errors import FileError
 from pqpp_files.names import did_you_mean, how_many
+from pqpp_files.write_beside import whole_folder
+from pqpp_files.write_table import table_text, write_parquet
 
 COUNTED_FOLDER = "counted"
 REPORT = "export.json"
-_CHUNK = 10_000
 _RULES = ("min_kappa", "min_reference_share", "exclude")
 
 
@@ -69,8 +70,6 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         ['prompt_id', 'prompt']
         >>> store.close()
     """
-    from pqpp_files.write_beside import whole_folder
-
     study, kind, settings = store.study, store.study.kind, store.study.task
     votes = list(current_votes(store))
     table, places = table_of_votes(votes, kind, settings)
@@ -86,7 +85,11 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         tables = kind.export(votes)
         return tool_records(tool, tables) if tool else tables
 
-    with whole_folder(output, check=_check_older) as folder:
+    def check(older: Path) -> None:
+        if older.is_dir() and any(older.iterdir()) and not (older / REPORT).is_file():
+            raise FileError(f"{older} holds other things than an export; name a new folder")
+
+    with whole_folder(output, check=check) as folder:
         rows = _write_tables(folder, exported(votes), style)
         if counted:
             (folder / COUNTED_FOLDER).mkdir()
@@ -115,46 +118,21 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     return _summary(facts, output)
 
 
-def _check_older(folder: Path) -> None:
-    """Refuse a folder that holds anything but an older export."""
-    from pqpp_files.errors import FileError
-
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / REPORT).is_file():
-        raise FileError(f"{folder} holds other things than an export; name a new folder")
-
-
-def _chunks(table: Iterable[dict]) -> Iterator[list[dict]]:
-    rows = iter(table)
-    while chunk := list(itertools.islice(rows, _CHUNK)):
-        yield chunk
-
-
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:
     """Write tables, and return how many rows each file got; one without a row is not written."""
-    from pqpp_files.write_table import table_text, write_parquet
-
     counts: dict[str, int] = {}
-    for name, table in tables.items():
-        chunks = _chunks(table)
-        first = next(chunks, None)
-        if first is None:
+    for name, rows in ((name, list(table)) for name, table in tables.items()):
+        if not rows:
             continue
-        is_nested = any(isinstance(cell, list | tuple | dict) for cell in first[0].values())
+        columns = {column: [row[column] for row in rows] for column in rows[0]}
+        is_nested = any(isinstance(cell, list | tuple | dict) for cell in rows[0].values())
         ending = "jsonl" if style == "csv" and is_nested else style
-        file_name = f"{name}.{ending}"
-        counts[file_name] = 0
-
-        def parts(first=first, chunks=chunks, file_name=file_name) -> Iterator[dict[str, list]]:
-            for chunk in itertools.chain([first], chunks):
-                counts[file_name] += len(chunk)
-                yield {column: [row[column] for row in chunk] for column in chunk[0]}
-
+        path = folder / f"{name}.{ending}"
+        counts[path.name] = len(rows)
         if ending == "parquet":
-            whole = list(parts())
-            write_parquet(folder / file_name, whole, whole)
-            continue
-        with (folder / file_name).open("w", encoding="utf-8", newline="") as file:
-            file.writelines(table_text(ending, parts()))
+            write_parquet(path, [columns], [columns])
+        else:
+            path.write_text("".join(table_text(ending, [columns])), "utf-8", newline="")
     return counts
 
 
@@ -246,8 +224,7 @@ def _adjudications(db: Transaction) -> Iterator[dict[str, Any]]:
 
 
 def _rows(db: Transaction, query: Select) -> Iterator[dict[str, Any]]:
-    result = db.connection().execute(query.execution_options(yield_per=_CHUNK))
-    return (dict(row) for row in result.mappings())
+    return map(dict, db.connection().execute(query).mappings())
 
 
 def _people(db: Transaction) -> dict[str, int]:

@@ -86,7 +86,7 @@ class Address(Group):
 
     def link(self, store: Store, token: str) -> str:
         """Return the link by which somebody joins."""
-        from pqpp_annotation.store.invitations import kept_url
+        from pqpp_annotation.store.access import kept_url
 
         address = self.address or kept_url(store)
         return f"{address.rstrip('/')}/join/{token}"
@@ -116,7 +116,7 @@ class AnnotateBackup(StudyFile, Command):
     def run(self) -> None:
         """Copy the database."""
         with self.opened(self.output) as store:
-            from pqpp_annotation.store.backup import backup
+            from pqpp_annotation.store.database import backup
 
             place = backup(store, self.output)
         size = f"{place.stat().st_size:,} bytes"
@@ -276,7 +276,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         study = make_study(place, file, folder, self.kind, **settings)
         self.warn(study)
         with self.opened() as store:
-            from pqpp_annotation.store.invitations import keep_url, make_links
+            from pqpp_annotation.store.access import keep_url, make_links
             from pqpp_annotation.store.items import count_items
 
             counts = count_items(store)
@@ -386,7 +386,7 @@ class AnnotateInvite(StudyFile, Address, Command):
     def run(self) -> None:
         """Make links, list them, end one, or add a person with a password."""
         with self.opened(self.output) as store:
-            from pqpp_annotation.store.invitations import all_links, make_links, revoke_link
+            from pqpp_annotation.store.access import all_links, make_links, revoke_link
 
             if self.revoke is not None:
                 revoke_link(store, self.revoke)

@@ -13,7 +13,7 @@ _EXTRAS = {
     "gradio": "demo",
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
     "sklearn": "plots",
-    **dict.fromkeys(("alembic", "fastapi", "itsdangerous", "pwdlib", "sqlalchemy"), "annotate"),
+    **dict.fromkeys(("fastapi", "itsdangerous", "pwdlib", "sqlalchemy"), "annotate"),
     **dict.fromkeys(("uvicorn", "multipart"), "annotate"),
     **dict.fromkeys(("cv2", "httpx", "rapidocr"), "assess"),
     **dict.fromkeys(("skops", "sentence_transformers"), "foreign"),

@@ -6,10 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqpp_annotation.errors import AnswerError, StudyError
 from pqpp_files.names import did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 TASK_KINDS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/page.js")))
 """Each is a folder here: `page.js`, and `kind.py` with its `TASK_KIND` if it is none of `labels`;
@@ -126,7 +129,7 @@ class TaskKind(ABC):
         name: As the study file says it.
         about_image: Whether an answer is about one image (True) or the whole item.
         settings: Those of the study file's `task`, with their defaults, of the types allowed.
-        schema: JSON Schema of an answer's value, where it is the same whatever the settings.
+        answer: The form of an answer's value.
         scale: What `pqpp build --scale` takes for the export, None where it takes none.
         level: Level of measurement of `label`, as `krippendorff_alpha` takes it.
     """
@@ -134,7 +137,7 @@ class TaskKind(ABC):
     name: str
     about_image: bool = True
     settings: ClassVar[Mapping[str, Any]] = {}
-    schema: ClassVar[Mapping[str, Any]]
+    answer: ClassVar[type[BaseModel]]
     scale: str | None = None
     level: str = "ordinal"
 
@@ -210,9 +213,9 @@ class TaskKind(ABC):
         """Return an answer as a page takes it, of one as it is kept; `names` are by id."""
         return value
 
-    def schema_of(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the JSON Schema of an answer's value in a study with these settings."""
-        return self.schema
+    def choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the answers that say something, the lowest label first; none if they are many."""
+        return []
 
     def scale_of(self, settings: Mapping[str, Any]) -> str | None:
         """Return what `pqpp build --scale` takes for the export, None where it takes none."""
@@ -252,11 +255,14 @@ class TaskKind(ABC):
         Raises:
             AnswerError: What is wrong with it.
         """
-        from jsonschema import Draft202012Validator
+        from pydantic import ValidationError
 
-        fault = next(Draft202012Validator(self.schema_of(settings)).iter_errors(value), None)
-        if fault is not None:
-            raise AnswerError(f"value: {fault.message[:200]}")
+        try:
+            self.answer.model_validate(dict(value))
+        except ValidationError as error:
+            fault = error.errors()[0]
+            where = ".".join(map(str, ("value", *fault["loc"])))
+            raise AnswerError(f"{where:.60}: {fault['msg']:.200}") from None
 
     @abstractmethod
     def label(self, value: Mapping[str, Any]) -> float | None:

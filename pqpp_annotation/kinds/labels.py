@@ -15,8 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
-from pqpp_annotation.errors import StudyError
-from pqpp_annotation.kinds.kind import Partial, TaskKind, Vote
+from pydantic import BaseModel
+
+from pqpp_annotation.errors import AnswerError, StudyError
+from pqpp_annotation.kinds.kind import Partial, ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 from pqpp_datasets.own_benchmark.options import FLAGS
 from pqpp_datasets.own_benchmark.votes.scales import named_scale
@@ -43,6 +45,12 @@ _DIRECTORY = (
 )
 
 
+class LabelAnswer(BaseModel, extra="forbid", strict=True):
+    """A label; None for "unsure"."""
+
+    label: int | None
+
+
 class LabelKind(TaskKind):
     """A kind whose answer is `{"label": a whole number}` for each image.
 
@@ -51,6 +59,7 @@ class LabelKind(TaskKind):
             of the fields of `Partial`.
     """
 
+    answer = LabelAnswer
     partial_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "prompt_id": ("prompt_id",),
         "image": ("image",),
@@ -58,14 +67,17 @@ class LabelKind(TaskKind):
         "answer": ("label",),
     }
 
-    def schema_of(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the schema with the labels of the scale."""
-        return {
-            "type": "object",
-            "properties": {"label": {"enum": list(self.labels(settings))}},
-            "required": ["label"],
-            "additionalProperties": False,
-        }
+    def choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the labels but "unsure"."""
+        return [{"label": n} for n in sorted(n for n in self.labels(settings) if n is not None)]
+
+    def check(
+        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
+    ) -> None:
+        """Refuse a label that the scale has not."""
+        super().check(value, shown, settings)
+        if value["label"] not in self.labels(settings):
+            raise AnswerError("value: it is no label of this study")
 
     def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
         """Return the labels that may be given, best first or lowest first."""

@@ -1,4 +1,4 @@
-"""What people said of one item, and what the owner decides there; no vote is replaced by it."""
+"""What people said, item by item and person by person, and what the owner decides there."""
 
 import json
 from collections import defaultdict
@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 
-from pqpp_annotation.errors import AnswerError, StudyError
-from pqpp_annotation.kinds import TaskKind
+from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.store.tables import Adjudication, Answer, Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction, reads, writes
 from pqpp_annotation.study.study import Study
@@ -96,34 +95,11 @@ def choices_of(study: Study, part: JudgedPart) -> list[dict[str, Any]]:
         >>> len(choices_of(study, JudgedPart(None, [], None))) > 1
         True
     """
-    try:
-        choices = single_choices(study.kind, study.task)
-    except StudyError:
-        choices = []
+    choices = study.kind.choices(study.task)
     for *_, value in part.votes:
         if dict(value) not in choices:
             choices.append(dict(value))
     return choices
-
-
-def single_choices(kind: TaskKind, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the answers that a kind allows where these are one choice, the lowest label first.
-
-    Raises:
-        StudyError: An answer of this kind is more than one choice.
-
-    Example:
-        >>> from pqpp_annotation.kinds import task_kind
-        >>> single_choices(task_kind("relevance"), {})
-        [{'label': -1}, {'label': 0}, {'label': 1}, {'label': 2}]
-    """
-    schema = kind.schema_of(settings)
-    needed = schema.get("required", [])
-    allowed = schema["properties"][needed[0]].get("enum", ()) if len(needed) == 1 else ()
-    choices = [{needed[0]: choice} for choice in allowed if choice is not None]
-    if len(choices) < 2:
-        raise StudyError(f"{kind.name}: its answers are more than one choice")
-    return sorted(choices, key=lambda value: kind.label(value) or 0.0)
 
 
 @writes
@@ -164,3 +140,82 @@ def decide(db: Transaction, case: Case, person_id: int, image: str, choice: str)
     if value is not None:
         row = {"item_id": case.item.id, "item_image_id": part.image_id, "person_id": person_id}
         db.add(Adjudication(value=value, created=db.now(), **row))
+
+
+@dataclass(frozen=True)
+class GivenAnswer:
+    """A current answer of a person.
+
+    Attributes:
+        item: Id of the item; `purpose` what it is for.
+        images: Hashes of the image that it is about, or of all of the item.
+        value: What was said.
+        others: What the others say of the same, control members first.
+        seconds: What it took.
+    """
+
+    item: int
+    prompt: str
+    purpose: str
+    images: list[str]
+    value: Mapping[str, Any]
+    others: list[tuple[str, Mapping[str, Any]]]
+    seconds: float
+    created: int
+
+
+@reads
+def answers_of(
+    db: Transaction, person_id: int, page: int, size: int
+) -> tuple[list[GivenAnswer], int]:
+    """Return a page of what a person said, the latest first, and how many pages there are.
+
+    Example:
+        >>> from pqpp_annotation.demo import example_study
+        >>> folder, study, store = example_study(answered=True)
+        >>> [answer], pages = answers_of(store, 1, page=1, size=10)
+        >>> answer.prompt, len(answer.images), len(answer.others), pages
+        ('a cat', 1, 1, 1)
+        >>> store.close()
+    """
+    own = (Assignment.person_id == person_id) & Answer.current
+    total = db.scalar(select(func.count()).select_from(Answer).join(Assignment).where(own)) or 0
+    pages = max(1, -(-total // size))
+    query = select(Answer, Item).select_from(Answer).join(Assignment).join(Item).where(own)
+    query = query.order_by(Answer.id.desc()).limit(size)
+    rows = db.execute(query.offset((min(max(page, 1), pages) - 1) * size)).all()
+    items = {item.id for _, item in rows}
+    images: dict[int, list[ItemImage]] = {}
+    of_items = select(ItemImage).where(ItemImage.item_id.in_(items)).order_by(ItemImage.position)
+    for image in db.scalars(of_items):
+        images.setdefault(image.item_id, []).append(image)
+    others: dict[tuple[int, int | None], list] = {}
+    said = (
+        select(Assignment.item_id, Answer.item_image_id, Person.name, Person.role, Answer.value)
+        .select_from(Answer)
+        .join(Assignment)
+        .join(Person)
+        .where(Assignment.item_id.in_(items), Answer.current, Person.role != "trial")
+        .where(Assignment.person_id != person_id, Assignment.state != "skipped")
+        .order_by(Person.role != "control", Person.id)
+    )
+    for item_id, image_id, name, role, value in db.execute(said):
+        shown = f"{name} (control)" if role == "control" else name
+        others.setdefault((item_id, image_id), []).append((shown, value))
+    return [
+        GivenAnswer(
+            item.id,
+            item.prompt,
+            item.purpose,
+            [
+                picture.sha256
+                for picture in images.get(item.id, ())
+                if answer.item_image_id in (None, picture.id)
+            ],
+            answer.value,
+            others.get((item.id, answer.item_image_id), []),
+            answer.seconds,
+            answer.created,
+        )
+        for answer, item in rows
+    ], pages

@@ -10,7 +10,7 @@ from sqlalchemy import Select, Text, cast, func, select
 
 from pqpp_annotation.protocol.admission import study_votes
 from pqpp_annotation.store.answers import SHOWN_MODEL
-from pqpp_annotation.store.engine import parse_cell, wrong_cell
+from pqpp_annotation.store.database import parse_cell
 from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction
 from pqpp_datasets.own_benchmark.votes.votes import Votes
@@ -85,18 +85,8 @@ def _table(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
     """Return the rows of a query, those of the columns that are no texts in their types."""
     import pandas
 
-    result = db.connection().execute(query)
-    names = list(result.keys())
-    parts = [pandas.DataFrame(columns=names)]
-    # As the driver gives them, and not all at once: the garbage collector would go through very
-    # many rows again and again.
-    while rows := result.cursor.fetchmany(_CHUNK):
-        parts.append(pandas.DataFrame(rows, columns=names))
-    table = pandas.concat(parts[1:] or parts)
-    try:
-        return table.astype({"id": int, **types}).set_index("id")
-    except (TypeError, ValueError):
-        raise wrong_cell("text, not a number") from None
+    table = pandas.read_sql_query(query, db.connection())
+    return table.astype({"id": int, **types}).set_index("id")
 
 
 def votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas.DataFrame]:

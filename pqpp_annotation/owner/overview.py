@@ -1,21 +1,22 @@
 """How a study stands: progress, votes a day, agreement, people, disputes, time left, money."""
 
+from __future__ import annotations
+
 import datetime
-import logging
 import threading
 import time
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sqlalchemy import func, select
 
-from pqpp_annotation.owner.disputes import Dispute, disputes_of
 from pqpp_annotation.owner.ledger import Records, read_records, votes_table
 from pqpp_annotation.owner.people import PersonRow, people_rows
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of
-from pqpp_annotation.store.answers import count_answers
-from pqpp_annotation.store.decisions import refuse_by_rules, verdicts
 from pqpp_annotation.store.items import count_items
+from pqpp_annotation.store.people import refuse_by_rules, verdicts
 from pqpp_annotation.store.tables import (
     Adjudication,
     Answer,
@@ -28,16 +29,104 @@ from pqpp_annotation.store.tables import (
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
 
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """An item on which people disagree.
+
+    Attributes:
+        item: Its id.
+        disagreement: Of its most disputed image: how far two votes on it are apart on the average,
+            over the range of the labels; on a nominal scale the share of pairs that differ.
+        image: The name of that image; "" where the answers are about the item.
+        votes: How many votes that image has.
+        labels: Label to how many of them have it, the lowest first.
+        is_decided: Whether the owner has decided.
+    """
+
+    item: int
+    prompt_id: str
+    prompt: str
+    disagreement: float
+    image: str
+    votes: int
+    labels: Mapping[float, int]
+    is_decided: bool
+
+
+def disagreements(
+    unit: np.ndarray, value: np.ndarray, units: int, is_nominal: bool = False
+) -> np.ndarray:
+    """Return how far two votes on one unit are apart on the average.
+
+    Args:
+        unit: int64 (votes,), whole numbers from 0.
+        value: float64 (votes,).
+        units: How many there are.
+        is_nominal: Whether values are alike or not, and no further apart than others.
+
+    Returns:
+        float64 (units,), NaN where there are not two votes.
+
+    Example:
+        >>> disagreements(np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 4.0, 1.0]), 2).tolist()
+        [2.0, nan]
+    """
+    values, code = np.unique(value, return_inverse=True)
+    counts = np.bincount(unit * len(values) + code, minlength=units * len(values))
+    counts = counts.reshape(units, len(values)).astype(float)
+    apart = np.abs(values[:, None] - values)
+    if is_nominal:
+        apart = np.sign(apart)
+    pairs = counts.sum(axis=1) * (counts.sum(axis=1) - 1)
+    with np.errstate(invalid="ignore"):
+        return np.where(pairs > 0, (counts @ apart * counts).sum(axis=1), np.nan) / pairs
+
+
+def disputes_of(
+    db: Transaction, standings: Standings, rows: pandas.DataFrame, most: int | None = None
+) -> list[Dispute]:
+    """Return the items with two votes or more on an image, the most disputed first.
+
+    The votes of people who are refused have no say: somebody who answers at random disagrees with
+    everybody. Nor have the reference images, on which people agree.
+
+    Args:
+        standings: With the table of votes.
+        rows: Of the votes, as `votes_table` gives them.
+        most: How many are returned; all if left out.
+    """
+    votes = standings.votes
+    if votes is None:
+        return []
+    refused = {annotator.name for annotator in standings.annotators if annotator.reasons}
+    is_kept = ~rows["annotator"].isin(refused).to_numpy() & ~votes.reference
+    units = rows.iloc[votes.first].reset_index(drop=True)
+    item, value, scale = votes.item[is_kept], votes.value[is_kept], votes.scale
+    is_nominal = scale.level == "nominal"
+    span = 1.0 if is_nominal else (scale.high - scale.low) or 1.0
+    units["apart"] = disagreements(item, value, len(units), is_nominal) / span
+    worst = units[units["apart"] > 0].sort_values(
+        ["apart", "item_id"], ascending=[False, True], kind="stable"
+    )
+    worst = worst.drop_duplicates("item_id").iloc[:most]  # each with its most disputed image
+    labels: Any = rows["label"].groupby([votes.item, is_kept]).value_counts(sort=False)
+    labels = labels.sort_index()
+    worst["labels"] = [labels[place, True].to_dict() for place in worst.index]
+    worst["votes"] = [sum(counts.values()) for counts in worst["labels"]]
+    worst["is_decided"] = worst["item_id"].isin(set(db.scalars(select(Adjudication.item_id))))
+    worst = worst.rename(columns={"item_id": "item", "apart": "disagreement"})
+    names = [field.name for field in fields(Dispute)]
+    return [Dispute(*row) for row in worst[names].itertuples(index=False)]
+
+
 DAY = 86_400_000
 _TEN_MINUTES = 600_000
 DISPUTES = 500
-LONG = 0.3
-"""Seconds, after which nobody waits for a look when there is one of the last minute."""
-
-_LOG = logging.getLogger("pqpp_annotation.owner")
 _NOTICE = 15.0  # seconds between looks that answers start
-_MANY = 20_000
-_OLD = 60.0
 _REST = 4  # a look is taken again after so many times what it took, where much comes in
 
 
@@ -126,9 +215,6 @@ class Overview:
 class Watch:
     """Looks at a study, and remembers the last look as long as nothing has come since.
 
-    Where a look takes long, of a study with very many votes, it is taken behind the last one, which
-    is what the owner is shown meanwhile.
-
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
@@ -139,63 +225,35 @@ class Watch:
 
     def __init__(self, store: Store) -> None:
         self.study, self._store = store.study, store
-        self._lock, self._behind = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
         self._last: Overview | None = None
-        self._took = self._taken = self._next_look = self._next_notice = 0.0
+        self._next_look = self._next_notice = 0.0
 
     def look(self, fresh: bool = False) -> Overview:
         """Return how the study stands.
 
         Args:
-            fresh: Whether a look is taken now, even if one was taken a moment ago or it takes long:
-                after the owner has changed something.
+            fresh: Whether a look is taken now, even if one was taken a moment ago: after the owner
+                has changed something.
         """
-        last = self._last
-        if last is not None and not fresh:
-            if time.monotonic() < self._next_look:
-                return last
-            if self._took > LONG and time.monotonic() - self._taken < _OLD:
-                self._start_behind()
-                return last
-        return self._take()
-
-    def prepare(self) -> None:
-        """Take the first look of a study with very many votes before anybody asks for it."""
-        if count_answers(self._store) >= _MANY:
-            self._start_behind()
-
-    def _start_behind(self) -> None:
-        if self._behind.acquire(blocking=False):
-            threading.Thread(target=self._look_behind, daemon=True).start()
-
-    def _look_behind(self) -> None:
-        try:
-            self._take()
-            self.reopen()
-        except Exception:  # it is tried again, and the owner's own look says what is wrong
-            _LOG.exception("the look behind failed")
-        finally:
-            self._behind.release()
-
-    def _take(self) -> Overview:
         import pandas  # noqa: F401 -- once, which is no part of what a look takes
 
         with self._lock:
             started = time.monotonic()
-            with self._store.reading() as db:
-                key = _key(db)
-                if self._last is None or self._last.key != key:
-                    self._last = overview(db, key)
-                    self._took = time.monotonic() - started
-            self._taken = ended = time.monotonic()
-            self._next_look = ended + _REST * (ended - started)
+            if self._last is None or fresh or started >= self._next_look:
+                with self._store.reading() as db:
+                    key = _key(db)
+                    if self._last is None or self._last.key != key:
+                        self._last = overview(db, key)
+                ended = time.monotonic()
+                self._next_look = ended + _REST * (ended - started)
             return self._last
 
     def notice(self) -> None:
         """Take a look behind after something came, so that refused people's places open again."""
         if self.study.reopen_after is not None and time.monotonic() >= self._next_notice:
             self._next_notice = time.monotonic() + _NOTICE
-            self._start_behind()
+            threading.Thread(target=self.reopen, daemon=True).start()
 
     def reopen(self) -> list[str]:
         """Open the places of people whom the rules refuse, once enough is known; return names."""

@@ -1,42 +1,137 @@
 """The owner's pages, below /owner: nobody of another role sees any of them."""
 
-from collections.abc import Callable
+import datetime
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Depends, Form
 from fastapi import Path as InPath
 from fastapi.responses import Response
 from sqlalchemy import update
 
 from pqpp_annotation.errors import AnswerError, NotAllowedError
-from pqpp_annotation.owner.adjudication import case_of, choices_of, decide
-from pqpp_annotation.owner.charts import days_chart, kappa_chart, labels_chart
+from pqpp_annotation.languages.language import Language
+from pqpp_annotation.owner.adjudication import answers_of, case_of, choices_of, decide
 from pqpp_annotation.owner.downloads import DOWNLOADS, NO_HEADING
 from pqpp_annotation.owner.overview import DISPUTES, Overview
-from pqpp_annotation.owner.persons import answers_of
 from pqpp_annotation.owner.words import STATE_WORDS, span
-from pqpp_annotation.store.decisions import decide_on_person, message_to_all, say
-from pqpp_annotation.store.invitations import all_links, kept_url, make_links, revoke_link
+from pqpp_annotation.store.access import all_links, kept_url, make_links, revoke_link
 from pqpp_annotation.store.items import stored_image
-from pqpp_annotation.store.people import everybody, person_by_id
-from pqpp_annotation.store.tables import Invitation, Person, StudyRow
+from pqpp_annotation.store.people import (
+    decide_on_person,
+    everybody,
+    message_to_all,
+    person_by_id,
+    say,
+)
+from pqpp_annotation.store.tables import Invitation, StudyRow
 from pqpp_annotation.web.files import send_image
-from pqpp_annotation.web.site import Here, Visit
+from pqpp_annotation.web.site import Here, Visit, from_own_page
+
+MOST_BARS = 60
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A bar for each count, which a template draws as SVG.
+
+    Attributes:
+        title: What it shows.
+        description: What is seen on it, in a sentence.
+        bars: Names and counts.
+    """
+
+    title: str
+    description: str
+    bars: Sequence[tuple[str, int]]
+
+
+def days_chart(days: Sequence[tuple[datetime.date, int]], texts: Language) -> Chart:
+    """Return columns of votes a day; of a week each where there are too many days.
+
+    Example:
+        >>> days_chart(
+        ...     [(datetime.date(2026, 1, 1), 4), (datetime.date(2026, 1, 2), 8)], Language("en")
+        ... ).description
+        '12 votes in 2 days; most on 2026-01-02: 8.'
+    """
+    title, described = texts.gettext("Votes a day"), texts.gettext("No votes yet.")
+    if days:
+        described = texts.ngettext(
+            "%(total)s votes in %(days)s day; most on %(best)s: %(most)s.",
+            "%(total)s votes in %(days)s days; most on %(best)s: %(most)s.",
+            len(days),
+        )
+    if len(days) > MOST_BARS:
+        title = texts.gettext("Votes a week")
+        described = texts.gettext(
+            "%(total)s votes in %(days)s weeks; most in the week from %(best)s: %(most)s."
+        )
+        days = [
+            (days[n][0], sum(count for _, count in days[n : n + 7])) for n in range(0, len(days), 7)
+        ]
+    best, most = max(days, key=lambda pair: pair[1], default=(None, 0))
+    total = sum(count for _, count in days)
+    described %= {"total": total, "days": len(days), "best": best, "most": most}
+    return Chart(title, described, [(str(day), count) for day, count in days])
+
+
+def kappa_chart(people: Sequence[tuple[float, bool]], what: str, texts: Language) -> Chart:
+    """Return how many people agree how far, in steps of a tenth.
+
+    Args:
+        people: The agreement and whether the person is admitted, of each.
+        what: What the agreement is.
+
+    Example:
+        >>> kappa_chart([(0.8, True), (0.1, False)], "kappa", Language("en")).description
+        '2 people: kappa from 0.10 to 0.80; 1 admitted, 1 not.'
+    """
+    values = [value for value, _ in people]
+    tenths = [min(math.floor(value * 10 + 1e-9), 9) for value in values]
+    columns = [(f"{n / 10:.1f}", tenths.count(n)) for n in range(min([0, *tenths]), 10)]
+    described = texts.gettext("Nobody yet.")
+    if people:
+        good = sum(admitted for _, admitted in people)
+        described = texts.gettext(
+            "%(count)s people: %(what)s from %(low)s to %(high)s; %(good)s admitted, %(bad)s not."
+        ) % {
+            "count": len(people),
+            "what": what,
+            "low": f"{min(values):.2f}",
+            "high": f"{max(values):.2f}",
+            "good": good,
+            "bad": len(people) - good,
+        }
+    return Chart(what[:1].upper() + what[1:], described, columns if people else [])
+
+
+def labels_chart(labels: Sequence[tuple[str, int]], texts: Language) -> Chart:
+    """Return a bar for each label.
+
+    Example:
+        >>> labels_chart([("no", 1), ("yes", 3)], Language("en")).description
+        'no: 25%, yes: 75%.'
+    """
+    total = sum(count for _, count in labels)
+    described = ", ".join(f"{name}: {count / total:.0%}" for name, count in labels)
+    return Chart(texts.gettext("Labels"), f"{described}.", labels)
+
 
 _A_PAGE = 50
-_KEPT_NOWHERE = {"Cache-Control": "no-store"}
 FormText = Annotated[str, Form()]
-pages = APIRouter(prefix="/owner")
 
 
-def _owner(visit: Visit, csrf: str | None = None) -> Person:
-    """Return the owner who asks; with a form, after a look at its token."""
-    person = visit.person()
-    if person.role != "owner":
+def owner_alone(visit: Here) -> None:
+    """Refuse everybody but an owner."""
+    if visit.person().role != "owner":
         raise NotAllowedError("this page is for the owner only")
-    if csrf is not None:
-        visit.check_csrf(csrf)
-    return person
+
+
+pages = APIRouter(prefix="/owner", dependencies=[Depends(owner_alone)])
+forms = APIRouter(dependencies=[Depends(from_own_page)])
 
 
 @pages.get("")
@@ -56,15 +151,13 @@ def _live(
     visit: Visit, page: str, tab: str, more: Callable[[Visit, Overview], dict[str, Any]]
 ) -> Response:
     """Show a page, or what of it changes, or that nothing has changed."""
-    person, look = _owner(visit), visit.site.watch.look()
+    look = visit.site.watch.look()
     if visit.request.headers.get("If-None-Match") == look.key:
         return Response(status_code=304)
     part = "_live" if visit.request.headers.get("X-Part") == "live" else ""
     values: dict[str, Any] = {"look": look, "states": STATE_WORDS, "words": visit.site.words.label}
-    response = visit.render(
-        f"owner/{page}{part}.html", person=person, tab=tab, **values, **more(visit, look)
-    )
-    response.headers.update({"X-Key": look.key, "Vary": "X-Part", **_KEPT_NOWHERE})
+    response = visit.render(f"owner/{page}{part}.html", tab=tab, **values, **more(visit, look))
+    response.headers.update({"X-Key": look.key, "Vary": "X-Part"})
     return response
 
 
@@ -94,12 +187,11 @@ def _charts(visit: Visit, look: Overview) -> dict[str, Any]:
 @pages.get("/items")
 def disputes_page(visit: Here, page: int = 1) -> Response:
     """Show the disputed items."""
-    person, disputes = _owner(visit), visit.site.watch.look().disputes
+    disputes = visit.site.watch.look().disputes
     last = max(1, -(-len(disputes) // _A_PAGE))
     page = min(max(page, 1), last)
     return visit.render(
         "owner/items.html",
-        person=person,
         tab="/items",
         disputes=disputes[(page - 1) * _A_PAGE : page * _A_PAGE],
         page=page,
@@ -112,10 +204,9 @@ def disputes_page(visit: Here, page: int = 1) -> Response:
 @pages.get("/items/{item}")
 def case_page(visit: Here, item: int) -> Response:
     """Show an item with what everybody said of it."""
-    person, case = _owner(visit), case_of(visit.store, item)
+    case = case_of(visit.store, item)
     return visit.render(
         "owner/item.html",
-        person=person,
         tab="/items",
         case=case,
         choices=[choices_of(visit.study, part) for part in case.parts],
@@ -123,13 +214,10 @@ def case_page(visit: Here, item: int) -> Response:
     )
 
 
-@pages.post("/items/{item}")
-def decide_on_item(
-    visit: Here, item: int, csrf: FormText, image: FormText = "", choice: FormText = ""
-) -> Response:
+@forms.post("/items/{item}")
+def decide_on_item(visit: Here, item: int, image: FormText = "", choice: FormText = "") -> Response:
     """Keep what the owner decides."""
-    person = _owner(visit, csrf)
-    decide(visit.store, case_of(visit.store, item), person.id, image, choice)
+    decide(visit.store, case_of(visit.store, item), visit.person().id, image, choice)
     return visit.go(f"/owner/items/{item}")
 
 
@@ -138,21 +226,19 @@ def image_of_item(
     visit: Here, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
 ) -> Response:
     """Send an image as people see it; its hash is looked up, so no path comes from a request."""
-    _owner(visit)
     return send_image(visit, stored_image(visit.store, sha256))
 
 
 @pages.get("/people/{person}")
 def person_page(visit: Here, person: int, page: int = 1) -> Response:
     """Show a person: the work, the agreement, the answers, and what may be decided."""
-    owner, look = _owner(visit), visit.site.watch.look(fresh=True)
+    look = visit.site.watch.look(fresh=True)
     row = next((row for row in look.people if row.id == person), None)
     if row is None:
         raise AnswerError(f"there is no annotator {person}; choose one from the list")
     answers, count = answers_of(visit.store, person, page, _A_PAGE)
     return visit.render(
         "owner/person.html",
-        person=owner,
         tab="/people",
         row=row,
         look=look,
@@ -165,16 +251,14 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
     )
 
 
-@pages.post("/people/{person}")
+@forms.post("/people/{person}")
 def decide_on(
     visit: Here,
     person: int,
-    csrf: FormText,
     decision: FormText = "",
     message: Annotated[str | None, Form()] = None,
 ) -> Response:
     """Do what the owner decides about a person, or say something to the person."""
-    _owner(visit, csrf)
     if decision:
         decide_on_person(visit.store, person, decision)
     if message is not None:
@@ -182,19 +266,17 @@ def decide_on(
     return visit.go(f"/owner/people/{person}")
 
 
-@pages.post("/message")
-def say_to_all(visit: Here, csrf: FormText, message: FormText = "") -> Response:
+@forms.post("/message")
+def say_to_all(visit: Here, message: FormText = "") -> Response:
     """Say something to everybody who judges."""
-    _owner(visit, csrf)
     say(visit.store, message)
     visit.site.watch.look(fresh=True)
     return visit.go("/owner/people")
 
 
-@pages.post("/pause")
-def pause_study(visit: Here, csrf: FormText, pause: FormText) -> Response:
+@forms.post("/pause")
+def pause_study(visit: Here, pause: FormText) -> Response:
     """Give nothing new out, or go on."""
-    _owner(visit, csrf)
     with visit.store.writing() as db:
         db.execute(update(StudyRow).values(paused=db.now() if pause == "yes" else None))
     visit.site.watch.look(fresh=True)
@@ -204,47 +286,35 @@ def pause_study(visit: Here, csrf: FormText, pause: FormText) -> Response:
 @pages.get("/invitations")
 def invitations_page(visit: Here) -> Response:
     """Show the links."""
-    return _links(visit, _owner(visit), [])
+    return _links(visit, [])
 
 
-@pages.post("/invitations")
+@forms.post("/invitations")
 def invite(
     visit: Here,
-    csrf: FormText,
     count: Annotated[int, Form()] = 1,
     role: FormText = "annotator",
     days: Annotated[float, Form()] = 30,
     label: FormText = "",
 ) -> Response:
     """Make links, and show them this once."""
-    person = _owner(visit, csrf)
     links = make_links(visit.store, count, role, label.strip()[:80], days)
     base = kept_url(visit.store)
-    return _links(visit, person, [f"{base}/join/{token}" for token, _ in links])
+    return _links(visit, [f"{base}/join/{token}" for token, _ in links])
 
 
-@pages.post("/invitations/{invitation}/revoke")
-def revoke_invitation(visit: Here, invitation: int, csrf: FormText) -> Response:
+@forms.post("/invitations/{invitation}/revoke")
+def revoke_invitation(visit: Here, invitation: int) -> Response:
     """End a link."""
-    _owner(visit, csrf)
     revoke_link(visit.store, invitation)
     return visit.go("/owner/invitations")
 
 
-def _links(visit: Visit, person: Person, links: list[str]) -> Response:
-    names: dict[int | None, str] = {
-        annotator.id: annotator.name for annotator in everybody(visit.store)
-    }
-    now = visit.store.clock()
-    rows = [
-        (link, _link_state(link, now), names.get(link.person_id))
-        for link in reversed(all_links(visit.store))
-    ]
-    response = visit.render(
-        "owner/invitations.html", person=person, tab="/invitations", invitations=rows, links=links
-    )
-    response.headers.update(_KEPT_NOWHERE)
-    return response
+def _links(visit: Visit, links: list[str]) -> Response:
+    names: dict[int | None, str] = {one.id: one.name for one in everybody(visit.store)}
+    now, invitations = visit.store.clock(), reversed(all_links(visit.store))
+    rows = [(link, _link_state(link, now), names.get(link.person_id)) for link in invitations]
+    return visit.render("owner/invitations.html", tab="/invitations", invitations=rows, links=links)
 
 
 def _link_state(link: Invitation, now: int) -> str:
@@ -260,7 +330,6 @@ def download_file(visit: Here, name: str) -> Response:
     """Give a table as a file."""
     from pqpp_files.write_table import table_text
 
-    _owner(visit)
     if name not in DOWNLOADS:
         raise AnswerError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there")
     visit.site.watch.look(fresh=True)  # a file is kept, and paid by
@@ -270,8 +339,8 @@ def download_file(visit: Here, name: str) -> Response:
     return Response(
         text.partition("\n")[2] if name in NO_HEADING else text,
         media_type="text/csv; charset=utf-8",
-        headers={
-            "Content-Disposition": f'attachment; filename="{visit.study.name}-{name}.csv"',
-            **_KEPT_NOWHERE,
-        },
+        headers={"Content-Disposition": f'attachment; filename="{visit.study.name}-{name}.csv"'},
     )
+
+
+pages.include_router(forms)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqpp_annotation.kinds import TaskKind, Vote
-from pqpp_annotation.study.items import REFERENCE
+from pqpp_annotation.study.prompts import REFERENCE
 from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators, trusted_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions

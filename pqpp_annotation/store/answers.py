@@ -1,6 +1,5 @@
 """What people said: kept once, checked, never dropped, and read in a stream."""
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +9,9 @@ from sqlalchemy import CursorResult, Row, bindparam, case, func, insert, select,
 
 from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds import ShownItem, Vote
-from pqpp_annotation.store.assignments import (
+from pqpp_annotation.store.tables import Answer, Asset, Assignment, Item, ItemImage, Person
+from pqpp_annotation.store.transactions import Store, Transaction, reads, writes
+from pqpp_annotation.store.work import (
     allowed_person,
     change_assignment,
     is_free,
@@ -18,12 +19,8 @@ from pqpp_annotation.store.assignments import (
     reserved_until,
     shown_of,
 )
-from pqpp_annotation.store.tables import Answer, Asset, Assignment, Item, ItemImage, Person
-from pqpp_annotation.store.transactions import Store, Transaction, reads, writes
-from pqpp_annotation.study.items import REFERENCE
-from pqpp_files.foreign.json_values import parse_json
+from pqpp_annotation.study.prompts import REFERENCE
 
-_MOST_VALUE = 200_000
 _ROWS_AT_ONCE = 2_000
 _SAME = select(Answer.assignment_id).where(Answer.client_id == bindparam("client_id"))
 _KEPT = insert(Answer)
@@ -79,7 +76,6 @@ def save_answer(
             training item that was answered.
         NotAllowedError: The item was not given to this person, or the person has withdrawn.
     """
-    text = _checked_text(value)
     person = allowed_person(db, person_id)
     assignment = own_assignment(db, person_id, assignment_id, lock=True)
     known = db.run(_SAME, client_id=client_id).scalar()
@@ -92,7 +88,6 @@ def save_answer(
         raise AnswerError("a training item is answered once; its right answer was shown")
     if of_page is not None:
         image_id, value = of_page(shown)
-        text = json.dumps(value)
     kind = db.study.kind
     image_ids = [image.id for image in shown.images] if kind.about_image else [None]
     if image_id not in image_ids:
@@ -106,7 +101,7 @@ def save_answer(
         assignment_id=assignment.id,
         item_image_id=image_id,
         client_id=client_id,
-        value=parse_json(text),
+        value=dict(value),
         seconds=float(seconds),
         created=db.now(),
     )
@@ -163,17 +158,6 @@ def current_votes(store: Store) -> Iterator[Vote]:
 def _by_id(rows: CursorResult) -> dict[int, dict[str, Any]]:
     """Return rows by their `id`, which is taken out of them."""
     return {row.pop("id"): row for row in map(dict, rows.mappings())}
-
-
-def _checked_text(value: Mapping[str, Any]) -> str:
-    """Return a value as JSON that a database can hold."""
-    try:
-        text = json.dumps(value, allow_nan=False)
-    except (ValueError, RecursionError):
-        raise AnswerError("value: it is no JSON") from None
-    if len(text) > _MOST_VALUE or "\\u0000" in text:
-        raise AnswerError("value: it is too long, or holds a character of value zero")
-    return text
 
 
 def _keep_place(db: Transaction, person: Person, shown: ShownItem, assignment: Row) -> None:

@@ -1,4 +1,4 @@
-"""Making and opening a study's database: SQLite in a file, or PostgreSQL."""
+"""Making, opening and copying a study's database: SQLite in a file, or PostgreSQL."""
 
 import contextlib
 import json
@@ -9,37 +9,131 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
-from sqlalchemy import URL, select, text
+from sqlalchemy import URL, Engine, create_engine, event, insert, inspect, make_url, select
+from sqlalchemy.exc import ArgumentError
 
 from pqpp_annotation.errors import StoreError
-from pqpp_annotation.store import schema
-from pqpp_annotation.store.engine import make_engine, sqlite_url, url_of
 from pqpp_annotation.store.items import add_items
-from pqpp_annotation.store.tables import StudyRow
-from pqpp_annotation.store.transactions import Store
+from pqpp_annotation.store.tables import VERSION, StudyRow, StudyTable
+from pqpp_annotation.store.transactions import BUSY_SECONDS, Store
 from pqpp_annotation.study.images import CheckedImage
-from pqpp_annotation.study.items import NewItem
+from pqpp_annotation.study.prompts import NewItem
 from pqpp_annotation.study.study import Study, study_of
 from pqpp_files.errors import FileError
+from pqpp_files.extras import needing
 from pqpp_files.foreign.databases import open_sqlite
+from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.paths import expanded
+from pqpp_files.write_beside import write_beside
+
+_CONNECTIONS = 20
+
+
+def url_of(name: str, folder: Path) -> URL:
+    """Return a database's address.
+
+    Args:
+        name: A path, a PostgreSQL URL, or `$NAME` of a variable of the environment with one.
+        folder: What a path is relative to.
+
+    Raises:
+        StoreError: The variable is not set, or its URL cannot be read.
+
+    Example:
+        >>> url_of("postgresql://me@host/mine", Path()), url_of("a.db", Path("/mine"))
+        (postgresql+psycopg://me@host/mine, sqlite:////mine/a.db)
+    """
+    is_variable = name.startswith("$")
+    address = os.environ.get(name[1:], "") if is_variable else name
+    if not address:
+        raise StoreError(f"database: {name} is not set; set it to postgresql://...")
+    # A study file may be somebody else's: no other variable's value becomes a path or is shown.
+    if "://" not in address and not is_variable:
+        return sqlite_url((folder / expanded(address)).absolute())
+    try:
+        url = make_url(address)
+        is_postgresql = url.get_backend_name() in ("postgresql", "postgres")
+    except (ArgumentError, ValueError):
+        is_postgresql = False
+    if not is_postgresql:
+        said = "a path, postgresql://USER@HOST/NAME or $NAME of a variable with one is allowed"
+        what = f"{name} holds something else; " if is_variable else ""
+        raise StoreError(f"database: {what}{said}")
+    return url.set(drivername="postgresql+psycopg")
+
+
+def sqlite_url(path: Path) -> URL:
+    """Return the address of an SQLite file, whatever letters are in its name.
+
+    Example:
+        >>> str(sqlite_url(Path("mine.db")))
+        'sqlite:///mine.db'
+    """
+    return URL.create("sqlite", database=str(path))
+
+
+def make_engine(url: URL) -> Engine:
+    """Return the engine of a database: of SQLite with a write-ahead log, flushed at each commit.
+
+    Example:
+        >>> import tempfile
+        >>> engine = make_engine(sqlite_url(Path(tempfile.mkdtemp()) / "mine.db"))
+        >>> with engine.connect() as db:
+        ...     db.exec_driver_sql("PRAGMA foreign_keys").scalar()
+        1
+    """
+    options: dict[str, Any] = {"pool_size": _CONNECTIONS, "max_overflow": _CONNECTIONS}
+    options["json_deserializer"] = parse_cell
+    if url.get_backend_name() != "sqlite":
+        with needing("a study in PostgreSQL", "postgresql"):
+            import psycopg  # noqa: F401
+        return create_engine(url, pool_pre_ping=True, **options)
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, **options)
+
+    @event.listens_for(engine, "connect")
+    def _(connection, _record):
+        connection.isolation_level = None  # transactions begin where they are said to
+        for setting in ("foreign_keys=ON", "synchronous=FULL", "journal_mode=WAL"):
+            connection.execute(f"PRAGMA {setting}")
+
+    @event.listens_for(engine, "begin")
+    def _(db):
+        writes = db.get_execution_options().get("pqpp_writes")
+        db.connection.driver_connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def parse_cell(text: str | bytes) -> Any:
+    """Return what a cell of JSON says.
+
+    Raises:
+        FileError: It is no JSON.
+
+    Example:
+        >>> parse_cell('{"label": 2}')
+        {'label': 2}
+    """
+    return parse_json(text, "a cell of the study's database", remedy="go back to a backup")
+
 
 _FIXED = ("name", "kind", "seed")
 
 
 def open_store(study: Study | str | os.PathLike[str]) -> Store:
-    r"""Open the database of a study, brought to this version's tables.
+    r"""Open the database of a study.
 
     Args:
         study: The study, as `read_study` reads it; or a database's path or PostgreSQL URL, whose
             own record of the study is taken then.
 
     Raises:
-        StoreError: It is not there, holds no study or another one, or is of a newer version.
+        StoreError: It is not there, holds no study or another one, or is of another version.
 
     Example:
         >>> import tempfile
         >>> from PIL import Image
-        >>> from pqpp_annotation.study.init import make_study
+        >>> from pqpp_annotation.study.prompts import make_study
         >>> folder = Path(tempfile.mkdtemp())
         >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
         >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
@@ -59,11 +153,17 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
         if store.is_sqlite:
             with contextlib.suppress(OSError):  # another's, or a file system without modes
                 Path(store.name).chmod(0o600)
-        _upgrade(url, store)
         with store.writing(alone=True) as db:
-            row = db.scalar(select(StudyRow))
-            if row is None:
+            is_study = inspect(db.connection()).has_table("study")
+            version = db.scalar(select(StudyRow.version)) if is_study else None
+            if version is None:
                 raise StoreError(f"{store.name} holds no study; make it by pqpp annotate init")
+            if version != VERSION:
+                raise StoreError(
+                    f"{store.name} was made by another version of pqpp (its tables are {version}, "
+                    f"those of this one {VERSION}); install that version"
+                )
+            row = db.scalars(select(StudyRow)).one()
             if not (isinstance(row.config, dict) and row.config.keys() >= set(_FIXED)):
                 raise StoreError(f"{store.name} holds no settings of a study; go back to a backup")
             if given is None:
@@ -93,7 +193,7 @@ def create_store(
     Example:
         >>> import tempfile
         >>> from PIL import Image
-        >>> from pqpp_annotation.study.init import make_study
+        >>> from pqpp_annotation.study.prompts import make_study
         >>> folder = Path(tempfile.mkdtemp())
         >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
         >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
@@ -103,8 +203,6 @@ def create_store(
             ...
         pqpp_annotation.errors.StoreError: ...db is there already; name another database, ...
     """
-    from pqpp_files.write_beside import write_beside
-
     url = url_of(study.database, study.root)
     if url.get_backend_name() != "sqlite":
         _fill(url, study, items, images)
@@ -132,24 +230,10 @@ def _is_abandoned(path: Path, study: Study) -> bool:
     return False
 
 
-def _upgrade(url: URL, store: Store) -> None:
-    """Bring a database to this version's tables, where it is not."""
-    with store.reading() as db:
-        if schema.revision_of(db.connection()) == schema.NEWEST_TABLES:
-            return
-    # SQLite alters a table by making it anew, for which references to it must not be looked at.
-    unchecked = Store(make_engine(url, references=False), store.study)
-    with closing(unchecked), unchecked.writing(alone=True) as db:
-        schema.bring_up_to_date(db.connection(), store.name)
-        broken = db.execute(text("PRAGMA foreign_key_check")).first() if store.is_sqlite else ()
-        if broken:
-            raise StoreError(f"{store.name}: {broken[0]} refers to what is not there")
-
-
 def _fill(url: URL, study: Study, items: Sequence[NewItem], images: Sequence[CheckedImage]) -> None:
     with closing(Store(make_engine(url), study)) as store:
         with store.writing(alone=True) as db:
-            schema.bring_up_to_date(db.connection(), store.name)
+            StudyTable.metadata.create_all(db.connection())
             if db.scalar(select(StudyRow)):
                 raise StoreError(f"{store.name} holds a study already; name another database")
             row = {"name": study.name, "kind": study.kind_name, "seed": study.seed}
@@ -166,3 +250,64 @@ def _take_over(row: StudyRow, config: dict[str, Any]) -> None:
                 f"{row.config[name]!r:.60}; set it back, or name another database"
             )
     row.config = config
+
+
+_ROWS = 2_000
+
+
+def backup(store: Store, path: str | os.PathLike[str]) -> Path:
+    r"""Copy all of a study but its images, as it is at one moment; nobody waits meanwhile.
+
+    A study in PostgreSQL is copied into an SQLite file too, so that a backup is one file that can
+    be opened by itself, or served where a study file names it as `database`.
+
+    Args:
+        store: The study's database.
+        path: The file to write; it appears when it is whole.
+
+    Raises:
+        StoreError: It is the database itself, or the copy is damaged.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.prompts import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> copy = open_store(backup(store, folder / "monday.db"))
+        >>> copy.study.kind_name
+        'rating'
+        >>> copy.close(), store.close()
+        (None, None)
+    """
+    place = expanded(path)
+    if store.is_sqlite and place.exists() and place.samefile(store.name):
+        raise StoreError(f"{path} is the database itself; name another file")
+    with write_beside(place, is_secret=True) as beside:
+        if store.is_sqlite:
+            with open_sqlite(Path(store.name)) as old, open_sqlite(beside) as new:
+                old.backup(new)
+        else:
+            _copy_rows(store, beside)
+        with open_sqlite(beside) as copy:
+            copy.execute("PRAGMA journal_mode=DELETE")  # nothing is left beside it
+            if copy.execute("PRAGMA quick_check").fetchone() != ("ok",):
+                raise StoreError(f"{store.name} is damaged; go back to an older backup")
+    return place
+
+
+def _copy_rows(store: Store, target: Path) -> None:
+    engine = make_engine(sqlite_url(target))
+    try:
+        with store.reading() as old, engine.begin() as new:
+            StudyTable.metadata.create_all(new)
+            for table in StudyTable.metadata.sorted_tables:
+                rows = old.connection().execute(select(table).execution_options(yield_per=_ROWS))
+                for part in rows.mappings().partitions():
+                    new.execute(insert(table), [dict(row) for row in part])
+    finally:
+        engine.dispose()

@@ -9,7 +9,7 @@ from pqpp_annotation.errors import NotAllowedError, StoreError
 from pqpp_annotation.store.tables import Asset, Item, ItemImage
 from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
 from pqpp_annotation.study.images import CheckedImage
-from pqpp_annotation.study.items import NewItem
+from pqpp_annotation.study.prompts import NewItem
 from pqpp_files.table_formats import batches
 
 _FULL = func.count().filter(Item.done >= bindparam("places"))

@@ -8,8 +8,11 @@ one of its images; a changed answer stays, no longer `current`.
 
 from typing import Annotated, Any, ClassVar
 
-from sqlalchemy import JSON, BigInteger, Double, ForeignKey, Index, MetaData, Text, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, Double, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+VERSION = 1
+"""Of the tables; a change of them is another."""
 
 Key = Annotated[int, mapped_column(primary_key=True)]
 Large = Annotated[int, mapped_column(BigInteger)]
@@ -20,16 +23,8 @@ Role = Annotated[str, mapped_column(Text, default="annotator")]
 
 
 class StudyTable(DeclarativeBase):
-    """What all tables share; constraints have names, by which later revisions find them."""
+    """What all tables share."""
 
-    metadata = MetaData(
-        naming_convention={
-            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-            "fk": "fk_%(table_name)s_%(column_0_name)s",
-            "pk": "pk_%(table_name)s",
-            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        }
-    )
     type_annotation_map: ClassVar = {str: Text, float: Double, dict[str, Any]: JSON}
 
 
@@ -46,6 +41,7 @@ class StudyRow(StudyTable):
 
     __tablename__ = "study"
     id: Mapped[Key]
+    version: Mapped[int] = mapped_column(default=VERSION)
     name: Mapped[str]
     kind: Mapped[str]
     config: Mapped[dict[str, Any]]
@@ -53,7 +49,7 @@ class StudyRow(StudyTable):
     created: Mapped[Large]
     paused: Mapped[Large | None]
     url: Mapped[str | None]
-    message: Mapped[str] = mapped_column(default="", server_default="")
+    message: Mapped[str] = mapped_column(default="")
 
 
 class Asset(StudyTable):
@@ -154,10 +150,10 @@ class Person(StudyTable):
     outside: Mapped[dict[str, Any]] = mapped_column(default=dict)
     outside_key: Mapped[str | None] = mapped_column(unique=True)
     browser: Mapped[str | None]
-    verdict: Mapped[str] = mapped_column(default="", server_default="")
+    verdict: Mapped[str] = mapped_column(default="")
     reopened: Mapped[Large | None]
     stopped: Mapped[Large | None]
-    message: Mapped[str] = mapped_column(default="", server_default="")
+    message: Mapped[str] = mapped_column(default="")
     created: Mapped[Large]
     consented: Mapped[Large | None]
     training_tries: Mapped[int] = mapped_column(default=0)

@@ -12,27 +12,27 @@ import sqlite3
 import threading
 import time
 from array import array
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import CursorResult, Engine, Executable, func, orm, select, text
+from sqlalchemy import CursorResult, Engine, Executable, bindparam, func, orm, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from pqpp_annotation.errors import NotAllowedError, StoreError
 from pqpp_annotation.protocol.order import shuffled
-from pqpp_annotation.store.engine import BUSY_SECONDS
 from pqpp_annotation.store.tables import Item
 from pqpp_annotation.study.study import Study
 from pqpp_files.errors import in_a_line
 from pqpp_files.full_disk import naming
 
+BUSY_SECONDS = 10
 _KEPT = 500  # orders of people
 _FIRST_LOOK, _MOST_AT_ONCE = 32, 2048
 _LOCK = 0x70717070  # of PostgreSQL, for what only one may do at a time
 _LAST_ITEM = select(func.max(Item.id))
+_ITEMS = select(Item.id).where(Item.purpose == bindparam("purpose"))
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -63,6 +63,16 @@ class Transaction(orm.Session):
         self.flush()
         return self.connection().execute(statement, values)
 
+    def order(self, person_id: int, purpose: str) -> array:
+        """Return the items of a purpose in a person's order; kept until items are added."""
+        key, orders = (self.last_item, purpose, person_id), self.store.orders
+        if key not in orders:
+            if len(orders) >= _KEPT:
+                orders.clear()
+            items = self.run(_ITEMS, purpose=purpose).scalars()
+            orders[key] = array("q", shuffled(items, self.study.seed, purpose, person_id))
+        return orders[key]
+
     def now(self) -> int:
         """Return the time by the store's clock."""
         return self.store.clock()
@@ -73,55 +83,12 @@ class Transaction(orm.Session):
             self.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 
-class Orders:
-    """The people's random orders, kept until items are added."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._last = 0
-        self._items: dict[str, array] = {}
-        self._order = functools.lru_cache(_KEPT)(self._shuffled)
-        self._places: dict[int, int] = {}
-
-    def of(self, db: Transaction, person_id: int, purpose: str) -> array:
-        """Return the ids of the items of a purpose in a person's order."""
-        with self._lock:
-            self._look(db)
-            return self._order(db.study.seed, purpose, person_id)
-
-    def count(self, db: Transaction, purpose: str) -> int:
-        """Return how many items there are of a purpose."""
-        with self._lock:
-            self._look(db)
-            return len(self._items.get(purpose, ()))
-
-    def _look(self, db: Transaction) -> None:
-        if db.last_item != self._last:
-            self._items, self._last = defaultdict(lambda: array("q")), db.last_item
-            for item_id, its in db.execute(select(Item.id, Item.purpose).order_by(Item.id)):
-                self._items[its].append(item_id)
-            self._order.cache_clear()
-            self._places.clear()
-
-    def _shuffled(self, seed: int, purpose: str, person_id: int) -> array:
-        return array("q", shuffled(self._items.get(purpose, ()), seed, purpose, person_id))
-
-    def parts(self, person_id: int, order: array) -> Iterator[tuple[list[int], int]]:
-        """Give an order in growing parts with their places, first from where the last item was.
-
-        What is before was full or the person's own then, but others may have given a place back.
-        """
-        begin = min(self._places.get(person_id, 0), len(order))
-        for start, end in ((begin, len(order)), (0, begin)):
-            size = _FIRST_LOOK
-            while start < end:
-                part = order[start : min(start + size, end)].tolist()
-                yield part, start
-                start, size = start + len(part), min(size * 4, _MOST_AT_ONCE)
-
-    def reached(self, person_id: int, place: int) -> None:
-        """Keep the place at which an item was found."""
-        self._places[person_id] = place
+def in_parts(order: array) -> Iterator[list[int]]:
+    """Give an order in growing parts."""
+    start, size = 0, _FIRST_LOOK
+    while start < len(order):
+        yield order[start : start + size].tolist()
+        start, size = start + size, min(size * 4, _MOST_AT_ONCE)
 
 
 class Store:
@@ -138,7 +105,7 @@ class Store:
     def __init__(self, engine: Engine, study: Study) -> None:
         self.engine, self.study = engine, study
         self.clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
-        self.orders = Orders()
+        self.orders: dict[tuple[int, str, int], array] = {}
         # In one process writers queue here, which is fairer than SQLite's own waiting; of those who
         # want to be alone one stands in the queue at a time, so that answers do not wait for them.
         self._turn = threading.Lock() if self.is_sqlite else contextlib.nullcontext()

@@ -1,29 +1,268 @@
-"""What is given to whom: reservations, so that as many people see an item as the study wants."""
+"""What is given to whom: reservations, the training round, and the way on."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from sqlalchemy import Row, bindparam, case, func, insert, select, update
+from sqlalchemy import Row, and_, bindparam, case, func, insert, or_, select, update
 
 from pqpp_annotation.errors import NotAllowedError
-from pqpp_annotation.kinds import ShownItem
-from pqpp_annotation.protocol.order import is_control
-from pqpp_annotation.store.assignments import (
-    MINUTE,
-    TAKES_PLACE,
-    allowed_person,
-    change_assignment,
-    content_of,
-    is_free,
-    own_assignment,
-    reserved_until,
-    shown_of,
-)
+from pqpp_annotation.kinds import ShownImage, ShownItem
+from pqpp_annotation.protocol.order import is_control, shuffled
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import person_by_id
-from pqpp_annotation.store.tables import Assignment, Item, Person, StudyRow
-from pqpp_annotation.store.training import end_try, items_of_try, own_training, training_state
-from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
+from pqpp_annotation.store.tables import (
+    Answer,
+    Asset,
+    Assignment,
+    Item,
+    ItemImage,
+    Person,
+    StudyRow,
+)
+from pqpp_annotation.store.transactions import Transaction, in_parts, reads, writes, writes_alone
+
+MINUTE = 60_000
+_NO_PLACE = select(Person.id).where(or_(Person.reopened.is_not(None), Person.role == "trial"))
+_HELD = and_(Assignment.state == "open", Assignment.expires > bindparam("now"))
+TAKES_PLACE = and_(or_(Assignment.state == "done", _HELD), Assignment.person_id.not_in(_NO_PLACE))
+"""The condition that an assignment takes a place at its item, as it is `now`."""
+
+_TAKEN = select(func.count()).where(
+    Assignment.item_id == bindparam("item"),
+    Assignment.person_id != bindparam("person"),
+    TAKES_PLACE,
+)
+_CONTENT = (
+    select(Item.prompt, Item.purpose, Item.detail, ItemImage.id, *Asset.__table__.c)
+    .select_from(Item)
+    .join(ItemImage)
+    .join(Asset)
+    .where(Item.id == bindparam("item"))
+)
+_BY_ID = select(*Assignment.__table__.c).where(Assignment.id == bindparam("id"))
+_LOCKED = _BY_ID.with_for_update()
+_CHANGE = update(Assignment).where(Assignment.id == bindparam("assignment"))
+_ANSWERS = select(Answer.item_image_id, Answer.value).where(
+    Answer.assignment_id == bindparam("assignment"), Answer.current
+)
+
+
+def allowed_person(db: Transaction, person_id: int) -> Person:
+    """Return a person who may see items.
+
+    Raises:
+        NotAllowedError: The person has withdrawn, or has not consented.
+    """
+    person = person_by_id(db, person_id)
+    if person.withdrawn is not None:
+        raise NotAllowedError("you have left this study; nothing more is asked of you")
+    if db.study.consent and person.consented is None:
+        raise NotAllowedError("the consent text comes first; read it and agree")
+    return person
+
+
+def own_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bool = False) -> Row:
+    """Return an assignment of a person, with the columns of its table.
+
+    Raises:
+        NotAllowedError: It was given to another, or to nobody.
+    """
+    assignment = db.run(_LOCKED if lock else _BY_ID, id=assignment_id).first()
+    if assignment is None or assignment.person_id != person_id:
+        raise NotAllowedError("this item was not given to you; go on with your own")
+    return assignment
+
+
+def change_assignment(db: Transaction, assignment_id: int, **columns: Any) -> None:
+    """Write columns of an assignment."""
+    db.run(_CHANGE, assignment=assignment_id, **columns)
+
+
+@dataclass(frozen=True)
+class Content:
+    """What an item shows to everybody; `images` by their ids."""
+
+    prompt: str
+    purpose: str
+    detail: dict[str, Any]
+    images: dict[int, Any]
+
+
+def content_of(db: Transaction, item_id: int) -> Content:
+    """Return what an item shows."""
+    rows = db.run(_CONTENT, item=item_id).all()
+    first = rows[0]
+    return Content(first.prompt, first.purpose, first.detail, {row.id: row for row in rows})
+
+
+@reads
+def shown_item(db: Transaction, person_id: int, assignment_id: int) -> ShownItem:
+    """Return an item that the person was given before, with the answers.
+
+    Raises:
+        NotAllowedError: It was given to another, or to nobody.
+    """
+    allowed_person(db, person_id)
+    return shown_of(db, own_assignment(db, person_id, assignment_id))
+
+
+def shown_of(db: Transaction, assignment: Row) -> ShownItem:
+    """Return what an assignment shows."""
+    content = content_of(db, assignment.item_id)
+    seeds = (db.study.seed, "images", assignment.person_id, assignment.item_id)
+    shown = {key: content.images[key] for key in shuffled(content.images, *seeds)}
+    return ShownItem(
+        assignment=assignment.id,
+        prompt=content.prompt,
+        images=tuple(ShownImage(key, i.sha256, i.width, i.height) for key, i in shown.items()),
+        answers=current_answers(db, assignment.id),
+        purpose=content.purpose,
+        detail=content.detail,
+        position=assignment.position,
+    )
+
+
+@reads
+def shown_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
+    """Return what an item shows: its images by their ids, those beside them by hash."""
+    content = content_of(db, item_id)
+    others = db.study.kind.other_images(content.detail)
+    return content.images | {sha256: db.get_one(Asset, sha256) for sha256 in others}
+
+
+def current_answers(db: Transaction, assignment_id: int) -> dict[int | None, dict[str, Any]]:
+    """Return image id (None for the item) to what the person says of it now."""
+    return dict(map(tuple, db.run(_ANSWERS, assignment=assignment_id)))
+
+
+def reserved_until(db: Transaction) -> int:
+    """Return when a reservation that is made now ends."""
+    return db.now() + int(db.study.reservation_minutes * MINUTE)
+
+
+def is_free(db: Transaction, person: Person, assignment: Row) -> bool:
+    """Tell whether a person has, or could have, a place at a work item."""
+    if person.role == "trial":
+        return True
+    taken = db.run(_TAKEN, item=assignment.item_id, person=person.id, now=db.now()).scalar_one()
+    return taken < db.study.people_per_item
+
+
+_TRAINING = (
+    select(*Assignment.__table__.c)
+    .join(Item)
+    .where(Assignment.person_id == bindparam("person"), Item.purpose == "training")
+)
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """How far a person is in the training round.
+
+    Attributes:
+        done: Items answered in this try.
+        total: Items in a try.
+        right: Answers of this try that were right.
+        tries_left: How often it may still be tried, this try included.
+        is_passed: Whether work is given; True where a study has no training.
+    """
+
+    done: int
+    total: int
+    right: int
+    tries_left: int
+    is_passed: bool
+
+
+@dataclass(frozen=True)
+class TrainingFeedback:
+    """What a finished training item should have been.
+
+    Attributes:
+        is_right: Whether all of it was right.
+        expected: Image id (None for the item) to the right value.
+    """
+
+    is_right: bool
+    expected: Mapping[int | None, Mapping[str, Any]]
+
+
+@reads
+def training_state(db: Transaction, person_id: int) -> TrainingState:
+    """Return how far a person is in the training round; control members and owners have none."""
+    person = person_by_id(db, person_id)
+    there = len(db.order(person_id, "training"))
+    total = _items_of_try(db, there)
+    tries = min(db.study.training.tries, there // total) if total else 0
+    tries_left = max(tries - person.training_tries, 0)
+    if person.trained is not None or not total or person.role not in ("annotator", "trial"):
+        return TrainingState(0, total, 0, tries_left, True)
+    items = items_of_try(db, person)
+    done = [row for row in own_training(db, person_id) if row.state == "done"]
+    done = [row for row in done if row.item_id in items]
+    right = sum(_feedback_on(db, row).is_right for row in done)
+    return TrainingState(len(done), total, right, tries_left, False)
+
+
+def items_of_try(db: Transaction, person: Person) -> Sequence[int]:
+    """Return the items of the try that a person is at; no two tries share one."""
+    order = db.order(person.id, "training")
+    total = _items_of_try(db, len(order))
+    return order[person.training_tries * total :][:total]
+
+
+def _items_of_try(db: Transaction, there: int) -> int:
+    rules = db.study.training
+    return min(there, rules.items or max(1, there // rules.tries))
+
+
+@reads
+def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> TrainingFeedback:
+    """Return the right answers of a training item that the person has answered.
+
+    Raises:
+        NotAllowedError: It is another's, no training item, or not answered yet.
+    """
+    return _feedback_on(db, own_assignment(db, person_id, assignment_id))
+
+
+def _feedback_on(db: Transaction, assignment: Row) -> TrainingFeedback:
+    item = db.get_one(Item, assignment.item_id)
+    if item.purpose != "training" or assignment.state != "done":
+        raise NotAllowedError("only a training item that was answered has feedback")
+    images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
+    ids = {"": None, **dict(db.execute(images).all())}
+    expected = {ids[name]: value for name, value in item.expected.items()}
+    given, agrees = current_answers(db, assignment.id), db.study.kind.agrees
+    is_right = all(image in given and agrees(given[image], expected[image]) for image in expected)
+    return TrainingFeedback(is_right, expected)
+
+
+def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
+    """Look whether a try is over: it opens the work, or other items come.
+
+    It is called when a person goes on, so that the feedback on the last item can be read before.
+
+    Returns:
+        How far the person is now.
+    """
+    state, rules = training_state(db, person.id), db.study.training
+    if state.is_passed or state.done < state.total or not state.tries_left:
+        return state
+    if state.right >= rules.least * state.total:
+        person.trained = now
+        return replace(state, is_passed=True)
+    person.training_tries += 1
+    if state.tries_left == 1:
+        person.stopped = now
+    return replace(state, done=0, right=0, tries_left=state.tries_left - 1)
+
+
+def own_training(db: Transaction, person_id: int) -> Sequence[Row]:
+    """Return the training items that a person was given."""
+    return db.run(_TRAINING, person=person_id).all()
+
 
 MOST_OPEN = 5
 """How many items one person can hold at a time: the one on the page, and some ahead for a lost
@@ -292,24 +531,21 @@ def _choose(db: Transaction, person: Person) -> int | None:
 
 def _first_control(db: Transaction, person: Person) -> int | None:
     given = set(db.run(_GIVEN, person=person.id).scalars())
-    order = db.store.orders.of(db, person.id, "control")
+    order = db.order(person.id, "control")
     return next((item_id for item_id in order if item_id not in given), None)
 
 
 def _first_free(db: Transaction, person: Person) -> int | None:
     """Return the first item of a person's order that has a place left."""
-    places, orders = db.study.people_per_item, db.store.orders
-    order = orders.of(db, person.id, "work")
+    order = db.order(person.id, "work")
     if person.role == "trial":
         given = set(db.run(_GIVEN, person=person.id).scalars())
         return next((item_id for item_id in order if item_id not in given), None)
-    about = {"person": person.id, "places": places, "now": db.now()}
-    for part, start in orders.parts(person.id, order):
+    about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
+    for part in in_parts(order):
         free_items = set(db.run(_FREE, part=part, **about).scalars())
-        for place, item_id in enumerate(part, start):
-            if item_id in free_items:
-                orders.reached(person.id, place)
-                return item_id
+        if free_items:
+            return next(item_id for item_id in part if item_id in free_items)
     return None
 
 

@@ -1,6 +1,6 @@
 """A study: its file of settings, and how one is made from a table of prompts and their images."""
 
-from pqpp_annotation.study.init import add_prompts, make_study
+from pqpp_annotation.study.prompts import add_prompts, make_study
 from pqpp_annotation.study.study import Study, read_study
 
 __all__ = ["Study", "add_prompts", "make_study", "read_study"]

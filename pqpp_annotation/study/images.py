@@ -1,21 +1,41 @@
-"""The images of a study: found, opened, hashed and copied before anybody is asked."""
+"""The images of a study: found, opened, hashed and copied before anybody is asked.
+
+People see copies: upright, in sRGB, with nothing but their pixels. A copy lies in a folder beside
+the study file under the hash of its own bytes. Only these are sent to a browser: the file as it
+was found may say which model made it.
+"""
+
+from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.study.copies import Copies, blind_copy
+from pqpp_annotation.study.strip import stripped
 from pqpp_annotation.study.study import Study
+from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
+from pqpp_files.foreign.images import image_header, open_image
 from pqpp_files.paths import expanded
 from pqpp_files.table_formats import batches
+from pqpp_files.write_beside import write_whole
 
-MOST_BYTES = 30_000_000
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+MOST_PIXELS = 100_000_000
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
+"""What every browser shows; the content tells the type, not the name."""
+_QUALITY = {"quality": 95, "subsampling": 0}
+_SRGB = "sRGB"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +52,139 @@ class CheckedImage:
     orientation: int
     file_width: int
     file_height: int
+
+
+def blind_copy(
+    content: bytes, location: str, image_size: int | None = None
+) -> tuple[CheckedImage, bytes] | str:
+    """Return what is known of an image, and its copy as people see it; or what is wrong with it.
+
+    The pixels stay as they are, bit by bit, where they are upright, in sRGB and of the size that is
+    wanted; else they are encoded anew: a JPEG as JPEG, all others without loss as PNG, and images
+    of one size all as JPEG, as the type tells the model too.
+
+    Args:
+        content: The file as it was found; `location` says where.
+        image_size: Pixels of the longer side of every copy; as the file has it if left out.
+
+    Example:
+        >>> blind_copy(b"<svg/>", "a.svg")
+        'it is no image in PNG, JPEG, WEBP, GIF'
+    """
+    try:
+        header = image_header(content)
+    except FileError:
+        return f"it is no image in {', '.join(FORMATS)}"
+    kind = "JPEG" if header.format == "MPO" else header.format
+    if kind not in FORMATS:
+        return f"it is no image in {', '.join(FORMATS)}"
+    size = (header.width, header.height)
+    if size[0] * size[1] > MOST_PIXELS:
+        return f"it has {size[0] * size[1]:,} pixels; {MOST_PIXELS:,} are allowed"
+    try:
+        image = open_image(content)  # whole: a truncated one has a whole header
+    except FileError as error:
+        return f"it is damaged ({str(error)[:120]})"
+    profile, copy = image.info.pop("icc_profile", None), None
+    converted = None if profile is None else _in_srgb(image, profile)
+    if converted is None and header.orientation == 1 and image_size is None and kind != "GIF":
+        with contextlib.suppress(ValueError):  # an animation, or laid out as Pillow forgives
+            copy = stripped(content, kind)
+    if copy is None:
+        image = converted or image
+        kind = "JPEG" if kind == "JPEG" or image_size else "PNG"
+        image = image if image_size is None else _scaled(image, image_size)
+        copy = _encoded(image, kind)
+    file_width, file_height = size[::-1] if header.orientation > 4 else size
+    return CheckedImage(
+        sha256=hashlib.sha256(content).hexdigest(),
+        location=location,
+        media_type=f"image/{kind.lower()}",
+        width=image.width,
+        height=image.height,
+        size=len(copy),
+        shown=hashlib.sha256(copy).hexdigest(),
+        orientation=header.orientation,
+        file_width=file_width,
+        file_height=file_height,
+    ), copy
+
+
+def _in_srgb(image: Image, profile: bytes) -> Image | None:
+    """Return an image in sRGB; None where it is, or where nothing can be made of its profile."""
+    from PIL import ImageCms
+
+    try:
+        own = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        if own.profile.xcolor_space.strip() != "RGB" or _SRGB in (
+            own.profile.profile_description or ""
+        ):
+            return None
+        converted = ImageCms.profileToProfile(image, own, ImageCms.createProfile(_SRGB))
+    except (ImageCms.PyCMSError, OSError, TypeError, ValueError):
+        return None
+    if converted is not None:
+        converted.info.pop("icc_profile", None)
+    return converted
+
+
+def _scaled(image: Image, longest: int) -> Image:
+    from PIL import Image as images
+
+    scale = longest / max(image.size)
+    width, height = (max(1, round(side * scale)) for side in image.size)
+    return image.resize((width, height), images.Resampling.LANCZOS)
+
+
+def _encoded(image: Image, kind: str) -> bytes:
+    from PIL import Image as images
+
+    bare = images.frombytes("RGB", image.size, image.tobytes())  # whose notes are left behind
+    file = io.BytesIO()
+    bare.save(file, kind, **(_QUALITY if kind == "JPEG" else {}))
+    return file.getvalue()
+
+
+class Copies:
+    """The folder of copies of a study.
+
+    Args:
+        folder: Where it lies; made when the first copy is written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._new: list[str] = []
+
+    def place(self, shown: str) -> Path:
+        """Return where the copy with a hash lies."""
+        return self._folder / shown[:2] / shown
+
+    def read(self, shown: str) -> bytes | None:
+        """Return a copy; None where it is not there, or is no longer what it was."""
+        try:
+            content = self.place(shown).read_bytes()
+        except OSError:
+            return None
+        return content if hashlib.sha256(content).hexdigest() == shown else None
+
+    def write(self, shown: str, content: bytes) -> None:
+        """Keep a copy."""
+        place = self.place(shown)
+        if not place.exists() or self.read(shown) is None:
+            self._new.append(shown)
+            write_whole(place, content)
+
+    def take_back(self) -> None:
+        """Remove what was written since this was made, and folders that are empty then."""
+        for shown in self._new:
+            self.place(shown).unlink(missing_ok=True)
+        for folder in (*{self.place(shown).parent for shown in self._new}, self._folder):
+            with contextlib.suppress(OSError):  # another copy is there
+                folder.rmdir()
+
+
+MOST_BYTES = 30_000_000
 
 
 @contextlib.contextmanager
@@ -103,22 +256,12 @@ def _checked(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
 
 def copied(content: bytes, location: str, study: Study, copies: Copies) -> CheckedImage | str:
     """Keep the copy of an image, and return what is known of it, or what is wrong with it."""
-    copy = blind_copy(content, study.image_size)
-    if isinstance(copy, str):
-        return copy
-    copies.write(shown := copy.shown, copy.content)
-    return CheckedImage(
-        sha256=hashlib.sha256(content).hexdigest(),
-        location=location,
-        media_type=copy.media_type,
-        width=copy.width,
-        height=copy.height,
-        size=len(copy.content),
-        shown=shown,
-        orientation=copy.orientation,
-        file_width=copy.file_width,
-        file_height=copy.file_height,
-    )
+    found = blind_copy(content, location, study.image_size)
+    if isinstance(found, str):
+        return found
+    image, copy = found
+    copies.write(image.shown, copy)
+    return image
 
 
 def seen_from(folder: Path, path: str | os.PathLike[str]) -> str:

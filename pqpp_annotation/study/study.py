@@ -136,15 +136,17 @@ class Study(Options):
         20, "control images after which a refused person's places go to others", least=1
     )
     image_size: int | None = option(None, "pixels of the longer side, of all images", least=16)
-    control: Control = option(Control())
-    training: TrainingRules = option(TrainingRules())
-    admission: Admission = option(Admission())
+    control: Control = option(Control(), "one item in `every`; `count` draws them, else the table")
+    training: TrainingRules = option(TrainingRules(), "tries, items of one, and the share to pass")
+    admission: Admission = option(Admission(), "whose votes count, as in `pqpp build`")
     best: int = option(BEST, "annotators a prompt that count", least=1)
     consent: str | None = option(None, "what is agreed to before anything is shown")
-    payment: Payment | None = option(None)
-    completion: Completion | None = option(None)
+    payment: Payment | None = option(None, "per_item, per_hour, currency, gap_minutes")
+    completion: Completion | None = option(
+        None, "url and code of a recruiting site, for screened_out, quota_full, withdrawn too"
+    )
     seed: int = option(0, "seed of all random orders", least=0, below=2**63)
-    task: dict[str, str] = option({})
+    task: dict[str, str] = option({}, "settings of the kind of task")
     folder: str = option(".", "where the study file stands")
 
     def __post_init__(self) -> None:

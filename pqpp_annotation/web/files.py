@@ -9,13 +9,13 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from pqpp_annotation.errors import NotAllowedError
-from pqpp_annotation.store.assignments import shown_images
+from pqpp_annotation.store.access import item_of_session
 from pqpp_annotation.store.items import keep_copy
-from pqpp_annotation.store.sessions import item_of_session
 from pqpp_annotation.store.tables import Asset
+from pqpp_annotation.store.work import shown_images
 from pqpp_annotation.study.images import copied
 from pqpp_annotation.web.security import LOG
-from pqpp_annotation.web.site import PACKAGE, Here, SignInError
+from pqpp_annotation.web.site import PACKAGE, Here
 
 pages = APIRouter()
 
@@ -48,7 +48,7 @@ def image_file(visit: Here, assignment: int, name: str) -> Response:
     with visit.store.reading() as db:
         asked = item_of_session(db, visit.session, assignment)
         if asked is None:
-            raise SignInError("sign in, or open your link again")
+            raise HTTPException(401, "sign in, or open your link again")
         images = {} if asked.item_id is None else shown_images(db, asked.item_id)
     name_of = visit.site.sessions.image_name
     shown = next((images[image] for image in images if name_of(asked.id, image) == name), None)

@@ -3,17 +3,17 @@
 import re
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Form, Query
+from fastapi import APIRouter, Depends, Form, HTTPException, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.languages.language import Language
 from pqpp_annotation.protocol.completion import finish_of
-from pqpp_annotation.store.invitations import check_link, is_known, redeem_link
+from pqpp_annotation.store.access import check_link, is_known, redeem_link
 from pqpp_annotation.store.people import keep_consent, verify_password, withdraw_person
 from pqpp_annotation.store.tables import Invitation, Person
-from pqpp_annotation.web.site import Here, TooOftenError, refuse_plain
+from pqpp_annotation.web.site import Here, from_own_page, refuse_plain
 
 ShortText = Annotated[str, Form(max_length=1000)]
 Outside = Annotated[str, Field(default="", max_length=100)]
@@ -43,6 +43,7 @@ class JoinForm(Ids):
 
 
 pages = APIRouter(dependencies=[Depends(refuse_plain)])
+forms = APIRouter(dependencies=[Depends(from_own_page)])
 
 
 def _link(visit: Here, token: str) -> Invitation:
@@ -54,12 +55,8 @@ def _link(visit: Here, token: str) -> Invitation:
         return check_link(visit.store, token)
     except NotAllowedError:
         if wait := visit.site.bad_links.take(visit.address):
-            raise _too_often(visit, wait) from None
+            raise HTTPException(429, _too_many_tries(visit.language, wait)) from None
         raise
-
-
-def _too_often(visit: Here, wait: int) -> TooOftenError:
-    return TooOftenError(_too_many_tries(visit.language, wait))
 
 
 def _too_many_tries(language: Language, wait: int) -> str:
@@ -117,7 +114,7 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
         and not is_known(visit.store, link, ids)
         and (wait := visit.site.new_people.take(str(link.id), visit.address))
     ):
-        raise _too_often(visit, wait)
+        raise HTTPException(429, _too_many_tries(visit.language, wait))
     person = redeem_link(visit.store, token, ids, visit.browser())
     if form.agree and person.consented is None:
         keep_consent(visit.store, person.id)
@@ -130,12 +127,9 @@ def sign_in_page(visit: Here, next: str = "") -> Response:
     return visit.render("sign_in.html", problem="", name="", next=next)
 
 
-@pages.post("/sign-in")
-def sign_in(
-    visit: Here, csrf: ShortText, name: ShortText, password: ShortText, next: ShortText = ""
-) -> Response:
+@forms.post("/sign-in")
+def sign_in(visit: Here, name: ShortText, password: ShortText, next: ShortText = "") -> Response:
     """Sign in by name and password."""
-    visit.check_csrf(csrf)
     # Counted before it is looked at: of many at once no more are verified than are allowed.
     limits = {visit.site.bad_names: name, visit.site.bad_addresses: visit.address}
     wait = 0
@@ -153,10 +147,9 @@ def sign_in(
     return visit.sign_in(next if is_here(next) else home(person), person)
 
 
-@pages.post("/sign-out")
-def sign_out(visit: Here, csrf: ShortText) -> Response:
+@forms.post("/sign-out")
+def sign_out(visit: Here) -> Response:
     """Go."""
-    visit.check_csrf(csrf)
     visit.leave()
     return visit.go("/sign-in")
 
@@ -164,13 +157,13 @@ def sign_out(visit: Here, csrf: ShortText) -> Response:
 @pages.get("/consent")
 def consent_page(visit: Here) -> Response:
     """Ask for consent."""
-    return visit.render("consent.html", person=visit.person())
+    visit.person()
+    return visit.render("consent.html")
 
 
-@pages.post("/consent")
-def consent(visit: Here, csrf: ShortText) -> Response:
+@forms.post("/consent")
+def consent(visit: Here) -> Response:
     """Agree."""
-    visit.check_csrf(csrf)
     keep_consent(visit.store, visit.person().id)
     return visit.go("/work")
 
@@ -178,20 +171,21 @@ def consent(visit: Here, csrf: ShortText) -> Response:
 @pages.get("/withdraw")
 def withdraw_page(visit: Here) -> Response:
     """Ask what becomes of the answers."""
-    return visit.render("withdraw.html", person=visit.person())
+    visit.person()
+    return visit.render("withdraw.html")
 
 
-@pages.post("/withdraw")
-def withdraw(
-    visit: Here, csrf: ShortText, mode: Annotated[Literal["delete", "anonymous"], Form()]
-) -> Response:
+@forms.post("/withdraw")
+def withdraw(visit: Here, mode: Annotated[Literal["delete", "anonymous"], Form()]) -> Response:
     """Leave with the answers or without."""
-    visit.check_csrf(csrf)
     person = visit.person()
     finish = finish_of(visit.store, person, "withdrawn")  # before all that says who it was is gone
     withdraw_person(visit.store, person.id, mode)
     visit.leave()
     return visit.render("farewell.html", is_deleted=mode != "anonymous", finish=finish)
+
+
+pages.include_router(forms)
 
 
 def home(person: Person) -> str:

@@ -1,4 +1,4 @@
-"""Running the service."""
+"""Running the service: its pages, what each error looks like to a person and to a script."""
 
 import contextlib
 import inspect
@@ -13,12 +13,121 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
-from pqpp_annotation.errors import StudyError
-from pqpp_annotation.web.security import is_loopback
-from pqpp_files.extras import needing
+import uvicorn
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from sqlalchemy import text
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from uvicorn.supervisors import Multiprocess
+
+from pqpp_annotation.errors import AnnotationError, StudyError
+from pqpp_annotation.languages import gettext_noop
+from pqpp_annotation.owner import pages as owner
+from pqpp_annotation.store.access import all_links, keep_url, kept_url
+from pqpp_annotation.store.database import open_store
+from pqpp_annotation.store.transactions import Store
+from pqpp_annotation.study.study import read_study
+from pqpp_annotation.web import files, people, work
+from pqpp_annotation.web.security import LOG, Guard, is_loopback, read_secret
+from pqpp_annotation.web.site import Elsewhere, Here, Site, Visit
 from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.full_disk import is_full
+
+
+def create_app(
+    store: Store, *, secret: str, allows_http: bool = False, root_path: str = ""
+) -> FastAPI:
+    """Return the web application of a study.
+
+    Args:
+        store: The open database.
+        secret: Signs the cookies; the same after a restart, or everybody has to sign in again.
+        allows_http: Send sessions unencrypted over a network too. On this machine's own address
+            they always may.
+        root_path: What stands before every path, where a proxy serves the study below a prefix,
+            like `/colours`; whether the proxy takes it off or not.
+
+    Example:
+        >>> app = create_app(store, secret="x" * 48)  # doctest: +SKIP
+    """
+    app = FastAPI(openapi_url=None)
+    app.state.site = Site(store, secret, allows_http)
+    app.add_middleware(Guard, root_path=root_path)
+    files.mount_static(app)
+    for part in (people, work, files, owner):
+        app.include_router(part.pages)
+    _add_errors(app)
+
+    @app.get("/")
+    def start(visit: Here) -> Response:
+        """Go where the person begins."""
+        return visit.go(people.home(visit.person()))
+
+    @app.get("/health")
+    def health() -> dict[str, str]:
+        """Say that the service runs and its database answers."""
+        with store.reading() as db:
+            db.execute(text("SELECT 1"))
+        return {"status": "ok"}
+
+    return app
+
+
+def _add_errors(app: FastAPI) -> None:
+    """Show every error in one line: as JSON to a script, as a page to a person."""
+
+    def tell(request: Request, status: int, line: str) -> Response:
+        visit = Visit(request)
+        line = visit.language.gettext(line)
+        if visit.path.startswith(("/api/", "/images/", "/health")):
+            return JSONResponse({"error": line}, status)
+        return visit.render("problem.html", status, line=line)
+
+    @app.exception_handler(Elsewhere)
+    def elsewhere(request: Request, error: Elsewhere) -> Response:
+        visit = Visit(request)
+        if visit.path.startswith("/api/"):
+            return JSONResponse({"error": "another page comes first", "go": error.url}, 401)
+        return visit.go(error.url)
+
+    @app.exception_handler(AnnotationError)
+    def known(request: Request, error: AnnotationError) -> Response:
+        if error.status == 503:  # it names the database, which is nobody's business but the log's
+            LOG.error("%s", error)
+            line = gettext_noop("the study cannot be reached just now; try again")
+            return tell(request, error.status, line)
+        return tell(request, error.status, str(error))
+
+    @app.exception_handler(RequestValidationError)
+    def malformed(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][1:])
+        return tell(request, 422, f"{where}: {first['msg']}")
+
+    @app.exception_handler(StarletteHTTPException)
+    def http(request: Request, error: HTTPException) -> Response:
+        path, line = Visit(request).path, str(error.detail)
+        if error.status_code == 401 and request.method == "GET" and not path.startswith("/api/"):
+            return Visit(request).go(f"/sign-in?next={quote(path)}")
+        if line == "Not Found":
+            line = gettext_noop("There is no such page.")
+        return tell(request, error.status_code, line)
+
+    @app.exception_handler(OSError)
+    def full(request: Request, error: OSError) -> Response:
+        if not is_full(error):
+            raise error
+        LOG.error("%s", error)
+        return tell(request, 507, gettext_noop("its disk is full"))
+
+    @app.exception_handler(Exception)
+    def defect(request: Request, error: Exception) -> Response:
+        # The trace goes to the log, by the server; the person keeps the answer in the browser.
+        return tell(request, 500, gettext_noop("something went wrong there"))
+
 
 TLS = """\
 Everybody on the network can reach this address, and nothing on the way is encrypted.
@@ -63,7 +172,6 @@ def serve(
         StudyError: The study file cannot be used, only one of certificate and key is given, or
             the address cannot be listened at.
         StoreError: The database cannot be opened, or another server has it.
-        MissingExtraError: The extra `annotate` is not installed.
     """
     if (certificate is None) != (key is None):
         raise StudyError("TLS needs both --certificate and --key; give both or neither")
@@ -72,15 +180,6 @@ def serve(
             raise StudyError(
                 f"there is no file {file}; --certificate and --key name files in PEM form"
             )
-    with needing("pqpp annotate serve", "annotate"):
-        import uvicorn
-        from uvicorn.supervisors import Multiprocess
-
-        from pqpp_annotation.store.database import open_store
-        from pqpp_annotation.store.invitations import all_links, keep_url, kept_url
-        from pqpp_annotation.study.study import read_study
-        from pqpp_annotation.web.app import create_app
-        from pqpp_annotation.web.sessions import read_secret
     study, root = read_study(path), _checked_root(url, root_path)
     with contextlib.ExitStack() as held:
         held.enter_context(_ending_quietly())
@@ -136,11 +235,6 @@ def serve(
 
 def app_of_worker() -> Any:
     """Return the application of one of several processes, as the one that started it has said."""
-    from pqpp_annotation.store.database import open_store
-    from pqpp_annotation.study.study import read_study
-    from pqpp_annotation.web.app import create_app
-    from pqpp_annotation.web.sessions import read_secret
-
     about = parse_json(os.environ[_WORKER])
     path = Path(about.pop("path"))
     study = read_study(path)

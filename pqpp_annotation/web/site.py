@@ -5,31 +5,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from pqpp_annotation.errors import AnnotationError, NotAllowedError, StudyError
+from pqpp_annotation.errors import NotAllowedError, StudyError
 from pqpp_annotation.languages.language import Language, languages_of, wanted_language
 from pqpp_annotation.owner.overview import Watch
 from pqpp_annotation.owner.words import Words, number, percent
-from pqpp_annotation.store.limits import Limit
-from pqpp_annotation.store.sessions import DAYS, end_session, person_of_session, start_session
+from pqpp_annotation.store.access import DAYS, Limit, end_session, person_of_session, start_session
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.images import copies_of
-from pqpp_annotation.web.security import is_loopback
-from pqpp_annotation.web.sessions import Sessions
+from pqpp_annotation.web.security import Sessions, is_loopback
 from pqpp_files.render_page import page_templates
 
 PACKAGE = Path(__file__).resolve().parent.parent
-
-
-class SignInError(AnnotationError):
-    """Nobody is signed in, or the session has ended."""
-
-
-class TooOftenError(AnnotationError):
-    """Something went wrong too often; the person has to wait."""
 
 
 class Elsewhere(Exception):
@@ -57,7 +47,6 @@ class Site:
         self.bad_addresses = Limit(store, "addresses", count=30, seconds=300)
         self.copies = copies_of(study)
         self.words, self.watch = Words(study), Watch(store)
-        self.watch.prepare()
         self.templates = page_templates(
             PACKAGE / "web/templates", PACKAGE / "owner/templates", PACKAGE / "kinds"
         )
@@ -66,7 +55,7 @@ class Site:
         self.templates.add_extension("jinja2.ext.i18n")
         self.templates.filters |= {"moment": moment, "number": number, "percent": percent}
         self.title = study.title or study.task.get("question") or study.name
-        self.templates.globals |= {"study": study, "person": None}
+        self.templates.globals |= {"study": study}
         self.languages = languages_of(study.root)
         if (study.language or "en").lower() not in self.languages:
             place = f"languages/{study.language}.po"
@@ -81,6 +70,7 @@ class Visit:
         self.site: Site = request.app.state.site
         self.store, self.study = self.site.store, self.site.store.study
         self.root: str = request.scope.get("root_path", "")
+        self.signed_in: Person | None = None
 
     @cached_property
     def session(self) -> str:
@@ -113,11 +103,11 @@ class Visit:
             db: What it is to be a part of; by itself where none is given.
 
         Raises:
-            SignInError: Nobody is signed in, or the session was ended.
+            HTTPException: Nobody is signed in, or the session was ended.
         """
-        person = person_of_session(db or self.store, self.session)
+        person = self.signed_in = person_of_session(db or self.store, self.session)
         if person is None:
-            raise SignInError("sign in, or open your link again")
+            raise HTTPException(401, "sign in, or open your link again")
         return person
 
     def worker(self, db: Transaction | None = None) -> Person:
@@ -131,10 +121,10 @@ class Visit:
         """Refuse a token that is not the session's.
 
         Raises:
-            SignInError: It is absent or of another session.
+            HTTPException: It is absent or of another session.
         """
         if not self.site.sessions.is_form_token(self.session, token):
-            raise SignInError("this page is too old; load it again")
+            raise HTTPException(401, "this page is too old; load it again")
 
     def sender(self, db: Transaction) -> Person:
         """Return the worker whose page sends something, with its token in `X-CSRF-Token`."""
@@ -149,6 +139,7 @@ class Visit:
             "title": texts.gettext(self.site.title),
             "csrf": self.csrf,
             "root": self.root,
+            "person": self.signed_in,
         }
         about |= {"language": texts, "gettext": texts.gettext, "ngettext": texts.ngettext}
         html = page.render(**about, **values)
@@ -172,7 +163,7 @@ class Visit:
     def leave(self) -> None:
         """End the session, here and wherever else its cookie is, and begin one of nobody."""
         end_session(self.store, self.session)
-        self.session = self.site.sessions.fresh()
+        self.session, self.signed_in = self.site.sessions.fresh(), None
 
     def browser(self) -> str:
         """Return what this browser keeps and no other knows; "" where it keeps nothing yet."""
@@ -218,6 +209,11 @@ async def _visit(request: Request) -> Visit:
 
 
 Here = Annotated[Visit, Depends(_visit)]
+
+
+def from_own_page(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> None:
+    """Refuse a form without the session's token."""
+    visit.check_csrf(csrf)
 
 
 def refuse_plain(visit: Here) -> None:

@@ -1,28 +1,29 @@
 """The pages of judging, and what their script asks for and sends."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds import ShownItem
 from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, finish_of
 from pqpp_annotation.store.answers import save_answer
-from pqpp_annotation.store.assignments import shown_item
-from pqpp_annotation.store.decisions import message_to_all
+from pqpp_annotation.store.people import message_to_all
 from pqpp_annotation.store.tables import Person
-from pqpp_annotation.store.training import TrainingState, training_feedback, training_state
 from pqpp_annotation.store.transactions import Transaction
 from pqpp_annotation.store.work import (
-    PersonProgress,
     WayOn,
     next_item,
     past_items,
     progress_of,
+    shown_item,
     skip_item,
+    training_feedback,
+    training_state,
     way_on,
 )
 from pqpp_annotation.web.site import Here
@@ -44,40 +45,6 @@ class AnswerSent(BaseModel):
     image: Annotated[str, Field(max_length=64)] | None = None
     value: dict[str, Any]
     seconds: Annotated[float, Field(ge=0)] = 0.0
-
-
-class SavedTold(BaseModel):
-    """That something is on the disk, and whether the item has all its answers."""
-
-    saved: bool = True
-    complete: bool = True
-
-
-class SessionTold(BaseModel):
-    """Who is signed in, and the token of the session."""
-
-    who: str
-    csrf: str
-
-
-class State(BaseModel):
-    """What a page knows of an item, None where there is none, and of the way there."""
-
-    study: str
-    who: str
-    task: dict[str, Any] | None
-    progress: PersonProgress
-    training: TrainingState
-
-
-class FeedbackTold(BaseModel):
-    """The right answers of a training item, and how the try stands."""
-
-    is_right: bool
-    expected: dict[str, Any]
-    training: TrainingState
-    is_over: bool
-    is_passed: bool
 
 
 class SkipSent(BaseModel):
@@ -108,64 +75,64 @@ def _judging(visit: Here, db: Transaction, person: Person, shown: ShownItem | No
     kind = visit.study.kind
     return visit.render(
         "work.html",
-        person=person,
-        state=_state(visit, db, person, shown).model_dump(),
+        state=_state(visit, db, person, shown),
         kind=kind.name,
         kind_style=(kind.folder / "page.css").is_file(),
         messages=[*filter(None, (message_to_all(db), person.message))],
     )
 
 
-def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> State:
-    return State(
-        study=visit.study.name,
-        who=_who(person),
-        task=None if shown is None else ShownTask(visit, person, shown).for_page(),
-        progress=progress_of(db, person.id),
-        training=training_state(db, person.id),
-    )
+def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> dict[str, Any]:
+    """Return what a page knows of an item, None where there is none, and of the way there."""
+    return {
+        "study": visit.study.name,
+        "who": _who(person),
+        "task": None if shown is None else ShownTask(visit, person, shown).for_page(),
+        "progress": asdict(progress_of(db, person.id)),
+        "training": asdict(training_state(db, person.id)),
+    }
 
 
 @pages.get("/api/session")
-def session(visit: Here) -> SessionTold:
+def session(visit: Here) -> dict[str, str]:
     """Tell a page that was open when its person signed in again the new token."""
-    return SessionTold(who=_who(visit.worker()), csrf=visit.csrf)
+    return {"who": _who(visit.worker()), "csrf": visit.csrf}
 
 
-@pages.get("/api/next", response_model=State)
+@pages.get("/api/next")
 def next_task(visit: Here, after: int | None = None) -> Response:
     """Tell the next item, or what comes behind an assignment."""
     with visit.store.writing(alone=True) as db:
         person = visit.worker(db)
         state = _state(visit, db, person, next_item(db, person.id, after=after))
-    return _told(state)
+    return JSONResponse(state)
 
 
-@pages.get("/api/tasks/{assignment}", response_model=State)
+@pages.get("/api/tasks/{assignment}")
 def earlier_task(visit: Here, assignment: int) -> Response:
     """Tell an item that the person was given before."""
     with visit.store.reading() as db:
         person = visit.worker(db)
-        return _told(_state(visit, db, person, shown_item(db, person.id, assignment)))
+        return JSONResponse(_state(visit, db, person, shown_item(db, person.id, assignment)))
 
 
 @pages.get("/api/feedback/{assignment}")
-def feedback_on_task(visit: Here, assignment: int) -> FeedbackTold:
+def feedback_on_task(visit: Here, assignment: int) -> dict[str, Any]:
     """Tell the right answers of a training item."""
     person = visit.worker()
     shown = shown_item(visit.store, person.id, assignment)
     feedback = training_feedback(visit.store, person.id, assignment)
     training = training_state(visit.store, person.id)
-    return FeedbackTold(
-        is_right=feedback.is_right,
-        expected=ShownTask(visit, person, shown).answers(feedback.expected),
-        training=training,
-        is_over=training.done >= training.total,
-        is_passed=training.right >= visit.study.training.least * training.total,
-    )
+    return {
+        "is_right": feedback.is_right,
+        "expected": ShownTask(visit, person, shown).answers(feedback.expected),
+        "training": asdict(training),
+        "is_over": training.done >= training.total,
+        "is_passed": training.right >= visit.study.training.least * training.total,
+    }
 
 
-@pages.post("/api/answers", response_model=SavedTold)
+@pages.post("/api/answers")
 def take_answer(visit: Here, sent: AnswerSent) -> Response:
     """Keep an answer."""
 
@@ -179,15 +146,15 @@ def take_answer(visit: Here, sent: AnswerSent) -> Response:
         saved = save_answer(db, person.id, *about, of_page)
     if saved.is_complete:
         visit.site.watch.notice()
-    return _told(SavedTold(complete=saved.is_complete))
+    return JSONResponse({"saved": True, "complete": saved.is_complete})
 
 
 @pages.post("/api/skip")
-def take_skip(visit: Here, sent: SkipSent) -> SavedTold:
+def take_skip(visit: Here, sent: SkipSent) -> dict[str, bool]:
     """Pass over an item."""
     with visit.store.writing() as db:
         skip_item(db, visit.sender(db).id, sent.assignment)
-    return SavedTold()
+    return {"saved": True, "complete": True}
 
 
 @pages.get("/history")
@@ -196,7 +163,7 @@ def history_page(visit: Here) -> Response:
     person = visit.worker()
     progress = progress_of(visit.store, person.id)
     earlier = past_items(visit.store, person.id)
-    return visit.render("history.html", person=person, earlier=earlier, progress=progress)
+    return visit.render("history.html", earlier=earlier, progress=progress)
 
 
 @pages.get("/thanks")
@@ -209,12 +176,7 @@ def thanks_page(visit: Here) -> Response:
     # Who waits for what others hold has done what there was, and may go as well.
     out = "complete" if way.name == "waiting" and progress.done else way.name
     finish = finish_of(visit.store, person, out) if out in WAYS_OUT else Finish(None, None)
-    return visit.render("thanks.html", person=person, way=way, finish=finish, progress=progress)
-
-
-def _told(what: BaseModel) -> Response:
-    """Return what a script is told; of what a page asks for often, not checked a second time."""
-    return Response(what.model_dump_json(), media_type="application/json")
+    return visit.render("thanks.html", way=way, finish=finish, progress=progress)
 
 
 def _who(person: Person) -> str:

@@ -9,7 +9,6 @@ from support.votes import build
 
 from pqpp_annotation.demo import Simulated
 from pqpp_annotation.kinds import Vote, task_kind
-from pqpp_annotation.owner.adjudication import single_choices
 from pqpp_annotation.protocol.admission import standings_of, table_of_votes
 from pqpp_datasets.own_benchmark import BuildOptions
 
@@ -19,7 +18,7 @@ SETTINGS = {"relevance": {}, "rating": {"low": 1, "high": 5}}
 def votes_of(people, kind_name="relevance", prompts=60, seed=0, share=0.7):
     """Votes of people made up, each on a share of the prompts, all on the control prompts."""
     kind, draw = task_kind(kind_name), random.Random(seed)
-    labels = single_choices(kind, SETTINGS[kind_name])
+    labels = kind.choices(SETTINGS[kind_name])
     images = ("a_0", "a_1", "b_0", "reference")
     truth = {(p, i): draw.random() for p in range(prompts) for i in images}
     truth |= {(p, "reference"): 0.99 for p in range(prompts)}

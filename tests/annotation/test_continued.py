@@ -9,9 +9,9 @@ from support.studies import small_store
 from pqpp_annotation.continued import import_votes
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.export import export_study
+from pqpp_annotation.store.access import redeem_link
 from pqpp_annotation.store.answers import count_answers, current_votes, save_answer
 from pqpp_annotation.store.database import open_store
-from pqpp_annotation.store.invitations import redeem_link
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import find_person, keep_consent
 from pqpp_annotation.store.work import next_item

@@ -29,7 +29,7 @@ def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
     assert study.consent == "Do you agree? نعم" and "نعم" in (tmp_path / "study.yaml").read_text()
     text = (tmp_path / "study.yaml").read_text()
     assert yaml.safe_load(text) == study.config()
-    assert "# Whose votes count" in text
+    assert "# whose votes count" in text
 
 
 @pytest.mark.parametrize("kind", TASK_KINDS)
@@ -119,7 +119,7 @@ def test_a_failure_behind_the_database_leaves_nothing(tmp_path, monkeypatch):
 
     table = write_table(tmp_path)
     before = sorted(path.name for path in tmp_path.iterdir())
-    monkeypatch.setattr("pqpp_annotation.study.init.write_whole", interrupted)
+    monkeypatch.setattr("pqpp_annotation.study.prompts.write_whole", interrupted)
     with pytest.raises(KeyboardInterrupt):
         make_study(tmp_path / "study.yaml", table, tmp_path / "images", "rating")
     assert sorted(path.name for path in tmp_path.iterdir()) == before

@@ -13,9 +13,9 @@ pytest.importorskip("sqlalchemy", reason="needs the extra `annotate`")
 from support.file_server import serve
 from support.studies import do_all, write_table
 
+from pqpp_annotation.store.access import all_links, redeem_link
 from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.database import open_store
-from pqpp_annotation.store.invitations import all_links, redeem_link
 from pqpp_annotation.store.items import stored_image
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.study import read_study
@@ -228,13 +228,13 @@ def test_what_cannot_be_shown_is_said_and_nothing_is_written(folder, capsys, cas
     assert sorted(folder.rglob("*")) == before
 
 
-def test_a_database_of_a_newer_version_is_refused(folder, capsys):
+def test_a_database_of_another_version_is_refused(folder, capsys):
     assert init() == 0
     with sqlite3.connect(folder / read_study("study.yaml").database) as db:
-        db.execute("UPDATE alembic_version SET version_num = 'later'")
+        db.execute("UPDATE study SET version = 9")
     capsys.readouterr()
     assert main(["annotate", "status", "study.yaml"]) == 2
-    assert "newer version of pqpp (its tables are 'later'" in capsys.readouterr().err
+    assert "another version of pqpp (its tables are 9" in capsys.readouterr().err
 
 
 def test_an_address_that_does_not_answer_leaves_nothing_and_tells_no_password(folder, capsys):

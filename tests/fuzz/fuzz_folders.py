@@ -78,7 +78,7 @@ def study(folder):
     from PIL import Image
 
     from pqpp_annotation.store.database import open_store
-    from pqpp_annotation.study.init import make_study
+    from pqpp_annotation.study.prompts import make_study
 
     folder.mkdir()
     Image.new("RGB", (8, 6)).save(folder / "a.png")

@@ -9,9 +9,9 @@ from typing import Any
 
 import uvicorn
 
+from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.database import open_store
-from pqpp_annotation.store.invitations import make_links
-from pqpp_annotation.web.app import create_app
+from pqpp_annotation.web.serve import create_app
 from support.free_port import free_port
 
 SECRET = "a secret of the tests, long enough to sign"

@@ -5,13 +5,21 @@ preference, several may share a place; its files have `generations` and `ranking
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, Field
 
 from pqpp_annotation.errors import AnswerError, StudyError
 from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 
 _MOST_IMAGES = 12
+
+
+class OrderAnswer(BaseModel, extra="forbid", strict=True):
+    """Places by the images' ids."""
+
+    places: dict[str, Annotated[int, Field(ge=1, le=_MOST_IMAGES)]]
 
 
 class Order(TaskKind):
@@ -21,6 +29,7 @@ class Order(TaskKind):
     """
 
     name = "order"
+    answer = OrderAnswer
     about_image = False
     level = "nominal"
     settings: ClassVar[Mapping[str, Any]] = {
@@ -28,17 +37,6 @@ class Order(TaskKind):
             "Put the images in order, the one that shows the prompt best first."
         ),
         "ties": True,  # whether images may share a place
-    }
-    schema: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "properties": {
-            "places": {
-                "type": "object",
-                "additionalProperties": {"type": "integer", "minimum": 1, "maximum": _MOST_IMAGES},
-            }
-        },
-        "required": ["places"],
-        "additionalProperties": False,
     }
 
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:

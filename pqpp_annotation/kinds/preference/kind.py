@@ -2,14 +2,23 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from pqpp_annotation.errors import StudyError
-from pqpp_annotation.kinds.kind import TaskKind, Vote
+from pydantic import BaseModel
+
+from pqpp_annotation.errors import AnswerError, StudyError
+from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 
 _NUMBERS = {"a": 1.0, "tie": 0.0, "b": -1.0}
 _OTHER = {"a": "b", "b": "a"}
+
+
+class PreferenceAnswer(BaseModel, extra="forbid", strict=True):
+    """The better image; `left` is the one that stood on the left, or above."""
+
+    choice: Literal["a", "b", "tie"]
+    left: Literal["a", "b"] = "a"
 
 
 class Preference(TaskKind):
@@ -19,6 +28,7 @@ class Preference(TaskKind):
     """
 
     name = "preference"
+    answer = PreferenceAnswer
     about_image = False
     level = "nominal"
     settings: ClassVar[Mapping[str, Any]] = {
@@ -26,19 +36,17 @@ class Preference(TaskKind):
         "tie": True,  # whether neither may be better
     }
 
-    def schema_of(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the schema, without a tie where the study offers none."""
-        choices = [choice for choice in _NUMBERS if choice != "tie" or settings.get("tie", True)]
-        return {
-            "type": "object",
-            "properties": {
-                "choice": {"enum": choices},
-                # Which of them stood on the left, or above.
-                "left": {"enum": ["a", "b"]},
-            },
-            "required": ["choice"],
-            "additionalProperties": False,
-        }
+    def choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the choices, without a tie where the study offers none."""
+        return [{"choice": one} for one in ("b", "tie", "a") if one != "tie" or settings["tie"]]
+
+    def check(
+        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
+    ) -> None:
+        """Refuse a tie where the study offers none."""
+        super().check(value, shown, settings)
+        if {"choice": value["choice"]} not in self.choices(settings):
+            raise AnswerError("value: choice is tie; this study has none")
 
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Make an item of each two images of different models.
@@ -75,7 +83,7 @@ class Preference(TaskKind):
     def expected(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the choice that a cell stands for: a (the prompt's first row), b or tie."""
         choice = cell.strip().lower()
-        allowed = self.schema_of(settings)["properties"]["choice"]["enum"]
+        allowed = sorted(one["choice"] for one in self.choices(settings))
         if choice not in allowed:
             raise StudyError(f"the answer is {cell!r:.60}; it must be {', '.join(allowed)}")
         return {"choice": choice}

@@ -7,17 +7,18 @@ to 5; an inappropriate image is flagged and the rest left out.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+from annotated_types import Len
+from pydantic import BaseModel, Field, NonNegativeInt
 
 from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
 from pqpp_metrics.functional import prompt_tokens, richhf_consolidation
 
-RICH_SCORES = ("plausibility", "alignment", "aesthetics", "overall")
+Score = Literal["plausibility", "alignment", "aesthetics", "overall"]
+RICH_SCORES = get_args(Score)
 RICH_REGIONS = ("implausible", "misaligned")
-_MOST_POINTS = 500
-_SCORE = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
-_FRACTION = {"type": "number", "minimum": 0, "maximum": 1}
 _STORED: Mapping[int, Callable[[float, float], tuple[float, float]]] = {
     1: lambda x, y: (x, y),
     2: lambda x, y: (1 - x, y),
@@ -29,11 +30,18 @@ _STORED: Mapping[int, Callable[[float, float], tuple[float, float]]] = {
     8: lambda x, y: (1 - y, x),
 }
 """Orientation of EXIF to where a place of the upright image is in the stored one, in fractions."""
-_POINTS = {
-    "type": "array",
-    "maxItems": _MOST_POINTS,
-    "items": {"type": "array", "items": _FRACTION, "minItems": 2, "maxItems": 2},
-}
+_Fraction = Annotated[float, Field(ge=0, le=1)]
+_Points = Annotated[list[Annotated[list[_Fraction], Len(2, 2)]], Len(0, 500)]
+
+
+class RichAnswer(BaseModel, extra="forbid", strict=True):
+    """Points and words that are wrong, scores by name, and the flag."""
+
+    implausible: _Points
+    misaligned: _Points
+    words: list[NonNegativeInt]
+    scores: dict[Score, Annotated[int, Field(ge=1, le=5)]]
+    inappropriate: bool
 
 
 class Rich(TaskKind):
@@ -45,25 +53,7 @@ class Rich(TaskKind):
 
     name = "rich"
     settings: ClassVar[Mapping[str, Any]] = {"inappropriate": True}  # whether one may be flagged
-    schema: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "properties": {
-            **dict.fromkeys(RICH_REGIONS, _POINTS),
-            "words": {
-                "type": "array",
-                "uniqueItems": True,
-                "items": {"type": "integer", "minimum": 0},
-            },
-            "scores": {
-                "type": "object",
-                "properties": dict.fromkeys(RICH_SCORES, _SCORE),
-                "additionalProperties": False,
-            },
-            "inappropriate": {"type": "boolean"},
-        },
-        "required": [*RICH_REGIONS, "words", "scores", "inappropriate"],
-        "additionalProperties": False,
-    }
+    answer = RichAnswer
 
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Show each image by itself."""
@@ -75,6 +65,8 @@ class Rich(TaskKind):
         """Refuse missing scores, words that the prompt has not, and a flag that is not offered."""
         super().check(value, shown, settings)
         tokens = len(prompt_tokens(shown.prompt))
+        if len(set(value["words"])) < len(value["words"]):
+            raise AnswerError("words: one is there twice; mark each once")
         if value["words"] and max(value["words"]) >= tokens:
             raise AnswerError("words: one is beyond the prompt; mark those that are shown")
         if value["inappropriate"]:

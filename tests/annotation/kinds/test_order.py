@@ -21,8 +21,8 @@ KIND = task_kind("order")
         ({"4": 1, "7": 2, "9": 3, "8": 4}, "each image"),
         ({"4": 1, "7": 3, "9": 3}, "without a gap"),
         ({"4": 2, "7": 2, "9": 3}, "without a gap"),
-        ({"4": 0, "7": 1, "9": 2}, "minimum"),
-        ({"4": 1, "7": 1.5, "9": 2}, "integer"),
+        ({"4": 0, "7": 1, "9": 2}, "greater than or equal"),
+        ({"4": 1, "7": 1.5, "9": 2}, "valid integer"),
     ],
 )
 def test_answers(places, said):

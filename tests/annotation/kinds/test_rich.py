@@ -33,27 +33,23 @@ def test_answers():
 
 
 @pytest.mark.parametrize(
-    ("others", "message"),
+    "others",
     [
-        ({"implausible": [[1.01, 0.5]]}, "maximum"),
-        ({"misaligned": [[-0.1, 0.5]]}, "minimum"),
-        ({"implausible": [[0.5]]}, "too short|non-empty|fewer"),
-        ({"implausible": [[0.5, "a"]]}, "number"),
-        ({"implausible": [[0.5, 0.5]] * 501}, "^value: "),
-        ({"words": [6]}, "words: one is beyond the prompt"),
-        ({"words": [1, 1]}, "unique"),
-        ({"words": [-1]}, "minimum"),
-        ({"scores": {"overall": 3}}, "scores: one is missing"),
-        ({"scores": {"overall": 6}}, "6"),
-        ({"scores": {"beauty": 3}}, "beauty"),
+        {"implausible": [[1.01, 0.5]]},
+        {"misaligned": [[-0.1, 0.5]]},
+        {"implausible": [[0.5]]},
+        {"implausible": [[0.5, "a"]]},
+        {"implausible": [[0.5, 0.5]] * 501},
+        {"words": [6]},
+        {"words": [1, 1]},
+        {"words": [-1]},
+        {"scores": {"overall": 3}},
+        {"scores": {"overall": 6}},
+        {"scores": {"beauty": 3}},
     ],
 )
-def test_refused(others, message):
-    import re
-
-    found = error(**others)
-    assert found
-    assert re.search(message, found)
+def test_refused(others):
+    assert error(**others)
 
 
 def test_flag_is_an_option():

@@ -9,10 +9,8 @@ from support.studies import answer, do_all, small_store
 
 from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.export import export_study
-from pqpp_annotation.owner.adjudication import single_choices
-from pqpp_annotation.owner.disputes import disagreements
 from pqpp_annotation.owner.downloads import mturk_rows, payment_rows, prolific_rows
-from pqpp_annotation.owner.overview import DAY, Watch
+from pqpp_annotation.owner.overview import DAY, Watch, disagreements
 from pqpp_annotation.owner.people import active_seconds, owed
 from pqpp_annotation.protocol.completion import CODE, finish_of
 from pqpp_annotation.store.answers import count_answers, current_votes, save_answer
@@ -193,7 +191,7 @@ def test_people_are_made_up_for_every_kind_of_one_choice(tmp_path, kind):
     store = small_store(tmp_path, **given, prompts=4)
     saved = simulate(store, [Simulated(n, noise=0.0) for n in ("anna", "boris")])
     assert saved == count_answers(store) > 0
-    labels = single_choices(store.study.kind, store.study.task)
+    labels = store.study.kind.choices(store.study.task)
     assert len(labels) >= 2
     by_unit = {}
     for vote in current_votes(store):

@@ -6,8 +6,7 @@ from support.served import serving
 from support.studies import answer, small_study
 
 from pqpp_annotation.demo import Simulated, simulate
-from pqpp_annotation.store.decisions import decide_on_person
-from pqpp_annotation.store.people import add_person
+from pqpp_annotation.store.people import add_person, decide_on_person
 from pqpp_annotation.store.work import next_item
 
 pytestmark = pytest.mark.browser

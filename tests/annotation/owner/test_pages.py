@@ -13,14 +13,14 @@ from support.studies import do_all, rows, small_store
 
 from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.export import export_study
+from pqpp_annotation.store.access import all_links, make_links
 from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.database import open_store
-from pqpp_annotation.store.invitations import all_links, make_links
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.tables import Assignment, Invitation, Person
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import read_study
-from pqpp_annotation.web.app import create_app
+from pqpp_annotation.web.serve import create_app
 
 SECRET = "a secret of the tests, long enough to sign"
 PAGES = (

@@ -1,4 +1,4 @@
-"""Opening, upgrading, copying and sharing a study's database, and what goes wrong with it."""
+"""Opening, copying and sharing a study's database, and what goes wrong with it."""
 
 import os
 import signal
@@ -10,18 +10,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import select, text
+from sqlalchemy import select
 from support.processes import run_python
 from support.studies import answer, do_all, rows, small_store
 
 from pqpp_annotation.errors import StoreError
-from pqpp_annotation.store import schema, tables
+from pqpp_annotation.store import tables
 from pqpp_annotation.store.answers import current_votes
-from pqpp_annotation.store.backup import backup
-from pqpp_annotation.store.database import open_store
+from pqpp_annotation.store.database import backup, open_store
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item, past_items
 from pqpp_annotation.study import read_study
@@ -57,70 +53,6 @@ def test_all_reads_of_a_transaction_see_one_state(store):
         assert db.scalars(count).all() == before == []
     with store.reading() as db:
         assert len(db.scalars(count).all()) == 1
-
-
-def test_the_tables_are_those_that_the_code_has(store):
-    with store.reading() as db:
-        assert (
-            compare_metadata(
-                MigrationContext.configure(db.connection()), tables.StudyTable.metadata
-            )
-            == []
-        )
-        assert schema.revision_of(db.connection()) == schema.NEWEST_TABLES
-    scripts = ScriptDirectory(schema._FOLDER, version_locations=[schema._FOLDER])
-    assert scripts.get_current_head() == schema.NEWEST_TABLES
-
-
-THIRD = """
-import sqlalchemy as sa
-from alembic import op
-
-revision = "third"
-down_revision = "first"
-
-
-def upgrade():
-    with op.batch_alter_table("answer") as batch:
-        batch.add_column(sa.Column("note", sa.Text(), server_default="none", nullable=False))
-    with op.batch_alter_table("person") as batch:
-        batch.drop_column("outside_key")
-"""
-
-
-@pytest.fixture
-def with_third_revision(tmp_path, monkeypatch):
-    """Let the newest version have one more revision, until it is called."""
-    folder = tmp_path / "revisions"
-    folder.mkdir()
-    for path in Path(schema.__file__).parent.joinpath("migrations").glob("*.py"):
-        (folder / path.name).write_text(path.read_text())
-    (folder / "third.py").write_text(THIRD)
-
-    def switch(is_on):
-        monkeypatch.setattr(schema, "_FOLDER", str(folder) if is_on else OWN)
-        monkeypatch.setattr(schema, "NEWEST_TABLES", "third" if is_on else "first")
-
-    OWN = schema._FOLDER
-    return switch
-
-
-def test_a_new_revision_keeps_all_that_is_there(store, with_third_revision):
-    person = add_person(store, "a").id
-    do_all(store, person)
-    with store.reading() as db:
-        before = db.execute(select(*tables.Answer.__table__.c)).all()
-    with_third_revision(True)
-    opened = open_store(store.study)
-    with opened.reading() as db:
-        after = db.execute(select(*tables.Answer.__table__.c, text("note"))).all()
-        assert [tuple(row)[:-1] for row in after] == [tuple(row) for row in before]
-        assert {row[-1] for row in after} == {"none"}
-        assert schema.revision_of(db.connection()) == "third"
-    with_third_revision(False)
-    with pytest.raises(StoreError, match=r"made by a newer version .*'third'.*install that"):
-        open_store(store.study)
-    opened.close()
 
 
 def test_a_study_file_may_change_but_not_what_the_study_is(store):
@@ -161,28 +93,6 @@ def test_what_is_no_database_of_a_study_is_refused(tmp_path):
         open_store(tmp_path / "empty.db")
     with pytest.raises(StoreError, match="a path, postgresql://USER@HOST/NAME"):
         open_store("mysql://host/name")
-
-
-def test_an_answer_that_was_edited_by_hand_is_told_in_a_line(tmp_path, capsys):
-    store = small_store(tmp_path)
-    do_all(store, add_person(store, "ann").id, {"label": 1})
-    store.close()
-    (database,) = tmp_path.glob("*.db")
-    sound = database.read_bytes()
-    for command, damage in (
-        ("status", "UPDATE answer SET created = 'yesterday'"),
-        ("status", "UPDATE answer SET value = '[1]'"),
-        ("status", "UPDATE assignment SET finished = x'00ff'"),
-        ("export", "UPDATE answer SET value = '[1]'"),
-        ("export", "UPDATE answer SET seconds = 'a few'"),
-    ):
-        with closing(sqlite3.connect(database)) as db:
-            db.executescript(damage)
-        words = [str(tmp_path / "study.yaml"), "--output", str(tmp_path / "made")]
-        assert main(["annotate", command, *words]) == 2, damage
-        error = capsys.readouterr().err
-        assert error.count("\n") == 1 and "go back to a backup" in error
-        database.write_bytes(sound)
 
 
 @pytest.mark.parametrize(

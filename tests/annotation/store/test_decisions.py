@@ -8,8 +8,13 @@ from pqpp_annotation.errors import AnswerError, StoreError
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.overview import Watch
 from pqpp_annotation.store.answers import current_votes
-from pqpp_annotation.store.decisions import decide_on_person, refuse_by_rules
-from pqpp_annotation.store.people import add_person, everybody, find_person
+from pqpp_annotation.store.people import (
+    add_person,
+    decide_on_person,
+    everybody,
+    find_person,
+    refuse_by_rules,
+)
 from pqpp_annotation.store.work import next_item, progress_of, way_on
 from pqpp_files.read_table import read_table
 

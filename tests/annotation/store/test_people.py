@@ -6,19 +6,8 @@ from support.studies import small_store
 
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.store import tables
-from pqpp_annotation.store.invitations import (
-    all_links,
-    check_link,
-    make_links,
-    redeem_link,
-    revoke_link,
-)
-from pqpp_annotation.store.people import (
-    add_person,
-    everybody,
-    set_password,
-    verify_password,
-)
+from pqpp_annotation.store.access import all_links, check_link, make_links, redeem_link, revoke_link
+from pqpp_annotation.store.people import add_person, everybody, set_password, verify_password
 
 DAY = 86_400_000
 

@@ -8,11 +8,18 @@ from support.studies import answer, do_all, rows, small_store
 
 from pqpp_annotation.errors import AnswerError, NotAllowedError
 from pqpp_annotation.store.answers import current_votes, save_answer
-from pqpp_annotation.store.assignments import shown_item
 from pqpp_annotation.store.people import add_person, person_by_id
 from pqpp_annotation.store.tables import Answer
-from pqpp_annotation.store.training import training_feedback, training_state
-from pqpp_annotation.store.work import next_item, past_items, progress_of, skip_item, way_on
+from pqpp_annotation.store.work import (
+    next_item,
+    past_items,
+    progress_of,
+    shown_item,
+    skip_item,
+    training_feedback,
+    training_state,
+    way_on,
+)
 
 MINUTE = 60_000
 

@@ -8,11 +8,11 @@ from sqlalchemy import select
 from starlette.testclient import TestClient
 from support.studies import small_store
 
+from pqpp_annotation.store.access import make_links, revoke_link
 from pqpp_annotation.store.answers import count_answers
-from pqpp_annotation.store.invitations import make_links, revoke_link
 from pqpp_annotation.store.people import add_person, everybody
 from pqpp_annotation.store.tables import Asset
-from pqpp_annotation.web.app import create_app
+from pqpp_annotation.web.serve import create_app
 
 SECRET = "a secret of the tests, long enough to sign"
 

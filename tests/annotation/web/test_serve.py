@@ -15,12 +15,11 @@ from support.served_process import running
 from support.studies import rows, small_store, small_study
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.store.invitations import make_links
-from pqpp_annotation.store.limits import Limit
+from pqpp_annotation.store.access import Limit, make_links
 from pqpp_annotation.store.tables import Attempt
 from pqpp_annotation.study import add_prompts
+from pqpp_annotation.web.security import Sessions, read_secret
 from pqpp_annotation.web.serve import serve
-from pqpp_annotation.web.sessions import Sessions, read_secret
 from pqpp_cli.main import main
 
 ROOT = Path(__file__).parents[3]

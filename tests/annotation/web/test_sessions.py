@@ -9,12 +9,17 @@ from support.studies import do_all, small_store
 
 from pqpp_annotation.errors import StoreError
 from pqpp_annotation.store import people
+from pqpp_annotation.store.access import make_links, revoke_link
 from pqpp_annotation.store.answers import count_answers
-from pqpp_annotation.store.decisions import decide_on_person
-from pqpp_annotation.store.invitations import make_links, revoke_link
-from pqpp_annotation.store.people import add_person, everybody, find_person, set_password
+from pqpp_annotation.store.people import (
+    add_person,
+    decide_on_person,
+    everybody,
+    find_person,
+    set_password,
+)
 from pqpp_annotation.store.work import past_items
-from pqpp_annotation.web.app import create_app
+from pqpp_annotation.web.serve import create_app
 
 DAY = 86_400_000
 SECRET = "a secret of the tests, long enough to sign"

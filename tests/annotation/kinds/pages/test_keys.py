@@ -9,10 +9,9 @@ from support.kind_pages import to_the_end, values
 from support.served import SECRET
 
 from pqpp_annotation.store.answers import current_votes
-from pqpp_annotation.store.assignments import shown_item
 from pqpp_annotation.store.tables import ItemImage, Person
-from pqpp_annotation.store.work import past_items
-from pqpp_annotation.web.sessions import Sessions
+from pqpp_annotation.store.work import past_items, shown_item
+from pqpp_annotation.web.security import Sessions
 
 pytestmark = pytest.mark.browser
 expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`").expect

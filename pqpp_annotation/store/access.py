@@ -1,19 +1,23 @@
-"""Invitations: links that make a person at first use, and bring the same one back later.
-
-The database has the hash of each token, and nobody the token.
-"""
+"""Who is let in: links, browsers that are signed in, and how often something may be tried."""
 
 import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import Row, and_, bindparam, delete, func, select, update
 
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.store.people import PERSON_ROLES, add_person, find_person, person_by_id
-from pqpp_annotation.store.tables import Invitation, Person, SessionRow, StudyRow
-from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
+from pqpp_annotation.store.tables import (
+    Assignment,
+    Attempt,
+    Invitation,
+    Person,
+    SessionRow,
+    StudyRow,
+)
+from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_alone
 
 PERSON_IDS = ("PROLIFIC_PID", "workerId", "participant_id")
 """What recruiting sites call a person's id in a link."""
@@ -189,3 +193,99 @@ def _key_of(link: Invitation, outside: Mapping[str, Any]) -> str:
 def _hashed(token: str) -> str:
     # A token has 192 random bits, so that a slow hash would add nothing.
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+DAYS = 90
+"""How long a session lasts at most; one that began with a link ends with it."""
+
+_PERSON = (
+    select(Person)
+    .join(SessionRow, SessionRow.person_id == Person.id)
+    .where(SessionRow.visit == bindparam("visit"), SessionRow.expires > bindparam("now"))
+    .where(Person.withdrawn.is_(None))
+)
+_ITEM = _PERSON.with_only_columns(Person.id, Assignment.item_id).outerjoin(
+    Assignment, and_(Assignment.person_id == Person.id, Assignment.id == bindparam("assignment"))
+)
+
+
+@writes
+def start_session(
+    db: Transaction, visit: str, person_id: int, invitation_id: int | None = None
+) -> None:
+    """Keep that a browser is signed in as a person.
+
+    Args:
+        visit: What its cookie says; only the hash is kept.
+        invitation_id: The link that it came by; None for a password.
+    """
+    expires = db.now() + DAYS * _DAY
+    if invitation_id is not None:
+        expires = min(expires, db.get_one(Invitation, invitation_id).expires)
+    db.execute(delete(SessionRow).where(SessionRow.expires <= db.now()))
+    row = {"person_id": person_id, "invitation_id": invitation_id, "expires": expires}
+    db.add(SessionRow(visit=_hashed(visit), **row))
+
+
+@reads
+def person_of_session(db: Transaction, visit: str) -> Person | None:
+    """Return who is signed in; None where the session has ended, or the person has left."""
+    return db.scalar(_PERSON, {"visit": _hashed(visit), "now": db.now()})
+
+
+@reads
+def item_of_session(db: Transaction, visit: str, assignment_id: int) -> Row | None:
+    """Return `id` of who is signed in, and `item_id` of an assignment, None if it is another's."""
+    about = {"visit": _hashed(visit), "now": db.now(), "assignment": assignment_id}
+    return db.run(_ITEM, **about).first()
+
+
+@writes
+def end_session(db: Transaction, visit: str) -> None:
+    """Sign a browser out."""
+    db.execute(delete(SessionRow).where(SessionRow.visit == _hashed(visit)))
+
+
+class Limit:
+    """At most `count` attempts of a key in `seconds`.
+
+    An attempt is counted before it is made, so that many at once are not all let in.
+
+    Example:
+        >>> from pqpp_annotation.demo import example_study
+        >>> folder, study, store = example_study()
+        >>> store.clock = lambda: 0
+        >>> limit = Limit(store, "passwords", count=2, seconds=60)
+        >>> limit.take("a"), limit.take("a"), limit.take("a"), limit.take("b")
+        (0, 0, 60, 0)
+        >>> limit.forgive("a")
+        >>> limit.take("a")
+        0
+        >>> store.close()
+    """
+
+    def __init__(self, store: Store, name: str, count: int, seconds: float) -> None:
+        self._store, self._name = store, name
+        self._count, self._milliseconds = count, int(seconds * 1000)
+
+    def take(self, *keys: str) -> int:
+        """Count an attempt, and return 0; or how many seconds it has to wait, and count nothing."""
+        key, recent = self._key(keys), select(func.count(), func.min(Attempt.created))
+        with self._store.writing(alone=True) as db:
+            recent = recent.where(
+                Attempt.key == key, Attempt.created > db.now() - self._milliseconds
+            )
+            tries, first = db.execute(recent).one()
+            if tries >= self._count:
+                return max(1, round((first + self._milliseconds - db.now()) / 1000))
+            db.execute(delete(Attempt).where(Attempt.created <= db.now() - 3_600_000))
+            db.add(Attempt(key=key, created=db.now()))
+        return 0
+
+    def forgive(self, *keys: str) -> None:
+        """Forget the attempts of a key: the last one was right."""
+        with self._store.writing(alone=True) as db:
+            db.execute(delete(Attempt).where(Attempt.key == self._key(keys)))
+
+    def _key(self, keys: tuple[str, ...]) -> str:
+        return _hashed("\n".join((self._name, *keys)))
