@@ -1,13 +1,18 @@
 # PYTHON_ARGCOMPLETE_OK
 """The entry point of the `pqpp` command."""
 
+from __future__ import annotations
+
 import errno
 import io
 import os
 import sys
-from collections.abc import Sequence
 
 from pqpp_cli.interrupts import LINE_OF_INTERRUPT, STATUS_OF_INTERRUPT, AtWork
+
+TYPE_CHECKING = False  # as type checkers know it; importing typing would slow `pqpp --help`
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

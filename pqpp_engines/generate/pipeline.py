@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pqpp_backbones.pretrained import DTYPES, files_digest, loading, put_on
+from pqpp_backbones import DTYPES
+from pqpp_backbones.pretrained import files_digest, loading, put_on
 from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.extras import needing
