@@ -51,12 +51,11 @@ _NAMED = 3
 class Gallery(Group):
     """A page of verdicts."""
 
-    image_dir: str | None = option(None, "the images, see below", metavar="DIR", path="images")
+    image_dir: str | None = option(None, "the images, see below", path="images")
     people: str | None = option(
         None,
         "people's answers, to say how well the verdicts agree: image (or prompt_id and model) and "
         "matched",
-        metavar="FILE",
         path="file",
     )
     embed: bool = option(False, "put small copies of images into the page (default: link them)")
@@ -82,17 +81,13 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
 
     FOOTNOTE = EPILOG
     SHARD_SIZE = 100
-    file: str | None = option(
-        None, "prompts: prompt, prompt_id and further columns", metavar="FILE", path="file"
-    )
-    output: str = option(
-        "verdicts.parquet", "the table", metavar="FILE", path="output file", holds=("Parquet",)
-    )
+    file: str | None = option(None, "prompts: prompt, prompt_id and further columns", path="file")
+    output: str = option("verdicts.parquet", "the table", path="output file", holds=("Parquet",))
     gallery: str | None = option(
-        None, "also as a page; needs --image-dir", metavar="FILE", path="output file", endings=PAGES
+        None, "also as a page; needs --image-dir", path="output file", endings=PAGES
     )
     replace: bool = option(False, "replace a table of other assessors or other models")
-    batch_size: int = option(16, "images at once", metavar="N", least=1)
+    batch_size: int = option(16, "images at once", least=1)
     shard_size: int | None = option(None, "rows of a shard (default: 100)")
 
     def __post_init__(self) -> None:
@@ -261,10 +256,8 @@ class AssessAgree(FigureTables, Command):
     They need be on some of the images only; for the interval these must be a random sample of all.
     """
 
-    file: tuple[str, ...] = option(
-        NEEDED, "tables that pqpp assess wrote", metavar="FILE", path="file", word=True
-    )
-    people: str = option(NEEDED, "people's answers", metavar="FILE", path="file")
+    file: tuple[str, ...] = option(NEEDED, "tables that pqpp assess wrote", path="file", word=True)
+    people: str = option(NEEDED, "people's answers", path="file")
 
     def run(self) -> None:
         """Print the tables."""
@@ -287,14 +280,10 @@ class AssessGallery(Gallery, Command):
       pqpp assess gallery verdicts.parquet --image-dir images
     """
 
-    file: tuple[str, ...] = option(
-        NEEDED, "tables that pqpp assess wrote", metavar="FILE", path="file", word=True
-    )
+    file: tuple[str, ...] = option(NEEDED, "tables that pqpp assess wrote", path="file", word=True)
     image_dir: str = option(NEEDED, "the images")
     people: str | None = option(None, "people's answers: image (or prompt_id, model), matched")
-    output: str = option(
-        "gallery.html", "the page", metavar="FILE", path="output file", endings=PAGES
-    )
+    output: str = option("gallery.html", "the page", path="output file", endings=PAGES)
 
     def run(self) -> None:
         """Write the page."""
@@ -331,7 +320,6 @@ class AssessRahf(Assessing, RahfOptions, Command):
     overlays: str | None = option(
         None,
         "also write each image tinted by each heatmap, as PNG",
-        metavar="DIR",
         path="output",
         goes_with="image_dir",
     )
@@ -390,7 +378,6 @@ class AssessVistar(Assessing, VistarOptions, Command):
     card: str | None = option(
         None,
         "also write the card, which says every choice that the paper leaves open",
-        metavar="FILE",
         path="output file",
         endings=(".md", ".txt"),
     )

@@ -168,7 +168,7 @@ class BenchPredictors(Compared):
         path="name",
     )
     baseline: str | None = option(
-        None, "test every predictor against this one of them, on the same prompts", metavar="NAME"
+        None, "test every predictor against this one of them, on the same prompts"
     )
     fitted_to: str | None = option(
         None,
@@ -180,7 +180,6 @@ class BenchPredictors(Compared):
         None,
         "with --table automatic-metrics: a table with prompt_id or prompt and a column for each "
         "metric, one row per prompt or image",
-        metavar="FILE",
         path="file",
     )
     metric: dict[str, str] = option(
@@ -190,13 +189,12 @@ class BenchPredictors(Compared):
         metavar="COLUMN=TARGET",
     )
     report: str | None = option(
-        None, "also an HTML report with charts", metavar="FILE", path="output file", endings=PAGES
+        None, "also an HTML report with charts", path="output file", endings=PAGES
     )
     eval_results: str | None = option(
         None,
         "also write each predictor's results for the Hub's leaderboards, "
-        "FOLDER/NAME/.eval_results/, where `pqpp models push` and `pqpp leaderboard` find them",
-        metavar="FOLDER",
+        "DIR/NAME/.eval_results/, where `pqpp models push` and `pqpp leaderboard` find them",
         path="output",
     )
     listed_as: str | None = option(
@@ -325,14 +323,12 @@ class BenchRichhf(DataDir, FigureTables, Command):
         (), "RAHF models", metavar="NAME_OR_PATH[,...]", path="name", commas=True
     )
     split: str = option("validation", "its split", ("train", "validation", "test"))
-    clip: str | None = option(
-        None, "also a CLIP-like model: similarity, gradient", metavar="NAME_OR_PATH", path="name"
-    )
+    clip: str | None = option(None, "also a CLIP-like model: similarity, gradient", path="name")
     pickapic_dir: str | None = option(
-        None, "a copy of Pick-a-Pic v1, with the images", metavar="DIR", path="folder"
+        None, "a copy of Pick-a-Pic v1, with the images", path="folder"
     )
-    limit: int | None = option(None, "only the first N images", metavar="N", least=1)
-    batch_size: int = option(16, "images at once", metavar="N", least=1)
+    limit: int | None = option(None, "only the first N images", least=1)
+    batch_size: int = option(16, "images at once", least=1)
     published: bool = option(True, "leave the published figures out", library="with_published")
 
     def run(self) -> None:
@@ -366,7 +362,6 @@ class BenchRouting(FigureTables, Compared):
     plot: str | None = option(
         None,
         "also draw the curves, as PNG, PDF or SVG",
-        metavar="FILE",
         path="output file",
         endings=PICTURES,
         holds=("text", "PNG", "PDF"),
@@ -400,17 +395,15 @@ class BenchVistar(FigureTables, Command):
         NEEDED,
         "scores of images: what pqpp assess wrote, or a table with image, score and, if told, "
         "routine, angle, generator and prompt_id; may be repeated",
-        metavar="FILE",
         path="file",
     )
     people: str | None = option(
-        None, "choices: image_a, image_b, choice (a, b, tie), angle", metavar="FILE", path="file"
+        None, "choices: image_a, image_b, choice (a, b, tie), angle", path="file"
     )
     roles: str | None = option(
         None,
         "how much each angle counts for a role, in YAML (default: equal weights for the three "
         "roles that the paper names)",
-        metavar="FILE",
         path="file",
     )
 

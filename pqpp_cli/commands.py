@@ -58,8 +58,10 @@ def names_in(path: tuple[str, ...] = ()) -> dict[str, str]:
     """
     if not path:
         return COMMANDS
+    from pqpp_cli.command import first_sentence
+
     classes = [kind for words, kind in _classes_in(path[0]) if words[:-1] == path]
-    return {words_of(kind)[-1]: _summary_of(kind) for kind in classes}
+    return {words_of(kind)[-1]: first_sentence(kind.__doc__) for kind in classes}
 
 
 def commands() -> Iterator[type[Command]]:
@@ -70,7 +72,7 @@ def commands() -> Iterator[type[Command]]:
         'Predict'
     """
     for name in COMMANDS:
-        yield from (kind for _, kind in _classes_in(name) if hasattr(kind, "run"))
+        yield from (k.complete() for _, k in _classes_in(name) if hasattr(k, "run"))
 
 
 def _classes_in(name: str) -> list[tuple[tuple[str, ...], Any]]:
@@ -83,12 +85,6 @@ def _classes_in(name: str) -> list[tuple[tuple[str, ...], Any]]:
 def words_of(kind: type) -> tuple[str, ...]:
     """Return the words that name a command, `bench conqa` of `BenchConqa`."""
     return tuple(word.lower() for word in re.findall("[A-Z][a-z0-9]*", kind.__name__))
-
-
-def _summary_of(kind: type) -> str:
-    """Return the first sentence of a class without its capital and stop."""
-    first = " ".join((kind.__doc__ or "").split()).partition(". ")[0].removesuffix(".")
-    return first[:1].lower() + first[1:]
 
 
 def named(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
@@ -150,7 +146,7 @@ def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) ->
     about: Any = classes.get((*path, usual) if usual else path, group)
     parser.description = about.__doc__
     if hasattr(about, "run"):
-        add_options(parser, about, complete=words is None or "--config" not in words)
+        add_options(parser, about.complete(), complete=words is None or "--config" not in words)
         parser.set_defaults(_class=about)
     else:
         parser.description = (about.__doc__ or "").partition("\n\n")[2]

@@ -45,15 +45,12 @@ class DatasetsExport(Command):
         commas=True,
         known=configurations,
     )
-    output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
+    output: str = option(NEEDED, "the folder to write", path="output")
     data_dir: str | None = option(
-        None, "read the published files here instead of downloading", metavar="DIR", path="folder"
+        None, "read the published files here instead of downloading", path="folder"
     )
     load_option: dict[str, str] | None = option(
-        None,
-        "an option of the load, like relevance_rule=majority",
-        metavar="NAME=VALUE",
-        library="option",
+        None, "an option of the load, like relevance_rule=majority", library="option"
     )
 
     def run(self) -> None:
@@ -95,9 +92,7 @@ class DatasetsPush(Push, Command):
     It is one commit: whole or not at all. The token is the one of `hf auth login` or HF_TOKEN.
     """
 
-    folder: str = option(
-        NEEDED, "as written by export or `pqpp build`", metavar="DIR", path="folder", word=True
-    )
+    folder: str = option(NEEDED, "as written by export or `pqpp build`", path="folder", word=True)
     repository: str = option(NEEDED, "where to publish", metavar="OWNER/REPOSITORY", word=True)
 
     def run(self) -> None:
@@ -124,18 +119,14 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
     Parquet file with a column `prompt`, or from a dataset.
     """
 
-    file: str | None = option(None, "the captions", metavar="FILE", path="file", word="too")
+    file: str | None = option(None, "the captions", path="file", word="too")
     column: str = option("prompt", "the file's or dataset's column of captions")
-    count: int = option(NEEDED, "how many to choose", metavar="N")
-    embeddings: str | None = option(
-        None, "a .npy file with one row per caption", metavar="FILE", path="file"
-    )
-    encoder: str | None = option(None, "embed with this model", metavar="NAME_OR_PATH", path="name")
-    seed: int = option(0, "seed of the start", metavar="N")
+    count: int = option(NEEDED, "how many to choose")
+    embeddings: str | None = option(None, "a .npy file with one row per caption", path="file")
+    encoder: str | None = option(None, "embed with this model", path="name")
+    seed: int = option(0, "seed of the start")
     format: str = option("text", "how to print the result", ("text", "json"))
-    output: str | None = option(
-        None, "write to a file instead of printing", metavar="FILE", path="output file"
-    )
+    output: str | None = option(None, "write to a file instead of printing", path="output file")
 
     def __post_init__(self) -> None:
         """Check that captions and embeddings come from one place each."""
@@ -205,10 +196,8 @@ class DatasetsShow(Command):
         word="too",
         known=configurations,
     )
-    subset: str | None = option(None, "of a folder: its configuration", metavar="NAME")
-    data_dir: str | None = option(
-        None, "show rows of the published files here", metavar="DIR", path="folder"
-    )
+    subset: str | None = option(None, "of a folder: its configuration")
+    data_dir: str | None = option(None, "show rows of the published files here", path="folder")
 
     def run(self) -> None:
         """Describe it and print that."""

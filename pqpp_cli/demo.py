@@ -44,10 +44,7 @@ class Served(OnePredictor, DataDir):
         None, "address to listen at (default: this machine only)", goes_with="serve"
     )
     port: int | None = option(
-        None,
-        "port to listen at, 0 for any that is free (default: 7860)",
-        metavar="N",
-        goes_with="serve",
+        None, "port to listen at, 0 for any that is free (default: 7860)", goes_with="serve"
     )
     predictor: str | None = option(None, goes_with="serve")  # type: ignore[assignment]
     data_dir: str | None = option(
@@ -77,7 +74,7 @@ class Demo(Served, Command):
     """
 
     output: str | None = option(
-        None, "where the report is written (default: pqpp-demo)", metavar="DIR", path="output"
+        None, "where the report is written (default: pqpp-demo)", path="output"
     )
 
     def __post_init__(self) -> None:

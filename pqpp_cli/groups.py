@@ -52,7 +52,6 @@ class OnePredictor(Group):
     predictor: str = option(
         "static",
         "a name, a folder or a Hub repository (default: static, which comes with the package)",
-        metavar="NAME_OR_PATH",
         path="name",
         also=("predictors",),
         known=_predictors,
@@ -91,7 +90,6 @@ class DataDir(Group):
         None,
         "read the published files from this folder, or from a root that holds pqpp/v1.1 and so on, "
         "instead of downloading them",
-        metavar="DIR",
         path="folder",
     )
 
@@ -104,13 +102,10 @@ class Dataset(DataDir):
         None,
         "read the prompts of a dataset: pqpp, another listed name, OWNER/REPOSITORY, or a folder "
         "of data files or of save_to_disk, or a table",
-        metavar="NAME_OR_PATH",
         path="name",
         known=configurations,
     )
-    subset: str | None = option(
-        None, "the dataset's configuration (default: that of its name)", metavar="NAME"
-    )
+    subset: str | None = option(None, "the dataset's configuration (default: that of its name)")
     split: str | None = option(
         None, "its split (default: the only one)", known=lambda: ("train", "validation", "test")
     )
@@ -129,7 +124,6 @@ class ImageDir(Group):
         None,
         "the folder of the images, for predictors that look at them: PQPP's unpacked archive, or "
         "those of a benchmark that pqpp build wrote",
-        metavar="DIR",
         path="images",
     )
 
@@ -148,7 +142,6 @@ class PromptOptions(ColumnOptions):
         None,
         "read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard input, one "
         "prompt on each line); its other columns stay in an output file",
-        metavar="FILE",
         path="file",
     )
 
@@ -189,9 +182,7 @@ class ResultOptions(Group):
     format: str | None = option(
         None, "how to print the result (default: what the name of --output ends in, else table)"
     )
-    output: str | None = option(
-        None, "write to a file instead of printing", metavar="FILE", path="output file"
-    )
+    output: str | None = option(None, "write to a file instead of printing", path="output file")
 
     def holds(self, name: str) -> tuple[str, ...]:
         """Return the kinds of file that an output may be, and so replace."""
@@ -238,9 +229,7 @@ class Tables(ResultOptions):
 class FigureTables(Tables):
     """How tables of figures are shown: as text, and as a page."""
 
-    report: str | None = option(
-        None, "also write an HTML page", metavar="FILE", path="output file", endings=PAGES
-    )
+    report: str | None = option(None, "also write an HTML page", path="output file", endings=PAGES)
 
     def show(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
         """Print the tables and write the page."""
@@ -257,13 +246,11 @@ class Shards(Group):
 
     TITLE = "shard by shard: a job that can be killed and goes on"
     SHARD_SIZE: ClassVar[int] = 100_000
-    shard_size: int | None = option(None, "rows per shard (default: 100000)", metavar="N")
+    shard_size: int | None = option(None, "rows per shard (default: 100000)")
     shard: str | None = option(
         None, "do only this share of the shards: I from 0 to N - 1", metavar="I/N"
     )
-    workers: int | None = option(
-        None, "processes at once (default: 1; on Ray as many as fit)", metavar="W"
-    )
+    workers: int | None = option(None, "processes at once (default: 1; on Ray as many as fit)")
     engine: str | None = option(
         None,
         "where the work runs: on this machine (local, the default), or on a Ray cluster whose "
@@ -273,9 +260,7 @@ class Shards(Group):
     ray_address: str | None = option(
         None, "a Ray cluster, like auto or ray://HOST:10001 (default: one here)", metavar="ADDRESS"
     )
-    num_cpus: float | None = option(
-        None, "with --engine ray: CPUs a worker (default: 1)", metavar="N", least=0
-    )
+    num_cpus: float | None = option(None, "with --engine ray: CPUs a worker (default: 1)", least=0)
     num_gpus: float | None = option(
         None, "with --engine ray: GPUs a worker, which keeps its model; may be 0.5", least=0
     )

@@ -59,9 +59,7 @@ class Leaderboard(Tables, Command):
         path="name",
         goes_with="verify",
     )
-    report: str | None = option(
-        None, "also write it as a page", metavar="FILE", path="output file", endings=PAGES
-    )
+    report: str | None = option(None, "also write it as a page", path="output file", endings=PAGES)
     space: str | None = option(
         None, "also publish the page as a static Space", metavar="OWNER/NAME"
     )

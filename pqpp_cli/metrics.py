@@ -128,13 +128,12 @@ class MetricsCompute(OneMetric, ResultOptions, Command):
     by_query: str | None = option(
         None,
         "write the measures of each query of the runs, .csv, .json, .jsonl or .parquet",
-        metavar="FILE",
         path="output file",
         holds=("text", "Parquet"),
     )
     format: str | None = option(None, choices=("table", "json"))
     option: dict[str, str] | None = option(
-        None, "an option of the metric, as JSON or text; may be repeated", metavar="NAME=VALUE"
+        None, "an option of the metric, as JSON or text; may be repeated"
     )
 
     def __post_init__(self) -> None:

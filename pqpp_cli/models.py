@@ -91,8 +91,8 @@ class ModelsCollectionAttach(ModelsCollection, Command):
     collection: str = option(
         NEEDED, "what `build` saved", metavar="COLLECTION", path="folder", word=True
     )
-    predictor: str = option(NEEDED, "the text ensemble", metavar="FOLDER", path="name")
-    output: str = option(NEEDED, "where to save it", metavar="DIR", path="output")
+    predictor: str = option(NEEDED, "the text ensemble", path="name")
+    output: str = option(NEEDED, "where to save it", path="output")
 
     def run(self) -> None:
         """Put the collection into the predictor and save that."""
@@ -133,7 +133,7 @@ class ModelsCollectionBuild(ModelsCollection, Command):
     )
     column: str = option("caption", "the file's column of captions")
     predictor: str | None = option(
-        None, "the text ensemble to build for: its own encoder", metavar="FOLDER", path="name"
+        None, "the text ensemble to build for: its own encoder", path="name"
     )
     model: str | None = option(None, "another encoder: name or folder", metavar="NAME", path="name")
     layers: tuple[int, ...] = option(
@@ -142,7 +142,7 @@ class ModelsCollectionBuild(ModelsCollection, Command):
         "last)",
         metavar="N[,N...]",
     )
-    output: str = option(NEEDED, "where to save it", metavar="DIR", path="output")
+    output: str = option(NEEDED, "where to save it", path="output")
 
     def __post_init__(self) -> None:
         """Check that there is one encoder."""
@@ -194,10 +194,8 @@ class ModelsExport(Command):
       pqpp predict "a red cat" --predictor ./bert_onnx
     """
 
-    predictor: str = option(
-        NEEDED, "a folder or a Hub repository", metavar="NAME_OR_PATH", path="name", word=True
-    )
-    output: str = option(NEEDED, "where to save it", metavar="DIR", path="output")
+    predictor: str = option(NEEDED, "a folder or a Hub repository", path="name", word=True)
+    output: str = option(NEEDED, "where to save it", path="output")
 
     def run(self) -> None:
         """Convert and save."""
@@ -275,7 +273,6 @@ class ModelsPush(Push, Command):
     predictor: str | None = option(
         None,
         "a folder, or a shipped name (with --space also a Hub repository; default: static)",
-        metavar="NAME_OR_PATH",
         path="name",
         word=True,
     )
@@ -344,9 +341,7 @@ class ModelsPush(Push, Command):
 class ModelsShow(Command):
     """Print what a predictor needs and gives, and its card."""
 
-    predictor: str = option(
-        NEEDED, "a name, folder or Hub repository", metavar="NAME_OR_PATH", path="name", word=True
-    )
+    predictor: str = option(NEEDED, "a name, folder or Hub repository", path="name", word=True)
 
     def run(self) -> None:
         """Load it, and print what it tells of itself."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.command import LIBRARY, Command, CommandError, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
 from pqpp_cli.output import emit, emit_columns, width_of
 from pqpp_files.options.option import NEEDED, option
@@ -25,7 +25,7 @@ class Route(Group):
     """
 
 
-class RouteFit(Targets, ColumnOptions, OnePredictor, Command):
+class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engines.route:Rule",)):
     r"""Make a router for your prompts.
 
     Find the price of cost at which your prompts keep to a budget or a share.
@@ -54,15 +54,13 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command):
     utility: tuple[float, ...] | None = option(
         None, "what a unit of each target is worth (default: 1 each)", metavar="U,..."
     )
-    budget: float | None = option(None, "most that an answer may cost in the mean", metavar="C")
-    share: float | None = option(None, "of two routes, the share of the dearer one", metavar="P")
-    floor: float | None = option(None, "least quality, by the lower bound", metavar="Q")
-    confidence: float | None = option(
-        None, "of the lower bounds, one-sided (default: 0.9 with --floor, else 0.5)", metavar="P"
-    )
-    calibration: str = option(NEEDED, "your prompts, 30 or more", metavar="FILE", path="file")
+    budget: float | None = option(LIBRARY, metavar="C")
+    share: float | None = option(LIBRARY, metavar="P")
+    floor: float | None = option(LIBRARY, metavar="Q")
+    confidence: float | None = option(LIBRARY, metavar="P")
+    calibration: str = option(NEEDED, "your prompts, 30 or more", path="file")
     revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")
-    output: str = option(NEEDED, "where to save the router", metavar="DIR", path="output")
+    output: str = option(NEEDED, "where to save the router", path="output")
 
     def __post_init__(self) -> None:
         """Check that there is one rule, and one of each for each target."""
@@ -85,7 +83,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command):
         names = self.names or [target.rsplit("_", 1)[0] for target in self.targets]
         utilities = self.utility or [1.0] * len(self.targets)
         routes = list(map(Route, names, self.targets, self.cost, utilities))
-        rule = Rule(self.budget, self.share, self.floor, self.confidence)
+        rule = Rule(**self.arguments(Rule))
         prompts, _ = read_prompts_and_ids(self.calibration, self.column)
         router = Router.fit(routes, rule, prompts, self.predictor, self.revision)
         folder = router.save_pretrained(self.output)
