@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import json
 import sys
 from collections.abc import Iterator
@@ -48,12 +46,7 @@ class StudyFile(Group):
     """A study."""
 
     study: str = option(
-        NEEDED,
-        "the study file, like study.yaml",
-        metavar="STUDY",
-        path="file",
-        word=True,
-        library="path",
+        NEEDED, "the study file, like study.yaml", path="file", word=True, library="path"
     )
 
     @contextlib.contextmanager
@@ -80,9 +73,7 @@ class StudyFile(Group):
 class Address(Group):
     """Where the server is."""
 
-    address: str | None = option(
-        None, "where people reach the server (default: as serve said last)"
-    )
+    address: str | None = option(None, "where people reach the server (default: as serve said)")
 
     def link(self, store: Store, token: str) -> str:
         """Return the link by which somebody joins."""
@@ -162,8 +153,7 @@ class AnnotateExport(StudyFile, Command):
     format: str = option(
         "csv",
         "of tables, or a tool's records",
-        choices=("csv", "parquet", "label-studio", "argilla"),
-    )
+        choices=("csv", "parquet", "label-studio", "argilla"))
 
     def run(self) -> None:
         """Write it to a folder, and say what is there."""
@@ -225,8 +215,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         None,
         "the tool that wrote the file, whose prompts and images are taken",
         choices=("label-studio", "argilla"),
-        also=("from",),
-    )
+        also=("from",))
     image_dir: str | None = option(None, "folder of the images", path="images")
     image_column: str = option("image", "of images", metavar="COLUMN")
     column: str = option("prompt", "the dataset's prompts")
@@ -234,9 +223,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
     title: str | None = option(None, "what is asked, in one line")
     people_per_item: int = option(3, "how many people judge an item")
     seed: int = option(0, "seed of all random orders")
-    set: dict[str, str] | None = option(
-        None, "any other setting of the study, like control.count=20"
-    )
+    set: dict[str, str] | None = option(None, "another setting of the study, like control.count=20")
     add: bool = option(False, "add the prompts of the table to a study that is there")
 
     def __post_init__(self) -> None:
@@ -364,9 +351,7 @@ class AnnotateInvite(
     days: float
     shared: bool = option(LIBRARY, library="is_shared")
     name: str | None = option(None, "add a person who signs in by a password")
-    password_file: str | None = option(
-        None, "the password of --name; - is standard input", path="file"
-    )
+    password_file: str | None = option(None, "the password of --name; - is stdin", path="file")
     list: bool = option(False, "print what links there are")
     revoke: int | None = option(None, "end a link at once", metavar="ID")
     output: str | None = option(None, "write the links as CSV", path="output file")
@@ -401,6 +386,7 @@ class AnnotateInvite(
                 self._print_links(store, links)
 
     def _print_links(self, store: Any, created: Any) -> None:
+        import pandas
 
         rows = []
         for token, invitation in created:
@@ -411,11 +397,8 @@ class AnnotateInvite(
             for row in rows:
                 print(row[3])
             return
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(("id", "label", "role", "link", "expires"))
-        writer.writerows(rows)
-        emit(text.getvalue(), self.output, is_secret=True)
+        table = pandas.DataFrame(rows, columns=["id", "label", "role", "link", "expires"])
+        emit(table.to_csv(index=False), self.output, is_secret=True)
 
     def _add_person(self, store: Any, name: str) -> None:
         """Add a person with a password, or give one that is there another password."""

@@ -56,8 +56,7 @@ class Gallery(Group):
         None,
         "people's answers, to say how well the verdicts agree: image (or prompt_id and model) and "
         "matched",
-        path="file",
-    )
+        path="file")
     embed: bool = option(False, "put small copies of images into the page (default: link them)")
 
     def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
@@ -102,7 +101,6 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             raise CommandError("`gallery`: it shows the images; add `image_dir` DIR")
         if self.evidence and (self.file or self.dataset):
             raise CommandError("`evidence`: it holds the prompts; leave `file` and `dataset` out")
-        self.refuse_parts()
         is_file = Path(self.output).suffix.lower() == ".parquet"
         if self.in_shards and is_file:
             raise CommandError(f"`output` {self.output}: shards are written into a folder")
@@ -122,11 +120,17 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         assessors = self.open()
         if self.evidence:
             self._score_again(assessors)
-        elif not self._look(pictures, assessors):
-            return None  # the first process tells the rest
+        else:
+            from pqpp_feedback.assess.run import assess
+
+            how: Any = {"progress": sys.stderr.isatty(), "replace": self.replace}
+            ran = assess(pictures, assessors, self.output, self.batch_size, **how)
+            note(*ran.lines())
+            if not ran.rows:
+                return None  # the first process tells the rest
+            note(f"{ran.rows} rows: {self.output}")
         for assessor in assessors:
-            for line in assessor.notes():
-                note(line)
+            note(*assessor.notes())
         self._say_agreement()
         self.finish()
         if self.gallery:
@@ -187,24 +191,6 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             named = _some([picture.image_id for picture in lacking])
             note(f"{len(lacking)} images cannot be assessed, their rows say why: {named}")
         return pictures
-
-    def _look(self, pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> bool:
-        """Assess the images, and tell whether this process wrote the table."""
-        from pqpp_feedback.assess.run import assess
-
-        ran = assess(
-            pictures,
-            assessors,
-            self.output,
-            self.batch_size,
-            progress=sys.stderr.isatty(),
-            replace=self.replace,
-        )
-        for line in ran.lines():
-            note(line)
-        if ran.rows:
-            note(f"{ran.rows} rows: {self.output}")
-        return bool(ran.rows)
 
     def _prompts(self) -> Iterator[dict] | None:
         """Give the rows of prompts that `file` or `dataset` names; None where neither does."""
@@ -321,8 +307,7 @@ class AssessRahf(Assessing, RahfOptions, Command):
         None,
         "also write each image tinted by each heatmap, as PNG",
         path="output",
-        goes_with="image_dir",
-    )
+        goes_with="image_dir")
     sort_by: str | None = option(
         None, "of the gallery: lowest first, by this score", metavar="SCORE", goes_with="gallery"
     )
@@ -379,8 +364,7 @@ class AssessVistar(Assessing, VistarOptions, Command):
         None,
         "also write the card, which says every choice that the paper leaves open",
         path="output file",
-        endings=(".md", ".txt"),
-    )
+        endings=(".md", ".txt"))
 
     def finish(self) -> None:
         """Write the card."""

@@ -34,13 +34,10 @@ class ReadingOptions(Group):
         LIBRARY,
         metavar="label-studio|argilla|imagereward|pickapic|hpd|mturk",
         also=("from",),
-        known=_formats,
-    )
+        known=_formats)
     columns: dict[str, str] = option(LIBRARY, metavar="ROLE=COLUMN")
-    annotator_columns: tuple[str, ...] = option(
-        LIBRARY, metavar="COL,COL,...", library="annotators"
-    )
-    model_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,COL,...", library="models")
+    annotator_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="annotators")
+    model_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="models")
     model_name: str | None = option(LIBRARY, library="model")
     model_pattern: str | None = option(LIBRARY, metavar="REGEX")
     encoding: str
@@ -81,14 +78,11 @@ class KeepingOptions(Group):
     )
     image_dir: str | None = option(None, "folder of the judged images", path="images")
     votes: bool = option(True, "do not keep the votes")
-    keep_annotators: bool = option(
-        False, "name annotators in what is written (default: by random numbers)"
-    )
+    keep_annotators: bool = option(False, "write annotators' names (default: random numbers)")
     pseudonym_key: str | None = option(
         None,
         "random bytes that number annotators, so that equal votes give equal files (default: none)",
-        path="file",
-    )
+        path="file")
     license: str | None = option(
         None, "licence of the data, like cc-by-4.0; needed for a push to the Hub", metavar="KEY"
     )
@@ -99,8 +93,7 @@ class KeepingOptions(Group):
     annotations_creators: str = option(
         "other",
         "who judged: crowdsourced, expert-generated, machine-generated, found or other",
-        metavar="KEY",
-    )
+        metavar="KEY")
 
 
 class Build(
@@ -160,8 +153,7 @@ class Build(
         "retrieval results: tables, or runs of TREC, with the model that made each",
         metavar="[MODEL=]FILE",
         path="file",
-        several=True,
-    )
+        several=True)
     relevance: tuple[str, ...] | None = option(
         None, "votes on results: tables, or qrels of TREC", path="file", several=True
     )

@@ -24,7 +24,7 @@ _METAVARS = {
     **dict.fromkeys(("folder", "images", "output"), "DIR"),
     **{"int": "N", "float": "X", "dict[str, str]": "NAME=VALUE"},
 }
-"""What stands behind a flag if nothing is said, by its path or its type."""
+"""What stands behind a flag if nothing is said, by its path or its type; else its name."""
 
 
 class CommandError(PqppError):
@@ -114,8 +114,10 @@ class Group(Options):
             cls._make()
         for field in fields_of(cls):
             kind = field.metadata.get("path") or str(field.type).removesuffix(" | None")
-            if kind in _METAVARS and "choices" not in field.metadata:
-                field.metadata = MappingProxyType({"metavar": _METAVARS[kind], **field.metadata})
+            metavar = None if field.metadata.get("word") is True else _METAVARS.get(kind)
+            if "choices" not in field.metadata:
+                about = {"metavar": metavar or field.name.upper(), **field.metadata}
+                field.metadata = MappingProxyType(about)
         return cls
 
     def require_one_of(self, *names: str) -> None:

@@ -122,13 +122,12 @@ def build_parser(words: Sequence[str] | None = None) -> Parser:
 def _add_commands(
     parser: Parser, path: tuple[str, ...], words: Sequence[str] | None, is_optional: bool = False
 ) -> None:
-    metavar = "ACTION" if path else "COMMAND"
-    what: dict[str, Any] = {
-        "dest": argparse.SUPPRESS,
-        "required": not is_optional,
-        "metavar": metavar,
-    }
-    actions = parser.add_subparsers(parser_class=Parser, **what)
+    actions = parser.add_subparsers(
+        dest=argparse.SUPPRESS,
+        metavar="ACTION" if path else "COMMAND",
+        required=not is_optional,
+        parser_class=Parser,
+    )
     for name, summary in names_in(path).items():
         child = actions.add_parser(name, help=summary.replace("%", "%%"))
         # Options of the usual subcommand may stand before a subcommand, if only to be refused.
@@ -150,24 +149,17 @@ def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) ->
         parser.set_defaults(_class=about)
     else:
         parser.description = (about.__doc__ or "").partition("\n\n")[2]
-    epilog = getattr(about, "EPILOG", "") or getattr(group, "EPILOG", "")
-    parser.epilog = _own_examples(epilog, path)
+    shared = getattr(about, "EPILOG", "") or getattr(group, "EPILOG", "")
+    parser.epilog = vars(about).get("EPILOG") or _examples_of(path, shared)
     if usual or not hasattr(about, "run"):
         _add_commands(parser, path, words, is_optional=usual is not None)
 
 
-def _own_examples(epilog: str, path: tuple[str, ...]) -> str:
-    """Leave out a group's examples of other subcommands than this one."""
-    group = f"  pqpp {' '.join(path[:-1])} "
-    siblings = names_in(path[:-1]) if path[1:] else ()
-    others = tuple(f"{group}{name} " for name in siblings if name != path[-1])
-    kept, is_other = [], False
-    for line in epilog.splitlines():
-        is_continued = line.startswith("   ")
-        is_other = is_other if is_continued else f"{line} ".startswith(others)
-        if not is_other:
-            kept.append(line)
-    return "\n".join(kept).replace("examples:\n\n", "").removesuffix("examples:")
+def _examples_of(path: tuple[str, ...], epilog: str) -> str:
+    """Return what a group's examples show of one of its subcommands."""
+    own = rf"^  pqpp {' '.join(path)}\b.*(?:\n   .*)*"
+    examples = re.findall(own, epilog, re.MULTILINE)
+    return "\n".join(["examples:", *examples]) if examples else ""
 
 
 def _imported(name: str) -> ModuleType:

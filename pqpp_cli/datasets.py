@@ -9,7 +9,7 @@ from typing import Any
 
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import ColumnOptions, Dataset, Push, configurations
-from pqpp_cli.output import emit
+from pqpp_cli.output import emit, note
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
@@ -43,12 +43,9 @@ class DatasetsExport(Command):
         metavar="NAME[,NAME...]",
         word="too",
         commas=True,
-        known=configurations,
-    )
+        known=configurations)
     output: str = option(NEEDED, "the folder to write", path="output")
-    data_dir: str | None = option(
-        None, "read the published files here instead of downloading", path="folder"
-    )
+    data_dir: str | None = option(None, "read the published files here", path="folder")
     load_option: dict[str, str] | None = option(
         None, "an option of the load, like relevance_rule=majority", library="option"
     )
@@ -133,7 +130,6 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
         super().__post_init__()
         self.require_one_of("embeddings", "encoder")
         self.require_one_of("file", "dataset")
-        self.refuse_parts()
 
     def run(self) -> None:
         """Embed, select and print."""
@@ -149,7 +145,7 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
         captions = self._captions()
         written = [row for row, text in enumerate(captions) if text.strip()]
         if blank := len(captions) - len(written):
-            print(f"pqpp: note: {blank} blank captions left out", file=sys.stderr)
+            note(f"{blank} blank captions left out")
         require_selectable(len(written), self.count, self.seed)
         if self.embeddings:
             embeddings = read_embeddings(self.embeddings, len(captions))[written]
@@ -194,8 +190,7 @@ class DatasetsShow(Command):
         metavar="CONFIGURATION",
         path="name",
         word="too",
-        known=configurations,
-    )
+        known=configurations)
     subset: str | None = option(None, "of a folder: its configuration")
     data_dir: str | None = option(None, "show rows of the published files here", path="folder")
 

@@ -7,11 +7,10 @@ import sys
 from collections.abc import Set
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pqpp_cli.command import LIBRARY, Command, CommandError, Group
-from pqpp_cli.groups import ColumnOptions, Shards
-from pqpp_files.foreign.json_values import parse_json
+from pqpp_cli.groups import ColumnOptions, Shards, json_or_text
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -50,15 +49,11 @@ class ImagesEndpoint(Group):
 
     TITLE = "with --images-url; it takes --height and --width too"
     images_model: str | None = option(None, "which model of the endpoint", goes_with="images_url")
-    most_calls: int | None = option(
-        None, "the most calls that may be made", above=0, goes_with="images_url"
-    )
+    most_calls: int | None = option(None, "the most calls allowed", above=0, goes_with="images_url")
     most_money: float | None = option(
         None, "how much, with --price-per-image", above=0, goes_with="images_url"
     )
-    price_per_image: float | None = option(
-        None, "what an image costs", above=0, goes_with="images_url"
-    )
+    price_per_image: float | None = option(None, "of an image", above=0, goes_with="images_url")
 
 
 class ImagesMade(Group):
@@ -69,8 +64,7 @@ class ImagesMade(Group):
         None,
         "of the files' paths, with {prompt_id} and * (default: {prompt_id}/*, {prompt_id}_* or "
         "{prompt_id}.*)",
-        goes_with="image_dir",
-    )
+        goes_with="image_dir")
 
 
 class Generate(
@@ -130,9 +124,7 @@ class Generate(
     )
     file: str = option(NEEDED, "prompts: a table or a text file", path="file")
     column: str = option("prompt", "its column of prompts")
-    output: str = option(
-        NEEDED, "a folder, or a place of fsspec, like s3://BUCKET/NAME", path="output"
-    )
+    output: str = option(NEEDED, "a folder, or one of fsspec, like s3://BUCKET/NAME", path="output")
     images_per_prompt: int = option(2, "how many images of each prompt")
     batch_size: int = option(1, "images at a time; with 1 they are the same to the bit in any job")
     shard_size: int | None = option(None, "rows of a shard (default: 8)")
@@ -246,17 +238,9 @@ class Generate(
             "model": self.model or "",
             "name": name,
         }
-        given["more"] = {name: _value(text) for name, text in self.set.items()}
+        given["more"] = {name: json_or_text(text) for name, text in self.set.items()}
         given["device"] = self.device or _device_of_launcher()
         return generate.DiffusersGenerator(**given)
-
-
-def _value(text: str) -> Any:
-    """Return what a text is as JSON, or the text."""
-    try:
-        return parse_json(text)
-    except ValueError:
-        return text
 
 
 def _device_of_launcher() -> str | None:

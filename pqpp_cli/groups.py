@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pqpp_cli.command import CommandError, Group
 from pqpp_cli.commands import words_of
 from pqpp_cli.outputs import PAGES
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import option
 from pqpp_files.paths import expanded, names_a_table
 
@@ -38,6 +39,14 @@ def configurations() -> Sequence[str]:
     return list(BENCHMARKS)
 
 
+def json_or_text(text: str) -> Any:
+    """Return what a text is as JSON, or the text."""
+    try:
+        return parse_json(text)
+    except ValueError:
+        return text
+
+
 class Targets(Group):
     """What is predicted, compared or learned."""
 
@@ -54,8 +63,7 @@ class OnePredictor(Group):
         "a name, a folder or a Hub repository (default: static, which comes with the package)",
         path="name",
         also=("predictors",),
-        known=_predictors,
-    )
+        known=_predictors)
 
     def __post_init__(self) -> None:
         """Refuse several."""
@@ -78,8 +86,7 @@ class Predictors(Group):
         "which comes with the package, and linguistic)",
         metavar="NAME_OR_PATH[,...]",
         also=("predictor",),
-        known=_predictors,
-    )
+        known=_predictors)
 
 
 class DataDir(Group):
@@ -90,8 +97,7 @@ class DataDir(Group):
         None,
         "read the published files from this folder, or from a root that holds pqpp/v1.1 and so on, "
         "instead of downloading them",
-        path="folder",
-    )
+        path="folder")
 
 
 class Dataset(DataDir):
@@ -103,18 +109,16 @@ class Dataset(DataDir):
         "read the prompts of a dataset: pqpp, another listed name, OWNER/REPOSITORY, or a folder "
         "of data files or of save_to_disk, or a table",
         path="name",
-        known=configurations,
+        known=configurations)
+    subset: str | None = option(
+        None, "the dataset's configuration (default: that of its name)", goes_with="dataset"
     )
-    subset: str | None = option(None, "the dataset's configuration (default: that of its name)")
     split: str | None = option(
-        None, "its split (default: the only one)", known=lambda: ("train", "validation", "test")
-    )
-
-    def refuse_parts(self, *names: str) -> None:
-        """Refuse options that say which part of a dataset, where no dataset is named."""
-        for name in names or ("subset", "split", "data_dir"):
-            if getattr(self, name) is not None and not self.dataset:
-                raise CommandError(f"`{name}`: it is about a dataset; name one by `dataset`")
+        None,
+        "its split (default: the only one)",
+        known=lambda: ("train", "validation", "test"),
+        goes_with="dataset")
+    data_dir: str | None = option(None, goes_with="dataset")
 
 
 class ImageDir(Group):
@@ -124,8 +128,7 @@ class ImageDir(Group):
         None,
         "the folder of the images, for predictors that look at them: PQPP's unpacked archive, or "
         "those of a benchmark that pqpp build wrote",
-        path="images",
-    )
+        path="images")
 
 
 class ColumnOptions(Group):
@@ -142,8 +145,7 @@ class PromptOptions(ColumnOptions):
         None,
         "read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard input, one "
         "prompt on each line); its other columns stay in an output file",
-        path="file",
-    )
+        path="file")
 
     def __post_init__(self) -> None:
         """Refuse words that are no prompts: blank, a file's name, one by one as without quotes."""
@@ -248,15 +250,14 @@ class Shards(Group):
     SHARD_SIZE: ClassVar[int] = 100_000
     shard_size: int | None = option(None, "rows per shard (default: 100000)")
     shard: str | None = option(
-        None, "do only this share of the shards: I from 0 to N - 1", metavar="I/N"
+        None, "do only this share of the shards; I begins at 0", metavar="I/N"
     )
     workers: int | None = option(None, "processes at once (default: 1; on Ray as many as fit)")
     engine: str | None = option(
         None,
         "where the work runs: on this machine (local, the default), or on a Ray cluster whose "
         "nodes all see the files",
-        choices=("local", "ray"),
-    )
+        choices=("local", "ray"))
     ray_address: str | None = option(
         None, "a Ray cluster, like auto or ray://HOST:10001 (default: one here)", metavar="ADDRESS"
     )

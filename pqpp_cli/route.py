@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 
 from pqpp_cli.command import LIBRARY, Command, CommandError, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
-from pqpp_cli.output import emit, emit_columns, width_of
+from pqpp_cli.output import emit, emit_columns, note, width_of
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
@@ -47,9 +46,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
     targets: tuple[str, ...] = option(
         NEEDED, "what predicts the quality of each route", metavar="NAME,NAME[,...]"
     )
-    cost: tuple[float, ...] = option(
-        NEEDED, "what an answer of each route costs", metavar="C,C[,...]"
-    )
+    cost: tuple[float, ...] = option(NEEDED, "each route's cost of an answer", metavar="C,C[,...]")
     names: tuple[str, ...] | None = option(None, "names of the routes", metavar="NAME,...")
     utility: tuple[float, ...] | None = option(
         None, "what a unit of each target is worth (default: 1 each)", metavar="U,..."
@@ -102,9 +99,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
     Choose a route for each prompt; those of a file keep to the budget or share together.
     """
 
-    router: str = option(
-        NEEDED, "folder or OWNER/REPOSITORY of a router", metavar="ROUTER", path="name", word=True
-    )
+    router: str = option(NEEDED, "folder or OWNER/REPOSITORY of a router", path="name", word=True)
     revision: str | None = option(None, "branch, tag or commit of a router on the Hub")
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
@@ -121,11 +116,9 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
         style = self.style
         prompts = self.prompts or read_prompts_and_ids(self.file or "", self.column)[0]
         router = Router.from_pretrained(self.router, self.revision)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             decisions = router.decide(prompts, Account() if self.file else None)
-        for line in dict.fromkeys(str(warning.message) for warning in caught):
-            print(f"pqpp: note: {line}", file=sys.stderr)
+        note(*dict.fromkeys(str(warning.message) for warning in caught))
         columns: dict[str, list] = {"prompt": list(prompts)}
         for name in ("route", "cost", "far", "reason"):
             columns[name] = [getattr(decision, name) for decision in decisions]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +52,7 @@ class EncoderOptions(Group):
 class Indexed(Group):
     """An index."""
 
-    index: str = option(
-        NEEDED, "a folder that pqpp search has built", metavar="INDEX", path="folder", word=True
-    )
+    index: str = option(NEEDED, "a folder that pqpp search has built", path="folder", word=True)
 
 
 class SourceOptions(Group):
@@ -62,9 +61,7 @@ class SourceOptions(Group):
     source: str = option(
         NEEDED, "images, or embeddings", metavar="IMAGES_OR_NPY", path="name", word=True
     )
-    ids: str | None = option(
-        None, "of embeddings: an id a line (default: their numbers)", path="file"
-    )
+    ids: str | None = option(None, "of embeddings, an id a line (default: numbers)", path="file")
     batch_size: int = option(64, "images at once, on a GPU")
 
 
@@ -190,9 +187,7 @@ class SearchLabels(
     table; --set task.grades=binary asks as PQPP did.
     """
 
-    captions: str = option(
-        NEEDED, "a table of image and caption", metavar="CAPTIONS", path="file", word=True
-    )
+    captions: str = option(NEEDED, "a table of image and caption", path="file", word=True)
     file: str = option(NEEDED, "prompts: a table or a text", path="file")
     column: str = option("prompt", "its column of prompts")
     image_column: str = option("image", "of images", metavar="COLUMN")
@@ -212,6 +207,7 @@ class SearchLabels(
 
     def run(self) -> None:
         """Compare prompts with captions, and write what people shall judge."""
+        from pqpp_datasets.select import embed_captions
         from pqpp_engines.index import preliminary_relevance
         from pqpp_files.read_table import read_table
 
@@ -221,11 +217,12 @@ class SearchLabels(
         captions = read_table(self.captions, columns, remedy=remedy)
         prompts = read_table(self.file, plain=self.column, remedy="name it with `column`")
         texts = prompts.texts(self.column)
+        embed = partial(embed_captions, encoder=self.encoder or "", progress=sys.stderr.isatty())
         relevance = preliminary_relevance(
             texts,
             captions.texts(self.image_column),
             captions.texts(self.caption_column),
-            _sentences(self.encoder) if self.encoder else None,
+            embed if self.encoder else None,
             self.least_likeness,
             self.most,
             self.refined_from,
@@ -241,17 +238,10 @@ class SearchLabels(
         print(f"pqpp: {text}", file=sys.stderr)
 
 
-def _sentences(encoder: str) -> Callable:
-    """Return what embeds texts by an encoder of sentences."""
-    from pqpp_datasets.select import embed_captions
-
-    return lambda texts: embed_captions(texts, encoder, progress=sys.stderr.isatty())
-
-
 class SearchMerge(Indexed, Command):
     """Make one index of two of the same model."""
 
-    other: str = option(NEEDED, "another index", metavar="OTHER", path="folder", word=True)
+    other: str = option(NEEDED, "another index", path="folder", word=True)
     output: str = option(NEEDED, "the folder to write", path="output")
 
     def run(self) -> None:
@@ -297,8 +287,7 @@ class SearchRetrieve(
         "the run to write",
         path="output file",
         holds=("text", "Parquet", "gzip"),
-        endings=(".trec", ".run", ".txt", ".csv", ".jsonl", ".json", ".parquet"),
-    )
+        endings=(".trec", ".run", ".txt", ".csv", ".jsonl", ".json", ".parquet"))
     shard_size: int | None = option(None, "rows of a shard (default: 1000)")
 
     def run(self) -> None:
