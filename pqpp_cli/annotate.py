@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import json
 import sys
 from collections.abc import Iterator
@@ -14,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_annotation.kinds.kind import TASK_KINDS
-from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.command import LIBRARY, Command, CommandError, Group
 from pqpp_cli.groups import ColumnOptions, Dataset, ResultOptions
 from pqpp_cli.output import emit
 from pqpp_files.errors import FileError
@@ -48,12 +46,7 @@ class StudyFile(Group):
     """A study."""
 
     study: str = option(
-        NEEDED,
-        "the study file, like study.yaml",
-        metavar="STUDY",
-        path="file",
-        word=True,
-        library="path",
+        NEEDED, "the study file, like study.yaml", path="file", word=True, library="path"
     )
 
     @contextlib.contextmanager
@@ -80,9 +73,7 @@ class StudyFile(Group):
 class Address(Group):
     """Where the server is."""
 
-    address: str | None = option(
-        None, "where people reach the server (default: as serve said last)", metavar="URL"
-    )
+    address: str | None = option(None, "where people reach the server (default: as serve said)")
 
     def link(self, store: Store, token: str) -> str:
         """Return the link by which somebody joins."""
@@ -109,9 +100,7 @@ class AnnotateBackup(StudyFile, Command):
     PostgreSQL. To go back to it, name it as `database` in the study file.
     """
 
-    output: str = option(
-        NEEDED, "the file to write", metavar="FILE", path="output file", holds=("SQLite",)
-    )
+    output: str = option(NEEDED, "the file to write", path="output file", holds=("SQLite",))
 
     def run(self) -> None:
         """Copy the database."""
@@ -137,10 +126,8 @@ class AnnotateDemo(Command):
     judge by. The study stays in its folder, and is opened again by the same command.
     """
 
-    output: str = option(
-        "pqpp-annotation-demo", "the folder of the study", metavar="DIR", path="output"
-    )
-    port: int = option(8000, "port to listen at", metavar="N")
+    output: str = option("pqpp-annotation-demo", "the folder of the study", path="output")
+    port: int = option(8000, "port to listen at")
     browser: bool = option(True, "print the links only")
 
     def run(self) -> None:
@@ -162,12 +149,11 @@ class AnnotateExport(StudyFile, Command):
     The `pqpp build` command that fits the study is printed.
     """
 
-    output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
+    output: str = option(NEEDED, "the folder to write", path="output")
     format: str = option(
         "csv",
         "of tables, or a tool's records",
-        choices=("csv", "parquet", "label-studio", "argilla"),
-    )
+        choices=("csv", "parquet", "label-studio", "argilla"))
 
     def run(self) -> None:
         """Write it to a folder, and say what is there."""
@@ -189,7 +175,7 @@ class AnnotateImport(StudyFile, Address, Command):
     what is left to do. The link that is printed leads the person to the rest.
     """
 
-    file: str = option(NEEDED, "the table of the answers", metavar="FILE", path="file")
+    file: str = option(NEEDED, "the table of the answers", path="file")
     name: str = option(NEEDED, "the person's name; a new person is added")
 
     def run(self) -> None:
@@ -224,23 +210,20 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
     """
 
     dataset: str | None = option(None, "take prompts and images from a dataset instead")
-    file: str | None = option(None, "the table of prompts and images", metavar="FILE", path="file")
+    file: str | None = option(None, "the table of prompts and images", path="file")
     from_format: str | None = option(
         None,
         "the tool that wrote the file, whose prompts and images are taken",
         choices=("label-studio", "argilla"),
-        also=("from",),
-    )
-    image_dir: str | None = option(None, "folder of the images", metavar="DIR", path="images")
+        also=("from",))
+    image_dir: str | None = option(None, "folder of the images", path="images")
     image_column: str = option("image", "of images", metavar="COLUMN")
     column: str = option("prompt", "the dataset's prompts")
     kind: str = option("relevance", f"of task: {', '.join(TASK_KINDS)}")
     title: str | None = option(None, "what is asked, in one line")
-    people_per_item: int = option(3, "how many people judge an item", metavar="N")
-    seed: int = option(0, "seed of all random orders", metavar="N")
-    set: dict[str, str] | None = option(
-        None, "any other setting of the study, like control.count=20", metavar="NAME=VALUE"
-    )
+    people_per_item: int = option(3, "how many people judge an item")
+    seed: int = option(0, "seed of all random orders")
+    set: dict[str, str] | None = option(None, "another setting of the study, like control.count=20")
     add: bool = option(False, "add the prompts of the table to a study that is there")
 
     def __post_init__(self) -> None:
@@ -342,7 +325,9 @@ def settings_of(given: dict[str, str]) -> dict[str, Any]:
     return settings
 
 
-class AnnotateInvite(StudyFile, Address, Command):
+class AnnotateInvite(
+    StudyFile, Address, Command, takes=("pqpp_annotation.store.invitations:make_links",)
+):
     """Make links for people, or end them.
 
     examples:
@@ -360,18 +345,16 @@ class AnnotateInvite(StudyFile, Address, Command):
     the sessions it began.
     """
 
-    count: int = option(1, "links", metavar="N")
-    role: str = option("annotator", "annotator, control, owner or trial")
-    label: str | None = option(None, "a note of yours; nobody else sees it")
-    days: float = option(30.0, "until a link expires (default: 30)", metavar="N")
-    shared: bool = option(False, "one link for all whom a recruiting site sends")
+    count: int
+    role: str
+    label: str
+    days: float
+    shared: bool = option(LIBRARY, library="is_shared")
     name: str | None = option(None, "add a person who signs in by a password")
-    password_file: str | None = option(
-        None, "the password of --name; - is standard input", metavar="FILE", path="file"
-    )
+    password_file: str | None = option(None, "the password of --name; - is stdin", path="file")
     list: bool = option(False, "print what links there are")
     revoke: int | None = option(None, "end a link at once", metavar="ID")
-    output: str | None = option(None, "write the links as CSV", metavar="FILE", path="output file")
+    output: str | None = option(None, "write the links as CSV", path="output file")
 
     def __post_init__(self) -> None:
         """Check that a password is somebody's, and that somebody has one."""
@@ -399,11 +382,11 @@ class AnnotateInvite(StudyFile, Address, Command):
                 self._add_person(store, self.name)
             else:
                 count = 1 if self.shared else self.count
-                label = self.label or ""
-                links = make_links(store, count, self.role, label, self.days, self.shared)
+                links = make_links(store, count, self.role, self.label, self.days, self.shared)
                 self._print_links(store, links)
 
     def _print_links(self, store: Any, created: Any) -> None:
+        import pandas
 
         rows = []
         for token, invitation in created:
@@ -414,11 +397,8 @@ class AnnotateInvite(StudyFile, Address, Command):
             for row in rows:
                 print(row[3])
             return
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(("id", "label", "role", "link", "expires"))
-        writer.writerows(rows)
-        emit(text.getvalue(), self.output, is_secret=True)
+        table = pandas.DataFrame(rows, columns=["id", "label", "role", "link", "expires"])
+        emit(table.to_csv(index=False), self.output, is_secret=True)
 
     def _add_person(self, store: Any, name: str) -> None:
         """Add a person with a password, or give one that is there another password."""
@@ -452,7 +432,7 @@ def _line_of(invitation: Any, now: int) -> str:
     return f"{invitation.id:>6}  {invitation.role:9}  {state:8}  {invitation.label}"
 
 
-class AnnotateServe(StudyFile, Command):
+class AnnotateServe(StudyFile, Command, takes=("pqpp_annotation.web.serve:serve",)):
     """Serve a study until it is stopped.
 
     examples:
@@ -469,22 +449,14 @@ class AnnotateServe(StudyFile, Command):
     study. Several processes (--workers) need a database in PostgreSQL.
     """
 
-    host: str = option("127.0.0.1", "address to listen at (default: this machine only)")
-    port: int = option(8000, "port to listen at", metavar="N")
-    url: str | None = option(None, "where people reach it, for all links", metavar="URL")
-    root_path: str | None = option(
-        None, "path below which a proxy serves it (default: that of --url)", metavar="PATH"
-    )
-    workers: int = option(1, "processes; more than one on PostgreSQL only", metavar="N", least=1)
-    certificate: str | None = option(
-        None, "TLS certificate with its chain, in PEM form", metavar="FILE", path="file"
-    )
-    key: str | None = option(None, "its key, in PEM form", metavar="FILE", path="file")
-    allow_http: bool = option(
-        False,
-        "let people sign in over a network without TLS; what they send can be read on the way",
-        library="allows_http",
-    )
+    host: str
+    port: int
+    url: str | None
+    root_path: str | None
+    workers: int = option(LIBRARY, least=1)
+    certificate: str | None = option(LIBRARY, path="file")
+    key: str | None = option(LIBRARY, path="file")
+    allow_http: bool = option(LIBRARY, library="allows_http")
 
     def run(self) -> None:
         """Serve."""

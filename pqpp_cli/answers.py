@@ -97,7 +97,8 @@ def _table(style: str, columns: dict, far_means: str, width: int | None) -> str:
             if cells
         )
         if width is not None:
-            prompts = [_shortened(prompt, max(width - taken, _LEAST)) for prompt in prompts]
+            most = max(width - taken, _LEAST)
+            prompts = [p if len(p) <= most else p[: most - 1] + "…" for p in prompts]
         table.insert(0, [visible(prompt) for prompt in prompts])
     sides = ["left"] + ["right"] * len(targets) + ["left"] * (len(table) - 1 - len(targets))
     rows = list(zip(*table, strict=True))
@@ -121,7 +122,3 @@ def _cell(value: float | None, deviation: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:.3f}" if deviation is None else f"{value:.3f} ± {deviation:.3f}"
-
-
-def _shortened(line: str, width: int) -> str:
-    return line if len(line) <= width else line[: width - 1] + "…"

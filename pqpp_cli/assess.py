@@ -51,14 +51,12 @@ _NAMED = 3
 class Gallery(Group):
     """A page of verdicts."""
 
-    image_dir: str | None = option(None, "the images, see below", metavar="DIR", path="images")
+    image_dir: str | None = option(None, "the images, see below", path="images")
     people: str | None = option(
         None,
         "people's answers, to say how well the verdicts agree: image (or prompt_id and model) and "
         "matched",
-        metavar="FILE",
-        path="file",
-    )
+        path="file")
     embed: bool = option(False, "put small copies of images into the page (default: link them)")
 
     def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
@@ -82,17 +80,13 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
 
     FOOTNOTE = EPILOG
     SHARD_SIZE = 100
-    file: str | None = option(
-        None, "prompts: prompt, prompt_id and further columns", metavar="FILE", path="file"
-    )
-    output: str = option(
-        "verdicts.parquet", "the table", metavar="FILE", path="output file", holds=("Parquet",)
-    )
+    file: str | None = option(None, "prompts: prompt, prompt_id and further columns", path="file")
+    output: str = option("verdicts.parquet", "the table", path="output file", holds=("Parquet",))
     gallery: str | None = option(
-        None, "also as a page; needs --image-dir", metavar="FILE", path="output file", endings=PAGES
+        None, "also as a page; needs --image-dir", path="output file", endings=PAGES
     )
     replace: bool = option(False, "replace a table of other assessors or other models")
-    batch_size: int = option(16, "images at once", metavar="N", least=1)
+    batch_size: int = option(16, "images at once", least=1)
     shard_size: int | None = option(None, "rows of a shard (default: 100)")
 
     def __post_init__(self) -> None:
@@ -107,7 +101,6 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             raise CommandError("`gallery`: it shows the images; add `image_dir` DIR")
         if self.evidence and (self.file or self.dataset):
             raise CommandError("`evidence`: it holds the prompts; leave `file` and `dataset` out")
-        self.refuse_parts()
         is_file = Path(self.output).suffix.lower() == ".parquet"
         if self.in_shards and is_file:
             raise CommandError(f"`output` {self.output}: shards are written into a folder")
@@ -127,11 +120,17 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         assessors = self.open()
         if self.evidence:
             self._score_again(assessors)
-        elif not self._look(pictures, assessors):
-            return None  # the first process tells the rest
+        else:
+            from pqpp_feedback.assess.run import assess
+
+            how: Any = {"progress": sys.stderr.isatty(), "replace": self.replace}
+            ran = assess(pictures, assessors, self.output, self.batch_size, **how)
+            note(*ran.lines())
+            if not ran.rows:
+                return None  # the first process tells the rest
+            note(f"{ran.rows} rows: {self.output}")
         for assessor in assessors:
-            for line in assessor.notes():
-                note(line)
+            note(*assessor.notes())
         self._say_agreement()
         self.finish()
         if self.gallery:
@@ -193,24 +192,6 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             note(f"{len(lacking)} images cannot be assessed, their rows say why: {named}")
         return pictures
 
-    def _look(self, pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> bool:
-        """Assess the images, and tell whether this process wrote the table."""
-        from pqpp_feedback.assess.run import assess
-
-        ran = assess(
-            pictures,
-            assessors,
-            self.output,
-            self.batch_size,
-            progress=sys.stderr.isatty(),
-            replace=self.replace,
-        )
-        for line in ran.lines():
-            note(line)
-        if ran.rows:
-            note(f"{ran.rows} rows: {self.output}")
-        return bool(ran.rows)
-
     def _prompts(self) -> Iterator[dict] | None:
         """Give the rows of prompts that `file` or `dataset` names; None where neither does."""
         from pqpp_feedback.assess.pictures import numbered_prompts, read_prompt_table
@@ -261,10 +242,8 @@ class AssessAgree(FigureTables, Command):
     They need be on some of the images only; for the interval these must be a random sample of all.
     """
 
-    file: tuple[str, ...] = option(
-        NEEDED, "tables that pqpp assess wrote", metavar="FILE", path="file", word=True
-    )
-    people: str = option(NEEDED, "people's answers", metavar="FILE", path="file")
+    file: tuple[str, ...] = option(NEEDED, "tables that pqpp assess wrote", path="file", word=True)
+    people: str = option(NEEDED, "people's answers", path="file")
 
     def run(self) -> None:
         """Print the tables."""
@@ -287,14 +266,10 @@ class AssessGallery(Gallery, Command):
       pqpp assess gallery verdicts.parquet --image-dir images
     """
 
-    file: tuple[str, ...] = option(
-        NEEDED, "tables that pqpp assess wrote", metavar="FILE", path="file", word=True
-    )
+    file: tuple[str, ...] = option(NEEDED, "tables that pqpp assess wrote", path="file", word=True)
     image_dir: str = option(NEEDED, "the images")
     people: str | None = option(None, "people's answers: image (or prompt_id, model), matched")
-    output: str = option(
-        "gallery.html", "the page", metavar="FILE", path="output file", endings=PAGES
-    )
+    output: str = option("gallery.html", "the page", path="output file", endings=PAGES)
 
     def run(self) -> None:
         """Write the page."""
@@ -331,10 +306,8 @@ class AssessRahf(Assessing, RahfOptions, Command):
     overlays: str | None = option(
         None,
         "also write each image tinted by each heatmap, as PNG",
-        metavar="DIR",
         path="output",
-        goes_with="image_dir",
-    )
+        goes_with="image_dir")
     sort_by: str | None = option(
         None, "of the gallery: lowest first, by this score", metavar="SCORE", goes_with="gallery"
     )
@@ -390,10 +363,8 @@ class AssessVistar(Assessing, VistarOptions, Command):
     card: str | None = option(
         None,
         "also write the card, which says every choice that the paper leaves open",
-        metavar="FILE",
         path="output file",
-        endings=(".md", ".txt"),
-    )
+        endings=(".md", ".txt"))
 
     def finish(self) -> None:
         """Write the card."""

@@ -77,22 +77,23 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         None,
         "the benchmark: a listed name, OWNER/REPOSITORY, a folder or a table, with the prompts in "
         "the column prompt (default: pqpp-v1.0, the release of the paper and of all published "
-        "figures; pqpp is v1.1)",
+        "figures; pqpp is v1.1)")
+    subset: str | None = option(None, "its configuration (of the dataset or pqpp)", goes_with="")
+    split: str | None = option(
+        None, "its split (default: validation; a table is taken as a whole)", goes_with=""
     )
-    subset: str | None = option(None, "its configuration; without a dataset, one of pqpp")
-    split: str | None = option(None, "its split (default: validation; a table is taken as a whole)")
+    data_dir: str | None = option(None, goes_with="")
     targets: tuple[str, ...] | None = option(
         None,
-        "what to predict, names of columns of the benchmark (default: all that the benchmark has)",
-    )
+        "what to predict, names of columns of the benchmark (default: all that the benchmark has)")
 
     @property
     def asked_split(self) -> str | None:
         """The split, None of a table."""
         return self.split or (None if Path(self.dataset or "").is_file() else "validation")
 
-    def opened(self) -> tuple[Split, dict[str, Predictor]]:
-        """Return the rows, and the predictors with what they need of images."""
+    def opened(self) -> tuple[Split, dict[str, Predictor], tuple[str, ...]]:
+        """Return the rows, the predictors with what they need of images, and the targets."""
         from pqpp_models.bench.run import load_predictors, open_split
         from pqpp_models.prompt_rows import with_kept_images
 
@@ -101,12 +102,12 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         split = open_split(*place)
         predictors, left_out = load_predictors(self.predictors, split)
         predicted = [target for model in predictors.values() for target in model.targets]
-        split.targets(self.targets, predicted)  # a misspelt one is told before any note
+        targets = split.targets(self.targets, predicted)  # a misspelt one is told before any note
         note(*left_out)
         if any(predictor.inputs == "text+images" for predictor in predictors.values()):
             rows = with_kept_images(split.rows, self.dataset or "pqpp", self.image_dir)
             split = replace(split, rows=rows)
-        return split, predictors
+        return split, predictors, targets
 
 
 class BenchPredictors(Compared):
@@ -156,8 +157,7 @@ class BenchPredictors(Compared):
         (
             *("main", "cross-model", "cross-dataset", "cross-task", "by-source"),
             *("automatic-metrics", "generalisation"),
-        ),
-    )
+        ))
     published: bool = option(True, "leave the published figures out")
     scores: tuple[str, ...] = option(
         (),
@@ -165,54 +165,43 @@ class BenchPredictors(Compared):
         "OWNER/NAME or a listed name) with the prompts in the column prompt and their scores in "
         "COLUMN; may be repeated",
         metavar="DATA:COLUMN",
-        path="name",
-    )
+        path="name")
     baseline: str | None = option(
-        None, "test every predictor against this one of them, on the same prompts", metavar="NAME"
+        None, "test every predictor against this one, on the same prompts"
     )
     fitted_to: str | None = option(
         None,
         "with --table cross-dataset: the source of the prompts that the predictors were fitted to "
         "(default: mscoco)",
-        metavar="SOURCE",
-    )
+        metavar="SOURCE")
     metrics: str | None = option(
         None,
         "with --table automatic-metrics: a table with prompt_id or prompt and a column for each "
         "metric, one row per prompt or image",
-        metavar="FILE",
-        path="file",
-    )
+        path="file")
     metric: dict[str, str] = option(
         {},
         "which target a column of --metrics stands for, where its name doesn't say so like "
         "sdxl_hpsv2; may be repeated",
-        metavar="COLUMN=TARGET",
-    )
-    report: str | None = option(
-        None, "also an HTML report with charts", metavar="FILE", path="output file", endings=PAGES
-    )
+        metavar="COLUMN=TARGET")
+    report: str | None = option(None, "also a page with charts", path="output file", endings=PAGES)
     eval_results: str | None = option(
         None,
         "also write each predictor's results for the Hub's leaderboards, "
-        "FOLDER/NAME/.eval_results/, where `pqpp models push` and `pqpp leaderboard` find them",
-        metavar="FOLDER",
-        path="output",
-    )
+        "DIR/NAME/.eval_results/, where `pqpp models push` and `pqpp leaderboard` find them",
+        path="output")
     listed_as: str | None = option(
         None,
         "with --eval-results: the benchmark on the Hub, where --dataset is a folder or a private "
         "repository of the same rows",
         metavar="OWNER/DATASET",
-        goes_with="eval_results",
-    )
+        goes_with="eval_results")
     spaces: bool = option(True, "leave out pictures of predictors' spaces, by t-SNE (pqpp[plots])")
     explain: bool = option(
         False,
         "with --report: colour the words of the easiest and hardest prompts by what they add to "
         "the prediction, for predictors of texts",
-        goes_with="report",
-    )
+        goes_with="report")
 
     def __post_init__(self) -> None:
         """Refuse what only another table has."""
@@ -279,7 +268,7 @@ class BenchPredictors(Compared):
         from pqpp_models.bench.automatic_metrics import run_automatic_metrics
         from pqpp_models.bench.run import run_table, with_some_of
 
-        split, predictors = self.opened()
+        split, predictors, targets = self.opened()
         for name, predictor in predictors.items():
             predictor.require_columns(split.rows.column_names, split.config)
             table = Path(self.dataset or "")
@@ -289,8 +278,6 @@ class BenchPredictors(Compared):
                     f"{name} was fitted to a table called {self.dataset}: on the same rows its "
                     "figures are too good; use prompts that it was not fitted to"
                 )
-        predicted = [target for model in predictors.values() for target in model.targets]
-        targets = split.targets(self.targets, predicted)
         if self.predictors is None and self.table == "main":
             predictors, left_out = with_some_of(predictors, targets, not split.is_pqpp)
             note(*left_out)
@@ -325,14 +312,10 @@ class BenchRichhf(DataDir, FigureTables, Command):
         (), "RAHF models", metavar="NAME_OR_PATH[,...]", path="name", commas=True
     )
     split: str = option("validation", "its split", ("train", "validation", "test"))
-    clip: str | None = option(
-        None, "also a CLIP-like model: similarity, gradient", metavar="NAME_OR_PATH", path="name"
-    )
-    pickapic_dir: str | None = option(
-        None, "a copy of Pick-a-Pic v1, with the images", metavar="DIR", path="folder"
-    )
-    limit: int | None = option(None, "only the first N images", metavar="N", least=1)
-    batch_size: int = option(16, "images at once", metavar="N", least=1)
+    clip: str | None = option(None, "also a CLIP-like model: similarity, gradient", path="name")
+    pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1 with images", path="folder")
+    limit: int | None = option(None, "only the first N images", least=1)
+    batch_size: int = option(16, "images at once", least=1)
     published: bool = option(True, "leave the published figures out", library="with_published")
 
     def run(self) -> None:
@@ -366,20 +349,16 @@ class BenchRouting(FigureTables, Compared):
     plot: str | None = option(
         None,
         "also draw the curves, as PNG, PDF or SVG",
-        metavar="FILE",
         path="output file",
         endings=PICTURES,
-        holds=("text", "PNG", "PDF"),
-    )
+        holds=("text", "PNG", "PDF"))
 
     def run(self) -> None:
         """Print the table and draw the curves."""
         from pqpp_files.write_beside import write_beside
         from pqpp_models.bench.routing import plot_routing, run_routing
 
-        split, predictors = self.opened()
-        predicted = [target for predictor in predictors.values() for target in predictor.targets]
-        targets = split.targets(self.targets, predicted)
+        split, predictors, targets = self.opened()
         table = run_routing(split, predictors, targets, sys.stderr.isatty())
         title = f"Routing between {table.weak} and {table.strong}"
         self.show(title, [table.figures], [table.in_words, *table.notes])
@@ -400,19 +379,13 @@ class BenchVistar(FigureTables, Command):
         NEEDED,
         "scores of images: what pqpp assess wrote, or a table with image, score and, if told, "
         "routine, angle, generator and prompt_id; may be repeated",
-        metavar="FILE",
-        path="file",
-    )
-    people: str | None = option(
-        None, "choices: image_a, image_b, choice (a, b, tie), angle", metavar="FILE", path="file"
-    )
+        path="file")
+    people: str | None = option(None, "image_a, image_b, choice (a, b, tie), angle", path="file")
     roles: str | None = option(
         None,
         "how much each angle counts for a role, in YAML (default: equal weights for the three "
         "roles that the paper names)",
-        metavar="FILE",
-        path="file",
-    )
+        path="file")
 
     def run(self) -> None:
         """Print the tables."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.command import LIBRARY, Command, CommandError, Group
 from pqpp_files.names import how_many
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
@@ -31,101 +31,42 @@ class ReadingOptions(Group):
 
     TITLE = "how votes are read"
     from_format: str | None = option(
-        None,
-        "the tool that wrote the judgments",
+        LIBRARY,
         metavar="label-studio|argilla|imagereward|pickapic|hpd|mturk",
         also=("from",),
-        known=_formats,
-    )
-    columns: dict[str, str] = option(
-        {},
-        "what your files call a column, like prompt=caption, or those of one kind, like "
-        "runs.prompt=query; data.text is the text in the objects of data; as often as is needed",
-        metavar="ROLE=COLUMN",
-    )
-    annotator_columns: tuple[str, ...] = option(
-        (),
-        "columns with the votes of an annotator each",
-        metavar="COL,COL,...",
-        library="annotators",
-    )
-    model_columns: tuple[str, ...] = option(
-        (),
-        "columns with the votes on a model's image each",
-        metavar="COL,COL,...",
-        library="models",
-    )
-    model_name: str | None = option(
-        None, "of all images, where no column says which made them", metavar="NAME", library="model"
-    )
-    model_pattern: str | None = option(
-        None, "finds the model in an image's name, like '^([^_]+)_'", metavar="REGEX"
-    )
-    encoding: str = option(
-        "utf-8", "of your files (default: utf-8, and utf-16 where its mark is)", metavar="NAME"
-    )
-    prompts: str | None = option(
-        None, "texts by prompt_id: prompt; source, category", metavar="FILE", path="file"
-    )
-    images: str | None = option(
-        None, "facts by image: prompt or prompt_id, model", metavar="FILE", path="file"
-    )
-    same_text: str = option(
-        "refuse", "what prompts of one text with ids of their own do", ("refuse", "keep")
-    )
+        known=_formats)
+    columns: dict[str, str] = option(LIBRARY, metavar="ROLE=COLUMN")
+    annotator_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="annotators")
+    model_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="models")
+    model_name: str | None = option(LIBRARY, library="model")
+    model_pattern: str | None = option(LIBRARY, metavar="REGEX")
+    encoding: str
+    prompts: str | None = option(LIBRARY, path="file")
+    images: str | None = option(LIBRARY, path="file")
+    same_text: str
     scale: str | None = option(
-        None,
-        "what the labels mean (default: guessed where only one is possible, and said)",
-        metavar="pqpp|yes-no|likert5|0-10|LOW..HIGH|share|index|place|sign",
+        LIBRARY, metavar="pqpp|yes-no|likert5|0-10|LOW..HIGH|share|index|place|sign"
     )
-    labels: str | None = option(
-        None,
-        "labels of your own: `labels` (label to value), `positive` and `missing` (lists)",
-        metavar="MAP.yaml",
-        path="file",
-    )
-    missing_labels: tuple[str, ...] = option(
-        (), "labels that stand for no vote, like -1", metavar="MARK,...", library="missing"
-    )
-    blank: str = option("refuse", "what an empty label does", ("refuse", "drop"))
-    repeats: str = option(
-        "refuse",
-        "which of a person's votes on an image counts",
-        ("refuse", "first", "last", "mean"),
-    )
-    aggregate: str | None = option(
-        None,
-        "what an image's votes become (default: majority for pqpp, positive for yes-no, else mean)",
-        ("majority", "mean", "median", "mos", "positive", "robust"),
-    )
+    labels: str | None = option(LIBRARY, metavar="MAP.yaml", path="file")
+    missing_labels: tuple[str, ...] = option(LIBRARY, metavar="MARK,...", library="missing")
+    blank: str
+    repeats: str
+    aggregate: str | None
 
 
 class RuleOptions(Group):
     """By which rules votes become scores."""
 
-    exclude: str | None = option(
-        None, "leave out who agrees with the others by under half of the usual", ("flagged",)
-    )
-    reference_model: str = option(
-        "reference", "the model of the reference images in the judgments", metavar="NAME"
-    )
-    min_kappa: float = option(0.41, "least agreement with each of the control group", metavar="X")
-    min_reference_share: float = option(
-        0.5, "reference images found highly relevant, over this share", metavar="X"
-    )
-    best: int = option(3, "annotators kept for each prompt", metavar="N")
-    cutoff: int = option(10, "documents that the precision counts", metavar="K", library="k")
-    min_relevant_votes: int = option(1, "votes that make an image relevant", metavar="N")
-    prior_wins: float = option(
-        0.0, "of preferences, rankings: wins given to each model over each other", metavar="W"
-    )
-    seed: int = option(0, "seed of the split", metavar="N")
-    fractions: dict[str, float] = option(
-        {"train": 0.6, "validation": 0.2, "test": 0.2},
-        "the splits",
-        metavar="SPLIT=SHARE,...",
-        commas=True,
-    )
+    exclude: str | None
+    reference_model: str
+    min_kappa: float
+    min_reference_share: float
+    best: int
+    cutoff: int = option(LIBRARY, metavar="K", library="k")
+    min_relevant_votes: int
+    prior_wins: float
+    seed: int
+    fractions: dict[str, float] = option(LIBRARY, metavar="SPLIT=SHARE,...", commas=True)
 
 
 class KeepingOptions(Group):
@@ -135,19 +76,13 @@ class KeepingOptions(Group):
     keep_images: str = option(
         "path", "names, addresses or pictures of what was judged", ("path", "url", "bytes", "none")
     )
-    image_dir: str | None = option(
-        None, "folder of the judged images", metavar="DIR", path="images"
-    )
+    image_dir: str | None = option(None, "folder of the judged images", path="images")
     votes: bool = option(True, "do not keep the votes")
-    keep_annotators: bool = option(
-        False, "name annotators in what is written (default: by random numbers)"
-    )
+    keep_annotators: bool = option(False, "write annotators' names (default: random numbers)")
     pseudonym_key: str | None = option(
         None,
         "random bytes that number annotators, so that equal votes give equal files (default: none)",
-        metavar="FILE",
-        path="file",
-    )
+        path="file")
     license: str | None = option(
         None, "licence of the data, like cc-by-4.0; needed for a push to the Hub", metavar="KEY"
     )
@@ -158,11 +93,16 @@ class KeepingOptions(Group):
     annotations_creators: str = option(
         "other",
         "who judged: crowdsourced, expert-generated, machine-generated, found or other",
-        metavar="KEY",
-    )
+        metavar="KEY")
 
 
-class Build(RuleOptions, ReadingOptions, KeepingOptions, Command):
+class Build(
+    RuleOptions,
+    ReadingOptions,
+    KeepingOptions,
+    Command,
+    takes=("pqpp_datasets.own_benchmark.options:BuildOptions",),
+):
     r"""Build a benchmark: scores of prompts from people's votes.
 
     Admit annotators, pick the best votes, aggregate them to HBPP, P@k and RR, split, and write
@@ -200,29 +140,24 @@ class Build(RuleOptions, ReadingOptions, KeepingOptions, Command):
     """
 
     judgments: tuple[str, ...] | None = option(
-        None, "judgments of generated images", metavar="FILE", path="file", word="too", several=True
+        None, "judgments of generated images", path="file", word="too", several=True
     )
     preferences: tuple[str, ...] | None = option(
-        None, "which of two models' images is preferred", metavar="FILE", path="file", several=True
+        None, "which of two models' images is preferred", path="file", several=True
     )
     rankings: tuple[str, ...] | None = option(
-        None, "people's ranks of images, 1 for the best", metavar="FILE", path="file", several=True
+        None, "people's ranks of images, 1 for the best", path="file", several=True
     )
     runs: tuple[str, ...] | None = option(
         None,
         "retrieval results: tables, or runs of TREC, with the model that made each",
         metavar="[MODEL=]FILE",
         path="file",
-        several=True,
-    )
+        several=True)
     relevance: tuple[str, ...] | None = option(
-        None,
-        "votes on results: tables, or qrels of TREC",
-        metavar="FILE",
-        path="file",
-        several=True,
+        None, "votes on results: tables, or qrels of TREC", path="file", several=True
     )
-    output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
+    output: str = option(NEEDED, "the folder to write", path="output")
     name: str = option("My benchmark", "the benchmark's name, for its card")
 
     def __post_init__(self) -> None:

@@ -2,42 +2,123 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, dataclass_transform
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
 from pqpp_files.errors import PqppError
-from pqpp_files.options.option import Options, fields_of, option
+from pqpp_files.options.option import NEEDED, Options, fields_of, option
 
+LIBRARY: Any = MISSING
+"""The default of an option that the library declares; see `Group`."""
+_FIELDS = "__dataclass_fields__"
+_PARAMETER = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 _KINDS = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".gz": "gzip", ".zip": "ZIP"}
+_METAVARS = {
+    **{"file": "FILE", "output file": "FILE", "name": "NAME_OR_PATH"},
+    **dict.fromkeys(("folder", "images", "output"), "DIR"),
+    **{"int": "N", "float": "X", "dict[str, str]": "NAME=VALUE"},
+}
+"""What stands behind a flag if nothing is said, by its path or its type; else its name."""
 
 
 class CommandError(PqppError):
     """The command line was given something that it cannot use."""
 
 
+def first_sentence(text: str | None) -> str:
+    """Return the first sentence without its capital and stop, for a line of `--help`.
+
+    Example:
+        >>> first_sentence("Where it runs;   a GPU if there is one. As of torch.")
+        'where it runs; a GPU if there is one'
+    """
+    first = " ".join((text or "").split()).partition(". ")[0].removesuffix(".")
+    is_plain = first.partition(" ")[0][1:].islower() or first[1:2] in ("", " ")
+    return first[:1].lower() + first[1:] if is_plain else first
+
+
+def _declared(place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give the parameters of MODULE:NAME, each as `option` declares it."""
+    module, _, name = place.partition(":")
+    function = getattr(importlib.import_module(module), name)
+    texts = dict(_PARAMETER.findall(inspect.getdoc(function) or ""))
+    made = {field.name: field.default_factory for field in getattr(function, _FIELDS, {}).values()}
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        default = NEEDED if parameter.default is parameter.empty else parameter.default
+        if made.get(parameter.name, MISSING) is not MISSING:
+            default = made[parameter.name]()
+        about = {"default": default, "help_text": first_sentence(texts.get(parameter.name))}
+        if get_origin(parameter.annotation) is Literal:
+            about["choices"] = tuple(filter(None, get_args(parameter.annotation)))
+        yield parameter.name, about
+
+
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
 class Group(Options):
     """Options that commands inherit; those of a group with a `TITLE` stand under it in `--help`.
 
-    Every subclass becomes a frozen dataclass with keywords only.
+    Every subclass becomes a frozen dataclass with keywords only. A command may take functions or
+    classes of the library, by MODULE:NAME: an option without a text for `--help` has default, text
+    and choices of the parameter that is called like it, by docstring and type. The library is
+    imported when the command is named.
     """
 
     TITLE: ClassVar[str]
     EPILOG: ClassVar[str] = ""
     FOOTNOTE: ClassVar[str] = ""
+    _takes: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, takes: tuple[str, ...] = ()) -> None:
         """Take the examples, and what follows them, from the docstring: they stand below."""
         super().__init_subclass__()
         description, sign, examples = inspect.cleandoc(cls.__doc__ or "").partition("\nexamples:\n")
         if sign:
             cls.__doc__ = description
             cls.EPILOG = f"examples:\n{examples}\n{cls.FOOTNOTE}"
+        cls._takes = takes
+        if not takes:
+            cls._make()
+
+    def __new__(cls, **_: Any) -> Self:
+        """Complete the class, also where another process gets a command."""
+        return super().__new__(cls.complete())
+
+    @classmethod
+    def _make(cls) -> None:
         # What is not needed is not made: each start of the command pays for it.
         dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
+
+    @classmethod
+    def complete(cls) -> type[Self]:
+        """Return the class, whose options have what they take from the library."""
+        if cls._takes:
+            parameters = dict(one for place in cls._takes for one in _declared(place))
+            kinds: dict[str, Any] = {}
+            known: dict[str, Any] = {}
+            for base in reversed(cls.__mro__):
+                kinds |= inspect.get_annotations(base)
+                known |= getattr(base, _FIELDS, {}) | vars(base)
+            for name, kind in kinds.items():
+                about = dict(getattr(known.get(name), "metadata", {}))
+                parameter = parameters.get(about.get("library", name))
+                if parameter and "help" not in about:
+                    setattr(cls, name, option(**{**parameter, **about}))
+                    cls.__annotations__[name] = kind
+            cls._takes = ()
+            cls._make()
+        for field in fields_of(cls):
+            kind = field.metadata.get("path") or str(field.type).removesuffix(" | None")
+            metavar = None if field.metadata.get("word") is True else _METAVARS.get(kind)
+            if "choices" not in field.metadata:
+                about = {"metavar": metavar or field.name.upper(), **field.metadata}
+                field.metadata = MappingProxyType(about)
+        return cls
 
     def require_one_of(self, *names: str) -> None:
         """Refuse none, or several, of options that are ways to say the same.

@@ -1,8 +1,7 @@
 """The commands, and the parser of them.
 
-A module here is a command where its docstring begins with "`pqpp NAME`: SUMMARY.". Its class has
-the command's name; subcommands are classes whose names begin with it. Only standard modules are
-imported until a command is named.
+A command is a module here, and a class in it of the command's name; subcommands are classes whose
+names begin with it. Only what argparse needs is imported until a command is named.
 """
 
 from __future__ import annotations
@@ -11,23 +10,35 @@ import argparse
 import importlib
 import os
 import re
-import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
 
+TYPE_CHECKING = False  # as type checkers know it; importing typing would slow `pqpp --help`
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from types import ModuleType
+    from typing import Any, NoReturn
 
     from pqpp_cli.command import Command
 
-_ORDER = (
-    *("predict", "bench", "fit", "train", "build", "annotate", "assess", "generate", "search"),
-    *("route", "rewrite", "datasets", "metrics", "models", "demo"),
-)
-"""How `pqpp --help` names them; others follow by name."""
-_SUMMARY = re.compile(r'"""`pqpp (?P<name>\w+)`: (?P<summary>.+?)\.?(""")?$')
+COMMANDS = {
+    "predict": "predict how well prompts will do",
+    "bench": "compare predictors on a benchmark, beside the published figures",
+    "fit": "make a predictor for your own scores, in seconds",
+    "train": "train a model by a recipe, on one device or many",
+    "build": "build a benchmark from your own judgments",
+    "annotate": "collect people's judgments in the browser",
+    "assess": "judge generated images by automated assessors",
+    "generate": "make images for prompts",
+    "search": "index a collection of images, and search it by text",
+    "route": "send each prompt to the model that is worth its cost",
+    "rewrite": "rank rewrites of a prompt, and take one that is probably better",
+    "datasets": "list, explain, export and publish benchmarks",
+    "metrics": "list, explain, compute and publish the metrics",
+    "models": "list, explain, convert and publish predictors",
+    "demo": "do the main job end to end, in under a minute; or serve a web page about prompts",
+    "leaderboard": "show the leaderboard of a benchmark on the Hub",
+}
+"""What `pqpp --help` says, in its order."""
 _EPILOG = """examples:
   pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
   pqpp bench --split validation
@@ -45,17 +56,12 @@ def names_in(path: tuple[str, ...] = ()) -> dict[str, str]:
         >>> list(names_in())[:2], names_in(("bench",))["conqa"]
         (['predict', 'bench'], 'compare runs on conceptual and descriptive queries')
     """
-    if path:
-        classes = [kind for words, kind in _classes_in(path[0]) if words[:-1] == path]
-        return {words_of(kind)[-1]: _summary_of(kind) for kind in classes}
-    summaries = {}
-    for file in Path(__file__).parent.glob("*.py"):
-        with file.open(encoding="utf-8") as lines:
-            first = next((line for line in lines if not line.startswith("#")), "")
-        if (match := _SUMMARY.match(first.rstrip("\n"))) and match["name"] == file.stem:
-            summaries[file.stem] = match["summary"]
-    order = {name: number for number, name in enumerate(_ORDER)}
-    return dict(sorted(summaries.items(), key=lambda item: (order.get(item[0], 99), item[0])))
+    if not path:
+        return COMMANDS
+    from pqpp_cli.command import first_sentence
+
+    classes = [kind for words, kind in _classes_in(path[0]) if words[:-1] == path]
+    return {words_of(kind)[-1]: first_sentence(kind.__doc__) for kind in classes}
 
 
 def commands() -> Iterator[type[Command]]:
@@ -65,8 +71,8 @@ def commands() -> Iterator[type[Command]]:
         >>> next(commands()).__name__
         'Predict'
     """
-    for name in names_in():
-        yield from (kind for _, kind in _classes_in(name) if hasattr(kind, "run"))
+    for name in COMMANDS:
+        yield from (k.complete() for _, k in _classes_in(name) if hasattr(k, "run"))
 
 
 def _classes_in(name: str) -> list[tuple[tuple[str, ...], Any]]:
@@ -79,12 +85,6 @@ def _classes_in(name: str) -> list[tuple[tuple[str, ...], Any]]:
 def words_of(kind: type) -> tuple[str, ...]:
     """Return the words that name a command, `bench conqa` of `BenchConqa`."""
     return tuple(word.lower() for word in re.findall("[A-Z][a-z0-9]*", kind.__name__))
-
-
-def _summary_of(kind: type) -> str:
-    """Return the first sentence of a class without its capital and stop."""
-    first = " ".join((kind.__doc__ or "").split()).partition(". ")[0].removesuffix(".")
-    return first[:1].lower() + first[1:]
 
 
 def named(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
@@ -122,13 +122,12 @@ def build_parser(words: Sequence[str] | None = None) -> Parser:
 def _add_commands(
     parser: Parser, path: tuple[str, ...], words: Sequence[str] | None, is_optional: bool = False
 ) -> None:
-    metavar = "ACTION" if path else "COMMAND"
-    what: dict[str, Any] = {
-        "dest": argparse.SUPPRESS,
-        "required": not is_optional,
-        "metavar": metavar,
-    }
-    actions = parser.add_subparsers(parser_class=Parser, **what)
+    actions = parser.add_subparsers(
+        dest=argparse.SUPPRESS,
+        metavar="ACTION" if path else "COMMAND",
+        required=not is_optional,
+        parser_class=Parser,
+    )
     for name, summary in names_in(path).items():
         child = actions.add_parser(name, help=summary.replace("%", "%%"))
         # Options of the usual subcommand may stand before a subcommand, if only to be refused.
@@ -146,28 +145,21 @@ def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) ->
     about: Any = classes.get((*path, usual) if usual else path, group)
     parser.description = about.__doc__
     if hasattr(about, "run"):
-        add_options(parser, about, complete=words is None or "--config" not in words)
+        add_options(parser, about.complete(), complete=words is None or "--config" not in words)
         parser.set_defaults(_class=about)
     else:
         parser.description = (about.__doc__ or "").partition("\n\n")[2]
-    epilog = getattr(about, "EPILOG", "") or getattr(group, "EPILOG", "")
-    parser.epilog = _own_examples(epilog, path)
+    shared = getattr(about, "EPILOG", "") or getattr(group, "EPILOG", "")
+    parser.epilog = vars(about).get("EPILOG") or _examples_of(path, shared)
     if usual or not hasattr(about, "run"):
         _add_commands(parser, path, words, is_optional=usual is not None)
 
 
-def _own_examples(epilog: str, path: tuple[str, ...]) -> str:
-    """Leave out a group's examples of other subcommands than this one."""
-    group = f"  pqpp {' '.join(path[:-1])} "
-    siblings = names_in(path[:-1]) if path[1:] else ()
-    others = tuple(f"{group}{name} " for name in siblings if name != path[-1])
-    kept, is_other = [], False
-    for line in epilog.splitlines():
-        is_continued = line.startswith("   ")
-        is_other = is_other if is_continued else f"{line} ".startswith(others)
-        if not is_other:
-            kept.append(line)
-    return "\n".join(kept).replace("examples:\n\n", "").removesuffix("examples:")
+def _examples_of(path: tuple[str, ...], epilog: str) -> str:
+    """Return what a group's examples show of one of its subcommands."""
+    own = rf"^  pqpp {' '.join(path)}\b.*(?:\n   .*)*"
+    examples = re.findall(own, epilog, re.MULTILINE)
+    return "\n".join(["examples:", *examples]) if examples else ""
 
 
 def _imported(name: str) -> ModuleType:
@@ -195,16 +187,19 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse what is left over, at the command whose options are known here."""
-        from pqpp_files.errors import PqppError
-        from pqpp_files.names import did_you_mean, with_hyphens
+        if any("_" in word for word in args or ()):  # imported where it is needed
+            from pqpp_files.names import with_hyphens
 
+            args = with_hyphens(args)
         try:
-            given, left = super().parse_known_args(with_hyphens(args or ()), namespace)
-        except PqppError as error:
+            given, left = super().parse_known_args(args, namespace)
+        except ValueError as error:  # of an option, which is checked as it is read
             from pqpp_files.options.flags import in_flags
 
             self.error(in_flags(str(error), self.get_default("_class")))
         if left and "_ARGCOMPLETE" not in os.environ:
+            from pqpp_files.names import did_you_mean
+
             shown = [action for action in self._actions if action.help is not argparse.SUPPRESS]
             known = [name for action in shown for name in action.option_strings]
             wrong = left[0].partition("=")[0]
@@ -213,17 +208,10 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Wrap the description as the options are; what stands below them keeps its lines."""
-        import textwrap
-
-        description = self.description
-        width = shutil.get_terminal_size().columns - 2
-        try:
-            self.description = description and textwrap.fill(
-                " ".join(description.split()), max(width, 11)
-            )
-            return super().format_help()
-        finally:
-            self.description = description
+        wrapped = argparse.HelpFormatter(self.prog)
+        wrapped.add_text(self.description)
+        self.description = wrapped.format_help().strip()
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Print the line and leave with 2."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import ColumnOptions, Dataset, Push, configurations
-from pqpp_cli.output import emit
+from pqpp_cli.output import emit, note
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
@@ -43,17 +43,11 @@ class DatasetsExport(Command):
         metavar="NAME[,NAME...]",
         word="too",
         commas=True,
-        known=configurations,
-    )
-    output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
-    data_dir: str | None = option(
-        None, "read the published files here instead of downloading", metavar="DIR", path="folder"
-    )
+        known=configurations)
+    output: str = option(NEEDED, "the folder to write", path="output")
+    data_dir: str | None = option(None, "read the published files here", path="folder")
     load_option: dict[str, str] | None = option(
-        None,
-        "an option of the load, like relevance_rule=majority",
-        metavar="NAME=VALUE",
-        library="option",
+        None, "an option of the load, like relevance_rule=majority", library="option"
     )
 
     def run(self) -> None:
@@ -95,9 +89,7 @@ class DatasetsPush(Push, Command):
     It is one commit: whole or not at all. The token is the one of `hf auth login` or HF_TOKEN.
     """
 
-    folder: str = option(
-        NEEDED, "as written by export or `pqpp build`", metavar="DIR", path="folder", word=True
-    )
+    folder: str = option(NEEDED, "as written by export or `pqpp build`", path="folder", word=True)
     repository: str = option(NEEDED, "where to publish", metavar="OWNER/REPOSITORY", word=True)
 
     def run(self) -> None:
@@ -124,25 +116,20 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
     Parquet file with a column `prompt`, or from a dataset.
     """
 
-    file: str | None = option(None, "the captions", metavar="FILE", path="file", word="too")
+    file: str | None = option(None, "the captions", path="file", word="too")
     column: str = option("prompt", "the file's or dataset's column of captions")
-    count: int = option(NEEDED, "how many to choose", metavar="N")
-    embeddings: str | None = option(
-        None, "a .npy file with one row per caption", metavar="FILE", path="file"
-    )
-    encoder: str | None = option(None, "embed with this model", metavar="NAME_OR_PATH", path="name")
-    seed: int = option(0, "seed of the start", metavar="N")
+    count: int = option(NEEDED, "how many to choose")
+    embeddings: str | None = option(None, "a .npy file with one row per caption", path="file")
+    encoder: str | None = option(None, "embed with this model", path="name")
+    seed: int = option(0, "seed of the start")
     format: str = option("text", "how to print the result", ("text", "json"))
-    output: str | None = option(
-        None, "write to a file instead of printing", metavar="FILE", path="output file"
-    )
+    output: str | None = option(None, "write to a file instead of printing", path="output file")
 
     def __post_init__(self) -> None:
         """Check that captions and embeddings come from one place each."""
         super().__post_init__()
         self.require_one_of("embeddings", "encoder")
         self.require_one_of("file", "dataset")
-        self.refuse_parts()
 
     def run(self) -> None:
         """Embed, select and print."""
@@ -158,7 +145,7 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
         captions = self._captions()
         written = [row for row, text in enumerate(captions) if text.strip()]
         if blank := len(captions) - len(written):
-            print(f"pqpp: note: {blank} blank captions left out", file=sys.stderr)
+            note(f"{blank} blank captions left out")
         require_selectable(len(written), self.count, self.seed)
         if self.embeddings:
             embeddings = read_embeddings(self.embeddings, len(captions))[written]
@@ -203,12 +190,9 @@ class DatasetsShow(Command):
         metavar="CONFIGURATION",
         path="name",
         word="too",
-        known=configurations,
-    )
-    subset: str | None = option(None, "of a folder: its configuration", metavar="NAME")
-    data_dir: str | None = option(
-        None, "show rows of the published files here", metavar="DIR", path="folder"
-    )
+        known=configurations)
+    subset: str | None = option(None, "of a folder: its configuration")
+    data_dir: str | None = option(None, "show rows of the published files here", path="folder")
 
     def run(self) -> None:
         """Describe it and print that."""

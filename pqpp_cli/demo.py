@@ -41,21 +41,17 @@ class Served(OnePredictor, DataDir):
         False, "serve the page until it is stopped, in place of the demo (needs the extra `demo`)"
     )
     host: str | None = option(
-        None, "address to listen at (default: this machine only)", goes_with="serve"
+        None, "address to listen at (default: this machine)", goes_with="serve"
     )
     port: int | None = option(
-        None,
-        "port to listen at, 0 for any that is free (default: 7860)",
-        metavar="N",
-        goes_with="serve",
+        None, "port to listen at, 0 for any that is free (default: 7860)", goes_with="serve"
     )
     predictor: str | None = option(None, goes_with="serve")  # type: ignore[assignment]
     data_dir: str | None = option(
         None,
         "where judged prompts lie, of which the nearest are shown (default: PQPP_DATA_DIR, then "
         "earlier downloads)",
-        goes_with="serve",
-    )
+        goes_with="serve")
 
 
 class Demo(Served, Command):
@@ -76,9 +72,7 @@ class Demo(Served, Command):
     figure: nobody judged the sample. It says which way it went.
     """
 
-    output: str | None = option(
-        None, "where the report is written (default: pqpp-demo)", metavar="DIR", path="output"
-    )
+    output: str | None = option(None, "where the report goes (default: pqpp-demo)", path="output")
 
     def __post_init__(self) -> None:
         """Refuse an output of a page, which has none."""
@@ -88,8 +82,10 @@ class Demo(Served, Command):
 
     def run(self) -> None:
         """Run the demo and say where its files are, or serve the page."""
+        from pqpp_cli.answers import format_answers
         from pqpp_datasets.load import load_benchmark
         from pqpp_models import DEFAULT_PREDICTOR, Predictor
+        from pqpp_models.predict import predicted_columns
 
         if self.serve:
             from pqpp_models.demo import serve_demo
@@ -101,7 +97,9 @@ class Demo(Served, Command):
         folder = Path(self.output or "pqpp-demo")
         _refuse_files_of_others(folder)
         print(f"1. The shipped predictor, {DEFAULT_PREDICTOR}, on a few prompts\n")
-        _print_predictions(Predictor.from_pretrained(DEFAULT_PREDICTOR), _SHOWN)
+        predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
+        columns = predicted_columns(predictor, list(_PROMPTS), _SHOWN, uncertainty=True)
+        print(format_answers("table", columns, predictor.far_means, width_of(None)))
         rows, road = _validation()
         if rows is None:
             print(f"\nPQPP's validation prompts are not here: {road}")
@@ -161,14 +159,6 @@ def _validation() -> tuple[Any, str]:
         road = "downloaded before, " if is_here else "downloaded, sha256 as published, "
     rows = load_benchmark(_CONFIG, split="validation", data_dir=str(folder))
     return rows, f"{road}{folder / file}"
-
-
-def _print_predictions(predictor, targets) -> None:
-    from pqpp_cli.answers import format_answers
-    from pqpp_models.predict import predicted_columns
-
-    columns = predicted_columns(predictor, list(_PROMPTS), targets, uncertainty=True)
-    print(format_answers("table", columns, predictor.far_means, width_of(None)))
 
 
 def _bench(rows: Any, folder: Path) -> None:

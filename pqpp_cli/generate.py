@@ -7,11 +7,10 @@ import sys
 from collections.abc import Set
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pqpp_cli.command import Command, CommandError, Group
-from pqpp_cli.groups import ColumnOptions, Shards
-from pqpp_files.foreign.json_values import parse_json
+from pqpp_cli.command import LIBRARY, Command, CommandError, Group
+from pqpp_cli.groups import ColumnOptions, Shards, json_or_text
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -26,52 +25,35 @@ class Pipeline(Group):
     """A pipeline of diffusers."""
 
     TITLE = "the pipeline; what is left out is its own choice"
-    num_inference_steps: int | None = option(None, "denoising steps", metavar="N")
-    guidance_scale: float | None = option(None, "scale of classifier-free guidance", metavar="X")
-    negative_prompt: str | None = option(None, "what the images shall not show", metavar="TEXT")
-    height: int | None = option(None, "of the images", metavar="PIXELS")
-    width: int | None = option(None, "of the images", metavar="PIXELS")
-    scheduler: str | None = option(
-        None, "a class of diffusers, like DPMSolverMultistepScheduler", metavar="CLASS"
-    )
-    lora: str | None = option(
-        None, "LoRA weights: a folder or OWNER/REPOSITORY", metavar="NAME_OR_PATH", path="name"
-    )
-    lora_scale: float = option(1.0, "how strong they are", metavar="X", goes_with="lora")
-    dropped: tuple[str, ...] = option(
-        (), "parts not to load, like text_encoder_3,tokenizer_3 of SD3", metavar="NAME[,...]"
-    )
-    set: dict[str, str] = option(
-        {},
-        "any other argument of the pipeline's call, pipeline.KEY=VALUE, or of the scheduler's "
-        "configuration, scheduler.KEY=VALUE; values are JSON or text",
-        metavar="KEY=VALUE",
-    )
-    revision: str | None = option(None, "branch, tag or commit of a repository")
-    variant: str | None = option(None, "of the weights, like fp16")
-    dtype: str = option("float32", "float32, bfloat16 or float16")
-    device: str | None = option(None, "like cuda:1 or cpu (default: a GPU if there is one)")
-    offload: str | None = option(None, "to the CPU: model or sequential", metavar="HOW")
-    attention_slicing: bool = option(False, "less memory, slower")
-    vae_tiling: bool = option(False, "less memory for large images")
+    num_inference_steps: int | None
+    guidance_scale: float | None
+    negative_prompt: str | None
+    height: int | None
+    width: int | None
+    scheduler: str | None = option(LIBRARY, metavar="CLASS")
+    lora: str | None = option(LIBRARY, path="name")
+    lora_scale: float = option(LIBRARY, goes_with="lora")
+    dropped: tuple[str, ...] = option(LIBRARY, metavar="NAME[,...]")
+    set: dict[str, str] = option(LIBRARY, metavar="KEY=VALUE", library="more")
+    revision: str | None
+    variant: str | None
+    dtype: str
+    device: str | None
+    offload: str | None = option(LIBRARY, metavar="HOW")
+    attention_slicing: bool
+    vae_tiling: bool
 
 
 class ImagesEndpoint(Group):
     """An endpoint that makes images."""
 
     TITLE = "with --images-url; it takes --height and --width too"
-    images_model: str | None = option(
-        None, "which model of the endpoint", metavar="NAME", goes_with="images_url"
-    )
-    most_calls: int | None = option(
-        None, "the most calls that may be made", metavar="N", above=0, goes_with="images_url"
-    )
+    images_model: str | None = option(None, "which model of the endpoint", goes_with="images_url")
+    most_calls: int | None = option(None, "the most calls allowed", above=0, goes_with="images_url")
     most_money: float | None = option(
-        None, "how much, with --price-per-image", metavar="SUM", above=0, goes_with="images_url"
+        None, "how much, with --price-per-image", above=0, goes_with="images_url"
     )
-    price_per_image: float | None = option(
-        None, "what an image costs", metavar="SUM", above=0, goes_with="images_url"
-    )
+    price_per_image: float | None = option(None, "of an image", above=0, goes_with="images_url")
 
 
 class ImagesMade(Group):
@@ -82,11 +64,18 @@ class ImagesMade(Group):
         None,
         "of the files' paths, with {prompt_id} and * (default: {prompt_id}/*, {prompt_id}_* or "
         "{prompt_id}.*)",
-        goes_with="image_dir",
-    )
+        goes_with="image_dir")
 
 
-class Generate(ColumnOptions, Shards, Pipeline, ImagesEndpoint, ImagesMade, Command):
+class Generate(
+    ColumnOptions,
+    Shards,
+    Pipeline,
+    ImagesEndpoint,
+    ImagesMade,
+    Command,
+    takes=("pqpp_engines.generate.pipeline:DiffusersGenerator",),
+):
     r"""Make images with a pipeline of diffusers, an endpoint or a command of your own, or take
     those that are there already.
 
@@ -124,36 +113,20 @@ class Generate(ColumnOptions, Shards, Pipeline, ImagesEndpoint, ImagesMade, Comm
     """
 
     SHARD_SIZE = 8  # so that no process of a few has nothing to do
-    model: str | None = option(
-        None, "SDXL, SD1.5, OWNER/REPOSITORY or a folder", metavar="NAME_OR_PATH", path="name"
-    )
+    model: str | None = option(None, "SDXL, SD1.5, OWNER/REPOSITORY or a folder", path="name")
     command: str | None = option(
         None, "a command with {prompt}, {seed} and {output}, run for each image", metavar="WORDS"
     )
-    images_url: str | None = option(
-        None, "of an endpoint that speaks OpenAI's images, up to /v1", metavar="URL"
-    )
-    image_dir: str | None = option(
-        None, "a folder of images already made", metavar="DIR", path="images"
-    )
+    images_url: str | None = option(None, "of an endpoint that speaks OpenAI's images, up to /v1")
+    image_dir: str | None = option(None, "a folder of images already made", path="images")
     model_name: str | None = option(
-        None,
-        "what the model is called in files (default: from --model)",
-        metavar="NAME",
-        library="name",
+        None, "what the model is called in files (default: from --model)", library="name"
     )
-    file: str = option(NEEDED, "prompts: a table or a text file", metavar="FILE", path="file")
+    file: str = option(NEEDED, "prompts: a table or a text file", path="file")
     column: str = option("prompt", "its column of prompts")
-    output: str = option(
-        NEEDED,
-        "a folder, or a place of fsspec, like s3://BUCKET/NAME",
-        metavar="DIR",
-        path="output",
-    )
-    images_per_prompt: int = option(2, "how many images of each prompt", metavar="N")
-    batch_size: int = option(
-        1, "images at a time; with 1 they are the same to the bit in any job", metavar="N"
-    )
+    output: str = option(NEEDED, "a folder, or one of fsspec, like s3://BUCKET/NAME", path="output")
+    images_per_prompt: int = option(2, "how many images of each prompt")
+    batch_size: int = option(1, "images at a time; with 1 they are the same to the bit in any job")
     shard_size: int | None = option(None, "rows of a shard (default: 8)")
 
     def __post_init__(self) -> None:
@@ -265,17 +238,9 @@ class Generate(ColumnOptions, Shards, Pipeline, ImagesEndpoint, ImagesMade, Comm
             "model": self.model or "",
             "name": name,
         }
-        given["more"] = {name: _value(text) for name, text in self.set.items()}
+        given["more"] = {name: json_or_text(text) for name, text in self.set.items()}
         given["device"] = self.device or _device_of_launcher()
         return generate.DiffusersGenerator(**given)
-
-
-def _value(text: str) -> Any:
-    """Return what a text is as JSON, or the text."""
-    try:
-        return parse_json(text)
-    except ValueError:
-        return text
 
 
 def _device_of_launcher() -> str | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pqpp_cli.command import CommandError, Group
 from pqpp_cli.commands import words_of
 from pqpp_cli.outputs import PAGES
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import option
 from pqpp_files.paths import expanded, names_a_table
 
@@ -38,6 +39,14 @@ def configurations() -> Sequence[str]:
     return list(BENCHMARKS)
 
 
+def json_or_text(text: str) -> Any:
+    """Return what a text is as JSON, or the text."""
+    try:
+        return parse_json(text)
+    except ValueError:
+        return text
+
+
 class Targets(Group):
     """What is predicted, compared or learned."""
 
@@ -52,11 +61,9 @@ class OnePredictor(Group):
     predictor: str = option(
         "static",
         "a name, a folder or a Hub repository (default: static, which comes with the package)",
-        metavar="NAME_OR_PATH",
         path="name",
         also=("predictors",),
-        known=_predictors,
-    )
+        known=_predictors)
 
     def __post_init__(self) -> None:
         """Refuse several."""
@@ -79,8 +86,7 @@ class Predictors(Group):
         "which comes with the package, and linguistic)",
         metavar="NAME_OR_PATH[,...]",
         also=("predictor",),
-        known=_predictors,
-    )
+        known=_predictors)
 
 
 class DataDir(Group):
@@ -91,9 +97,7 @@ class DataDir(Group):
         None,
         "read the published files from this folder, or from a root that holds pqpp/v1.1 and so on, "
         "instead of downloading them",
-        metavar="DIR",
-        path="folder",
-    )
+        path="folder")
 
 
 class Dataset(DataDir):
@@ -104,22 +108,17 @@ class Dataset(DataDir):
         None,
         "read the prompts of a dataset: pqpp, another listed name, OWNER/REPOSITORY, or a folder "
         "of data files or of save_to_disk, or a table",
-        metavar="NAME_OR_PATH",
         path="name",
-        known=configurations,
-    )
+        known=configurations)
     subset: str | None = option(
-        None, "the dataset's configuration (default: that of its name)", metavar="NAME"
+        None, "the dataset's configuration (default: that of its name)", goes_with="dataset"
     )
     split: str | None = option(
-        None, "its split (default: the only one)", known=lambda: ("train", "validation", "test")
-    )
-
-    def refuse_parts(self, *names: str) -> None:
-        """Refuse options that say which part of a dataset, where no dataset is named."""
-        for name in names or ("subset", "split", "data_dir"):
-            if getattr(self, name) is not None and not self.dataset:
-                raise CommandError(f"`{name}`: it is about a dataset; name one by `dataset`")
+        None,
+        "its split (default: the only one)",
+        known=lambda: ("train", "validation", "test"),
+        goes_with="dataset")
+    data_dir: str | None = option(None, goes_with="dataset")
 
 
 class ImageDir(Group):
@@ -129,9 +128,7 @@ class ImageDir(Group):
         None,
         "the folder of the images, for predictors that look at them: PQPP's unpacked archive, or "
         "those of a benchmark that pqpp build wrote",
-        metavar="DIR",
-        path="images",
-    )
+        path="images")
 
 
 class ColumnOptions(Group):
@@ -148,9 +145,7 @@ class PromptOptions(ColumnOptions):
         None,
         "read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard input, one "
         "prompt on each line); its other columns stay in an output file",
-        metavar="FILE",
-        path="file",
-    )
+        path="file")
 
     def __post_init__(self) -> None:
         """Refuse words that are no prompts: blank, a file's name, one by one as without quotes."""
@@ -189,9 +184,7 @@ class ResultOptions(Group):
     format: str | None = option(
         None, "how to print the result (default: what the name of --output ends in, else table)"
     )
-    output: str | None = option(
-        None, "write to a file instead of printing", metavar="FILE", path="output file"
-    )
+    output: str | None = option(None, "write to a file instead of printing", path="output file")
 
     def holds(self, name: str) -> tuple[str, ...]:
         """Return the kinds of file that an output may be, and so replace."""
@@ -238,9 +231,7 @@ class Tables(ResultOptions):
 class FigureTables(Tables):
     """How tables of figures are shown: as text, and as a page."""
 
-    report: str | None = option(
-        None, "also write an HTML page", metavar="FILE", path="output file", endings=PAGES
-    )
+    report: str | None = option(None, "also write an HTML page", path="output file", endings=PAGES)
 
     def show(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
         """Print the tables and write the page."""
@@ -257,25 +248,20 @@ class Shards(Group):
 
     TITLE = "shard by shard: a job that can be killed and goes on"
     SHARD_SIZE: ClassVar[int] = 100_000
-    shard_size: int | None = option(None, "rows per shard (default: 100000)", metavar="N")
+    shard_size: int | None = option(None, "rows per shard (default: 100000)")
     shard: str | None = option(
-        None, "do only this share of the shards: I from 0 to N - 1", metavar="I/N"
+        None, "do only this share of the shards; I begins at 0", metavar="I/N"
     )
-    workers: int | None = option(
-        None, "processes at once (default: 1; on Ray as many as fit)", metavar="W"
-    )
+    workers: int | None = option(None, "processes at once (default: 1; on Ray as many as fit)")
     engine: str | None = option(
         None,
         "where the work runs: on this machine (local, the default), or on a Ray cluster whose "
         "nodes all see the files",
-        choices=("local", "ray"),
-    )
+        choices=("local", "ray"))
     ray_address: str | None = option(
         None, "a Ray cluster, like auto or ray://HOST:10001 (default: one here)", metavar="ADDRESS"
     )
-    num_cpus: float | None = option(
-        None, "with --engine ray: CPUs a worker (default: 1)", metavar="N", least=0
-    )
+    num_cpus: float | None = option(None, "with --engine ray: CPUs a worker (default: 1)", least=0)
     num_gpus: float | None = option(
         None, "with --engine ray: GPUs a worker, which keeps its model; may be 0.5", least=0
     )

@@ -1,13 +1,18 @@
 # PYTHON_ARGCOMPLETE_OK
 """The entry point of the `pqpp` command."""
 
+from __future__ import annotations
+
 import errno
 import io
 import os
 import sys
-from collections.abc import Sequence
 
 from pqpp_cli.interrupts import LINE_OF_INTERRUPT, STATUS_OF_INTERRUPT, AtWork
+
+TYPE_CHECKING = False  # as type checkers know it; importing typing would slow `pqpp --help`
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,19 +75,15 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
             raise
         from pqpp_files.visible import visible
 
-        for line in _lines(error, kind):
+        status, lines = _told(error, kind)
+        for line in lines:
             print(f"pqpp: error: {visible(line)}", file=sys.stderr)
-        _give_up_unwritten()
-        return 2 if _is_for_the_user(error) else 1
+        try:  # standard output is given up where it takes no more
+            sys.stdout.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return status
     return 0
-
-
-def _give_up_unwritten() -> None:
-    """Drop what standard output cannot take, which Python would try once more when it ends."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complete() -> None:
@@ -106,39 +107,24 @@ class _Closed(io.TextIOBase):
         return len(text)
 
 
-def _is_for_the_user(error: Exception) -> bool:
-    """Tell errors that describe bad input from errors of our own making."""
-    from pqpp_files.errors import PqppError
-
-    return isinstance(error, OSError | PqppError) or _lacking(error) is not None
-
-
-def _lacking(error: Exception) -> str | None:
-    """Return the optional package that an import did not find, None for any other error."""
-    from pqpp_files.extras import extra_of
-
-    package = (getattr(error, "name", None) or "").partition(".")[0]
-    return package if isinstance(error, ImportError) and extra_of(package) else None
-
-
-def _lines(error: Exception, kind: type | None) -> list[str]:
+def _told(error: Exception, kind: type | None) -> tuple[int, list[str]]:
+    """Return the exit status of an error, 2 where the user can help it, and what is said."""
     from pqpp_files.errors import PqppError, in_a_line
     from pqpp_files.extras import extra_of, install_command
+    from pqpp_files.options.flags import in_flags
 
-    package = _lacking(error)
-    if package and (extra := extra_of(package)):
-        return [f"this command needs {package}; run: {install_command(extra)}"]
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return [f"{error.filename}: {error.strerror}"]
+    package = (getattr(error, "name", None) or "").partition(".")[0]
+    if isinstance(error, ImportError) and (extra := extra_of(package)):
+        return 2, [f"this command needs {package}; run: {install_command(extra)}"]
     if isinstance(error, OSError) and error.strerror:
-        return [f"{error.strerror}, at standard output or a file that it does not name"]
-    if _is_for_the_user(error):
-        from pqpp_files.options.flags import in_flags
-
+        if error.filename:
+            return 2, [f"{error.filename}: {error.strerror}"]
+        return 2, [f"{error.strerror}, at standard output or a file that it does not name"]
+    if isinstance(error, OSError | PqppError):
         faults = str(error).split("\n") if isinstance(error, PqppError) else [str(error)]
         lines = [" ".join(fault.split()) for fault in faults]
-        return lines if kind is None else [in_flags(line, kind) for line in lines]
-    return [
+        return 2, [in_flags(line, kind) if kind else line for line in lines]
+    return 1, [
         f"this should not happen ({in_a_line(error)}); PQPP_TRACEBACK=1 shows where, please report "
         "it with the command"
     ]

@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pqpp_cli.command import Command, CommandError, Group
-from pqpp_cli.groups import Push, ResultOptions
+from pqpp_cli.command import LIBRARY, Command, CommandError, Group
+from pqpp_cli.groups import Push, ResultOptions, json_or_text
 from pqpp_cli.output import emit, emit_parts, note
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
-from pqpp_files.write_table import STYLES
 
 
 class Metrics(Group):
@@ -52,7 +51,7 @@ class OneMetric(Group):
     )
 
 
-class MetricsCompute(OneMetric, ResultOptions, Command):
+class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tables:Reading",)):
     """Compute a metric from files. A file is CSV, TSV, JSON, JSONL or Parquet, packed (.gz) or not,
     or standard input (-, or -.csv and so on). FILE:COLUMN names the column; without it the column
     called like the input is taken, or the only one beside ids.
@@ -95,23 +94,9 @@ class MetricsCompute(OneMetric, ResultOptions, Command):
     input: dict[str, str] | None = option(
         None, "the file of another input; repeatable", metavar="NAME=FILE[:COLUMNS]", path="file"
     )
-    missing: str = option(
-        "error",
-        "what a query does that only the run or only the qrels have, or an id that only some "
-        "tables have (there zero is none)",
-        ("error", "zero", "drop"),
-    )
-    nan: str = option(
-        "error",
-        "what a row with an empty cell or NaN does: most metrics refuse it, drop leaves it out and "
-        "says how many there were",
-        ("error", "drop"),
-    )
-    id: tuple[str, ...] = option(
-        (),
-        "what names a row in every file, to join by (default: see above)",
-        metavar="COLUMN[,COLUMN]",
-    )
+    missing: str
+    nan: str
+    id: tuple[str, ...] = option(LIBRARY, metavar="COLUMN[,COLUMN]", library="ids")
     no_header: bool = option(
         False, "the first line of CSV and TSV is a row; the columns are called 1, 2, ..."
     )
@@ -120,22 +105,18 @@ class MetricsCompute(OneMetric, ResultOptions, Command):
         "a run, for NAME a list of ranking measures; repeated, the runs are compared",
         metavar="[NAME=]FILE[:COLUMN]",
         path="file",
-        also=("run",),
-    )
+        also=("run",))
     qrels: str | None = option(
         None, "the relevance judgments of the runs", metavar="FILE[:COLUMN]", path="file"
     )
     by_query: str | None = option(
         None,
-        "write the measures of each query of the runs, .csv, .json, .jsonl or .parquet",
-        metavar="FILE",
+        "write the measures of each query of the runs: .csv, .json, .jsonl or .parquet",
         path="output file",
-        holds=("text", "Parquet"),
-    )
+        endings=(".csv", ".json", ".jsonl", ".parquet"),
+        holds=("text", "Parquet"))
     format: str | None = option(None, choices=("table", "json"))
-    option: dict[str, str] | None = option(
-        None, "an option of the metric, as JSON or text; may be repeated", metavar="NAME=VALUE"
-    )
+    option: dict[str, str] | None = option(None, "an option of the metric, as JSON or text")
 
     def __post_init__(self) -> None:
         """Check that runs stand alone, and with their judgments."""
@@ -144,16 +125,13 @@ class MetricsCompute(OneMetric, ResultOptions, Command):
             raise CommandError("`run` and `qrels` go together; give both")
         if self.runs and (self.predictions or self.references or self.input):
             raise CommandError("`run` and `qrels` stand for the inputs; leave the others out")
-        if self.by_query and _suffix(self.by_query) not in STYLES:
-            wanted = "name a .csv, .json, .jsonl or .parquet file"
-            raise CommandError(f"`by_query` {self.by_query}: {wanted}")
 
     def run(self) -> None:
         """Compute, and print the result."""
         from pqpp_metrics.errors import UnjudgedWarning
 
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UnjudgedWarning)
+        how: Any = {"action": "always", "category": UnjudgedWarning}
+        with warnings.catch_warnings(record=True, **how) as caught:
             self._compute()
         note(*(str(warning.message) for warning in caught))
 
@@ -163,8 +141,8 @@ class MetricsCompute(OneMetric, ResultOptions, Command):
         from pqpp_metrics.tables import Reading
 
         style = self.style
-        chosen = {name: _value(text) for name, text in (self.option or {}).items()}
-        how = Reading(self.missing, self.nan, self.id, not self.no_header)
+        chosen = {name: json_or_text(text) for name, text in (self.option or {}).items()}
+        how = Reading(**self.arguments(Reading), header=not self.no_header)
         if self.runs:
             result, said = compute_runs(self.metric, self.runs, self.qrels or "", chosen, how)
         else:
@@ -175,20 +153,9 @@ class MetricsCompute(OneMetric, ResultOptions, Command):
             print(said, file=sys.stderr)
         if self.by_query:
             parts = list(_by_query(result))
-            emit_parts(parts, parts, _suffix(self.by_query), self.by_query)
+            emit_parts(parts, parts, Path(self.by_query).suffix[1:].lower(), self.by_query)
         shown = _json if style == "json" else _tables_of_runs if self.runs else _table
         emit(shown(result), self.output)
-
-
-def _value(text: str) -> Any:
-    try:
-        return parse_json(text)
-    except ValueError:
-        return text
-
-
-def _suffix(path: str) -> str:
-    return Path(path).suffix.lower().removeprefix(".")
 
 
 def _by_query(result: Mapping[str, Any]) -> Iterator[dict[str, list]]:

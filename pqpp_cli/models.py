@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -88,11 +87,9 @@ class ModelsCollectionAttach(ModelsCollection, Command):
     It is a copy, which keeps the captions that it was trained on; all others are replaced.
     """
 
-    collection: str = option(
-        NEEDED, "what `build` saved", metavar="COLLECTION", path="folder", word=True
-    )
-    predictor: str = option(NEEDED, "the text ensemble", metavar="FOLDER", path="name")
-    output: str = option(NEEDED, "where to save it", metavar="DIR", path="output")
+    collection: str = option(NEEDED, "what `build` saved", path="folder", word=True)
+    predictor: str = option(NEEDED, "the text ensemble", path="name")
+    output: str = option(NEEDED, "where to save it", path="output")
 
     def run(self) -> None:
         """Put the collection into the predictor and save that."""
@@ -108,11 +105,10 @@ class ModelsCollectionAttach(ModelsCollection, Command):
         before, after = len(predictor.model.collection), len(changed.model.collection)
         folder = changed.save_pretrained(self.output)
         if not 0.5 <= after / before <= 2:
-            note = (
+            note(
                 f"the collection now has {after:,} captions instead of {before:,}; scores depend "
                 "on that number, so don't compare them with those of the old predictor"
             )
-            print(f"pqpp: note: {note}", file=sys.stderr)
         labelled = changed.model.collection.labelled
         print(f"{after:,} captions, {labelled:,} of them labelled: {folder}")
 
@@ -127,22 +123,17 @@ class ModelsCollectionBuild(ModelsCollection, Command):
         NEEDED,
         "text file with one caption on each line, or CSV, TSV, JSON, JSONL or Parquet; - is "
         "standard input",
-        metavar="CAPTIONS",
         path="file",
-        word=True,
-    )
+        word=True)
     column: str = option("caption", "the file's column of captions")
-    predictor: str | None = option(
-        None, "the text ensemble to build for: its own encoder", metavar="FOLDER", path="name"
-    )
+    predictor: str | None = option(None, "the text ensemble to build for", path="name")
     model: str | None = option(None, "another encoder: name or folder", metavar="NAME", path="name")
     layers: tuple[int, ...] = option(
         (),
         "layers to keep; 0 is what the first one gets (default: the predictor's; with --model, the "
         "last)",
-        metavar="N[,N...]",
-    )
-    output: str = option(NEEDED, "where to save it", metavar="DIR", path="output")
+        metavar="N[,N...]")
+    output: str = option(NEEDED, "where to save it", path="output")
 
     def __post_init__(self) -> None:
         """Check that there is one encoder."""
@@ -192,10 +183,8 @@ class ModelsExport(Command):
       pqpp predict "a red cat" --predictor ./bert_onnx
     """
 
-    predictor: str = option(
-        NEEDED, "a folder or a Hub repository", metavar="NAME_OR_PATH", path="name", word=True
-    )
-    output: str = option(NEEDED, "where to save it", metavar="DIR", path="output")
+    predictor: str = option(NEEDED, "a folder or a Hub repository", path="name", word=True)
+    output: str = option(NEEDED, "where to save it", path="output")
 
     def run(self) -> None:
         """Convert and save."""
@@ -211,22 +200,14 @@ class ModelsExport(Command):
                 f"{self.predictor} is a {predictor.name}; only a fine-tuned text encoder "
                 "(pqpp train bert) can be converted"
             )
-        with _without_advice():
-            converted = OnnxBertPredictor.from_torch(predictor)
+        logging.disable(logging.WARNING)  # what the exporters tell their own developers
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                converted = OnnxBertPredictor.from_torch(predictor)
+        finally:
+            logging.disable(logging.NOTSET)
         folder = converted.save_pretrained(self.output)
         print(f"{len(converted.graph) / 1e6:.1f} MB, saved in {folder}")
-
-
-@contextlib.contextmanager
-def _without_advice() -> Iterator[None]:
-    """Keep what the exporters tell their own developers off the screen."""
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(logging.NOTSET)
 
 
 class ModelsList(Command):
@@ -273,23 +254,19 @@ class ModelsPush(Push, Command):
     predictor: str | None = option(
         None,
         "a folder, or a shipped name (with --space also a Hub repository; default: static)",
-        metavar="NAME_OR_PATH",
         path="name",
-        word=True,
-    )
+        word=True)
     repository: str | None = option(None, "where to publish", metavar="OWNER/REPOSITORY", word=True)
     space: str | None = option(
         None,
         "publish the page of `pqpp demo --serve` too: alone for a predictor that the Hub or the "
         "package has, else beside OWNER/REPOSITORY, from where it loads the predictor",
-        metavar="OWNER/NAME",
-    )
+        metavar="OWNER/NAME")
     benchmark: str | None = option(
         None,
         "measure it on the tasks of this benchmark first, and publish the results for its "
         "leaderboard beside it",
-        metavar="OWNER/DATASET",
-    )
+        metavar="OWNER/DATASET")
     anyway: bool = option(
         False, "push a predictor that was no better than chance on prompts left out of its fit, too"
     )
@@ -342,9 +319,7 @@ class ModelsPush(Push, Command):
 class ModelsShow(Command):
     """Print what a predictor needs and gives, and its card."""
 
-    predictor: str = option(
-        NEEDED, "a name, folder or Hub repository", metavar="NAME_OR_PATH", path="name", word=True
-    )
+    predictor: str = option(NEEDED, "a name, folder or Hub repository", path="name", word=True)
 
     def run(self) -> None:
         """Load it, and print what it tells of itself."""

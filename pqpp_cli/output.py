@@ -22,7 +22,10 @@ def quiet_libraries() -> None:
 
     They read the environment when they are imported, which is later, or else have functions for it.
     """
-    _say_own_warnings()
+    for name in ("pqpp_datasets", "pqpp_hub", "pqpp_models"):
+        logger = logging.getLogger(name)
+        if not any(isinstance(handler, _Notes) for handler in logger.handlers):
+            logger.addHandler(_Notes(logging.WARNING))
     is_watched = sys.stderr.isatty()
     for name, value in (_QUIET if is_watched else {**_QUIET, **_BARLESS}).items():
         os.environ.setdefault(name, value)
@@ -49,13 +52,6 @@ class _Notes(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if not logging.getLogger().handlers:
             print(f"pqpp: note: {record.getMessage()}", file=sys.stderr)
-
-
-def _say_own_warnings() -> None:
-    for name in ("pqpp_datasets", "pqpp_hub", "pqpp_models"):
-        logger = logging.getLogger(name)
-        if not any(isinstance(handler, _Notes) for handler in logger.handlers):
-            logger.addHandler(_Notes(logging.WARNING))
 
 
 def emit(text: str | bytes, output: str | None, is_secret: bool = False) -> None:

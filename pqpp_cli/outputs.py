@@ -9,6 +9,7 @@ from typing import Any
 from pqpp_cli.command import CommandError
 from pqpp_files.paths import expanded
 
+_OUTPUTS = ("output", "output file")
 PAGES = (".html", ".htm")
 PICTURES = (".png", ".pdf", ".svg")
 _LISTING = "metadata"  # the table that says what a folder's images show
@@ -31,7 +32,7 @@ def check_outputs(command: Any) -> None:
 
     roles = {field.name: command.role_of(field.name) for field in fields_of(command)}
     given = {name: value for name in roles if (value := getattr(command, name)) is not None}
-    outputs = {name: value for name, value in given.items() if is_output(roles[name])}
+    outputs = {name: value for name, value in given.items() if roles[name] in _OUTPUTS}
     if not outputs:
         return
     read = {name: value for name, value in given.items() if roles[name] and name not in outputs}
@@ -61,11 +62,6 @@ def check_outputs(command: Any) -> None:
     twice = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
     if twice:
         raise CommandError(f"{' and '.join(twice)} are one file; name two")
-
-
-def is_output(role: str | None) -> bool:
-    """Tell whether an option of a role names what is written."""
-    return role in ("output", "output file")
 
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:

@@ -98,6 +98,8 @@ class Predict(
         least=0,
         goes_with="explain",
     )
+    data_dir: str | None = option(None, goes_with="")
+    image_dir: str | None = option(None, goes_with="dataset")
     revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")
 
     def __post_init__(self) -> None:
@@ -111,7 +113,8 @@ class Predict(
             raise CommandError("prompts came both as words and by `file`; give one of the two")
         if self.dataset and (self.prompts or self.file):
             raise CommandError("prompts came by `dataset` and in another way; give one of the two")
-        self.refuse_parts("subset", "split", *(() if self.explain else ("data_dir",)), "image_dir")
+        if self.data_dir and not (self.dataset or self.explain):
+            raise CommandError("`data_dir`: it is about `dataset` or `explain`; add one")
 
     def run(self) -> None:
         """Predict and print."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pqpp_backbones.chat.models import ChatOptions
-from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.command import LIBRARY, Command, CommandError, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
 from pqpp_cli.output import emit, emit_columns
 from pqpp_files.options.option import option
@@ -26,18 +26,22 @@ class StudyOptions(Group):
     study: str | None = option(
         None,
         "also write DIR/prompts.csv for pqpp generate and DIR/pairs.csv for pqpp annotate",
-        metavar="DIR",
-        path="output",
-    )
-    model_name: str | None = option(
-        None, "with --study: what generate calls the model", metavar="NAME", goes_with="study"
-    )
+        path="output")
+    model_name: str | None = option(None, "what pqpp generate calls the model", goes_with="study")
     images_per_prompt: int | None = option(
-        None, "with --study: pairs (default: 1)", metavar="N", least=1, goes_with="study"
+        None, "with --study: pairs (default: 1)", least=1, goes_with="study"
     )
 
 
-class Rewrite(PromptOptions, OnePredictor, ChatOptions, StudyOptions, ResultOptions, Command):
+class Rewrite(
+    PromptOptions,
+    OnePredictor,
+    ChatOptions,
+    StudyOptions,
+    ResultOptions,
+    Command,
+    takes=("pqpp_engines.rewrite:Judge",),
+):
     r"""Rank other ways to say a prompt, from a language model or a file, by how much better they
     are expected to do, and take the best one that is probably better than the original.
 
@@ -68,27 +72,18 @@ class Rewrite(PromptOptions, OnePredictor, ChatOptions, StudyOptions, ResultOpti
       pqpp annotate init ab.yaml --file ab/pairs.csv --image-dir made/images --kind preference
     """
 
-    target: str = option("alignment", "the target that shall become better", metavar="NAME")
-    candidates: str | None = option(
-        None, "a table of prompt and candidate", metavar="FILE", path="file"
-    )
+    target: str
+    candidates: str | None = option(None, "a table of prompt and candidate", path="file")
     synonyms: bool = option(False, "candidates are made by WordNet, without a model")
     chat_model: str | None = option(
         None,
         "who writes: a name at --chat-url, else a folder or OWNER/REPOSITORY of a model that "
-        "chats, which runs in this process",
-    )
+        "chats, which runs in this process")
     count: int = option(4, "rewrites for each prompt")
     predictor: str = option("static", "the predictor that judges")
-    margin: float = option(0.0, "what the expected gain must be above")
-    confidence: float = option(0.5, "the least probability of that gain")
-    entailment: str | None = option(
-        None,
-        "a model that tells entailment, as one trained on MNLI: a rewrite from which the original "
-        "does not follow is refused",
-        metavar="MODEL",
-        path="name",
-    )
+    margin: float
+    confidence: float
+    entailment: str | None = option(LIBRARY, path="name")
     keep: str | None = option(
         None, "every candidate with its verdict", metavar="FILE.jsonl", path="output file"
     )
@@ -117,9 +112,7 @@ class Rewrite(PromptOptions, OnePredictor, ChatOptions, StudyOptions, ResultOpti
         prompts, ids = self._prompts()
         if self.study and len(set(ids)) < len(ids):
             raise CommandError("`study`: two prompts have one prompt_id; give each one of its own")
-        judge = Judge(
-            self.target, self.predictor, self.margin, self.confidence, entailment=self.entailment
-        )
+        judge = Judge(**self.arguments(Judge))
         write, cost = self._writer(prompts, judge)
         rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())
         if self.keep:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 
-from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.command import LIBRARY, Command, CommandError, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
-from pqpp_cli.output import emit, emit_columns, width_of
+from pqpp_cli.output import emit, emit_columns, note, width_of
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
@@ -25,7 +24,7 @@ class Route(Group):
     """
 
 
-class RouteFit(Targets, ColumnOptions, OnePredictor, Command):
+class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engines.route:Rule",)):
     r"""Make a router for your prompts.
 
     Find the price of cost at which your prompts keep to a budget or a share.
@@ -47,22 +46,18 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command):
     targets: tuple[str, ...] = option(
         NEEDED, "what predicts the quality of each route", metavar="NAME,NAME[,...]"
     )
-    cost: tuple[float, ...] = option(
-        NEEDED, "what an answer of each route costs", metavar="C,C[,...]"
-    )
+    cost: tuple[float, ...] = option(NEEDED, "each route's cost of an answer", metavar="C,C[,...]")
     names: tuple[str, ...] | None = option(None, "names of the routes", metavar="NAME,...")
     utility: tuple[float, ...] | None = option(
         None, "what a unit of each target is worth (default: 1 each)", metavar="U,..."
     )
-    budget: float | None = option(None, "most that an answer may cost in the mean", metavar="C")
-    share: float | None = option(None, "of two routes, the share of the dearer one", metavar="P")
-    floor: float | None = option(None, "least quality, by the lower bound", metavar="Q")
-    confidence: float | None = option(
-        None, "of the lower bounds, one-sided (default: 0.9 with --floor, else 0.5)", metavar="P"
-    )
-    calibration: str = option(NEEDED, "your prompts, 30 or more", metavar="FILE", path="file")
+    budget: float | None = option(LIBRARY, metavar="C")
+    share: float | None = option(LIBRARY, metavar="P")
+    floor: float | None = option(LIBRARY, metavar="Q")
+    confidence: float | None = option(LIBRARY, metavar="P")
+    calibration: str = option(NEEDED, "your prompts, 30 or more", path="file")
     revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")
-    output: str = option(NEEDED, "where to save the router", metavar="DIR", path="output")
+    output: str = option(NEEDED, "where to save the router", path="output")
 
     def __post_init__(self) -> None:
         """Check that there is one rule, and one of each for each target."""
@@ -85,7 +80,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command):
         names = self.names or [target.rsplit("_", 1)[0] for target in self.targets]
         utilities = self.utility or [1.0] * len(self.targets)
         routes = list(map(Route, names, self.targets, self.cost, utilities))
-        rule = Rule(self.budget, self.share, self.floor, self.confidence)
+        rule = Rule(**self.arguments(Rule))
         prompts, _ = read_prompts_and_ids(self.calibration, self.column)
         router = Router.fit(routes, rule, prompts, self.predictor, self.revision)
         folder = router.save_pretrained(self.output)
@@ -104,9 +99,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
     Choose a route for each prompt; those of a file keep to the budget or share together.
     """
 
-    router: str = option(
-        NEEDED, "folder or OWNER/REPOSITORY of a router", metavar="ROUTER", path="name", word=True
-    )
+    router: str = option(NEEDED, "folder or OWNER/REPOSITORY of a router", path="name", word=True)
     revision: str | None = option(None, "branch, tag or commit of a router on the Hub")
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
@@ -123,11 +116,9 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
         style = self.style
         prompts = self.prompts or read_prompts_and_ids(self.file or "", self.column)[0]
         router = Router.from_pretrained(self.router, self.revision)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             decisions = router.decide(prompts, Account() if self.file else None)
-        for line in dict.fromkeys(str(warning.message) for warning in caught):
-            print(f"pqpp: note: {line}", file=sys.stderr)
+        note(*dict.fromkeys(str(warning.message) for warning in caught))
         columns: dict[str, list] = {"prompt": list(prompts)}
         for name in ("route", "cost", "far", "reason"):
             columns[name] = [getattr(decision, name) for decision in decisions]

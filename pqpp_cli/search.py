@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.command import LIBRARY, Command, CommandError, Group
 from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards
 from pqpp_cli.output import emit_columns
 from pqpp_files.options.option import NEEDED, option
@@ -44,18 +45,14 @@ def _models() -> Sequence[str]:
 class EncoderOptions(Group):
     """What embeds images and texts."""
 
-    model: str | None = option(
-        None, "BLIP-2, CLIP, SigLIP or a folder", metavar="NAME_OR_PATH", path="name", known=_models
-    )
+    model: str | None = option(None, "BLIP-2, CLIP, SigLIP or a folder", path="name", known=_models)
     revision: str | None = option(None, "branch, tag or commit of the model")
 
 
 class Indexed(Group):
     """An index."""
 
-    index: str = option(
-        NEEDED, "a folder that pqpp search has built", metavar="INDEX", path="folder", word=True
-    )
+    index: str = option(NEEDED, "a folder that pqpp search has built", path="folder", word=True)
 
 
 class SourceOptions(Group):
@@ -64,10 +61,8 @@ class SourceOptions(Group):
     source: str = option(
         NEEDED, "images, or embeddings", metavar="IMAGES_OR_NPY", path="name", word=True
     )
-    ids: str | None = option(
-        None, "of embeddings: an id a line (default: their numbers)", metavar="FILE", path="file"
-    )
-    batch_size: int = option(64, "images at once, on a GPU", metavar="N")
+    ids: str | None = option(None, "of embeddings, an id a line (default: numbers)", path="file")
+    batch_size: int = option(64, "images at once, on a GPU")
 
 
 def print_index(index: Any) -> None:
@@ -82,12 +77,8 @@ def print_index(index: Any) -> None:
 class SearchAdd(Indexed, SourceOptions, Command):
     """Add images or embeddings to an index."""
 
-    model: str | None = option(
-        None, "where its model lies, if not on the Hub", metavar="FOLDER", path="name"
-    )
-    output: str | None = option(
-        None, "the folder to write (default: in its place)", metavar="DIR", path="output"
-    )
+    model: str | None = option(None, "where its model lies, if not on the Hub", path="name")
+    output: str | None = option(None, "the folder to write (default: in its place)", path="output")
 
     def run(self) -> None:
         """Embed what came, and write the larger index."""
@@ -111,7 +102,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
     """
 
     factory: str | None = option(None, "index of faiss, like IVF1024,SQ8 (default: Flat)")
-    output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
+    output: str = option(NEEDED, "the folder to write", path="output")
 
     def run(self) -> None:
         """Build the index of images, of embeddings, or of what `search embed` wrote."""
@@ -158,13 +149,13 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
 
     SHARD_SIZE = 10_000
     model: str = option(NEEDED, "as of pqpp search build")
-    file: str = option(NEEDED, "texts or images' paths", metavar="FILE", path="file")
+    file: str = option(NEEDED, "texts or images' paths", path="file")
     column: str = option("prompt", "its column of them")
     image_dir: str | None = option(
-        None, "the folder of the images; texts are embedded without", metavar="DIR", path="images"
+        None, "the folder of the images; texts are embedded without", path="images"
     )
-    batch_size: int = option(64, "texts at once, on a GPU", metavar="N")
-    output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
+    batch_size: int = option(64, "texts at once, on a GPU")
+    output: str = option(NEEDED, "the folder to write", path="output")
     shard_size: int | None = option(None, "rows of a shard (default: 10000)")
 
     def run(self) -> None:
@@ -183,7 +174,12 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
         return job, settings, self.output
 
 
-class SearchLabels(ColumnOptions, ResultOptions, Command):
+class SearchLabels(
+    ColumnOptions,
+    ResultOptions,
+    Command,
+    takes=("pqpp_engines.index:preliminary_relevance",),
+):
     """List images of a captioned collection for people to judge.
 
     They are those whose captions are like a prompt, as PQPP chose what people judged: over a
@@ -191,27 +187,16 @@ class SearchLabels(ColumnOptions, ResultOptions, Command):
     table; --set task.grades=binary asks as PQPP did.
     """
 
-    captions: str = option(
-        NEEDED, "a table of image and caption", metavar="CAPTIONS", path="file", word=True
-    )
-    file: str = option(NEEDED, "prompts: a table or a text", metavar="FILE", path="file")
+    captions: str = option(NEEDED, "a table of image and caption", path="file", word=True)
+    file: str = option(NEEDED, "prompts: a table or a text", path="file")
     column: str = option("prompt", "its column of prompts")
     image_column: str = option("image", "of images", metavar="COLUMN")
     caption_column: str = option("caption", "of captions", metavar="COLUMN")
-    encoder: str | None = option(
-        None, "a sentence encoder, like MiniLM", metavar="NAME_OR_PATH", path="name"
-    )
+    encoder: str | None = option(None, "a sentence encoder, like MiniLM", path="name")
     words: bool = option(False, "count shared words, without a model")
-    least_likeness: float | None = option(
-        None,
-        "cosine, or share of a prompt's words, to reach (default: .7, .5)",
-        metavar="X",
-        library="threshold",
-    )
-    most: int = option(2000, "images of a prompt", metavar="N")
-    refined_from: int = option(
-        1000, "rank behind which captions must hold all words of the prompt", metavar="N"
-    )
+    least_likeness: float | None = option(LIBRARY, library="threshold")
+    most: int
+    refined_from: int
     format: str | None = option(None, choices=("csv", "json", "jsonl", "parquet"))
     output: str = option(NEEDED, "the table to write")
 
@@ -222,6 +207,7 @@ class SearchLabels(ColumnOptions, ResultOptions, Command):
 
     def run(self) -> None:
         """Compare prompts with captions, and write what people shall judge."""
+        from pqpp_datasets.select import embed_captions
         from pqpp_engines.index import preliminary_relevance
         from pqpp_files.read_table import read_table
 
@@ -231,11 +217,12 @@ class SearchLabels(ColumnOptions, ResultOptions, Command):
         captions = read_table(self.captions, columns, remedy=remedy)
         prompts = read_table(self.file, plain=self.column, remedy="name it with `column`")
         texts = prompts.texts(self.column)
+        embed = partial(embed_captions, encoder=self.encoder or "", progress=sys.stderr.isatty())
         relevance = preliminary_relevance(
             texts,
             captions.texts(self.image_column),
             captions.texts(self.caption_column),
-            _sentences(self.encoder) if self.encoder else None,
+            embed if self.encoder else None,
             self.least_likeness,
             self.most,
             self.refined_from,
@@ -251,18 +238,11 @@ class SearchLabels(ColumnOptions, ResultOptions, Command):
         print(f"pqpp: {text}", file=sys.stderr)
 
 
-def _sentences(encoder: str) -> Callable:
-    """Return what embeds texts by an encoder of sentences."""
-    from pqpp_datasets.select import embed_captions
-
-    return lambda texts: embed_captions(texts, encoder, progress=sys.stderr.isatty())
-
-
 class SearchMerge(Indexed, Command):
     """Make one index of two of the same model."""
 
-    other: str = option(NEEDED, "another index", metavar="OTHER", path="folder", word=True)
-    output: str = option(NEEDED, "the folder to write", metavar="DIR", path="output")
+    other: str = option(NEEDED, "another index", path="folder", word=True)
+    output: str = option(NEEDED, "the folder to write", path="output")
 
     def run(self) -> None:
         """Merge, and say what it holds."""
@@ -271,7 +251,9 @@ class SearchMerge(Indexed, Command):
         print_index(Index(self.index).merge(Index(self.other), self.output))
 
 
-class SearchRetrieve(Indexed, ColumnOptions, Shards, Command):
+class SearchRetrieve(
+    Indexed, ColumnOptions, Shards, Command, takes=("pqpp_engines.index.retrieve:Retriever",)
+):
     """Search a collection by text, and write a run.
 
     What is found for each query is ranked anew.
@@ -291,32 +273,21 @@ class SearchRetrieve(Indexed, ColumnOptions, Shards, Command):
     """
 
     SHARD_SIZE = 1000
-    file: str = option(NEEDED, "queries: a table or a text", metavar="FILE", path="file")
+    file: str = option(NEEDED, "queries: a table or a text", path="file")
     column: str = option("prompt", "its column of queries")
-    model: str | None = option(
-        None, "where its model lies, if not on the Hub", metavar="FOLDER", path="name"
-    )
+    model: str | None = option(LIBRARY, path="name")
     queries: str | None = option(None, "embeddings of the queries", metavar="FILE.npy", path="file")
-    k: int = option(100, "results of each query", metavar="K")
-    rerank: int | None = option(
-        None,
-        "candidates that BLIP-2 ranks anew by its matching head, 0 for none (default: 128, or K if "
-        "more; with --queries 0)",
-        metavar="N",
-    )
-    image_dir: str | None = option(
-        None, "the folder of the images, which --rerank looks at", metavar="DIR", path="images"
-    )
-    exact: bool = option(False, "compare all vectors, without index")
-    name: str | None = option(None, "the run's name (default: the model's)")
+    k: int
+    rerank: int | None
+    image_dir: str | None = option(LIBRARY, path="images")
+    exact: bool
+    name: str | None
     output: str = option(
         NEEDED,
         "the run to write",
-        metavar="FILE",
         path="output file",
         holds=("text", "Parquet", "gzip"),
-        endings=(".trec", ".run", ".txt", ".csv", ".jsonl", ".json", ".parquet"),
-    )
+        endings=(".trec", ".run", ".txt", ".csv", ".jsonl", ".json", ".parquet"))
     shard_size: int | None = option(None, "rows of a shard (default: 1000)")
 
     def run(self) -> None:

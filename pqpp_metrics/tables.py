@@ -6,7 +6,7 @@ Rows of several files are joined by their ids, or by place where there are none.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pqpp_files.errors import NoHeaderError
 from pqpp_files.read_table import INDEX, Table, read_table
@@ -21,16 +21,16 @@ class Reading:
     """How files are read.
 
     Attributes:
-        missing: What a query does that only one side has, the run or qrels, or an id that only one
-            of several tables has: `error`, `zero` (runs only) or `drop`.
-        nan: What a row with an empty cell or NaN does: `error` leaves it to the metric, `drop`
-            leaves it out.
-        ids: The columns that together name a row; found where empty.
+        missing: What a query does that only the run or only the qrels have, or an id that only some
+            tables have (there zero is none).
+        nan: What a row with an empty cell or NaN does: most metrics refuse it, drop leaves it out
+            and says how many there were.
+        ids: What names a row in every file, to join by (default: found). Columns.
         header: Whether the first line of CSV names the columns.
     """
 
-    missing: str = "error"
-    nan: str = "error"
+    missing: Literal["error", "zero", "drop"] = "error"
+    nan: Literal["error", "drop"] = "error"
     ids: Sequence[str] = ()
     header: bool = True
 

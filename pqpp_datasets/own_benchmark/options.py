@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import get_annotations
 from pathlib import Path
+from typing import Literal, get_args, get_origin
 
 from pqpp_datasets.errors import OptionError
 from pqpp_datasets.own_benchmark.formats import format_names
-from pqpp_datasets.target_columns import as_tuple
 from pqpp_files.foreign.json_values import read_json
 
 # `--column ROLE=COLUMN` says what a file calls it.
@@ -29,8 +30,8 @@ class FileKind:
         blank: The one whose cells may be empty; `BuildOptions.blank` says what they do.
     """
 
-    needed: tuple[str, ...]
-    optional: tuple[str, ...] = ()
+    needed: Sequence[str]
+    optional: Sequence[str] = ()
     blank: str = ""
 
     @property
@@ -43,74 +44,68 @@ class FileKind:
 FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
 """What cells of yes and no say."""
 FILE_KINDS = {
-    kind: FileKind(**{name: as_tuple(roles) for name, roles in about.items()})
+    kind: FileKind(**about)
     for kind, about in read_json(Path(__file__).with_name("file_kinds.json")).items()
 }
 """`--column KIND.ROLE=COLUMN` is meant for files of that kind alone."""
 
 FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}
 MIN_KAPPA, MIN_REFERENCE_SHARE, BEST = 0.41, 0.5, 3
-_MEASURES = ("hbpp", "rating", "rating", "score", "rate", "rating")
-AGGREGATES = dict(
-    zip(("majority", "mean", "median", "mos", "positive", "robust"), _MEASURES, strict=True)
-)
+AGGREGATES = {
+    **{"majority": "hbpp", "mean": "rating", "median": "rating"},
+    **{"mos": "score", "positive": "rate", "robust": "rating"},
+}
 """What an image's votes become, to the measure of the targets."""
 _RANGES = {"min_kappa": (-1, 1), "min_reference_share": (0, 1), "prior_wins": (0, 1e9)}
 _RANGES |= dict.fromkeys(("best", "k", "min_relevant_votes"), (1, 10**9))
-_CHOICES = {
-    "aggregate": (None, *AGGREGATES),
-    "blank": ("refuse", "drop"),
-    "exclude": (None, "flagged"),
-    "from_format": (None, *format_names()),
-    "repeats": ("refuse", "first", "last", "mean"),
-    "same_text": ("refuse", "keep"),
-}
 
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """How judgments become a benchmark.
+    """How judgments become a benchmark; `pqpp build --help` has the first sentence of each.
 
     Attributes:
-        reference_model: The `model` of the reference images in the judgments.
-        min_kappa: The least Cohen's kappa of an annotator with each of the control group.
-        min_reference_share: The share of reference images to be called highly relevant, exceeded.
-        best: How many annotators of a prompt count.
-        k: The cut-off of the precision.
-        min_relevant_votes: How many votes make an image relevant.
-        exclude: "flagged": leave out the votes of annotators who are flagged, see
-            `pqpp_datasets.own_benchmark.trust.annotators`; None: only say who they are.
-        fractions: Split to its share of each source's prompts.
-        scale: What the labels mean: `pqpp`, `yes-no`, `likert5`, `0-10` or `LOW..HIGH`, and of
-            numbers that choose between two models `share`, `index`, `place` or `sign`, see
-            `pqpp_datasets.own_benchmark.votes.preferences.NUMBER_FORMS`. None: it is guessed where
-            only one of them is possible, and said in `Built.notes`.
-        labels: A YAML file that maps labels to values, in place of `scale`; see `scale_of_map`.
-        aggregate: What an image's votes become, of `AGGREGATES`; None: what the scale has. See
-            `pqpp_datasets.own_benchmark.votes.aggregate`.
-        missing: Labels that stand for no vote; such votes are left out and counted.
-        blank: What an empty label does: "refuse" or "drop", which leaves it out and counts it.
-        repeats: What a second vote of one person on one image does: "refuse", or which counts:
-            "first", "last" or the "mean" of them.
-        columns: What a column is to us, of `ROLES`, to what the files call it; `runs.prompt` is
-            that in files of runs alone, and so for each of `FILE_KINDS`.
-        annotators: Columns that hold the votes of an annotator each, in a file of one row an image.
-        models: Columns that hold the votes on a model's image each, in a file of one row a prompt.
-        model: The model of all images, where the file has no such column.
-        model_pattern: A regular expression that finds the model in an image's name: its first
-            group, or all that it matches.
-        encoding: Of the files, as Python calls it; UTF-16 that begins with its mark is known.
-        prompts: A file of the prompts' texts, with the columns `prompt_id`, `prompt` and, if
-            wanted, `source`, `category`, which is joined to the others by the id, and holds.
-        images: A file of the images, with `image` and any of `prompt`, `prompt_id`, `model`,
-            `source`, `category`, which is joined to the votes by the image, and holds.
-        prior_wins: Of preferences and rankings: wins that each model is given over each other one
-            beforehand.
+        reference_model: The model of the reference images in the judgments.
+        min_kappa: Least agreement with each of the control group. It is Cohen's kappa.
+        min_reference_share: Reference images found highly relevant, over this share.
+        best: Annotators kept for each prompt.
+        k: Documents that the precision counts.
+        min_relevant_votes: Votes that make an image relevant.
+        exclude: Leave out who agrees with the others by under half of the usual. See
+            `pqpp_datasets.own_benchmark.trust.annotators`; without it, it is only said who they
+            are.
+        fractions: The splits. A split to its share of each source's prompts.
+        seed: Seed of the split.
+        scale: What the labels mean (default: guessed where only one is possible, and said). For
+            numbers that choose between two models see
+            `pqpp_datasets.own_benchmark.votes.preferences.NUMBER_FORMS`; a guess stands in
+            `Built.notes`.
+        labels: Labels of your own: `labels` (label to value), `positive` and `missing` (lists). A
+            YAML file, in place of `scale`; see `scale_of_map`.
+        aggregate: What an image's votes become (default: majority for pqpp, positive for yes-no,
+            else mean). See `pqpp_datasets.own_benchmark.votes.aggregate`.
+        missing: Labels that stand for no vote, like -1. Such votes are left out and counted.
+        blank: What an empty label does. "drop" leaves it out and counts it.
+        repeats: Which of a person's votes on an image counts.
+        columns: What your files call a column, like prompt=caption, or those of one kind, like
+            runs.prompt=query; data.text is the text in the objects of data; as often as is needed.
+            Keys are of `ROLES`, alone or behind one of `FILE_KINDS`.
+        annotators: Columns with the votes of an annotator each. The file has a row an image.
+        models: Columns with the votes on a model's image each. The file has a row a prompt.
+        model: Of all images, where no column says which made them.
+        model_pattern: Finds the model in an image's name, like '^([^_]+)_'. It is a regular
+            expression, of which its first group counts, or all that it matches.
+        encoding: Of your files (default: utf-8, and utf-16 where its mark is). As Python calls it.
+        prompts: Texts by prompt_id: prompt; source, category. The file is joined to the others by
+            the id, and holds.
+        images: Facts by image: prompt or prompt_id, model. The file, which may have `source` and
+            `category` too, is joined to the votes by the image, and holds.
+        prior_wins: Of preferences, rankings: wins given to each model over each other.
         progress: Whether bars on standard error count the rows that are read.
-        same_text: What prompts of one text with ids of their own do: "refuse", or "keep", which
-            keeps each, all of a text in one split.
-        from_format: The tool that wrote the judgments, of
-            `pqpp_datasets.own_benchmark.formats.FORMATS`; None: they are plain tables.
+        same_text: What prompts of one text with ids of their own do. "keep" keeps each, all of a
+            text in one split.
+        from_format: The tool that wrote the judgments. See
+            `pqpp_datasets.own_benchmark.formats.FORMATS`; without one they are plain tables.
     """
 
     reference_model: str = "reference"
@@ -119,15 +114,15 @@ class BuildOptions:
     best: int = BEST
     k: int = 10
     min_relevant_votes: int = 1
-    exclude: str | None = None
+    exclude: Literal[None, "flagged"] = None
     fractions: Mapping[str, float] = field(default_factory=lambda: dict(FRACTIONS))
     seed: int = 0
     scale: str | None = None
     labels: str | None = None
-    aggregate: str | None = None
+    aggregate: Literal[None, "majority", "mean", "median", "mos", "positive", "robust"] = None
     missing: Sequence[str] = ()
-    blank: str = "refuse"
-    repeats: str = "refuse"
+    blank: Literal["refuse", "drop"] = "refuse"
+    repeats: Literal["refuse", "first", "last", "mean"] = "refuse"
     columns: Mapping[str, str] = field(default_factory=dict)
     annotators: Sequence[str] = ()
     models: Sequence[str] = ()
@@ -136,7 +131,7 @@ class BuildOptions:
     encoding: str = "utf-8"
     prompts: str | None = None
     images: str | None = None
-    same_text: str = "refuse"
+    same_text: Literal["refuse", "keep"] = "refuse"
     prior_wins: float = 0.0
     progress: bool = False
     from_format: str | None = None
@@ -209,6 +204,12 @@ class BuildOptions:
         assert self.model_pattern is not None
         match = re.search(self.model_pattern, image)
         return match[min(1, match.re.groups)] if match else None
+
+
+_CHOICES = {
+    n: get_args(h) for n, h in get_annotations(BuildOptions).items() if get_origin(h) is Literal
+}
+_CHOICES["from_format"] = (None, *format_names())
 
 
 def _refuse_two(**given: object) -> None:

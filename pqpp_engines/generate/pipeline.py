@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pqpp_backbones.pretrained import DTYPES, files_digest, loading, put_on
+from pqpp_backbones import DTYPES
+from pqpp_backbones.pretrained import files_digest, loading, put_on
 from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.extras import needing
@@ -38,25 +39,26 @@ class DiffusersGenerator(Generator):
     Args:
         model: A name of `MODELS`, OWNER/REPOSITORY or a folder; safetensors only, and no code.
         name: What the model is called in files; the last part of its name if left out.
-        num_inference_steps: Denoising steps; the pipeline's own number if left out, like the others
-            that follow.
-        guidance_scale: Of the classifier-free guidance.
-        negative_prompt: What shall not be seen, the same for all images.
-        height: Of the images, in pixels.
-        width: Of the images, in pixels.
-        scheduler: The class of diffusers, as "DPMSolverMultistepScheduler".
-        lora: A folder or OWNER/REPOSITORY of LoRA weights in safetensors; needs peft.
+        num_inference_steps: Denoising steps. The pipeline's own number if left out, like the
+            others that follow.
+        guidance_scale: Scale of classifier-free guidance.
+        negative_prompt: What the images shall not show. It is the same for all.
+        height: Pixels of an image.
+        width: Pixels of an image.
+        scheduler: A class of diffusers, like DPMSolverMultistepScheduler.
+        lora: LoRA weights: a folder or OWNER/REPOSITORY. In safetensors; needs peft.
         lora_scale: How strong they are.
-        dropped: Parts that are not loaded, as ("text_encoder_3", "tokenizer_3") of SD3.
-        more: "pipeline.KEY" or "scheduler.KEY" to a value: whatever else the pipeline's call and
-            the scheduler's configuration take.
+        dropped: Parts not to load, like text_encoder_3,tokenizer_3 of SD3.
+        more: Any other argument of the pipeline's call, pipeline.KEY=VALUE, or of the scheduler's
+            configuration, scheduler.KEY=VALUE; values are JSON or text. Here it is a mapping.
         revision: Branch, tag or commit of a repository.
-        variant: Of the weights, as "fp16".
-        dtype: One of `DTYPES`.
-        device: Where it runs; a GPU if there is one.
-        offload: "model" or "sequential": `enable_model_cpu_offload` and so on of diffusers.
-        attention_slicing: `enable_attention_slicing` of diffusers.
-        vae_tiling: `enable_tiling` of the VAE.
+        variant: Of the weights, like fp16.
+        dtype: float32, bfloat16 or float16.
+        device: Like cuda:1 or cpu (default: a GPU if there is one).
+        offload: To the CPU: model or sequential. As `enable_model_cpu_offload` and so on of
+            diffusers.
+        attention_slicing: Less memory, slower. As `enable_attention_slicing` of diffusers.
+        vae_tiling: Less memory for large images. As `enable_tiling` of the VAE.
 
     Raises:
         GenerateError: An option is unknown.

@@ -37,11 +37,11 @@ class Retriever:
         index: A folder that `build_index` has written.
         model: Where its model lies, if not on the Hub.
         k: Results of each query.
-        rerank: Candidates that the model's matching head ranks anew, 0 for none; 128, or k if more,
-            where the model has such a head, if left out.
+        rerank: Candidates that BLIP-2 ranks anew by its matching head, 0 for none (default: 128, or
+            k if more; 0 with embeddings of queries).
         image_dir: The folder of the images, which the matching head looks at.
-        exact: Whether all vectors are compared, without the index.
-        name: Of the run; the model's if left out.
+        exact: Compare all vectors, without index.
+        name: The run's name (default: the model's).
         column: In a shard, the column of queries.
 
     Raises:

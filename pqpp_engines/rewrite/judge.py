@@ -71,14 +71,15 @@ class Judge:
     """Ranks rewrites that say the same by how probably they do better.
 
     Args:
-        target: What shall become better, such as `alignment`, `mean_hbpp` or `mean_p10`.
+        target: The target that shall become better. As `mean_hbpp` or `mean_p10`.
         predictor: Name, folder or OWNER/NAME of one that knows how sure it is.
-        margin: What the expected gain must be over, in the target's units.
-        confidence: The least probability of that with which a rewrite is accepted, below 1.
+        margin: What the expected gain must be above. In the target's units.
+        confidence: The least probability of that gain. It is below 1.
         least_cosine: Of the two prompts in the predictor's space, where it has one.
         most_added: Content words that may be added, as a share of the original's; one always may.
-        entailment: Folder or OWNER/NAME of a model that tells entailment: a rewrite of which the
-            original follows with less than one half says something else.
+        entailment: A model that tells entailment, as one trained on MNLI: a rewrite from which the
+            original does not follow is refused. A folder or OWNER/NAME; it follows with a
+            probability of one half or more.
 
     Raises:
         RewriteError: The predictor does not know how sure it is, or a number is out of range.

@@ -49,13 +49,13 @@ class Rule:
     """By what is chosen; one of the three is given.
 
     Attributes:
-        budget: The most that an answer may cost in the mean.
-        share: Of two routes, the share of prompts that the dearer one gets.
-        floor: The least quality, in units of utility: the cheapest route whose lower bound reaches
-            it, or that with the highest bound where none does.
-        confidence: Of the one-sided lower bound that stands for a route's quality. .5 is the
-            prediction itself. .9 for a floor, which is a promise; .5 for a budget or a share,
-            where bounds of like width cancel.
+        budget: Most that an answer may cost in the mean.
+        share: Of two routes, the share of the dearer one. Of the prompts.
+        floor: Least quality, by the lower bound. In units of utility: the cheapest route whose
+            bound reaches it, or that with the highest bound where none does.
+        confidence: Of the lower bounds, one-sided (default: 0.9 with a floor, else 0.5). .5 is the
+            prediction itself. A floor is a promise; with a budget or a share bounds of like width
+            cancel.
     """
 
     budget: float | None = None

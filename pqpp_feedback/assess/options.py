@@ -1,12 +1,16 @@
 """What every assessor can be told, whoever opens it: a program or the command line."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from pqpp_backbones.pretrained import DTYPES
-from pqpp_feedback.assess.assessor import Assessor
+from pqpp_backbones import DTYPES
 from pqpp_files.options.option import Options, option
+
+if TYPE_CHECKING:
+    from pqpp_feedback.assess.assessor import Assessor
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,12 +3,16 @@
 A module holds a subclass of `AssessorOptions`: what the assessor can be told, and how it is opened.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from __future__ import annotations
 
-from pqpp_feedback.assess.assessor import Assessor
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from pqpp_feedback.assess.by_name import class_of, module_names
 from pqpp_feedback.assess.options import AssessorOptions
+
+if TYPE_CHECKING:
+    from pqpp_feedback.assess.assessor import Assessor
 
 
 def list_assessors() -> list[str]:

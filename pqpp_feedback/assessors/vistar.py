@@ -1,12 +1,17 @@
 """The options of VISTAR's scores."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pqpp_backbones.chat.models import ChatOptions
-from pqpp_feedback.assess.assessor import Assessor
 from pqpp_feedback.assess.options import AssessorOptions
 from pqpp_files.options.option import option
+
+if TYPE_CHECKING:
+    from pqpp_feedback.assess.assessor import Assessor
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,13 +1,18 @@
 """The options of a model that is asked whether an image shows its prompt."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pqpp_backbones.chat.models import ChatOptions
-from pqpp_feedback.assess.assessor import Assessor
 from pqpp_feedback.assess.options import AssessorOptions
 from pqpp_feedback.errors import AssessError
 from pqpp_files.options.option import option
+
+if TYPE_CHECKING:
+    from pqpp_feedback.assess.assessor import Assessor
 
 
 @dataclass(frozen=True, kw_only=True)

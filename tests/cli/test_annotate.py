@@ -2,7 +2,6 @@
 
 import csv
 import json
-import sqlite3
 import threading
 
 import pytest
@@ -157,57 +156,27 @@ def test_prompts_and_images_come_from_a_dataset(folder, cache, capsys):
     store.close()
 
 
-def broken(folder):
-    (folder / "images" / "3-sdxl.png").write_bytes(b"no image")
-
-
 def truncated(folder):
     path = folder / "images" / "3-sdxl.png"
     path.write_bytes(path.read_bytes()[:45])
-
-
-def drawing(folder):
-    (folder / "images" / "3-sdxl.png").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
 
 
 def table(change):
     return lambda folder: rewrite(folder / "prompts.csv", change)
 
 
-def first_row(**cells):
-    return table(lambda rows: [rows[0] | cells, *rows[1:]])
-
-
 BAD = {
-    "no image column": (
-        table(lambda rows: [{"prompt": "a"}]), (), "no column 'image' .*--image-column",
-    ),
     "missing image": (
         lambda folder: (folder / "images" / "0-sdxl.png").unlink(),
         (),
         r"image 0-sdxl\.png: there is no such file",
     ),
-    "broken image": (broken, (), r"image 3-sdxl\.png: it is no image in PNG"),
     "truncated image": (truncated, (), r"image 3-sdxl\.png: it is damaged"),
-    "drawing": (drawing, (), r"image 3-sdxl\.png: it is no image in PNG"),
-    "long prompt": (first_row(prompt="x" * 20_001), (), "line 2: prompt has 20,001 characters"),
-    "other prompt of one id": (first_row(prompt="b"), (), "line 3: .*another prompt"),
-    "odd flag": (first_row(control="perhaps"), (), "line 2: control is 'perhaps'; write yes or no"),
-    "twice": (
-        table(lambda rows: [rows[0], *rows]), (), r"line 3: image 0-sdxl\.png stands twice",
-    ),
     "training with an odd answer": (
         table(lambda rows: [r | {"training": "1", "expected": "9"} for r in rows[:2]] + rows[2:]),
         (),
         "line 2: .*9",
     ),
-    "only controls": (
-        table(lambda rows: [row | {"control": "yes"} for row in rows]),
-        (),
-        "control and training items only",
-    ),
-    "many controls": (lambda folder: None, ("--set", "control.count=6"), "6 of 6 items"),
-    "odd setting": (lambda folder: None, ("--set", "best=0"), "`best` is 0"),
     "unknown setting": (lambda folder: None, ("--set", "bests=1"), "did you mean 'best'"),
     "password": (
         lambda folder: None, ("--set", "database=postgresql://a:b@c/d"), "put it in a variable",
@@ -226,15 +195,6 @@ def test_what_cannot_be_shown_is_said_and_nothing_is_written(folder, capsys, cas
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and re.search(said, error), error
     assert sorted(folder.rglob("*")) == before
-
-
-def test_a_database_of_another_version_is_refused(folder, capsys):
-    assert init() == 0
-    with sqlite3.connect(folder / read_study("study.yaml").database) as db:
-        db.execute("UPDATE study SET version = 9")
-    capsys.readouterr()
-    assert main(["annotate", "status", "study.yaml"]) == 2
-    assert "another version of pqpp (its tables are 9" in capsys.readouterr().err
 
 
 def test_an_address_that_does_not_answer_leaves_nothing_and_tells_no_password(folder, capsys):

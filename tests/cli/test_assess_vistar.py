@@ -90,20 +90,3 @@ def test_hwpq_by_an_endpoint_within_its_limits(folder, tmp_path, capsys, monkeyp
         assert main(command) == 0 and len(server.asked) == 13  # all answers were kept
         everything = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
         assert b"sk-secret" not in everything and "sk-secret" not in told
-
-
-@pytest.mark.parametrize(
-    "given, said",
-    [
-        ([], "--chat-model is missing: the score hwpq needs it"),
-        (["--chat-url", "nowhere"], "not the address of an endpoint"),
-    ],
-)
-def test_hwpq_refuses_in_one_line(folder, tmp_path, capsys, given, said):
-    command = ["assess", "vistar", "--only", "hwpq", "--image-dir", str(folder), *given]
-    command += ["--output", str(tmp_path / "v.parquet")]
-    if given:
-        command += ["--chat-model", "m", "--questionnaires", str(tmp_path / "q")]
-    assert main(command) == 2
-    told = capsys.readouterr().err
-    assert said in told and told.strip().count("\n") == 0

@@ -35,11 +35,6 @@ def contents(folder):
 
 
 CASES = {
-    "two prompts with one id": (
-        lambda: file("v.csv", "A,1,m,5", "B,1,m,4", header="prompt,prompt_id,model,label"),
-        ["--scale", "likert5"],
-        "prompt_id '1' stands for 'A' and 'B'; give each prompt an id of its own",
-    ),
     "votes on unknown images": (
         lambda: (
             file("i.csv", "i,A,m", header="image,prompt,model"),
@@ -53,22 +48,10 @@ CASES = {
         [],
         "v.csv, row 5: label is '66', and the labels 1, 2, 4, 5, 66 fit none of",
     ),
-    "all annotators left out": (
-        lambda: file(
-            "v.csv", "A,i,m,ann,5,no", "A,i,m,c,1,yes", "B,j,m,c,5,yes", header=HEADER + ",control"
-        ),
-        ["--scale", "likert5"],
-        "of 1 annotator outside the control group 0 are admitted",
-    ),
     "another encoding": (
         lambda: file("v.csv", "café,i,m,ann,5", encoding="latin-1"),
         ["--scale", "likert5"],
         "v.csv, line 2: not UTF-8 (invalid continuation byte); name its encoding by --encoding",
-    ),
-    "no vote at all": (
-        lambda: file("v.csv", "A,i,m,ann,-1"),
-        ["--scale", "yes-no", "--missing-labels=-1"],
-        "v.csv: no vote is left (1 vote marked as missing (-1) left out)",
     ),
 }
 

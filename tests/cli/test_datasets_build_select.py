@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
 from support.benchmark_folders import write_conqa
-from support.pqpp_folders import write_v1_1
 from support.rated_folders import WRITERS
 
 from pqpp_cli.main import main
@@ -56,22 +55,6 @@ VOTES = "prompt,image,model,annotator,label,source\n" + "".join(
 )
 
 
-def test_build(tmp_path, capsys):
-    (tmp_path / "votes.csv").write_text(VOTES)
-    command = [
-        "build",
-        "--judgments",
-        str(tmp_path / "votes.csv"),
-        "--output",
-        str(tmp_path / "out"),
-    ]
-    assert main([*command, "--fractions", "train=0.7,test=0.3", "--name", "Mine"]) == 0
-    said = capsys.readouterr().out
-    assert "train: 7 prompts" in said and "annotators: 1 of 1 admitted" in said
-    assert load_dataset(str(tmp_path / "out"), split="test").num_rows == 3
-    assert (tmp_path / "out" / "report.html").exists()
-
-
 def test_build_does_not_remove_its_own_input(tmp_path, capsys):
     (tmp_path / "votes.csv").write_text(VOTES)
     out = tmp_path / "out"
@@ -97,31 +80,6 @@ def test_select(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[0] == '{"row": 1, "prompt": "caption 1"}'
     assert main(command) == 2
     assert "give one of --embeddings, --encoder" in capsys.readouterr().err
-
-
-def test_rules_of_build_are_those_of_its_options():
-    from pqpp_cli.build import Build
-    from pqpp_datasets.own_benchmark import BuildOptions
-
-    given = Build(output="nowhere").arguments(BuildOptions)
-    assert BuildOptions(**given) == BuildOptions()
-
-
-def test_show_says_rows_and_images_and_shows_rows(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("pqpp_hub.pull.is_offline", lambda: True)
-    data = str(write_v1_1(tmp_path / "data"))
-    assert main(["datasets", "show", "pqpp", "--data-dir", data]) == 0
-    shown = capsys.readouterr().out
-    assert "33.5 GB" in shown and "sharepoint.com" in shown and "image_4.png" in shown
-    assert "licence: CC BY 4.0 (cc-by-4.0)" in shown and "pinned at the first download" in shown
-    assert "pqpp             validation  2,040" in shown and "glide_hbpp  float64  " in shown
-    first = load_dataset("pqpp", data_dir=data, split="train")[0]
-    assert f"prompt_id   string   {first['prompt_id']}" in shown and "row 3" in shown
-    # Offline it tells what the package knows, and why no row is shown.
-    assert main(["datasets", "show", "conqa"]) == 0
-    shown = capsys.readouterr().out
-    assert "conceptual   50" in shown and "files: 3, 222,619 bytes, verified by SHA-256" in shown
-    assert "\nno row to show: " in shown and "offline mode is on" in shown and "row 1" not in shown
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "own_benchmark_data.md"

@@ -33,13 +33,8 @@ def write(name: str) -> str:
     if kind == "parquet":
         pa.parquet.write_table(pa.Table.from_pylist(ROWS), name)
         return name
-    cells = {"csv": ",", "tsv": "\t"}
-    lines = [json.dumps(row) for row in ROWS]
-    if kind in cells:
-        rows = [list(ROWS[0]), *(map(str, row.values()) for row in ROWS)]
-        lines = [cells[kind].join(row) for row in rows]
-    text = f"[{','.join(lines)}]" if kind == "json" else "\n".join(lines) + "\n"
-    Path(name).write_text(text, "utf-8")
+    rows = [list(ROWS[0]), *(map(str, row.values()) for row in ROWS)]
+    Path(name).write_text("".join(",".join(row) + "\n" for row in rows), "utf-8")
     return name
 
 
@@ -53,7 +48,7 @@ def expected() -> Predictor:
     return fit(PROMPTS, RATES, ["match_rate"])
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv", "json", "jsonl", "parquet"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_tables_of_all_formats_give_what_the_function_gives(kind, expected, capsys):
     table = write(f"rates.{kind}")
     found = fitted(table, "--column", "caption", "--targets", "match_rate")
@@ -91,9 +86,7 @@ def test_a_finished_model_is_not_replaced_unasked(capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("rates.csv",), "--targets is needed: columns of rates.csv, which has match_rate"),
         (("rates.csv", "--targets", "nope"), "--targets nope: rates.csv has no such column"),
-        (("rates.csv", "--targets", "note"), "a number is needed"),
         (("few.csv", "--targets", "match_rate"), "a fit needs 20"),
     ],
 )

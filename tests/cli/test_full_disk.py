@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from support.small_disk import can_mount, run_on_small_disks
@@ -96,15 +95,3 @@ def test_a_folder_without_write_permission_is_one_line(tmp_path):
         said = f"pqpp: error: --output {closed} cannot be written to; name another folder\n"
         assert (done.returncode, done.stderr) == (2, said)
     assert not list(closed.iterdir())
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is full here")
-def test_a_full_disk_behind_standard_output_is_one_line_for_a_process_too(tmp_path):
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    words = [sys.executable, "-m", "pqpp_cli.main", "models", "autoload", "status"]
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            words, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False
-        )
-    assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert done.stderr.startswith("pqpp: error: No space left on device")

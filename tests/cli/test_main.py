@@ -61,11 +61,6 @@ def test_what_is_wrong_is_told_as_it_was_given_and_alone(tmp_path, monkeypatch, 
     Path("votes.csv").write_text("prompt,image,annotator,label\na cat,a.png,x,1\n")
     assert main(["build", "votes.csv", "--output", "out"]) == 2
     assert "or --model-name NAME where all are of one" in capsys.readouterr().err
-    monkeypatch.setattr("nltk.data.path", [])  # a note on the word counts would come first
-    assert main(["bench", "--dataset", "sample", "--split", "test", "--target", "mean_hbp"]) == 2
-    shown = capsys.readouterr().err
-    assert shown.startswith("pqpp: error: no target is called 'mean_hbp'")
-    assert shown.count("\n") == 1
 
 
 def test_a_missing_package_gets_one_line(monkeypatch, capsys, tmp_path):

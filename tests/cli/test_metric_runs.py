@@ -114,12 +114,7 @@ def test_a_table_of_documents(compute, folder):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["ndgc@10", "--run", "a.run", "--qrels", "q.qrels"], "did you mean 'ndcg'"),
         (["rr", "--run", "a.run"], "--runs and --qrels go together"),
-        (
-            ["rr", "--run", "a.run", "--qrels", "q.qrels", "--option", "tie=x"],
-            "did you mean 'ties'",
-        ),
         (["rr", "--run", "c.run", "--qrels", "q.qrels"], "--missing zero or --missing drop"),
     ],
 )

@@ -1,7 +1,5 @@
 """Files and values that once ended a command in a traceback: one line now, status 2."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -53,25 +51,6 @@ def test_a_damaged_configuration_of_a_model(here, content, capsys):
     assert "model" in refused(capsys, "models", "show", "./model")
 
 
-def test_whole_numbers_over_64_bits(here, capsys):
-    """They are answered, or refused by name, whatever the command; ids are texts."""
-    rows = [{"prompt": f"p {n}", "id": HUGE + n, "x": n, "y": n * n} for n in range(24)]
-    (here / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    words = ("predict", "--predictor", "n_words", "--target", "mean_hbpp", "--file", "t.jsonl")
-    assert main([*words, "--output", "o.jsonl"]) == 0
-    written = [json.loads(line) for line in (here / "o.jsonl").read_text().splitlines()]
-    assert [row["id"] for row in written] == [HUGE + n for n in range(24)]
-    capsys.readouterr()
-    assert "'id' cannot be written as Parquet" in refused(capsys, *words, "--output", "o.parquet")
-    compute = ("metrics", "compute", "kendall_qpp", "--format", "json")
-    assert main([*compute, "--predictions", "t.jsonl:x", "--references", "t.jsonl:y"]) == 0
-    assert json.loads(capsys.readouterr().out)["kendall_qpp"] == pytest.approx(1)
-    assert main(["fit", "t.jsonl", "--targets", "x", "--output", "fitted"]) == 0
-    capsys.readouterr()
-    line = refused(capsys, "predict", "--dataset", "t.jsonl", "--predictor", "n_words")
-    assert "t.jsonl" in line and "64 bits" in line
-
-
 RECIPES = ("seed: .inf", "seed: " + "9" * 5000, "seed: " + "[" * 20_000, f"seed: {HUGE}")
 
 
@@ -90,15 +69,3 @@ def test_a_folder_that_datasets_stumbles_over(here, capsys):
     (here / "mine" / "mine.py").write_text("open('executed', 'w')\n")
     line = refused(capsys, "predict", "--dataset", "mine", "--predictor", "n_words")
     assert "--dataset mine: " in line and not (here / "executed").exists()
-
-
-def test_an_encoder_whose_tokenizer_is_damaged(here, capsys):
-    pytest.importorskip("transformers", reason="encoders need the extra models")
-    from support.tiny_models import save_text_encoder
-
-    path = save_text_encoder(here / "encoder") / "tokenizer_config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": {"a": 1}}))
-    (here / "captions.txt").write_text("a cat\na dog\n")
-    words = ("datasets", "select", "captions.txt", "--count", "1", "--encoder", "./encoder")
-    capsys.readouterr()
-    assert "encoder './encoder': cannot be loaded" in refused(capsys, *words)

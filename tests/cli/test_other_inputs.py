@@ -134,8 +134,7 @@ def test_prompts_of_our_dataset_and_of_folders(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("a cat", "--dataset", "pqpp"), "give one of the two"),
-        (("a cat", "--split", "test"), "--split: it is about a dataset; name one by --dataset"),
+        (("a cat", "--split", "test"), "--split: it is about --dataset; leave it out"),
         (("--dataset", "pqpp", "--subset", "sample"), "has train, validation, test"),
         (("--dataset", "nulls"), "--dataset nulls, row 2: prompt is None, a text is needed"),
     ],

@@ -115,16 +115,6 @@ def test_an_output_replaces_no_file_of_another_kind(kind, output, tmp_path):
                 check_outputs(command)
 
 
-def test_every_path_of_an_unknown_user_is_told():
-    for kind in commands():
-        for field in options_of(
-            kind, ["file", "folder", "images", "name", "output", "output file"]
-        ):
-            command = made(kind, **{field.name: "~nobody-here/a.txt"})
-            with pytest.raises(ValueError, match="there is no such user"):
-                command.check_paths()
-
-
 def test_modes_stay_and_secrets_are_their_owners(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for mode in (0o600, 0o640, 0o666, 0o444):

@@ -4,8 +4,6 @@ import csv
 import io
 import json
 
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from support.processes import run_pqpp, run_python
 
@@ -59,48 +57,6 @@ def test_json_has_every_target_in_its_own_units(tmp_path):
         for target, value in record.items():
             low, high = target_range(target)
             assert low <= value <= high
-
-
-def write_text(path):
-    path.write_text("".join(f"{p}\n" for p in PROMPTS if "\n" not in p), "utf-8")
-
-
-def write_csv(path):
-    text = io.StringIO()
-    csv.writer(text).writerows([["id", "prompt"], *enumerate(PROMPTS)])
-    path.write_text("\ufeff" + text.getvalue(), "utf-8")
-
-
-def write_json(path):
-    path.write_text(json.dumps([{"prompt": prompt} for prompt in PROMPTS]))
-
-
-def write_jsonl(path):
-    lines = [json.dumps({"prompt": PROMPTS[0]}), "", json.dumps(PROMPTS[1]), json.dumps(PROMPTS[2])]
-    path.write_text("\n".join(lines))
-
-
-def write_parquet(path):
-    pa.parquet.write_table(pa.table({"prompt": PROMPTS, "other": [1, 2, 3]}), path)
-
-
-@pytest.mark.parametrize(
-    ("name", "write"),
-    [
-        ("p.csv", write_csv),
-        ("p.json", write_json),
-        ("p.jsonl", write_jsonl),
-        ("p.parquet", write_parquet),
-        ("p.txt", write_text),
-        ("prompts", write_text),
-    ],
-)
-def test_files(tmp_path, name, write):
-    write(tmp_path / name)
-    done = run_pqpp("predict", "--file", name, "--format", "jsonl", cwd=tmp_path)
-    records = [json.loads(line) for line in done.stdout.splitlines()]
-    one_a_line = write is write_text
-    assert [r["prompt"] for r in records] == [p for p in PROMPTS if not (one_a_line and "\n" in p)]
 
 
 def test_standard_input_and_dash(tmp_path):
@@ -173,36 +129,17 @@ def test_the_name_of_the_output_decides_unless_a_format_is_named(tmp_path):
     [
         ([], "standard input: no text came"),
         (["a cat", "--file", "p.csv"], "one of the two"),
-        (["a cat", "--predictor", "statik"], "did you mean 'static'"),
-        (["--file", "absent.csv"], "absent.csv: there is no such file"),
         (["--file", "other.csv"], "no column 'prompt' among id, caption; name it with --column"),
-        (["--file", "broken.jsonl"], "broken.jsonl, line 2: not JSON"),
-        (["--file", "cut.parquet"], "not Parquet"),
-        (["--file", "latin.txt"], "latin.txt, line 1: not UTF-8"),
-        (["--file", "deep.json"], "not JSON"),
-        (
-            ["a cat", "names.txt"],
-            "'names.txt' is the name of a file, not a prompt; did you mean --file names",
-        ),
-        (["a cat", "--format", "xml"], "--format is 'xml'; choose among table"),
+        (["a cat", "names.txt"], "did you mean --file names"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words does not know how sure"),
     ],
 )
 def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):
     (tmp_path / "names.txt").write_text("a cat\n")
     (tmp_path / "other.csv").write_text("id,caption\n1,a cat\n")
-    (tmp_path / "surplus.csv").write_text("id,prompt\n1,a cat\n2,a dog, running\n")
-    (tmp_path / "open.csv").write_text('id,prompt\n1,"a cat\n2,a dog\n')
-    (tmp_path / "deep.json").write_text("[" * 100_000)
-    (tmp_path / "broken.jsonl").write_text('"a cat"\n{"prompt": \n')
-    (tmp_path / "number.json").write_text('["a cat", {"prompt": 7}]')
-    (tmp_path / "cut.parquet").write_bytes(b"PAR1")
-    (tmp_path / "latin.txt").write_bytes(b"a \xe9")
     done = run_pqpp("predict", *arguments, cwd=tmp_path)
     assert done.returncode == 2 and expected in done.stderr, done.stderr
-    assert "Traceback" not in done.stderr and done.stdout == ""
-    if "usage" not in done.stderr:
-        assert done.stderr.count("\n") == 1
+    assert done.stdout == "" and done.stderr.count("\n") == 1
 
 
 def test_nothing_heavy_is_imported(tmp_path):

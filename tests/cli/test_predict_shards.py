@@ -78,7 +78,6 @@ def test_a_column_of_the_same_name_stays_as_without_shards(tmp_path, capsys):
     ("words", "said"),
     [
         (["a cat", "--workers", "2", "--output", "out"], "leave it out"),
-        (["--file", "PROMPTS", "--shard", "3/3", "--output", "out"], "write I/N"),
         (["--file", "PROMPTS", "--shard", "0/3", "--output", "PROMPTS"], "is a file"),
     ],
 )

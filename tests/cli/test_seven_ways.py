@@ -146,7 +146,7 @@ def rankings():
     frame = pd.DataFrame(rows, columns=["prompt", "model", "place", "annotator"])
     frame.to_csv("ranks.tsv", sep="\t", index=False)
     expected = shares(pd.DataFrame(pairs, columns=["prompt", "a", "b", "share"]))
-    return ["ranks.tsv", "--rank", "place"], expected
+    return ["--rankings", "ranks.tsv", "--columns", "rank=place"], expected
 
 
 def trec_runs():
@@ -226,18 +226,3 @@ def test_from_own_files_to_a_pushed_predictor(way, tmp_path, monkeypatch, cache)
     with local_hub.serve() as hub:
         done = run_warm(push, tmp_path, **hub.environment(tmp_path / "home"))
     assert done.returncode == 0 and "model.safetensors" in done.stdout, done.stderr
-
-
-@pytest.mark.slow
-def test_twelve_prompts_are_built_and_compared_and_too_few_to_fit(
-    tmp_path, monkeypatch, cache, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    votes = votes_of(prompts_of(GERMAN, 12))
-    votes.to_csv("votes.csv", index=False)
-    assert main(["build", "votes.csv", "--scale", "1..5", "--output", "mine"]) == 0
-    words = ["bench", "--dataset", "mine", "--split", "train", "--predictors", "n_words"]
-    assert main(words) == 0
-    capsys.readouterr()
-    assert main(["fit", "mine", "--output", "fitted"]) == 2
-    assert "7 prompts; a fit needs 20 or more" in capsys.readouterr().err

@@ -159,10 +159,6 @@ def test_the_lowest_of_what_is_needed(archives, tmp_path):
     )
 
 
-def test_the_pythons_that_are_named_begin_at_the_lowest_that_is_allowed():
-    assert f">={PYTHONS[0]}" == SETTINGS["options"]["python_requires"].replace(" ", "")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("version", PYTHONS)
 def test_the_newest_of_all_on_every_python_that_is_named(archives, version, tmp_path):

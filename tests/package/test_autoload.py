@@ -110,21 +110,6 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path, name):
     assert more == []  # no package's registration needs another's
 
 
-def test_start_goes_on_after_a_module_that_fails(monkeypatch):
-    asked = []
-
-    def when_imported(name, callback):
-        asked.append(name)
-        raise RuntimeError("no")
-
-    monkeypatch.setattr(pqpp_autoload, "when_imported", when_imported)
-    with pytest.warns(UserWarning) as warned:
-        pqpp_autoload.start()
-    assert asked == [name for name, _ in pqpp_autoload._PLUGINS]
-    for one, (_, plugin) in zip(warned, pqpp_autoload._PLUGINS, strict=True):
-        assert f"register itself with {plugin} " in str(one.message)
-
-
 def test_off_survives_an_installation(tmp_path, monkeypatch):
     # A reinstall removes what is of the installation, and puts the start-up files back.
     from pqpp_hub import start_up as autoload
@@ -145,11 +130,6 @@ def test_off_survives_an_installation(tmp_path, monkeypatch):
     autoload.switch_on(tmp_path)
     installed_again()
     assert arranged and "autoload is on in" in autoload.status(tmp_path).splitlines()[0]
-
-
-def test_start_entry_point_names_a_function():
-    module, _, function = pqpp_autoload.START_UP_FILES["pqpp_autoload.start"].strip().partition(":")
-    assert callable(getattr(sys.modules[module], function))
 
 
 def test_callback_runs_once_at_import_and_at_once_afterwards(tmp_path):

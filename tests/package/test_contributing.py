@@ -57,27 +57,6 @@ def test_a_toy_benchmark_is_listed_loaded_and_exported(checkout):
 
 
 @pytest.mark.daily
-def test_a_benchmark_without_a_card_names_it(checkout):
-    follow("Add a benchmark", checkout)
-    (checkout / "hub_cards/datasets/toy.md").unlink()
-    (checkout / "train.csv").write_text("prompt,toy_hbpp\nA red cat.,1.5\n")
-    words = ("datasets", "export", "toy", "--data-dir", ".", "--output", "out")
-    done = pqpp(checkout, *words)
-    assert done.returncode == 2 and "no card template datasets/toy.md" in done.stderr
-    assert not (checkout / "out").exists()
-
-
-@pytest.mark.daily
-def test_a_benchmark_without_a_year_names_it(checkout):
-    follow("Add a benchmark", checkout)
-    path = checkout / "pqpp_datasets" / "toy.py"
-    path.write_text(path.read_text().replace("        year=2026,\n", ""))
-    done = pqpp(checkout, "datasets", "list")
-    assert done.returncode == 2
-    assert "year=0 came; say the year" in done.stderr
-
-
-@pytest.mark.daily
 def test_a_toy_metric_is_listed_shown_computed_and_loaded(checkout):
     written = follow("Add a metric", checkout)
     assert "tests/metrics/module_cases.py" in written
@@ -97,17 +76,6 @@ def test_a_toy_metric_is_listed_shown_computed_and_loaded(checkout):
 
 
 @pytest.mark.daily
-def test_a_metric_without_an_oracle_fails_by_name(checkout):
-    cases = checkout / "tests" / "metrics" / "module_cases.py"
-    before = cases.read_text()
-    follow("Add a metric", checkout)
-    cases.write_text(before)
-    words = ("tests/metrics/test_evaluate_modules.py", "-k", "every_module_has_an_oracle")
-    done = python(checkout, "-m", "pytest", "-q", *words)
-    assert "no oracle in module_cases.py: toy_bias" in done.stdout
-
-
-@pytest.mark.daily
 def test_a_toy_predictor_is_listed_shown_asked_and_compared(checkout):
     follow("Add a predictor", checkout)
     assert "toy  " in pqpp(checkout, "models", "list").stdout
@@ -123,19 +91,9 @@ def test_a_toy_predictor_is_listed_shown_asked_and_compared(checkout):
 
 
 @pytest.mark.daily
-def test_a_saved_predictor_whose_weights_do_not_ship_says_how_to_get_it(checkout):
-    follow("Add a predictor", checkout)
-    path = checkout / "pqpp_models" / "toy.py"
-    head, _, tail = path.read_text().partition("    @classmethod\n    def from_shipped")
-    path.write_text(head + "    @classmethod\n" + tail.partition("    @classmethod\n")[2])
-    done = pqpp(checkout, "predict", "a red cat", "--predictor", "toy")
-    assert done.returncode == 2
-    assert "no weights of 'toy' come with the package; give a folder (./toy" in done.stderr
-
-
-@pytest.mark.daily
 def test_a_toy_command_is_listed_run_and_explained(checkout):
-    assert follow("Add a command", checkout) == ["pqpp_cli/toy.py", "tests/cli/test_toy.py"]
+    written = follow("Add a command", checkout)
+    assert written == ["pqpp_cli/toy.py", "pqpp_cli/commands.py", "tests/cli/test_toy.py"]
     assert "toy" in pqpp(checkout, "--help").stdout
     assert pqpp(checkout, "toy", "a red cat").stdout == "3\n"
     (checkout / "toy.yaml").write_text("prompts: [a red cat]\nleast: 2\n")

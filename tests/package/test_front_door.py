@@ -18,11 +18,6 @@ def test_every_name_is_there():
         pqpp.predictt  # noqa: B018
 
 
-def test_a_mistyped_benchmark_is_one_line():
-    with pytest.raises(pqpp.PqppError, match=r"pqpp-v1: no folder, .* did you mean"):
-        pqpp.load_benchmark("pqpp-v1")
-
-
 def test_importing_it_imports_nothing_else(tmp_path):
     code = (
         "import sys; before = set(sys.modules)\n"
@@ -66,14 +61,3 @@ def test_what_lies_beside_the_script_does_not_matter(tmp_path, cache, beside):
         [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.stdout.strip() == "prompt", done.stderr
-
-
-def test_the_module_is_the_command(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "pqpp", "predict", "A cat.", "--target", "mean_hbpp"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0 and "mean_hbpp" in done.stdout, done.stderr

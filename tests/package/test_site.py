@@ -74,22 +74,6 @@ def parts(monkeypatch):
         del sys.modules[name]
 
 
-@pytest.mark.parametrize(
-    ("text", "folder", "led"),
-    [
-        ("[a](docs/scale.md)", ".", "[a](/scale.md)"),
-        ("![a](pictures/a.png)", "docs", "![a](/pictures/a.png)"),
-        ("[a](../benchmarks/onnx.md#b)", "docs", "[a](/made/benchmarks/onnx.md#b)"),
-        ("[a](../../CHANGELOG.md)", "docs/tutorials", "[a](/made/project/changelog.md)"),
-        ("[a](../pqpp_metrics/cc/README.md)", "docs", "[a](/made/metrics/cc.md)"),
-        ("[a](https://example.org/docs/a.md)", ".", "[a](https://example.org/docs/a.md)"),
-        ("[a](#below)", "docs", "[a](#below)"),
-    ],
-)
-def test_links_of_the_repository_lead_to_pages_of_the_site(parts, text, folder, led):
-    assert parts("links").to_site(text, folder) == led
-
-
 NAMED = re.compile(r"\{py:obj\}`([\w.]+)`")
 TESTED = re.compile(r"`(tests/[\w/.]+)(?:::(\w+))?`")
 
@@ -111,10 +95,6 @@ def test_functions_and_tests_that_a_page_names_are_there(page):
 CELL_OUTPUT = re.compile(
     r'class="output (?:stream|stderr)[^>]*>(?:<div[^>]*>)*<pre>(.*?)</pre>', re.DOTALL
 )
-WORDS = """for n in $(seq 400); do printf 'prompt %d: ein Hündchen, 0.19571 — ' "$n"; done"""
-IN_PYTHON = """import sys
-for n in range(300):
-    print(n, "votes/judgments.csv ä" * (n % 3), end=" " if n % 7 else "\\n", flush=n % 5 == 0)"""
 
 
 def streams_shown(page):
@@ -123,29 +103,6 @@ def streams_shown(page):
     return [html.unescape(re.sub("<[^>]*>", "", box)).strip("\n") for box in boxes]
 
 
-@pytest.mark.daily
-def test_an_output_in_many_pieces_is_shown_as_the_process_printed_it(tmp_path):
-    pytest.importorskip("myst_nb", reason="needs the extra `docs`")
-    head = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n\n# Page\n\n"
-    cells = [f"```{{code-cell}}\n{text}\n```\n" for text in (f"%%bash -e\n{WORDS}", IN_PYTHON)]
-    (tmp_path / "index.md").write_text(head + "\n".join(cells), "utf-8")
-    (tmp_path / "conf.py").write_text(
-        f"import sys\nsys.path.insert(0, {str(DOCS)!r})\nfrom site_parts import cells\n"
-        "extensions = ['myst_nb']\nnb_execution_mode = 'force'\nnb_merge_streams = True\n"
-        "nb_execution_raise_on_error = True\n"
-        "def setup(app):\n    app.connect('config-inited', cells.prepare_kernels)\n"
-    )
-    subprocess.run([sys.executable, "-m", "sphinx", "-q", tmp_path, tmp_path / "html"], check=True)
-    printed = [
-        subprocess.run(command, capture_output=True, check=True, env=os.environ | UTF8).stdout
-        for command in (["bash", "-c", WORDS], [sys.executable, "-c", IN_PYTHON])
-    ]
-    assert streams_shown(tmp_path / "html" / "index.html") == [
-        output.decode("utf-8").strip("\n") for output in printed
-    ]
-
-
-UTF8 = {"PYTHONIOENCODING": "utf-8"}
 LOOKED_AT = (
     *("index", "quickstart", "tutorials/ask", "tutorials/assess", "how/vistar", "worth"),
     *("understand/glossary", "made/api/pqpp_hub", "made/commands/predict", "made/metrics/hbpp"),
@@ -249,35 +206,13 @@ FIRST_THREE = """queries => Object.fromEntries(queries.map((query) => {
 # Written down, with the pages that answer them, before any weight of a page was set.
 QUERIES = {
     "load_dataset": "data",
-    "install": "quickstart index tutorials/index",
     "bench report": "bench tutorials/bench",
-    "annotation service": "annotation tutorials/annotate",
-    "train predictor": "train tutorials/train",
     "router": "route tutorials/route",
-    "budget": "route",
-    "rewrite": "route",
-    "heatmaps": "rahf how/richhf tutorials/assess",
-    "RAHF": "rahf how/richhf tutorials/assess",
     "VISTAR": "how/vistar assess",
-    "GIMBRR": "how/gimbrr assess",
-    "krippendorff": "annotation own_benchmark_data metrics",
-    "own votes": "own_benchmark own_benchmark_data tutorials/own_benchmark",
     "kendall": "metrics how/pqpp understand/glossary understand/numbers bench",
-    "recall": "metrics how/conqa retrieve ir_measures",
-    "ir_measures": "ir_measures",
     "parquet shards": "scale tutorials/route",
-    "ray": "scale",
-    "nltk": "understand/faq bench prompts",
     "far": "prompts understand/faq understand/glossary quickstart tutorials/ask",
     "hbpp": "understand/glossary understand/numbers how/pqpp",
-    "deviation": "understand/numbers prompts quickstart understand/glossary worth",
-    "push hub": "train tutorials/train demo",
-    "web page": "demo",
-    "search images": "retrieve",
-    "generate images": "route",
-    "baseline": "bench tutorials/bench",
-    "nginx": "annotation",
-    "GPU": "understand/faq train",
 }
 
 
