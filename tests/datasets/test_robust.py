@@ -22,24 +22,6 @@ def test_robust_means_are_nearly_those_of_honest_people(kind, bad):
     assert kind in ("lazy", "none") or found.bad_flagged == 1.0
 
 
-def test_the_figures_of_planted_votes_by_hand():
-    draw = planted_votes.planted(0, "none", 0)
-    truth = planted_votes.means(draw, np.ones(len(draw.who)))
-    assert truth[7] == draw.value[draw.item == 7].mean()
-    # Where all give the image's own label, as many honest people would, nothing is wrong.
-    right = draw._replace(value=draw.label[draw.item])
-    correlation, rmse, rank = planted_votes.figures(right, draw.label)
-    assert correlation > 0.95 and rmse == 0 and rank == pytest.approx(1)
-    assert planted_votes.figures(draw, 6 - draw.label)[2] == pytest.approx(-1)
-    # With ever more votes the mean becomes that label.
-    seen = draw.truth[:3] + np.random.default_rng(1).normal(size=(20_000, 3))
-    everyone = np.repeat(draw.truth, 200) + np.random.default_rng(2).normal(size=208_000)
-    steps = np.quantile(everyone, [0.2, 0.4, 0.6, 0.8])
-    np.testing.assert_allclose(
-        np.searchsorted(steps, seen).mean(axis=0) + 1, draw.label[:3], atol=0.1
-    )
-
-
 def test_weights_by_hand():
     # Three who always agree, one who is turned: the turned one keeps the least weight alone.
     truth = np.tile(np.arange(1.0, 6.0), 8)
