@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import Target, as_tuple, tell
 
 # The licence of the data, as its publishers call it -> its identifier on the Hub, and its address
@@ -36,14 +35,26 @@ def features_of(
     return features
 
 
-def named_files(*patterns: str) -> Callable[[Path | None, str], tuple[str, ...]]:
-    """Return a record's `files` for files whose names no folder changes, `{split}` in their place.
+def named_files(
+    *patterns: str | tuple[str, ...],
+) -> Callable[[Path | None, str], tuple[str, ...]]:
+    """Return a record's `files` for files of known names, `{split}` in their place.
+
+    Args:
+        patterns: A file each; of several names for one the first counts that is there.
 
     Example:
-        >>> named_files("data/{split}.csv")(None, "test")
-        ('data/test.csv',)
+        >>> named_files("data/{split}.csv", ("as/published.csv", "flat.csv"))(None, "test")
+        ('data/test.csv', 'as/published.csv')
     """
-    return lambda folder, split: tuple(pattern.format(split=split) for pattern in patterns)
+
+    def files(folder: Path | None, split: str) -> tuple[str, ...]:
+        known = [(p,) if isinstance(p, str) else p for p in patterns]
+        there = [[name for name in names if folder and (folder / name).exists()] for names in known]
+        names = ((*found, *all_names)[0] for found, all_names in zip(there, known, strict=True))
+        return tuple(name.format(split=split) for name in names)
+
+    return files
 
 
 def size_category(rows: int) -> str:
@@ -89,9 +100,6 @@ class Benchmark:
         parts: Cuts a split into a list of parts that processes may share; called as `read` is.
         read_parts: Reads some parts of a split, in order, a table at a time; called with folder,
             split, the options and the list of parts.
-
-    Raises:
-        BenchmarkError: If the licence is unknown or no year came.
     """
 
     name: str
@@ -115,14 +123,6 @@ class Benchmark:
     annotators: tuple[str, ...] = ("crowdsourced",)
     parts: Callable[[Path, str, Mapping[str, object]], list] | None = None
     read_parts: Callable[[Path, str, Mapping[str, object], list], Iterator[pa.Table]] | None = None
-
-    def __post_init__(self):
-        if self.licence not in LICENCES or not self.year:
-            raise BenchmarkError(
-                f"benchmark {self.name}: licence={self.licence!r} and year={self.year!r} came; say "
-                f"the year in its record, and one of {', '.join(LICENCES)}, or add the licence to "
-                "LICENCES in pqpp_datasets/benchmark.py"
-            )
 
     @property
     def family(self) -> str:

@@ -38,11 +38,8 @@ _SCHEMA = pa.schema(
 )
 
 
-def files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the files that both splits are read from."""
-    published, flat = _REPHRASINGS
-    is_flat = folder is not None and not (folder / published).exists() and (folder / flat).exists()
-    return (_QUERIES, _VOTES, flat if is_flat else published)
+files = named_files(_QUERIES, _VOTES, _REPHRASINGS)
+"""Name the files that both splits are read from."""
 
 
 def label_rule(value: object) -> str:

@@ -79,19 +79,14 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
             "try again, or give the folder of a copy that you trust as data_dir="
         )
     if source.sha256 is None:
-        _refuse_page(source, partial)
+        with partial.open("rb") as file:
+            is_page = file.read(64).lstrip().startswith(b"<")
+        if is_page:  # a login page of a network, which would be recorded as the file for good
+            partial.unlink()
+            raise DataFileError(
+                f"{source.url}: a web page came instead of the file; check the network, or give a "
+                "folder with the files as data_dir="
+            )
         known = json.dumps({**locked, source.path: digest}, indent=1, sort_keys=True)
         write_whole(lock, f"{known}\n")
     partial.replace(target)
-
-
-def _refuse_page(source: PublishedFile, partial: Path) -> None:
-    # A login page of a network would otherwise be recorded as the file for good.
-    with partial.open("rb") as file:
-        is_page = file.read(64).lstrip().startswith(b"<")
-    if is_page:
-        partial.unlink()
-        raise DataFileError(
-            f"{source.url}: a web page came instead of the file; check the network, or give a "
-            "folder with the files as data_dir="
-        )

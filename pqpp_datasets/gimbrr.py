@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import features_of, published
+from pqpp_datasets.benchmark import features_of, named_files, published
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 from pqpp_files.foreign.json_values import read_json
@@ -30,10 +30,11 @@ from pqpp_files.foreign.json_values import read_json
 MODELS = {"dalle2": "Dalle", "midjourney": "MJ", "sd2.1": "SD2.1", "sd1.5": "SD1.5"}
 
 _DIRECTORY = "data/Prompt_dir_230228.csv"
-# Where the published repository keeps them, and the shorter layout of a copy.
-_ANNOTATION_FOLDERS = ("annotations/AAAI_EDGeS_23", "annotations")
-_ANNOTATIONS, _EXTRAS = "annotations_df_230311.csv", "Prompt_dir_230228_extraVars.csv"
-_AUTOMATED = "automated_annotations.csv"
+# Where the published repository keeps the others, and the shorter layout of a copy.
+_ANNOTATIONS, _EXTRAS, _AUTOMATED = (
+    (f"annotations/AAAI_EDGeS_23/{name}.csv", f"annotations/{name}.csv")
+    for name in ("annotations_df_230311", "Prompt_dir_230228_extraVars", "automated_annotations")
+)
 
 _BOOLEANS = ("True", "False")
 _RULES = {
@@ -71,25 +72,9 @@ _ANNOTATION_SCHEMA = _schema_of({**_ANNOTATION, **_PROMPT}).insert(
 _VERDICT_SCHEMA = _schema_of({**_VERDICT, **_PROMPT})
 
 
-def files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the files of the prompts: the directory, and the variables of the paper's analyses."""
-    return (_DIRECTORY, _below_annotations(folder, _EXTRAS))
-
-
-def annotation_files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the files of the annotations: they themselves, and the directory of the prompts."""
-    return (_below_annotations(folder, _ANNOTATIONS), _DIRECTORY)
-
-
-def verdict_files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the files of the automated verdicts: they themselves, and the directory."""
-    return (_below_annotations(folder, _AUTOMATED), _DIRECTORY)
-
-
-def _below_annotations(folder: Path | None, name: str) -> str:
-    paths = [f"{place}/{name}" for place in _ANNOTATION_FOLDERS]
-    there = [path for path in paths if folder and (folder / path).exists()]
-    return (there or paths)[0]
+files = named_files(_DIRECTORY, _EXTRAS)
+annotation_files = named_files(_ANNOTATIONS, _DIRECTORY)
+verdict_files = named_files(_AUTOMATED, _DIRECTORY)
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:

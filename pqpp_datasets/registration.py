@@ -53,7 +53,16 @@ def _resolving_pqpp(original, load_module):
     def dataset_module_factory(path, *args, **kwargs):
         if path != DATASET_NAME and not _is_ours(path):
             return original(path, *args, **kwargs)
-        _refuse_hub_options(kwargs)
+        for name in ("revision", "data_files"):  # without them something else would be loaded
+            if kwargs.get(name) is not None:
+                from pqpp_datasets.errors import OptionError
+
+                raise OptionError(
+                    f'load_dataset("pqpp", {name}={kwargs[name]!r:.60}): the benchmark comes with '
+                    "the package and has no revisions, and single files are not taken; choose a "
+                    'release by its configuration, like "pqpp-v1.0", or a folder of the published '
+                    "layout by data_dir="
+                )
         chosen = load_module.BuilderConfigsParameters(
             default_config_name=None if path == DATASET_NAME else path
         )
@@ -75,20 +84,6 @@ def _is_ours(path: object) -> bool:
     return path in BENCHMARKS and not Path(path).exists() and not is_taken([path], "dataset")
 
 
-def _refuse_hub_options(options) -> None:
-    # Silently ignoring these would load something else than what was asked for.
-    from pqpp_datasets.errors import OptionError
-
-    for name in ("revision", "data_files"):
-        if options.get(name) is not None:
-            raise OptionError(
-                f'load_dataset("pqpp", {name}={options[name]!r:.60}): the benchmark comes with the '
-                "package and has no revisions, and single files are not taken; choose a release by "
-                'its configuration, like "pqpp-v1.0", or a folder of the published layout by '
-                "data_dir="
-            )
-
-
 @functools.cache
 def data_version() -> str:
     """Return the cache key of everything that decides the rows: our code and the pinned sources.
@@ -103,20 +98,11 @@ def data_version() -> str:
     """
     from pqpp_files.hashes import sha256_of_parts
 
-    files = _deciding_files()
+    top = Path(__file__).parents[1]
+    # Which of the functions a parser calls is not told apart: parsing again takes a second.
+    folders = (top / "pqpp_datasets", top / "pqpp_files", top / "pqpp_metrics" / "functional")
+    kinds = (".py", ".json", ".toml", ".lark")
+    files = sorted(path for f in folders for path in f.rglob("*") if path.suffix in kinds)
     return sha256_of_parts(
         part for f in files for part in (f"{f.parent.name}/{f.name}\0", f.read_bytes(), b"\0")
-    )
-
-
-def _deciding_files() -> list[Path]:
-    here = Path(__file__).parent
-    top = here.parent
-    folders = (here, top / "pqpp_files", top / "pqpp_metrics" / "functional")
-    # Which of the functions a parser calls is not told apart: parsing again takes a second.
-    return sorted(
-        path
-        for f in folders
-        for kind in ("*.py", "*.json", "*.toml", "*.lark")
-        for path in f.rglob(kind)
     )

@@ -86,6 +86,7 @@ MEASURES = {
 """Measures by name, in the order of tables. `p<k>` is as `p10` for any k."""
 
 
+@functools.lru_cache(maxsize=256)
 def measure_of(name: str) -> TargetMeasure | None:
     """Return the measure that a target's name ends in, None where it ends in none.
 
@@ -98,13 +99,8 @@ def measure_of(name: str) -> TargetMeasure | None:
     ending = name.rsplit("_", 1)[-1]
     if ending == ALIGNMENT and name != ALIGNMENT:
         return None
-    return MEASURES.get(ending) or _precision_at(ending)
-
-
-@functools.lru_cache(maxsize=256)
-def _precision_at(ending: str) -> TargetMeasure | None:
-    if not (cut := _PRECISION.fullmatch(ending)):
-        return None
+    if ending in MEASURES or not (cut := _PRECISION.fullmatch(ending)):
+        return MEASURES.get(ending)
     ten = MEASURES["p10"]
     title, about, words = (text.replace("10", cut[1]) for text in (ten.title, ten.about, ten.words))
     return replace(ten, name=ending, title=title, about=about, words=words)

@@ -150,12 +150,18 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
     from datasets import Features
 
     folder = Path(folder)
-    about = _card_data(folder)
-    files = {
-        (config["config_name"], entry["split"]): sorted(folder.glob(entry["path"]))
-        for config in about["configs"]
-        for entry in config["data_files"]
-    }
+    about = card_data(folder)
+    try:  # as we write them; other cards have other forms
+        files = {
+            (config["config_name"], entry["split"]): sorted(folder.glob(entry["path"]))
+            for config in about["configs"]
+            for entry in config["data_files"]
+        }
+    except (KeyError, TypeError, ValueError, NotImplementedError):
+        raise DataFileError(
+            f"{folder}: no dataset is described here; name a folder that `pqpp build` or `pqpp "
+            "datasets export` wrote, or a name of `pqpp datasets list`"
+        ) from None
     names = list(dict.fromkeys(config for config, _ in files))
     if subset is not None and subset not in names:
         raise DataFileError(f"{folder}: no subset {subset!r}; there are {', '.join(names)}")
@@ -177,22 +183,6 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
         features = Features.from_arrow_schema(file.schema_arrow)
         head = next(file.iter_batches(PREVIEW_ROWS)).to_pylist() if file.metadata.num_rows else []
     return Described(title, facts, counts, features, head[:PREVIEW_ROWS])
-
-
-def _card_data(folder: Path) -> dict:
-    about = card_data(folder)
-    try:
-        for config in about["configs"]:
-            for files in config["data_files"]:  # as we write them; other cards have other forms
-                _ = config["config_name"], files["split"], sorted(folder.glob(files["path"]))
-    except (KeyError, TypeError, ValueError, NotImplementedError):
-        about = {}
-    if not about:
-        raise DataFileError(
-            f"{folder}: no dataset is described here; name a folder that `pqpp build` or `pqpp "
-            "datasets export` wrote, or a name of `pqpp datasets list`"
-        )
-    return about
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.own_benchmark.forms import File, ForeignFile, holds_ranks, read_long
+from pqpp_datasets.own_benchmark.forms import File, holds_ranks, read_foreign, read_long
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import identities_of, number_prompts, split_rule, splits_of
@@ -199,12 +199,12 @@ def _opened(
         return opened, options
     if "judgments" not in opened:
         raise OptionError("`from_format` is about judgments; name the file so")
-    foreign = [ForeignFile(path, options) for _, path in files["judgments"]]
+    foreign = [read_foreign(path, options) for _, path in files["judgments"]]
     kinds = {file.flat.kind for file in foreign}
     if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
         raise DataFileError(
-            f"{' and '.join(map(str, foreign))}: {' and '.join(sorted(kinds))} came, beside "
-            f"{' and '.join(files)}; build from one kind at a time"
+            f"{foreign[0].path}: {' and '.join(sorted(kinds))} came, beside {' and '.join(files)}; "
+            "build from one kind at a time"
         )
     del opened["judgments"]
     opened[kinds.pop()] = [(None, file) for file in foreign]

@@ -4,8 +4,9 @@ A row has the fields of the file under their own names, nested ones with dots be
 `--columns ROLE=NAME` says of a foreign file what it says of a table.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pqpp_datasets.errors import DataFileError
@@ -31,14 +32,14 @@ class FlatRows:
         kind: What they are, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
         called: Role to column, where the user says nothing else.
         rows: Each with the place of its record, from 0, under `ROW`.
-        notes: What is to be said of them, a line each; complete once the rows are read.
+        notes: What is to be said of them, a line each.
         scale: What the labels mean, where the format tells.
     """
 
     kind: str
     called: Mapping[str, str]
     rows: Iterable[Record]
-    notes: list[str] = field(default_factory=list)
+    notes: Sequence[str] = ()
     scale: str | None = None
 
 
@@ -90,7 +91,10 @@ def roles_in(names: Iterable[str]) -> dict[str, str]:
     return roles
 
 
-def _argilla(records: Iterable[Record], path: str) -> Answers:
+_NESTED = ("responses", "suggestions", "vectors", "fields", "metadata")
+
+
+def _argilla(records: Sequence[Record], path: str) -> Answers:
     """Read records of Argilla 2 as `to_json` writes them, or as `to_datasets` flattens them.
 
     A record has the answers of several people to several questions: nested under `responses`, or
@@ -101,7 +105,13 @@ def _argilla(records: Iterable[Record], path: str) -> Answers:
     questions: dict[str, str] = {}
     unsubmitted = 0
     for record in records:
-        fields = _argilla_fields(record)
+        own = {
+            name: value
+            for name, value in record.items()
+            if name not in _NESTED and ".responses" not in name and ".suggestion" not in name
+        }
+        own |= (record.get("metadata") or {}) | (record.get("fields") or {})
+        fields = flattened(own)
         people: dict[str, dict[str, Any]] = {}
         for question, person, status, value in _argilla_responses(record):
             if status not in (None, "submitted"):
@@ -112,16 +122,6 @@ def _argilla(records: Iterable[Record], path: str) -> Answers:
         rows.extend(people.values())
     notes = [f"Argilla: {unsubmitted} answers that were not submitted are left out"]
     return Answers(rows, questions, notes if unsubmitted else ())
-
-
-def _argilla_fields(record: Record) -> dict[str, Any]:
-    nested = ("responses", "suggestions", "vectors", "fields", "metadata")
-    own = {
-        name: value
-        for name, value in record.items()
-        if name not in nested and ".responses" not in name and ".suggestion" not in name
-    }
-    return flattened({**own, **(record.get("metadata") or {}), **(record.get("fields") or {})})
 
 
 def _argilla_responses(record: Record) -> Iterator[tuple[str, str, str | None, Any]]:
@@ -142,7 +142,7 @@ def _argilla_responses(record: Record) -> Iterator[tuple[str, str, str | None, A
 _IMAGE_LISTS = ("image_path", "file_path", "image_paths", "generations")
 
 
-def _hpd(records: Iterable[Record], path: str) -> FlatRows:
+def _hpd(records: Sequence[Record], path: str) -> FlatRows:
     """Read the Human Preference Dataset, versions 1 to 3.
 
     Version 1 has several images and the place of the one that was chosen, version 2 a 1 for each
@@ -150,7 +150,6 @@ def _hpd(records: Iterable[Record], path: str) -> FlatRows:
     first, with their models and how many people chose each (`choice_dist`). Versions 1 and 2 name
     no models: `--model-pattern` of the images' names does.
     """
-    records = list(records)
     names = {name for record in records for name in record}
     person = {"annotator": "user_hash"}
     if "path1" in names:
@@ -159,37 +158,33 @@ def _hpd(records: Iterable[Record], path: str) -> FlatRows:
     if "human_preference" in names:
         return FlatRows("preferences", person, _pairs(records, path))
     if "rank" in names:
-        return FlatRows("rankings", person, _each_ranked(records, "rank", path))
+        return FlatRows("rankings", person, _ranked_images(records, "rank", path))
     raise DataFileError(
         f"{path}: no column human_preference, rank or path1; give a file of HPD as it is published"
     )
 
 
-def _images_of(record: Record) -> list[str]:
-    return next((record[name] for name in _IMAGE_LISTS if record.get(name)), [])
-
-
-def _require_as_many(record: Record, judgments: Sequence[Any], path: str) -> None:
-    if (images := len(_images_of(record))) != len(judgments):
+def _judged(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
+    """Return the images of a record, each with its judgment."""
+    images: Sequence[str] = next((record[name] for name in _IMAGE_LISTS if record.get(name)), [])
+    if not isinstance(judgments, list):  # the place of the chosen one
+        judgments = [n == int(judgments) for n in range(len(images))]
+    if len(images) != len(judgments):
         raise DataFileError(
-            f"{path}, record {record[ROW] + 1}: {images} images and {len(judgments)} judgments of "
-            "them; each image needs one"
+            f"{path}, record {record[ROW] + 1}: {len(images)} images and {len(judgments)} "
+            "judgments of them; each image needs one"
         )
+    return list(zip(images, judgments, strict=True))
 
 
 def _pairs(records: Iterable[Record], path: str) -> Iterator[Record]:
     for record in records:
-        images, chosen = _images_of(record), record["human_preference"]
-        if not isinstance(chosen, list):  # the place of the chosen one
-            chosen = [n == int(chosen) for n in range(len(images))]
-        _require_as_many(record, chosen, path)
-        wins = [int(value) for value in chosen]
-        for n, image in enumerate(images):
-            for m in range(n + 1, len(images)):
-                # Of several, what was not chosen was not compared with one another.
-                if wins[n] != wins[m] or len(images) == 2:
-                    word = "tie" if wins[n] == wins[m] else "a" if wins[n] > wins[m] else "b"
-                    yield {**record, "image_a": image, "image_b": images[m], "choice": word}
+        judged = [(i, int(w)) for i, w in _judged(record, record["human_preference"], path)]
+        for (image, wins), (other, others) in itertools.combinations(judged, 2):
+            # Of several, what was not chosen was not compared with one another.
+            if wins != others or len(judged) == 2:
+                word = "tie" if wins == others else "a" if wins > others else "b"
+                yield {**record, "image_a": image, "image_b": other, "choice": word}
 
 
 def _counted(records: Iterable[Record]) -> Iterator[Record]:
@@ -198,25 +193,22 @@ def _counted(records: Iterable[Record]) -> Iterator[Record]:
             yield from [{**record, "choice": word}] * int(count)
 
 
-def _each_ranked(records: Iterable[Record], column: str, path: str) -> Iterator[Record]:
+def _ranked_images(records: Iterable[Record], column: str, path: str) -> Iterator[Record]:
     for record in records:
-        ranks = record.get(column) or []
-        _require_as_many(record, ranks, path)
-        for image, rank in zip(_images_of(record), ranks, strict=True):
+        for image, rank in _judged(record, record.get(column) or [], path):
             yield {**record, "image": image, "rank": rank}
 
 
-def _imagereward(records: Iterable[Record], path: str) -> FlatRows:
+def _imagereward(records: Sequence[Record], path: str) -> FlatRows:
     """Read ImageReward: rankings of a prompt's `generations`, or the ratings of ImageRewardDB.
 
     `ranking` has a rank for each generation, 1 for the best, ties allowed. ImageRewardDB has a row
     an image with three ratings from 1 to 7, of which `overall_rating` is read unless another one is
     named. No file names the models: `--model-name`, or `--model-pattern` of the names, does.
     """
-    records = list(records)
     if any("generations" in record for record in records):
         called = {"image": "image", "rank": "rank"}
-        return FlatRows("rankings", called, _each_ranked(records, "ranking", path))
+        return FlatRows("rankings", called, _ranked_images(records, "ranking", path))
     called = {"prompt": "prompt", "image": "image_path", "label": "overall_rating"}
     return FlatRows("judgments", called, records, scale="1..7")
 
@@ -228,7 +220,7 @@ _LABEL_STUDIO_ROLES = {
 """The key of an answer in a result's `value`, to its role."""
 
 
-def _label_studio(records: Iterable[Record], path: str) -> Answers:
+def _label_studio(records: Sequence[Record], path: str) -> Answers:
     """Read exports of Label Studio as JSON, JSON-MIN, CSV and TSV.
 
     A task has `data` and several `annotations`, each of one person with results by the name of the
@@ -305,7 +297,7 @@ def _ranking(value: Any, data: Record) -> list[Any]:
     return [known.get(item, item) for item in ranked]
 
 
-def _mturk(records: Iterable[Record], path: str) -> Answers:
+def _mturk(records: Sequence[Record], path: str) -> Answers:
     """Read the CSV of a batch's results of Mechanical Turk.
 
     `Input.*` are the fields of a HIT, `Answer.*` the answers of a worker: one a column, one a value
@@ -319,21 +311,20 @@ def _mturk(records: Iterable[Record], path: str) -> Answers:
         if record.get("AssignmentStatus") == "Rejected":
             rejected += 1
             continue
-        answers = _worker_answers(record, f"{path}, row {record[ROW] + 1}")
+        inputs, given = (
+            {name.removeprefix(start): record[name] for name in record if name.startswith(start)}
+            for start in ("Input.", "Answer.")
+        )
+        answers = _worker_answers(given, f"{path}, row {record[ROW] + 1}")
         questions |= dict.fromkeys(answers, "label")
         person = {"annotator": record.get("WorkerId"), "seconds": record.get("WorkTimeInSeconds")}
-        rows.append({**record, **_below(record, "Input."), **person, **answers})
+        rows.append({**record, **inputs, **person, **answers})
     notes = [f"Mechanical Turk: {rejected} rejected assignments are left out"] if rejected else ()
     return Answers(rows, questions, notes)
 
 
-def _below(record: Record, start: str) -> dict[str, Any]:
-    return {k.removeprefix(start): value for k, value in record.items() if k.startswith(start)}
-
-
-def _worker_answers(record: Record, where: str) -> dict[str, Any]:
+def _worker_answers(given: dict[str, Any], where: str) -> dict[str, Any]:
     """Return a worker's answers by question."""
-    given = _below(record, "Answer.")
     if "taskAnswers" in given:
         text = given.pop("taskAnswers")
         forms = parse_json(text, f"{where}: Answer.taskAnswers", DataFileError)
@@ -360,27 +351,18 @@ _PICKAPIC = {
 }
 
 
-def _pickapic(records: Iterable[Record], path: str) -> FlatRows:
+def _pickapic(records: Sequence[Record], path: str) -> FlatRows:
     """Read Pick-a-Pic: the better of two images, `label_0` the share of the win of the first.
 
     Rows without a label are left out; the pictures in the columns `jpg_0` and `jpg_1` are not read.
     """
-    notes: list[str] = []
-
-    def labelled() -> Iterator[Record]:
-        unlabelled = 0
-        for record in records:
-            is_labelled = record.get("has_label") not in (False, "false", "False")
-            unlabelled += not is_labelled
-            if is_labelled:
-                yield record
-        if unlabelled:
-            notes.append(f"Pick-a-Pic: {unlabelled} rows without a label are left out")
-
-    return FlatRows("preferences", _PICKAPIC, labelled(), notes)
+    labelled = [one for one in records if one.get("has_label") not in (False, "false", "False")]
+    unlabelled = len(records) - len(labelled)
+    notes = [f"Pick-a-Pic: {unlabelled} rows without a label are left out"] if unlabelled else []
+    return FlatRows("preferences", _PICKAPIC, labelled, notes)
 
 
-FORMATS: dict[str, Callable[[Iterable[Record], str], FlatRows | Answers]] = {
+FORMATS: dict[str, Callable[[Sequence[Record], str], FlatRows | Answers]] = {
     "argilla": _argilla,
     "hpd": _hpd,
     "imagereward": _imagereward,

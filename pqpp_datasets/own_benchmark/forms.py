@@ -1,9 +1,9 @@
 """Small converters: the forms that files of judgments have, to the one long table."""
 
-import contextlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,74 +29,60 @@ _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "ranki
 """The role of an answer to the kind of file that has it."""
 
 
+@dataclass(frozen=True)
 class ForeignFile:
-    """A file of the format `options.from_format`.
+    """What a file of another tool holds.
+
+    Attributes:
+        path: The file.
+        flat: Its rows.
+        names: Further columns that it has, or may have, besides those of the rows.
+    """
+
+    path: Path
+    flat: FlatRows
+    names: Sequence[str]
+
+
+def read_foreign(path: Path, options: BuildOptions) -> ForeignFile:
+    """Read a file of the format `options.from_format`.
 
     Args:
         path: The file.
         options: The format, the encoding, and what the user calls columns.
 
-    Attributes:
-        flat: What it holds.
-
     Raises:
         DataFileError: It is not of that format.
     """
-
-    def __init__(self, path: Path, options: BuildOptions) -> None:
-        assert options.from_format is not None
-        self.path, self._format = path, options.from_format
-        columns = READ_ALONE.get(options.from_format)
-        if columns is not None:  # what else the user names is read, too
-            columns = (*columns, *options.columns.values())
-        with self._explained():
-            self._source = source_of(Input(path, False, options.encoding), columns, None, _TABLES)
-            found = FORMATS[options.from_format](_records(self._source), str(path))
-            if isinstance(found, Answers):
-                found = answered(found, options, str(path))
-            self.flat: FlatRows = found
-
-    def __str__(self) -> str:
-        return str(self.path)
-
-    @property
-    def name(self) -> str:
-        """What it is called in its folder."""
-        return self.path.name
-
-    def codes(
-        self, columns: Sequence[str], tell: Callable[[int], Any]
-    ) -> tuple[dict[str, Codes], list[str]]:
-        """Return some columns and the names of all, as `read_codes` does."""
-        with self._explained():
-            rows = list(self.flat.rows)
-            codes = {name: Codes(row.get(name) for row in rows) for name in (*columns, ROW)}
-        tell(len(rows))
-        names = dict.fromkeys(name for row in rows for name in row if name != ROW)
-        names |= dict.fromkeys(self._source.names if self._source.wanted else ())
-        return {name: codes[name] for name in codes if name in (*names, ROW)}, [*names]
-
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Tell a file that is of another form than its tool publishes in one line."""
-        try:
-            yield
-        except PqppError as error:
-            raise DataFileError(str(error)) from None
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            reason = f"{type(error).__name__}: {error!s:.80}"
-            raise DataFileError(
-                f"{self.path}: not a file of {self._format} as it is published ({reason}); export "
-                "it again, or build from a plain table"
-            ) from None
+    assert options.from_format is not None
+    columns = READ_ALONE.get(options.from_format)
+    if columns is not None:  # what else the user names is read, too
+        columns = (*columns, *options.columns.values())
+    try:
+        source = source_of(Input(path, False, options.encoding), columns, None, _TABLES)
+        found = FORMATS[options.from_format](_records(source), str(path))
+        if isinstance(found, Answers):
+            found = answered(found, options, str(path))
+        flat = replace(found, rows=list(found.rows))
+        return ForeignFile(path, flat, source.names if source.wanted else ())
+    except PqppError as error:
+        raise DataFileError(str(error)) from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error!s:.80}"
+        raise DataFileError(
+            f"{path}: not a file of {options.from_format} as it is published ({reason}); export "
+            "it again, or build from a plain table"
+        ) from None
 
 
-def _records(source: Any) -> Iterator[dict[str, Any]]:
-    """Give the records of a table with their places, numbers of JSON as the texts they are."""
-    place = itertools.count()
+def _records(source: Any) -> list[dict[str, Any]]:
+    """Return the records of a table with their places, numbers of JSON as the texts they are."""
+    records: list[dict[str, Any]] = []
     for rows, columns in source.blocks(as_written=True):
         cells = zip(*columns.values(), strict=True) if columns else itertools.repeat((), rows)
-        yield from ({**dict(zip(columns, row, strict=True)), ROW: next(place)} for row in cells)
+        for row in cells:
+            records.append({**dict(zip(columns, row, strict=True)), ROW: len(records)})
+    return records
 
 
 def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
@@ -307,7 +293,7 @@ def _read_table(
     """
     from tqdm import tqdm
 
-    foreign = path if isinstance(path, ForeignFile) else None
+    foreign, path = (path, path.path) if isinstance(path, ForeignFile) else (None, path)
     if not foreign and not names_input(str(path)):
         raise DataFileError(f"{path}: there is no such file; name one of judgments or runs")
     called, about = options.called(kind), FILE_KINDS[kind]
@@ -318,11 +304,16 @@ def _read_table(
     try:
         with tqdm(desc=f"reading {path.name}", unit=" rows", disable=not options.progress) as bar:
             wanted = tuple(named.values())
-            codes, names = (
-                foreign.codes(wanted, bar.update)
-                if foreign
-                else read_codes(str(path), wanted, _TABLES, inner, bar.update, options.encoding)
-            )
+            if foreign:
+                rows = foreign.flat.rows
+                names = list(dict.fromkeys(n for row in rows for n in row if n != ROW))
+                names += [name for name in foreign.names if name not in names]
+                there = [*filter(names.__contains__, wanted), ROW]
+                codes = {name: Codes(row.get(name) for row in rows) for name in there}
+            else:
+                codes, names = read_codes(
+                    str(path), wanted, _TABLES, inner, bar.update, options.encoding
+                )
     except FileError as error:
         raise DataFileError(str(error)) from None
     missing = [named[role] for role in needed if named[role] not in codes]
@@ -340,7 +331,7 @@ def _read_table(
     if ROW in codes:  # lists became rows; those before the first list have no number
         row = np.array(codes[ROW].values, float)[numbers[ROW]]
         row = np.where(np.isnan(row), np.arange(len(row)), row).astype(int)
-    table = LongTable.of_file(Path(str(path)), columns, row, named)
+    table = LongTable.of_file(path, columns, row, named)
     table.notes.extend(foreign.flat.notes if foreign else ())
     return table
 

@@ -72,7 +72,11 @@ def add_kept_images(
     columns = {}
     for model in dict.fromkeys(models.tolist()):
         mine = np.flatnonzero((models == model) & (row_of >= 0))
-        columns[f"{model_slug(model)}_images"] = _lists(pictures, mine, row_of[mine], len(rows))
+        mine = mine[np.argsort(row_of[mine], kind="stable")]  # of a row, in the order as kept
+        offsets = np.r_[0, np.cumsum(np.bincount(row_of[mine], minlength=len(rows)))]
+        columns[f"{model_slug(model)}_images"] = pa.ListArray.from_arrays(
+            pa.array(offsets, pa.int32()), pictures.take(pa.array(mine))
+        )
     features = {column: datasets.Sequence(datasets.Image()) for column in columns}
     beside = datasets.Dataset(pa.table(columns)).cast(datasets.Features(features))
     return datasets.concatenate_datasets([rows, beside], axis=1)
@@ -102,7 +106,11 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
             "their folder by `image_dir`, or build it with `keep_images` bytes"
         )
     folder = expanded(image_dir).absolute()
-    paths = [inside_of(folder, _file_of(image)) for image in names]
+    files = [
+        urlsplit(name).path.rpartition("/")[2] if name.startswith(("http://", "https://")) else name
+        for name in names
+    ]
+    paths = [inside_of(folder, file) for file in files]
     missing = [path for path in paths if not path.is_file()]
     if missing:
         raise DataFileError(
@@ -110,20 +118,6 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
             "not); name their folder by `image_dir`"
         )
     return pa.array([{"bytes": None, "path": str(path)} for path in paths], _IMAGE)
-
-
-def _file_of(image: str) -> str:
-    if image.startswith(("http://", "https://")):
-        return urlsplit(image).path.rpartition("/")[2]
-    return image
-
-
-def _lists(pictures: pa.Array, mine: np.ndarray, row_of: np.ndarray, rows: int) -> pa.ListArray:
-    """Return some pictures as a list for each row, in the order in which they are kept."""
-    order = np.argsort(row_of, kind="stable")
-    offsets = np.r_[0, np.cumsum(np.bincount(row_of, minlength=rows))]
-    taken = pictures.take(pa.array(mine[order]))
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), taken)
 
 
 def read_own(place: str, subset: str | None = None, **options: Any) -> Any:

@@ -253,18 +253,16 @@ def _with_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]
     from datasets import Features, Image
 
     for table in tables:
-        pictures = [_picture(root / name, name) for name in table["image"].to_pylist()]
+        pictures = []
+        for name in table["image"].to_pylist():
+            content = (root / name).read_bytes()
+            if not content.startswith(_BEGINNINGS):
+                raise DataFileError(
+                    f"{root / name}: not a picture (PNG, JPEG, WebP, GIF, BMP or TIFF); name others"
+                )
+            pictures.append({"bytes": content, "path": Path(name).name})
         place = table.column_names.index("image")
         table = table.set_column(place, "image", pa.array(pictures))
         features = Features(Features.from_arrow_schema(table.schema) | {"image": Image()})
         schema = features.arrow_schema
         yield table.cast(schema).replace_schema_metadata(schema.metadata)
-
-
-def _picture(path: Path, name: str) -> dict:
-    content = path.read_bytes()
-    if not content.startswith(_BEGINNINGS):
-        raise DataFileError(
-            f"{path}: not a picture (PNG, JPEG, WebP, GIF, BMP or TIFF); name others"
-        )
-    return {"bytes": content, "path": Path(name).name}

@@ -5,7 +5,6 @@ A prompt is its text and its source; a split depends on nothing but the prompts 
 
 import itertools
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -159,18 +158,14 @@ def stratified_split(
         raise OptionError(
             f"fractions of the splits: {fractions} came; give shares from 0 to 1 that sum to 1"
         )
-    members = defaultdict(list)
-    for position, stratum in enumerate(strata):
-        members[stratum].append(position)
-    ordered = sorted(members)
-    counts = split_counts([len(members[s]) for s in ordered], list(fractions.values()))
-    split_of = [""] * len(ids)
-    for stratum, sizes in zip(ordered, counts, strict=True):
-        positions = sorted(members[stratum], key=lambda p: sha256_of_parts([f"{seed}\0{ids[p]}"]))
-        names = [name for name, count in zip(fractions, sizes, strict=True) for _ in range(count)]
-        for position, name in zip(positions, names, strict=True):
-            split_of[position] = name
-    return split_of
+    digests = [sha256_of_parts([f"{seed}\0{key}"]) for key in ids]
+    rows = pd.DataFrame({"stratum": strata, "digest": digests}).sort_values("digest")
+    members = list(rows.groupby("stratum").groups.values())
+    counts = split_counts([len(positions) for positions in members], list(fractions.values()))
+    split_of = np.empty(len(ids), dtype=object)
+    for positions, sizes in zip(members, counts, strict=True):
+        split_of[positions] = np.repeat(list(fractions), sizes)
+    return split_of.tolist()
 
 
 def split_rule(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
@@ -204,23 +199,16 @@ def split_counts(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int
     for number, size in enumerate(sizes):
         wanted = [size * share for share in shares]
         behind = [b + w for b, w in zip(behind, wanted, strict=True)]
-        counts = _rounded(size, shares) if number == 0 else _carried(size, wanted, behind)
+        if number == 0:
+            stops = [round(share * size) for share in itertools.accumulate(shares)]
+            counts = [stop - start for start, stop in itertools.pairwise([0, *stops])]
+        else:  # 0.2 * 15 is a little more than 3: such a rest is none
+            counts = [math.floor(w + _REST) for w in wanted]
+            partial = [n for n, w in enumerate(wanted) if w - counts[n] > _REST]
+            # Rounded, so that the last digit of a sum does not decide between equals.
+            partial.sort(key=lambda n: (-round(behind[n] - counts[n], 6), n))
+            for n in partial[: size - sum(counts)]:
+                counts[n] += 1
         behind = [b - c for b, c in zip(behind, counts, strict=True)]
         of_strata.append(counts)
     return of_strata
-
-
-def _rounded(size: int, shares: Sequence[float]) -> list[int]:
-    stops = [round(share * size) for share in itertools.accumulate(shares)]
-    return [stop - start for start, stop in zip([0, *stops], stops, strict=False)]
-
-
-def _carried(size: int, wanted: Sequence[float], behind: Sequence[float]) -> list[int]:
-    # 0.2 * 15 is a little more than 3: such a rest is none.
-    counts = [math.floor(w + _REST) for w in wanted]
-    partial = [n for n, w in enumerate(wanted) if w - counts[n] > _REST]
-    # Rounded, so that the last digit of a sum does not decide between equals.
-    partial.sort(key=lambda n: (-round(behind[n] - counts[n], 6), n))
-    for n in partial[: size - sum(counts)]:
-        counts[n] += 1
-    return counts

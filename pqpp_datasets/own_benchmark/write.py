@@ -110,8 +110,8 @@ class Keeping:
                 "fewest; write random ones"
             )
         digests = [hmac.digest(key, name.encode("utf-8", "replace"), "sha256") for name in names]
-        order = sorted(range(len(names)), key=digests.__getitem__)
-        return [number + 1 for _, number in sorted(zip(order, range(len(order)), strict=True))]
+        places = {digest: place for place, digest in enumerate(sorted(digests), 1)}
+        return [places[digest] for digest in digests]
 
     def bibtex(self) -> str:
         """Return the citation, empty where there is none."""

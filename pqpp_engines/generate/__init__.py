@@ -1,8 +1,8 @@
 """Images for prompts: one seed an image, so that none depends on what is made beside it."""
 
 from pqpp_engines.generate.endpoint import EndpointGenerator as EndpointGenerator
-from pqpp_engines.generate.folder import FolderGenerator as FolderGenerator
 from pqpp_engines.generate.generators import CommandGenerator as CommandGenerator
+from pqpp_engines.generate.generators import FolderGenerator as FolderGenerator
 from pqpp_engines.generate.generators import Generator as Generator
 from pqpp_engines.generate.generators import Made as Made
 from pqpp_engines.generate.pipeline import DiffusersGenerator as DiffusersGenerator

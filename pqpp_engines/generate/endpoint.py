@@ -90,21 +90,16 @@ class EndpointGenerator(Generator):
                     "/images/generations", body, read_paid, self.budget.admit
                 )
             except ServiceError as error:
-                if self._drop_refused(error):
-                    continue
+                if error.status in (400, 422):  # it may say what it does not know
+                    named = {name for name in _OPTIONAL if name in error.said} - self._unknown
+                    self._unknown |= named
+                    if named:
+                        continue
                 if error.refuses_content:
                     return Made(None, True, {"refused": error.said})
                 raise GenerateError(str(error)) from None
             facts["seed"] = body.get("seed")
             return Made(image, None, facts)
-
-    def _drop_refused(self, error: ServiceError) -> bool:
-        """Leave out from now on what the endpoint says that it does not know."""
-        if error.status not in (400, 422):
-            return False
-        named = {name for name in _OPTIONAL if name in error.said} - self._unknown
-        self._unknown |= named
-        return bool(named)
 
 
 def _read(text: str) -> tuple[Any, dict[str, Any]] | NoAnswer:

@@ -105,12 +105,19 @@ class DiffusersGenerator(Generator):
         options = self._set_scheduler()
         lora = self._add_lora()
         self._prepare()
-        used = self._set_call()
+        known = inspect.signature(type(self.pipeline).__call__).parameters
+        given = {name: getattr(self, name) for name in _CALL if getattr(self, name) is not None}
+        self._call = given | self._more("pipeline")
+        _refuse_unknown("pipeline", self._call, known, type(self.pipeline).__name__)
+        own = {name: known[name].default for name in _CALL if name in known}
+        used = {name: self._call.get(name, default) for name, default in own.items()}
+        rest = {f"pipeline.{name}": self._call[name] for name in self._call if name not in _CALL}
         self.settings = {
             "model_id": full if is_repository_id(full) else Path(full).name,
             "revision": revision,
             "dtype": self.dtype,
-            **used,
+            **{name: value for name, value in used.items() if value is not None},
+            **rest,
             "scheduler": type(self.pipeline.scheduler).__name__,
             **options,
             **lora,
@@ -209,22 +216,6 @@ class DiffusersGenerator(Generator):
             )
             self.pipeline.set_adapters(["lora"], [self.lora_scale])
         return {"lora": f"{name} {files_digest(folder)}", "lora_scale": self.lora_scale}
-
-    def _set_call(self) -> dict[str, Any]:
-        """Set what the pipeline is called with besides prompts and random numbers.
-
-        Returns:
-            The values that are used, the pipeline's own where none is given. What the size is where
-            none is given, the images tell.
-        """
-        known = inspect.signature(type(self.pipeline).__call__).parameters
-        given = {name: getattr(self, name) for name in _CALL if getattr(self, name) is not None}
-        self._call = given | self._more("pipeline")
-        _refuse_unknown("pipeline", self._call, known, type(self.pipeline).__name__)
-        own = {name: known[name].default for name in _CALL if name in known}
-        used = {name: self._call.get(name, default) for name, default in own.items()}
-        rest = {f"pipeline.{name}": self._call[name] for name in self._call if name not in _CALL}
-        return {name: value for name, value in used.items() if value is not None} | rest
 
     def _more(self, part: str) -> dict[str, Any]:
         of_part = {}

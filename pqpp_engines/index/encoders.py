@@ -62,8 +62,14 @@ class ImageTextEncoder:
 
     def __init__(self, model: str, revision: str | None = None, device: str | None = None) -> None:
         full = {name.lower(): full for name, full in MODELS.items()}.get(model.lower(), model)
-        what = "model of texts and images"
-        loaded = load_model(full, _class_of, what, device, revision=revision)
+        classes = {"blip-2": "Blip2ForImageTextRetrieval"}
+        loaded = load_model(
+            full,
+            lambda config: classes.get(config.model_type, "AutoModel"),
+            "model of texts and images",
+            device,
+            revision=revision,
+        )
         self._network, self._processor = loaded.model, loaded.processor
         self.device, self.at_once = loaded.device, loaded.at_once
         is_folder = expanded(full).is_dir()
@@ -182,10 +188,6 @@ class ImageTextEncoder:
         if not parts:
             raise IndexingError("there is nothing to embed; give texts or images")
         return np.concatenate(parts)
-
-
-def _class_of(config: Any) -> str:
-    return "Blip2ForImageTextRetrieval" if config.model_type == "blip-2" else "AutoModel"
 
 
 def _text_tokens(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, Tensor]:

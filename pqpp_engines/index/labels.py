@@ -9,9 +9,9 @@ candidate as in the paper, about .1 %.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pqpp_engines.errors import IndexingError
@@ -65,8 +65,7 @@ def preliminary_relevance(
         Equal scores in the order in which the images first stand.
 
     Raises:
-        IndexingError: There is no query or caption, there are not as many images as captions, or
-            a number is out of range.
+        IndexingError: There is no query or caption, or a number is out of range.
 
     Example:
         >>> captions = ["two dogs on a beach", "a red car", "a dog runs", "a beach with dogs"]
@@ -76,8 +75,6 @@ def preliminary_relevance(
     """
     if not len(queries) or not len(captions):
         raise IndexingError("no queries or no captions came; give a line for each")
-    if len(images) != len(captions):
-        raise IndexingError(f"{len(images)} images for {len(captions)} captions; give one each")
     if threshold is None:
         threshold = SHARED_WORDS if embed is None else COSINE
     least = 0 if embed is None else -1
@@ -85,10 +82,10 @@ def preliminary_relevance(
         raise IndexingError(f"threshold {threshold}: give a number from {least} to 1")
     if most < 1 or refined_from < 0:
         raise IndexingError(f"{most} images, refined from {refined_from}: give 1 and 0 or more")
-    names = list(dict.fromkeys(images))
-    place_of = {name: place for place, name in enumerate(names)}
-    places = np.array([place_of[name] for name in images])
-    words = _words_by_image(captions, places, len(names))
+    places, names = pd.factorize(np.array(images, dtype=object))
+    words: list[set[str]] = [set() for _ in names]
+    for place, caption in zip(places.tolist(), captions, strict=True):
+        words[place] |= _words(caption)
     if embed is None:
         scored = _shares(queries, words)
     else:
@@ -112,13 +109,6 @@ def _words(text: str) -> frozenset[str]:
     """Return the words that name something, all words where none does."""
     every = words_of(text)
     return frozenset(content_words(every) or every)
-
-
-def _words_by_image(captions: Sequence[str], places: Any, images: int) -> list[set[str]]:
-    words: list[set[str]] = [set() for _ in range(images)]
-    for place, caption in zip(places.tolist(), captions, strict=True):
-        words[place] |= _words(caption)
-    return words
 
 
 def _shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:

@@ -145,13 +145,12 @@ def only_shorter(original: str, rewrite: str) -> bool:
         >>> only_shorter("a dog on a couch", "dog couch"), only_shorter("dog on couch", "a dog")
         (True, False)
     """
-    left = iter(before := _bare(original))
-    after = _bare(rewrite)
+    before, after = (
+        [word for word in _words(without_request(text)) if word not in _LIGHT]
+        for text in (original, rewrite)
+    )
+    left = iter(before)
     return len(after) < len(before) and all(word in left for word in after)
-
-
-def _bare(text: str) -> list[str]:
-    return [word for word in _words(without_request(text)) if word not in _LIGHT]
 
 
 def words_to_keep(text: str) -> list[str]:
@@ -176,8 +175,7 @@ def _numbers(words: list[str]) -> Counter:
 
 def _negations(words: list[str]) -> Counter:
     """Count negations; which word says it may change."""
-    negations = sum(word in _NEGATIONS or word.endswith("n't") for word in words)
-    return Counter({"negation": negations}) if negations else Counter()
+    return Counter("negation" for word in words if word in _NEGATIONS or word.endswith("n't"))
 
 
 def _told(counted: Counter) -> str:
@@ -192,17 +190,13 @@ def _is_content(word: str) -> bool:
 @lru_cache(maxsize=100_000)
 def _stands_for(other: str, word: str) -> bool:
     """Tell whether a word means the same as another one, or something more special."""
-    if other == word or _lemmas(other) & _lemmas(word) or _is_form(*sorted((other, word), key=len)):
+    if other == word or _lemmas(other) & _lemmas(word):
         return True
+    short, long = sorted((other, word), key=len)
+    if len(short) > 3 and long.startswith(short) and long[len(short) :] in _ENDINGS:
+        return True  # forms of one stem: snow and snowy, wood and wooden
     meanings = _synsets(word)
-    return bool(meanings) and any(
-        synset in meanings or meanings & _above(synset) for synset in _synsets(other)
-    )
-
-
-def _is_form(short: str, long: str) -> bool:
-    """Tell forms of one stem: snow and snowy, wood and wooden."""
-    return len(short) > 3 and long.startswith(short) and long[len(short) :] in _ENDINGS
+    return any(synset in meanings or meanings & _above(synset) for synset in _synsets(other))
 
 
 @cache
@@ -257,10 +251,16 @@ def turned_round(
         >>> turned_round("a cat on a dog".split(), "on a dog a cat".split(), is_content, same)
     """
     pairs = list(_relations(after, is_content))
-    if not pairs:
-        return None
     for asked in _relations(before, is_content):
-        same = [pair for pair in pairs if _is_same(pair.word, asked.word, stands_for)]
+        same = [
+            pair
+            for pair in pairs
+            if pair.word == asked.word
+            or (
+                _PREPOSITIONS.isdisjoint((pair.word, asked.word))
+                and (_verb(pair.word) == _verb(asked.word) or stands_for(pair.word, asked.word))
+            )
+        ]
         kept = any(
             stands_for(pair.one, asked.one) and stands_for(pair.other, asked.other) for pair in same
         )
@@ -270,12 +270,6 @@ def turned_round(
         if turned and not kept:
             return asked
     return None
-
-
-def _is_same(left: str, right: str, stands_for: Callable[[str, str], bool]) -> bool:
-    if left in _PREPOSITIONS or right in _PREPOSITIONS:
-        return left == right
-    return _verb(left) == _verb(right) or stands_for(left, right)
 
 
 def _relations(words: Sequence[str], is_content: Callable[[str], bool]) -> Iterator[Relation]:

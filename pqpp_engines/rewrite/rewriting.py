@@ -121,20 +121,13 @@ class Synonyms:
         stem = prompt.rstrip(" .")
         made: list[str] = []
         # The first synonym of every word, then the second of every word, and so on.
-        rows = [_rewordings(stem, word) for word in words_to_keep(stem)]
-        for row in zip_longest(*rows, fillvalue=()):
-            made += [text for pair in row for text in pair]
+        words = words_to_keep(stem)
+        for synonyms in zip_longest(*map(_synonyms, words)):
+            for word, synonym in zip(words, synonyms, strict=True):
+                if synonym is not None:
+                    in_place = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", re.IGNORECASE)
+                    made += [f"{stem} {synonym}", in_place.sub(synonym, stem)]
         return [rewrite for rewrite in dict.fromkeys(made) if rewrite != stem][: self.count]
-
-
-def _rewordings(stem: str, word: str) -> list[tuple[str, str]]:
-    return [(f"{stem} {synonym}", _replaced(stem, word, synonym)) for synonym in _synonyms(word)]
-
-
-def _replaced(text: str, word: str, other: str) -> str:
-    """Put another word in place of one, which has no letters beside it."""
-    pattern = rf"(?<![^\W_]){re.escape(word)}(?![^\W_])"
-    return re.sub(pattern, lambda _: other, text, flags=re.IGNORECASE)
 
 
 def _synonyms(word: str) -> list[str]:
@@ -243,8 +236,7 @@ def write_study(
         How many prompts are in the study.
 
     Raises:
-        RewriteError: There are not as many ids, prompts and rewrites, no prompt was rewritten, two
-            have one id, or there are no images.
+        RewriteError: No prompt was rewritten, two have one id, or there are no images.
 
     Example:
         >>> import tempfile
@@ -258,11 +250,6 @@ def write_study(
     """
     if images_per_prompt < 1:
         raise RewriteError(f"images per prompt {images_per_prompt}: give 1 or more")
-    if not len(prompt_ids) == len(originals) == len(rewrites):
-        raise RewriteError(
-            f"{len(prompt_ids)} prompt ids, {len(originals)} originals and {len(rewrites)} "
-            "rewrites; give as many of each"
-        )
     if len(set(prompt_ids)) < len(prompt_ids):
         raise RewriteError("two prompts have one prompt_id; give each one of its own")
     place = expanded(folder)
@@ -278,11 +265,10 @@ def write_study(
             pairs += [(f"{key}-{at}", original, f"{key}-{s}/{model}_{at}.png", s) for s in sides]
     if not prompts:
         raise RewriteError("no prompt was rewritten, so there is nothing that people could compare")
-    _write(place / PROMPTS, ("prompt_id", "prompt"), prompts)
-    _write(place / PAIRS, ("prompt_id", "prompt", "image", "model"), pairs)
+    names = ("prompt_id", "prompt", "image", "model")
+    for file, rows in ((PROMPTS, prompts), (PAIRS, pairs)):
+        columns = {
+            name: list(cells) for name, cells in zip(names, zip(*rows, strict=True), strict=False)
+        }
+        write_whole(place / file, "".join(table_text("csv", [columns])))
     return len(prompts) // 2
-
-
-def _write(path: Path, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    write_whole(path, "".join(table_text("csv", [columns])))

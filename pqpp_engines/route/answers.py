@@ -79,7 +79,12 @@ class Log:
     ) -> None:
         self._path = None if path is None else expanded(path)
         self._texts, self._router, self._log_prompts = texts, router, log_prompts
-        self._keys, self._lock = _keys_of(texts), threading.Lock()
+        hashes, seen = [sha256_of_parts([text]) for text in texts], Counter[str]()
+        self._keys = []  # of each prompt, and how often it came before
+        for key in hashes:
+            self._keys.append((key, seen[key]))
+            seen[key] += 1
+        self._lock = threading.Lock()
         self.answers: dict[int, RoutedAnswer] = {}
         self.account = Account()
         if self._path is not None and self._path.exists():
@@ -236,14 +241,3 @@ def answer_all(
         pool.shutdown(cancel_futures=True)
         shown.close()
     return [answers[place] for place in range(len(texts))]
-
-
-def _keys_of(texts: Sequence[str]) -> list[tuple[str, int]]:
-    """Return the hash of each prompt, and how often it came before."""
-    seen: Counter[str] = Counter()
-    keys = []
-    for text in texts:
-        key = sha256_of_parts([text])
-        keys.append((key, seen[key]))
-        seen[key] += 1
-    return keys

@@ -126,27 +126,6 @@ def test_same_as_the_metrics_dense_selection(tmp_path):
     assert scores(built, "sdxl_hbpp") == pytest.approx(dict(zip(ids, values, strict=True)))
 
 
-def test_annotator_who_met_only_some_of_the_control_group_is_as_in_the_metric(tmp_path):
-    from pqpp_metrics.functional import admit_annotators
-
-    nan = np.nan
-    labels = np.array([[2, 2, nan], [0, 0, nan], [1, nan, 1], [-1, nan, -1], [2, nan, nan]])
-    control = np.array([[2, nan], [0, nan], [nan, 1], [nan, -1], [nan, nan]])
-    rows = [
-        (f"p{image}", "1", "sdxl", name, int(votes[image, column]), group)
-        for votes, names, group in ((labels, "abc", False), (control, "xy", True))
-        for column, name in enumerate(names)
-        for image in np.flatnonzero(~np.isnan(votes[:, column]))
-    ]
-    found = build_benchmark(write(tmp_path / "votes.csv", rows)).generation.annotators
-    expected = admit_annotators(labels, control)["admitted"]
-    assert [not a.reasons for a in found] == expected.tolist() == [True, False, False]
-    assert [a.reasons for a in found[1:]] == [
-        ("shares no image with y",),
-        ("shares no image with x",),
-    ]
-
-
 def test_retrieval_runs(tmp_path):
     runs = [("A cat.", "clip", f"i{n}", 1 - n / 10) for n in range(4)]
     runs += [("A dog.", "clip", "i9", -3.5), ("A cow.", "clip", "i1", 1.0)]

@@ -4,8 +4,6 @@ import pytest
 from datasets import load_dataset
 from support.benchmark_folders import write_gimbrr
 
-from pqpp_datasets.errors import DataFileError
-
 
 @pytest.fixture(autouse=True)
 def _cache(cache):
@@ -55,27 +53,6 @@ def test_annotations_are_joined_and_quirks_kept(tmp_path):
     assert (second["task"], second["linked_prompts"]) == ("Multiple objects", [3, 4])
     assert not second["duplicated"]
     assert (second["prompt_no"], second["task_backup"]) == (2, "Multiple objects (old)")
-
-
-DAMAGES = {
-    "unknown model": ("gimbrr-annotations", "MJ,1", "XX,1", r"line 6: column Algorithm is 'XX'"),
-    "unknown prompt": ("gimbrr-annotations", "MJ,1", "MJ,77", "the prompt 77 is not in"),
-    "link to nowhere": ("gimbrr", '"3,4"', '"3,9"', "prompt 2 is linked to 9"),
-}
-
-
-@pytest.mark.parametrize("name", DAMAGES)
-def test_damage_gives_file_and_place(tmp_path, name):
-    config, before, after, expected = DAMAGES[name]
-    changed = 0
-    for path in write_gimbrr(tmp_path).rglob("*.csv"):
-        text = path.read_text()
-        changed += before in text
-        path.write_text(text.replace(before, after, 1))
-    assert changed
-    with pytest.raises(DataFileError, match=expected) as caught:
-        load(tmp_path, config)
-    assert "\n" not in str(caught.value) and ".csv" in str(caught.value)
 
 
 PINNED = {

@@ -5,6 +5,7 @@ import math
 
 import pytest
 from datasets import load_dataset
+from support.benchmark_folders import write_gimbrr
 from support.rated_folders import WRITERS
 
 from pqpp_datasets.errors import DataFileError
@@ -52,6 +53,9 @@ DAMAGES = {
     "two answers": ("tia2", "[0, -1, 1]", "[0, 1]", "composition.json, image_0_0_0.jpg"),
     "two ratings": ("genai", "[2, 4, 5]", "[4, 5]", r"00001, models, \w+"),
     "a rating beyond 5": ("t2v", "[4.5]", "[45]", r"1, models, \w+, 0: 45 came"),
+    "unknown model": ("gimbrr-annotations", "MJ,1", "XX,1", r"line 6: column Algorithm is 'XX'"),
+    "unknown prompt": ("gimbrr-annotations", "MJ,1", "MJ,77", r"\.csv: the prompt 77 is not in"),
+    "link to nowhere": ("gimbrr", '"3,4"', '"3,9"', "prompt 2 is linked to 9"),
 }
 
 
@@ -59,7 +63,7 @@ DAMAGES = {
 def test_damage_gives_file_and_place(tmp_path, name):
     config, before, after, expected = DAMAGES[name]
     changed = 0
-    for path in WRITERS[config](tmp_path).rglob("*.*"):
+    for path in WRITERS.get(config, write_gimbrr)(tmp_path).rglob("*.*"):
         text = path.read_text()
         changed += before in text
         path.write_text(text.replace(before, after, 1))

@@ -267,12 +267,3 @@ def test_lora_weights_change_images_by_their_scale(pipeline, tmp_path):
     assert full.settings["lora"].startswith("lora sha256:") and full.settings["lora_scale"] == 1.0
     with pytest.raises(CheckpointError, match="holds no usable LoRA"):
         tiny(pipeline, lora=str(pipeline))
-
-
-def test_an_image_of_another_prompt_is_not_kept_for_a_later_one(pipeline, tmp_path):
-    """Not only the first prompt is looked at."""
-    prompts = [{"prompt_id": name, "prompt": name} for name in ("p-1", "p-2")]
-    generate(tiny(pipeline), prompts, tmp_path / "made", 1)
-    prompts[1]["prompt"] = "a red cat"
-    with pytest.raises(GenerateError, match="was made with prompt 'p-2', not 'a red cat'"):
-        generate(tiny(pipeline), prompts, tmp_path / "made", 1)

@@ -19,8 +19,7 @@ from pqpp_cli.main import main
 from pqpp_engines.errors import GenerateError
 from pqpp_engines.generate import EndpointGenerator, FolderGenerator, generate, seed_of
 from pqpp_engines.generate.endpoint import KEY
-from pqpp_engines.generate.folder import _prompt_of
-from pqpp_engines.generate.generators import Wanted
+from pqpp_engines.generate.generators import Wanted, _prompt_of
 
 SECRET = "sk-very-secret"
 PROMPTS = [{"prompt_id": f"p-{n}", "prompt": text} for n, text in enumerate(

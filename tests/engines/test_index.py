@@ -140,33 +140,3 @@ def test_a_flipped_bit_anywhere_and_a_cut_file_are_refused(factory, tmp_path):
                 Index(tmp_path / "index")
         place.write_bytes(whole)
     Index(tmp_path / "index")
-
-
-def test_a_search_leaves_the_vectors_on_disk(tmp_path):
-    """What is loaded is not the collection: of 20 MB of vectors only their names are loaded."""
-    import subprocess
-    import sys
-    from pathlib import Path
-
-    if not Path("/proc/self/status").exists():
-        pytest.skip("this system tells no memory that is not mapped")
-    rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(40_000, 256)).astype("f4")
-    for factory in ("Flat", "IVF64,SQ8"):
-        build_index(vectors, names(40_000), tmp_path / "index", factory)
-        code = f"""
-import numpy as np
-from pqpp_engines.index import Index
-def anonymous():
-    status = open("/proc/self/status").read().split("RssAnon:")[1]
-    return int(status.split()[0]) / 1e3
-queries = np.random.default_rng(1).normal(size=(20, 256))
-small = Index("{tmp_path / "small"}").search(queries)  # what libraries take
-before = anonymous()
-Index("{tmp_path / "index"}").search(queries)
-print(anonymous() - before)
-"""
-        build_index(vectors[:5000], names(5000), tmp_path / "small", factory)
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-800:]
-        assert float(done.stdout) < 8, done.stdout

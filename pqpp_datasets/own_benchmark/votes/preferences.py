@@ -349,7 +349,8 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     rows = table.rows
     if options.blank == "refuse":
         table.require_filled("rank", "fill it, or `blank` drop leaves such rows out")
-    rank = table.values("rank", _rank_of, "a number from 0 on is allowed, the lowest for the best")
+    rank = table.values("rank", number_of, "a number from 0 on is allowed, the lowest for the best")
+    table.refuse("rank", np.flatnonzero(rank < 0), "a number from 0 on is allowed")
     keys = [role for role in _OF_ONE if role in rows]
     entry = [role for role in ("model", "image") if role in rows]
     require_once(
@@ -383,11 +384,6 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
         "independent, so they are somewhat narrow"
     )
     return LongTable(pairs, table.name, {}, [*table.notes, note])
-
-
-def _rank_of(text: str) -> float | None:
-    rank = number_of(text)
-    return None if rank is not None and rank < 0 else rank
 
 
 def _pairs(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
