@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pqpp_backbones import DTYPES
 from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, check_version
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.foreign import building_within, check_foreign
@@ -133,9 +134,6 @@ def _load(auto_class: str, kind: str, name_or_path: str) -> Any:
     with loading(f"{name_or_path} holds no usable {kind}", remedy, name_or_path, files=TEXTS):
         loader = getattr(transformers, auto_class)
         return loader.from_pretrained(name_or_path, trust_remote_code=False)
-
-
-DTYPES = ("float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True)

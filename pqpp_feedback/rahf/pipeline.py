@@ -6,9 +6,9 @@ from typing import Any
 from transformers.pipelines.base import Pipeline
 
 from pqpp_feedback.errors import FeedbackError, check_count, check_share
+from pqpp_feedback.rahf.assessor import heatmap_image, overlay
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
-from pqpp_feedback.rahf.overlays import heatmap_image, overlay
 from pqpp_files.foreign.images import open_image
 
 

@@ -14,8 +14,8 @@ from support.tiny_models import save_clip  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_feedback.assess.detector import DetectorEye  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
+from pqpp_feedback.gimbrr.assessor import ClipEye  # noqa: E402
 from pqpp_feedback.gimbrr.conditions import Condition  # noqa: E402
-from pqpp_feedback.gimbrr.eyes import ClipEye  # noqa: E402
 from pqpp_feedback.gimbrr.published import VOCABULARY, Seen  # noqa: E402
 
 

@@ -18,7 +18,7 @@ from support.richhf_scenes import (  # noqa: E402
 
 from pqpp_datasets.richhf.richhf import row_of  # noqa: E402
 from pqpp_datasets.richhf.tfrecord import read_records  # noqa: E402
-from pqpp_feedback.rahf.augmentation import augment  # noqa: E402
+from pqpp_feedback.rahf.examples import augment  # noqa: E402
 from pqpp_metrics.functional.keywords import prompt_tokens  # noqa: E402
 
 

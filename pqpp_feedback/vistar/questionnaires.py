@@ -17,7 +17,7 @@ from pqpp_files.paths import expanded
 from pqpp_files.write_beside import write_whole
 
 INSTRUCTION = Path(__file__).with_name("instruction.txt")
-SCHEMA = Path(__file__).parents[3] / "pqpp_datasets" / "vistar" / "questionnaire.schema.json"
+SCHEMA = Path(__file__).parents[2] / "pqpp_datasets" / "vistar" / "questionnaire.schema.json"
 
 
 def instruction_hash() -> str:
