@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pqpp_backbones import DTYPES
 from pqpp_backbones.chat.options import ChatOptions
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_files.extras import needing
 from pqpp_files.options.option import Options, option
 
@@ -36,7 +36,7 @@ class AssessorOptions(Options):
         """Load the models, but for kept evidence, and return what assesses.
 
         Raises:
-            AssessError: An option says what cannot be had.
+            FeedbackError: An option says what cannot be had.
         """
         raise NotImplementedError(f"{type(self).__name__} opens no assessor")
 
@@ -94,7 +94,7 @@ class RahfOptions(AssessorOptions):
         if self.evidence:
             return
         if self.model is None:
-            raise AssessError(
+            raise FeedbackError(
                 "`model`: Google's weights are not published; in a clone `make gallery` trains a"
                 " small one on generated scenes in 15 CPU minutes, pqpp train rahf one on a GPU"
             )
@@ -192,9 +192,9 @@ class VqaOptions(ChatOptions, AssessorOptions):
         """Refuse a question without the prompt, and none to ask."""
         super().__post_init__()
         if self.question is not None and "{}" not in self.question:
-            raise AssessError(f"`question` is {self.question!r:.60}; write {{}} for the prompt")
+            raise FeedbackError(f"`question` is {self.question!r:.60}; write {{}} for the prompt")
         if not self.evidence and not self.chat_model:
-            raise AssessError("`chat_model` is missing: who answers, at `chat_url` or here")
+            raise FeedbackError("`chat_model` is missing: who answers, at `chat_url` or here")
 
     def open(self) -> Sequence[Assessor]:
         """Load the model, or reach for the endpoint."""

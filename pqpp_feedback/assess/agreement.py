@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pqpp_feedback.assess.assessor import random_for
 from pqpp_feedback.assess.people import PeopleSay, with_people
 from pqpp_feedback.assess.pictures import Row
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_files.figures import Figures
 from pqpp_metrics.functional.agreement import cohen_kappa
 from pqpp_metrics.functional.correlation import kendall_qpp
@@ -34,7 +34,7 @@ def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any
         classes, which is 0 where a class occurs on neither side.
 
     Raises:
-        AssessError: There is no image, or there are not as many of both.
+        FeedbackError: There is no image, or there are not as many of both.
 
     Example:
         >>> figures = agreement([True, True, False, False], [True, False, False, False])
@@ -44,7 +44,7 @@ def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any
     automated, true = np.asarray(verdicts, dtype=bool), np.asarray(people, dtype=bool)
     if automated.shape != true.shape or automated.ndim != 1 or not automated.size:
         came = f"{automated.size} verdicts and {true.size} answers of people came"
-        raise AssessError(f"{came}; give one answer for each verdict, and at least one")
+        raise FeedbackError(f"{came}; give one answer for each verdict, and at least one")
     figures: dict[str, Any] = {"n": int(automated.size)}
     for name, values in (("people", true), ("automated", automated)):
         rate = match_rate(values)
@@ -220,7 +220,7 @@ def agree(rows: Iterable[Row], people: PeopleSay) -> tuple[list[Figures], list[s
         notes that say what the columns are.
 
     Raises:
-        AssessError: People have answered on no image with a verdict or a score.
+        FeedbackError: People have answered on no image with a verdict or a score.
 
     Example:
         >>> about = {"prompt_id": "", "task": "t", "generator": "g", "routine": "r"}
@@ -235,7 +235,7 @@ def agree(rows: Iterable[Row], people: PeopleSay) -> tuple[list[Figures], list[s
             by_routine.setdefault(row["routine"], []).append(row)
     judged = {name: with_people(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
-        raise AssessError("people have answered on no image that has a verdict or a score")
+        raise FeedbackError("people have answered on no image that has a verdict or a score")
     tables = [_agreement_by(column, judged) for column in ("task", "generator")]
     enough = [name for name, (_, answers) in judged.items() if len(answers) >= FEWEST]
     calibrated = [{"routine": name, **_calibration(*judged[name])} for name in enough]

@@ -11,7 +11,7 @@ from pqpp_backbones.pretrained import load_model
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import unit_rows
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.gimbrr.conditions import ASKED_COLUMNS, EYE_OF, asked_of, conditions_of
 from pqpp_feedback.gimbrr.published import VOCABULARY, WAY, Published, Seen
 
@@ -92,7 +92,7 @@ class ClipEye:
         self._loaded = load_model(name, "AutoModel", "CLIP", device, dtype)
         if not hasattr(self._loaded.model, "get_image_features"):
             kind = type(self._loaded.model).__name__
-            raise AssessError(f"{name} is a {kind}; name a CLIP-like model")
+            raise FeedbackError(f"{name} is a {kind}; name a CLIP-like model")
         self.told = self._loaded.told
         self.settings = {"dtype": dtype}
         self._texts: dict[str, NDArray[np.float64]] = {}

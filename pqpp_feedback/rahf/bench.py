@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from pqpp_backbones.images import embedding
 from pqpp_backbones.pretrained import load_processor, usual_device
-from pqpp_feedback.errors import FeedbackError, check_count
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.examples import Examples, counted, is_published, load_split, map_array
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
@@ -48,13 +48,10 @@ def bench_richhf(
         The paper's four tables, and what their rows come from.
 
     Raises:
-        FeedbackError: Nothing is to be evaluated, a number is not above 0, or the data are not
-            there.
+        FeedbackError: Nothing is to be evaluated, or the data are not there.
     """
     if not models and clip is None:
         raise FeedbackError("no model was named; give a RAHF model's folder or repository")
-    check_count("limit", 1 if limit is None else limit)
-    check_count("batch_size", batch_size)
     table = load_split(split, data_dir, pickapic_dir, limit=limit)
     images = counted(len(table), is_published(split, data_dir))
     figures = {name: figures_of(name, table, batch_size) for name in models}

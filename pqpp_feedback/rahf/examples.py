@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_feedback.errors import FeedbackError, check_choice
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES
 from pqpp_feedback.rahf.words import prompt_words
 from pqpp_files.foreign.images import open_image
@@ -157,7 +157,6 @@ class Examples:
     joint_first: int = 0
 
     def __post_init__(self) -> None:
-        check_choice("blind", self.blind, BLINDS)
         table = self.table
         self.prompts = [self._shown(prompt) for prompt in table["prompt"][:]]
         self.labels = [

@@ -5,7 +5,7 @@ from typing import Any
 
 from transformers.pipelines.base import Pipeline
 
-from pqpp_feedback.errors import FeedbackError, check_count, check_share
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.assessor import heatmap_image, overlay
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
@@ -37,8 +37,6 @@ class RichHumanFeedbackPipeline(Pipeline):
         if not isinstance(self.model, RahfForRichFeedback) or self.processor is None:
             kind, remedy = type(self.model).__name__, "give one written by pqpp train rahf"
             raise FeedbackError(f"{kind} is no RAHF model with its processor; {remedy}")
-        if self._batch_size is not None:
-            check_count("batch_size", self._batch_size)
         self.feedback = FeedbackModel(self.model, self.processor)
 
     def __call__(self, inputs: Any, batch_size: int | None = None, **options: Any) -> Any:
@@ -49,9 +47,6 @@ class RichHumanFeedbackPipeline(Pipeline):
             batch_size: Images that the model sees at once; 16 if named nowhere.
             options: `threshold`, from which probability on a word counts as misaligned (.5 if
                 named nowhere), and `overlays`, whether tinted images are returned too.
-
-        Raises:
-            FeedbackError: An option is unknown or out of range.
         """
         options = {**self._forward_params, **self._sanitize_parameters(**options)[1]}
         size = next(n for n in (batch_size, self._batch_size, 16) if n is not None)
@@ -75,13 +70,11 @@ class RichHumanFeedbackPipeline(Pipeline):
 
     # The three steps of transformers' own loop, for those who call them one by one.
 
-    def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict, dict, dict]:
-        unknown = set(kwargs) - {"threshold", "overlays"}
-        if unknown:
-            raise FeedbackError(f"the pipeline has no option {sorted(unknown)[0]!r}")
-        given = {name: value for name, value in kwargs.items() if value is not None}
-        check_share("threshold", given.get("threshold", 0.5))
-        return {}, given, {}
+    def _sanitize_parameters(
+        self, threshold: float | None = None, overlays: bool | None = None
+    ) -> tuple[dict, dict, dict]:
+        options = {"threshold": threshold, "overlays": overlays}
+        return {}, {name: value for name, value in options.items() if value is not None}, {}
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
         """Return the row with its image opened."""

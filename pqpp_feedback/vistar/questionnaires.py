@@ -9,7 +9,7 @@ from typing import Any
 from pqpp_backbones.chat.chat import Chat, Request, json_of
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.vistar.vistar import LEVELS, validate_questionnaire
-from pqpp_feedback.errors import AssessError, ImageError
+from pqpp_feedback.errors import FeedbackError, ImageError
 from pqpp_feedback.vistar.choices import choices
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import sha256_of_parts
@@ -59,7 +59,7 @@ class Questionnaires:
         """Return a prompt's questionnaire, written now if it has none.
 
         Raises:
-            AssessError: The kept file is damaged or another prompt's.
+            FeedbackError: The kept file is damaged or another prompt's.
             ImageError: There is none and nobody who writes it, or what was written is not usable.
             ChatError: The language model does not reply.
         """
@@ -90,7 +90,7 @@ def _kept(path: Path, prompt: str) -> dict[str, Any]:
         validate_questionnaire(entry["questionnaire"])
     except (ValueError, KeyError, TypeError) as error:
         lacking = f"{path}: no usable questionnaire ({str(error)[:120]})"
-        raise AssessError(f"{lacking}; move it away to have a new one") from None
+        raise FeedbackError(f"{lacking}; move it away to have a new one") from None
     return entry["questionnaire"]
 
 

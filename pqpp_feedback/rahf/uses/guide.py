@@ -8,14 +8,12 @@ a step, and works with every pipeline whose loop calls `scheduler.step`.
 
 import contextlib
 import functools
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch.nn import functional
 
-from pqpp_feedback.errors import FeedbackError, check_choice
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import SCORES
 
@@ -45,16 +43,10 @@ def guided(
     Yields:
         The pipeline.
 
-    Raises:
-        FeedbackError: The score is unknown, or the scale is no number from 0 on.
-
     Example:
         >>> with guided(pipe, feedback, "a cat"):  # doctest: +SKIP
         ...     image = pipe("a cat").images[0]
     """
-    check_choice("score", score, SCORES)
-    if not 0 <= scale < math.inf:
-        raise FeedbackError(f"`scale` is {scale}; it must be 0 or more")
     judge = ScoreGradient(feedback, prompt, score, decode or functools.partial(decoded, pipe))
     scheduler, step = pipe.scheduler, pipe.scheduler.step
 

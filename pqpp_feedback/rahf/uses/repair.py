@@ -9,13 +9,8 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy import ndimage
 
-from pqpp_feedback.errors import FeedbackError, check_choice, check_count
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_files.foreign.images import open_image
-
-# Options for the pipeline that are set here, or that must give images to choose among.
-_ALLOWED = {"generator": (), "mask_image": (), "output_type": ("pil",), "return_dict": (True,)}
 
 
 @dataclass(frozen=True)
@@ -68,17 +63,7 @@ def inpaint(
         seed: Of the candidates: the n-th one uses `seed + n`.
         keep_original: Keep the original if no candidate is better.
         **options: For the pipeline, like `num_inference_steps`.
-
-    Raises:
-        FeedbackError: A name is unknown, no candidate is asked for, or an option for the
-            pipeline is set here or makes it return something else than images.
     """
-    check_count("candidates", candidates)
-    check_choice("heatmap", heatmap, HEATMAPS)
-    check_choice("score", score, SCORES)
-    for name, allowed in _ALLOWED.items():
-        if name in options and options[name] not in allowed:
-            raise FeedbackError(f"`{name}` is set by inpaint itself; leave it out")
     original = open_image(image)
     judged = feedback.judge([original], [prompt])[0]
     mask = heatmap_to_mask(judged.heatmaps[heatmap], original.size, threshold, dilation)
@@ -87,8 +72,9 @@ def inpaint(
         for n in range(candidates):
             # On the CPU, so that a seed paints the same on every device.
             generator = torch.Generator().manual_seed(seed + n)
-            given = {"prompt": prompt, "image": original, "mask_image": mask, **options}
-            painted.append(paste(original, pipe(generator=generator, **given).images[0], mask))
+            asked = {"prompt": prompt, "image": original, "mask_image": mask}
+            made = pipe(**asked, generator=generator, **options)
+            painted.append(paste(original, made.images[0], mask))
         scores = [answer.scores[score] for answer in feedback.judge(painted, [prompt] * candidates)]
         best = int(np.argmax(scores))
         if keep_original and scores[best] <= judged.scores[score]:
@@ -113,14 +99,7 @@ def heatmap_to_mask(
 
     Returns:
         A grey image of PIL: 255 where masked, 0 elsewhere.
-
-    Raises:
-        FeedbackError: The threshold or the rim is out of its range.
     """
-    if not 0 < threshold <= 1:
-        raise FeedbackError(f"`threshold` is {threshold}; it must be above 0 and at most 1")
-    if not 0 <= dilation < 1:
-        raise FeedbackError(f"`dilation` is {dilation}; it must be from 0 up to 1")
     values = Image.fromarray(np.clip(heatmap, 0, 1).astype(np.float32))
     values = np.asarray(values.resize(size, Image.Resampling.BILINEAR), dtype=np.float64)
     # Resizing rounds in single precision: what is at the threshold stays at it.

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_feedback.assess.pictures import METADATA
-from pqpp_feedback.errors import FeedbackError, check_choice
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.outputs import SCORES
 from pqpp_files.foreign.images import open_image
 from pqpp_files.write_beside import whole_folder
 
@@ -56,14 +55,8 @@ def select_best(
         candidates: Prompts with their images, of any form that `open_image` takes.
         score: The score that chooses.
         threshold: An image is kept from this score on.
-
-    Raises:
-        FeedbackError: The score is unknown, or a prompt comes without images.
     """
-    check_choice("score", score, SCORES)
     for prompt, images in candidates:
-        if not len(images):
-            raise FeedbackError(f"the prompt {prompt!r:.80} comes without images")
         judged = feedback.judge(list(images), [prompt] * len(images))
         best = max(range(len(images)), key=lambda n: judged[n].scores[score])
         if judged[best].scores[score] >= threshold:

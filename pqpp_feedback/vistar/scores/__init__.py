@@ -8,7 +8,7 @@ import importlib
 import pkgutil
 from typing import Any
 
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.score import ANGLES, VistarScore
 from pqpp_feedback.vistar.sight import Sight
 from pqpp_files.names import did_you_mean
@@ -28,14 +28,14 @@ def score_class(name: str) -> type[VistarScore]:
     """Return the class of a score.
 
     Raises:
-        AssessError: There is no score of this name.
+        FeedbackError: There is no score of this name.
 
     Example:
         >>> score_class("light").angle
         'LI'
     """
     if name not in score_names():
-        raise AssessError(f"score {name!r:.40} is unknown; {did_you_mean(name, score_names())}")
+        raise FeedbackError(f"score {name!r:.40} is unknown; {did_you_mean(name, score_names())}")
     module = importlib.import_module(f"{__name__}.{name}")
     own = (value for value in vars(module).values() if isinstance(value, type))
     return next(kind for kind in own if issubclass(kind, VistarScore) and kind.section == name)

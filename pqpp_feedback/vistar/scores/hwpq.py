@@ -13,7 +13,7 @@ from pqpp_datasets.vistar.vistar import LEVELS, flat_questions
 from pqpp_feedback.assess.assessor import Verdict, random_for
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import KeptAnswers, pixel_hash
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.questionnaires import Questionnaires, instruction_hash
 from pqpp_feedback.vistar.score import VistarScore
@@ -139,14 +139,14 @@ class HwpqScore(VistarScore):
         """See `VistarScore.opened`.
 
         Raises:
-            AssessError: An option is missing.
+            FeedbackError: An option is missing.
             ChatError: A model cannot be had.
         """
         if options.evidence:
             return cls()
         for name in ("chat_model", "questionnaires"):
             if not getattr(options, name):
-                raise AssessError(f"`{name}` is missing: the score hwpq needs it")
+                raise FeedbackError(f"`{name}` is missing: the score hwpq needs it")
         place = options.budget(), options.device, options.dtype
         answerer = options.open_chat(options.chat_model, *place, sees=True)
         is_same = options.writer in (None, options.chat_model)

@@ -10,14 +10,12 @@ from scipy import ndimage
 
 from pqpp_feedback.assess.assessor import DIGITS, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.errors import check_choice
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.sight import Sight
 from pqpp_metrics.functional.vistar import penetration
 
 Mask = NDArray[np.bool_]
-WEIGHTINGS = ("corrected", "printed")
 _FLATTEST = 1e-5  # of the mean depth: what is flatter differs by rounding alone
 
 
@@ -43,7 +41,6 @@ class PenetrationScore(VistarScore):
     def __init__(self, sight: Sight | None = None, weighting: str | None = None) -> None:
         super().__init__(sight)
         self.weighting = weighting or choices(self.section)["weighting"]
-        check_choice("weighting", self.weighting, WEIGHTINGS)
         self.routine += f"-{self.weighting}"
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
@@ -78,7 +75,7 @@ def conflicts(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[np.
 
     Args:
         pairs: As `meeting_pairs` returns them.
-        weighting: One of `WEIGHTINGS`.
+        weighting: `corrected` or `printed`.
 
     Example:
         >>> pair = {"overlap": [1, 1], "outside": [1, 3], "confidences": [1, 0.8], "contact": 1}

@@ -10,7 +10,7 @@ from support.benchmark_folders import write_gimbrr
 
 from pqpp_cli.main import main
 from pqpp_feedback.assess.agreement import agreement, ranking
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.gimbrr.bench import agreement_by, bench_gimbrr, joined_verdicts, sentences
 from pqpp_files.figures import figure_text
 
@@ -111,7 +111,7 @@ def test_agreement_by_hand():
     assert found["kappa"] == pytest.approx((0.5 - 0.375) / (1 - 0.375))
     assert (found["f1_true"], found["f1_false"]) == (0.5, 0.5)
     assert (found["people"][0], found["automated"][0], found["bias"]) == (0.25, 0.75, 0.5)
-    with pytest.raises(AssessError, match="give one answer for each verdict"):
+    with pytest.raises(FeedbackError, match="give one answer for each verdict"):
         agreement([True], [])
 
 
