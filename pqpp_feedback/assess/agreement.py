@@ -33,18 +33,12 @@ def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any
         `bias`, the automated rate less people's; `accuracy`, Cohen's `kappa`, and the F1 of both
         classes, which is 0 where a class occurs on neither side.
 
-    Raises:
-        FeedbackError: There is no image, or there are not as many of both.
-
     Example:
         >>> figures = agreement([True, True, False, False], [True, False, False, False])
         >>> [figures[name] for name in ("accuracy", "kappa", "bias", "f1_true")]
         [0.75, 0.5, 0.25, 0.6666666666666666]
     """
     automated, true = np.asarray(verdicts, dtype=bool), np.asarray(people, dtype=bool)
-    if automated.shape != true.shape or automated.ndim != 1 or not automated.size:
-        came = f"{automated.size} verdicts and {true.size} answers of people came"
-        raise FeedbackError(f"{came}; give one answer for each verdict, and at least one")
     figures: dict[str, Any] = {"n": int(automated.size)}
     for name, values in (("people", true), ("automated", automated)):
         rate = match_rate(values)
@@ -257,13 +251,10 @@ def _score_of(row: Row) -> float | None:
 def _agreement_by(column: str, judged: Mapping[str, tuple[list[Row], list[bool]]]) -> Figures:
     lines = []
     for name, (rows, answers) in judged.items():
-        groups: dict[str, list[tuple[Row, bool]]] = {}
-        for pair in zip(rows, answers, strict=True):
-            groups.setdefault("all", []).append(pair)
-            if pair[0][column]:
-                groups.setdefault(pair[0][column], []).append(pair)
-        for group in sorted(groups, key=lambda group: (group != "all", group)):
-            lines.append({"routine": name, column: group, **_figures(groups[group])})
+        pairs = list(zip(rows, answers, strict=True))
+        for group in (None, *sorted({row[column] for row in rows if row[column]})):
+            some = [pair for pair in pairs if group in (None, pair[0][column])]
+            lines.append({"routine": name, column: group or "all", **_figures(some)})
     columns = ["routine", column, *FIGURES, "rank"]
     return Figures(f"agreement_by_{column}", f"Agreement by {column}", columns, lines)
 

@@ -6,6 +6,7 @@ the page, which then needs no other file.
 
 import base64
 import io
+import itertools
 import os
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +26,7 @@ from pqpp_files.render_page import render_page
 
 # Of Okabe and Ito, told apart by the colour-blind; boxes differ by their dashes too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
-DASHES = ("none", "6 3", "2 2", "8 3 2 3", "12 3", "4 4", "1 3")
+STYLES = list(zip(COLOURS, ("none", "6 3", "2 2", "8 3 2 3", "12 3", "4 4", "1 3"), strict=True))
 _SIDE, _MOST_BOXES = 384, 60
 _STRONG = 0.5
 
@@ -96,11 +97,7 @@ def _card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[st
     """Return what is shown of the verdicts on an image."""
     first, evidence = rows[0], [evidence_of(row) for row in rows]
     boxes = [box for seen in evidence for box in found_boxes(seen)]
-    labels = [box["label"] for box in boxes]
-    styles = {
-        label: {"colour": COLOURS[n % len(COLOURS)], "dash": DASHES[n % len(DASHES)]}
-        for n, label in enumerate(dict.fromkeys(labels))
-    }
+    labels = dict.fromkeys(box["label"] for box in boxes)
     verdicts = {row["verdict"] for row in rows}
     return {
         "prompt": _marked(first["prompt"] or "", evidence, threshold),
@@ -111,25 +108,11 @@ def _card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[st
         "verdict": sorted(map(word_of, verdicts)),
         "differs": answer is not None and not verdicts <= {None, answer},
         "people": None if answer is None else word_of(answer),
-        "rows": list(map(_row, rows)),
-        "boxes": [{**box, **styles[box["label"]]} for box in boxes],
-        "legend": [
-            {"label": label, **style, "n": labels.count(label)} for label, style in styles.items()
-        ],
+        "rows": [{**row, "word": word_of(row["verdict"])} for row in rows],
+        "boxes": boxes,
+        "styles": dict(zip(labels, itertools.cycle(STYLES), strict=False)),
         "heatmaps": [heat for seen in evidence for heat in _heatmaps(seen)],
         "score": next((row["score"] for row in rows if row["score"] is not None), None),
-    }
-
-
-def _row(row: Row) -> dict[str, Any]:
-    """Return a verdict, its bar in percent of 0 to 1."""
-    score, assessor, routine = row["score"], row["assessor"], row["routine"]
-    return {
-        "name": routine if routine.startswith(assessor) else f"{assessor} ({routine})",
-        "word": word_of(row["verdict"]),
-        "score": score,
-        "share": None if score is None else 100 * min(max(score, 0), 1),
-        "reason": row["reason"],
     }
 
 

@@ -198,11 +198,9 @@ def made_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
         >>> one.generator, one.prompt
         ('sdxl', 'a cat')
     """
-    about, about_prompt = _about(prompt), (prompt["prompt"], prompt["prompt_id"])
+    text, prompt_id, about = prompt["prompt"], prompt["prompt_id"], _about(prompt)
     return [
-        Picture(
-            Path(name), about_prompt[0], name, about_prompt[1], _maker(name), about, content=content
-        )
+        Picture(Path(name), text, name, prompt_id, _maker(name), about, content=content)
         for name, content in sorted(images.items())
     ]
 

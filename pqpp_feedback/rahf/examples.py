@@ -39,20 +39,16 @@ def load_split(
         limit: Only the first rows.
 
     Raises:
-        FeedbackError: There is no such split, or there are no prompts or images to be had.
+        FeedbackError: There are no prompts or images to be had.
         BenchmarkError: Its files are missing or damaged.
     """
     import datasets
 
     import pqpp_datasets.registration
     from pqpp_backbones.training.reading import reading
-    from pqpp_datasets.richhf.richhf import SPLITS
     from pqpp_hub.pull import cached_if_unreachable
 
     pqpp_datasets.registration.register()
-    wrong = [name for name in split_names(split) if name not in SPLITS]
-    if wrong and (dataset, subset) == ("pqpp", "richhf"):
-        raise FeedbackError(f"richhf has no split {wrong[0]!r}; use {', '.join(SPLITS)}")
     options = {"data_dir": None if data_dir is None else str(expanded(data_dir))}
     if pickapic_dir is not None:
         options["pickapic_dir"] = str(pickapic_dir)
@@ -71,16 +67,6 @@ def load_split(
     if not whole:
         raise FeedbackError(f"no row of {split} has a prompt and an image; check pickapic_dir")
     return table.select(whole[:limit])
-
-
-def split_names(split: str) -> list[str]:
-    """Return the splits that a split of `load_dataset` is made of.
-
-    Example:
-        >>> split_names("train[:10%] + test")
-        ['train', 'test']
-    """
-    return [part.split("[")[0].strip() for part in split.split("+")]
 
 
 def is_published(split: str, data_dir: str | Path | None) -> bool:
@@ -108,11 +94,13 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     folder = local_folder(benchmark, None if data_dir is None else str(data_dir))
     if folder is None:  # each download is verified
         return True
-    for path in {path for name in split_names(split) for path in benchmark.files(folder, name)}:
-        source, file = release(benchmark.folders[0]).file(path), folder / path
-        if source is None or not file.is_file() or sha256_of(file) != source.sha256:
-            return False
-    return True
+    published = release(benchmark.folders[0])
+    names = [part.split("[")[0].strip() for part in split.split("+")]  # "train[:10%] + test"
+    sources = {p: published.file(p) for name in names for p in benchmark.files(folder, name)}
+    return all(
+        source and (folder / path).is_file() and sha256_of(folder / path) == source.sha256
+        for path, source in sources.items()
+    )
 
 
 def counted(images: int, published: bool) -> str:
@@ -305,20 +293,15 @@ def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tup
     # All chances are drawn in any case, so that one of them never shifts the others.
     crops, colours, greys = random.random(3) < (CROP_CHANCE, COLOUR_CHANCE, GREY_CHANCE)
     if crops:
-        box = crop_box(random)
+        wide, high = random.uniform(SMALLEST_CROP, 1, 2)
+        left, top = random.uniform(0, 1 - wide), random.uniform(0, 1 - high)
+        box = (left, top, left + wide, top + high)  # in parts of the sides
         image, *maps = (cropped(layer, box) for layer in (image, *maps))
     if colours:
         image = recoloured(random, image)
     if greys:
         image = image.convert("L").convert("RGB")
     return image, tuple(maps)
-
-
-def crop_box(random: np.random.Generator) -> tuple[float, float, float, float]:
-    """Draw a box of 80-100 % of each side: left, top, right, bottom in parts of the sides."""
-    wide, high = random.uniform(SMALLEST_CROP, 1, 2)
-    left, top = random.uniform(0, 1 - wide), random.uniform(0, 1 - high)
-    return float(left), float(top), float(left + wide), float(top + high)
 
 
 def cropped(image: Any, box: tuple[float, float, float, float]) -> Any:

@@ -7,7 +7,7 @@ from transformers.pipelines.base import Pipeline
 
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.assessor import heatmap_image, overlay
-from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
+from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_files.foreign.images import open_image
 
@@ -64,9 +64,25 @@ class RichHumanFeedbackPipeline(Pipeline):
     ) -> list[dict[str, Any]]:
         images, prompts = ([row[name] for row in rows] for name in ("image", "prompt"))
         self.feedback.threshold = threshold
-        judged = self.feedback.judge(images, prompts, batch_size)
-        pairs = zip(judged, images, strict=True)
-        return [plain_values(feedback, image, overlays) for feedback, image in pairs]
+        judged = []
+        for seen, image in zip(
+            self.feedback.judge(images, prompts, batch_size), images, strict=True
+        ):
+            words = zip(seen.words, seen.probabilities, seen.misaligned, strict=True)
+            maps = seen.heatmaps.items()
+            values: dict[str, Any] = {
+                "scores": seen.scores,
+                "heatmaps": {name: heatmap_image(heatmap, image.size) for name, heatmap in maps},
+                "misaligned_words": [
+                    {"word": word.text, "start": word.start, "end": word.end, "probability": share}
+                    for word, share, is_misaligned in words
+                    if is_misaligned
+                ],
+            }
+            if overlays:
+                values["overlays"] = {name: overlay(image, heatmap) for name, heatmap in maps}
+            judged.append(values)
+        return judged
 
     # The three steps of transformers' own loop, for those who call them one by one.
 
@@ -86,21 +102,3 @@ class RichHumanFeedbackPipeline(Pipeline):
     def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return what the pipeline returns for an image."""
         return model_outputs
-
-
-def plain_values(judged: Feedback, image: Any, overlays: bool) -> dict[str, Any]:
-    """Return a judgment as plain values and pictures."""
-    words = zip(judged.words, judged.probabilities, judged.misaligned, strict=True)
-    heatmaps = judged.heatmaps.items()
-    values: dict[str, Any] = {
-        "scores": judged.scores,
-        "heatmaps": {name: heatmap_image(heatmap, image.size) for name, heatmap in heatmaps},
-        "misaligned_words": [
-            {"word": word.text, "start": word.start, "end": word.end, "probability": probability}
-            for word, probability, is_misaligned in words
-            if is_misaligned
-        ],
-    }
-    if overlays:
-        values["overlays"] = {name: overlay(image, heatmap) for name, heatmap in heatmaps}
-    return values

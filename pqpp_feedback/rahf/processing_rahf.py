@@ -42,16 +42,13 @@ class RahfProcessor(ProcessorMixin):
         self.variant, self.max_length = variant, max_length
         self.max_target_length = max_target_length
         self._known: dict[str, list[int]] = {}
-        self.suffix_ids = self._find_suffix()
-
-    def _find_suffix(self) -> list[int]:
-        """Find the tokens that the suffix has behind a word."""
+        # The tokens that the suffix has behind a word.
         plain, marked = self._encoded("a"), self._encoded("a" + SUFFIX)
         suffix = marked[len(plain) :] if marked[: len(plain)] == plain else self._encoded(SUFFIX)
         if not suffix or self.tokenizer.unk_token_id in suffix:
             remedy = "give one that knows the underscore and the digit 0"
             raise FeedbackError(f"the tokenizer has no token for the suffix {SUFFIX!r}; {remedy}")
-        return suffix
+        self.suffix_ids = suffix
 
     def _encoded(self, text: str) -> list[int]:
         return self.tokenizer(text, add_special_tokens=False)["input_ids"]

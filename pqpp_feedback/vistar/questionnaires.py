@@ -65,7 +65,15 @@ class Questionnaires:
         """
         path = self.path(prompt)
         if path.is_file():
-            return _kept(path, prompt)
+            try:
+                entry = read_json(path)
+                if entry["prompt"] != prompt:
+                    raise ValueError("it is another prompt's")
+                validate_questionnaire(entry["questionnaire"])
+            except (ValueError, KeyError, TypeError) as error:
+                lacking = f"{path}: no usable questionnaire ({str(error)[:120]})"
+                raise FeedbackError(f"{lacking}; move it away to have a new one") from None
+            return entry["questionnaire"]
         if self.writer is None:
             raise ImageError("the prompt has no questionnaire; name a model that writes one")
         questionnaire, tries = write_questionnaire(self.writer, prompt)
@@ -80,18 +88,6 @@ class Questionnaires:
         self.folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(entry, ensure_ascii=False, indent=1))
         return questionnaire
-
-
-def _kept(path: Path, prompt: str) -> dict[str, Any]:
-    try:
-        entry = read_json(path)
-        if entry["prompt"] != prompt:
-            raise ValueError("it is another prompt's")
-        validate_questionnaire(entry["questionnaire"])
-    except (ValueError, KeyError, TypeError) as error:
-        lacking = f"{path}: no usable questionnaire ({str(error)[:120]})"
-        raise FeedbackError(f"{lacking}; move it away to have a new one") from None
-    return entry["questionnaire"]
 
 
 def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]:

@@ -1,7 +1,6 @@
 """HWPQ: the weighted share of facts whose two questions a model that sees answers rightly."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -158,7 +157,9 @@ class HwpqScore(VistarScore):
         """See `Assessor.plan`."""
         if self._answers and self._questionnaires:
             calls = planned_calls(pictures, self._questionnaires, self._answers.votes)
-            self._answers.chat.budget.plan(calls, likely_request())
+            # As large as most, without its image.
+            questions = ["Is the thing that the prompt names there, as it says?"] * _LIKELY_FACTS
+            self._answers.chat.budget.plan(calls, request_of(_AN_IMAGE, questions, 0))
 
     def notes(self) -> list[str]:
         """Return what the calls were and cost."""
@@ -224,14 +225,3 @@ def planned_calls(pictures: Sequence[Picture], questionnaires: Questionnaires, v
         prompts = [prompt for prompt in prompts if prompt not in new]
         new = set()
     return len(new) + len(SIDES) * votes * len(prompts)
-
-
-def likely_request() -> Request:
-    """Return a request as large as most, from which the cost of a run is guessed before it.
-
-    Example:
-        >>> likely_request().text.count("?"), likely_request().image is None
-        (12, False)
-    """
-    questions = ["Is the thing that the prompt names there, as it says?"] * _LIKELY_FACTS
-    return replace(request_of(None, questions, 0), image=_AN_IMAGE)

@@ -131,7 +131,11 @@ def meeting_pairs(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
         if pair is not None:
             pair["objects"] = [first, second]
             pair["confidences"] = [float(confidences[first]), float(confidences[second])]
-            pair["enclosed"] = _enclosed(masks[first], masks[second])
+            # The share of the smaller bounding box that lies in the larger one.
+            firsts, lasts = zip(_box(masks[first]), _box(masks[second]), strict=True)
+            sides = np.min(lasts, axis=0) - np.max(firsts, axis=0) + 1
+            areas = np.prod(np.subtract(lasts, firsts) + 1, axis=1)
+            pair["enclosed"] = float(np.prod(np.maximum(sides, 0)) / areas.min())
             pairs.append(pair)
     return pairs
 
@@ -151,14 +155,6 @@ def _box(mask: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first and the last row and column of a mask."""
     places = np.argwhere(mask)
     return places.min(axis=0), places.max(axis=0)
-
-
-def _enclosed(a: Mask, b: Mask) -> float:
-    """Return the share of the smaller bounding box that lies in the larger one."""
-    firsts, lasts = zip(_box(a), _box(b), strict=True)
-    sides = np.min(lasts, axis=0) - np.max(firsts, axis=0) + 1
-    areas = np.prod(np.subtract(lasts, firsts) + 1, axis=1)
-    return float(np.prod(np.maximum(sides, 0)) / areas.min())
 
 
 def _meeting(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
