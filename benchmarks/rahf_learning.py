@@ -93,7 +93,7 @@ def place_of(folder: Path, name: str) -> Path:
 
 def measure(folder: Path, name: str) -> dict:
     """Return a trained model's number of weights and its figures on the test scenes."""
-    from pqpp_feedback.rahf.bench.evaluation import feedback_figures, predict_split, truth_of
+    from pqpp_feedback.rahf.bench import feedback_figures, predict_split, truth_of
     from pqpp_feedback.rahf.examples import Examples, load_split
     from pqpp_feedback.rahf.feedback import FeedbackModel
 

@@ -17,11 +17,13 @@ from pqpp_cli.command import Command, CommandError, Group
 from pqpp_cli.groups import ColumnOptions, Dataset, FigureTables, Shards
 from pqpp_cli.output import emit, note
 from pqpp_cli.outputs import PAGES
-from pqpp_feedback.assess.options import AssessorOptions
-from pqpp_feedback.assessors.gimbrr import GimbrrOptions
-from pqpp_feedback.assessors.rahf import RahfOptions
-from pqpp_feedback.assessors.vistar import VistarOptions
-from pqpp_feedback.assessors.vqa import VqaOptions
+from pqpp_feedback.assessors import (
+    AssessorOptions,
+    GimbrrOptions,
+    RahfOptions,
+    VistarOptions,
+    VqaOptions,
+)
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import NEEDED, option
 
@@ -247,7 +249,7 @@ class AssessAgree(FigureTables, Command):
 
     def run(self) -> None:
         """Print the tables."""
-        from pqpp_feedback.assess.agree import agree
+        from pqpp_feedback.assess.agreement import agree
         from pqpp_feedback.assess.people import read_people
         from pqpp_feedback.assess.verdicts import read_verdicts
 
@@ -324,7 +326,7 @@ class AssessRahf(Assessing, RahfOptions, Command):
     def finish(self) -> None:
         """Write tinted images."""
         from pqpp_feedback.assess.verdicts import read_verdicts
-        from pqpp_feedback.rahf.overlays import save_overlays
+        from pqpp_feedback.rahf.assessor import save_overlays
 
         if self.overlays:
             places = Path(self.image_dir or ""), Path(self.overlays)

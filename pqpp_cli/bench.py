@@ -320,16 +320,13 @@ class BenchRichhf(DataDir, FigureTables, Command):
 
     def run(self) -> None:
         """Evaluate the models and print the four tables beside the published figures."""
-        from pqpp_feedback.rahf.bench import experiments
         from pqpp_files.extras import needing
 
         with needing("pqpp bench richhf", "models"):
-            import torch  # noqa: F401
-            import transformers  # noqa: F401
-        bench = experiments.bench_richhf
-        tables, notes = bench(**self.arguments(bench))
+            from pqpp_feedback.rahf.bench import bench_richhf, paired
+        tables, notes = bench_richhf(**self.arguments(bench_richhf))
         if self.style == "table":
-            tables = [experiments.paired(table) for table in tables]
+            tables = [paired(table) for table in tables]
         self.show("RichHF-18K: scores, heatmaps and words", tables, notes)
 
 
@@ -389,7 +386,7 @@ class BenchVistar(FigureTables, Command):
 
     def run(self) -> None:
         """Print the tables."""
-        from pqpp_feedback.vistar.roles.bench import bench_vistar
+        from pqpp_feedback.vistar.bench import bench_vistar
 
         tables = bench_vistar(self.verdicts, self.people, self.roles)
         self.show("VISTAR: scores, people's choices and generators", *tables)

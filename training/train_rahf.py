@@ -28,7 +28,7 @@ from pqpp_backbones.training.options import DataOptions, HubOptions, Optimisatio
 from pqpp_backbones.training.publish import describe_run, push_if_wanted, refuse_finished
 from pqpp_backbones.training.script import or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
-from pqpp_feedback.rahf.bench import evaluation
+from pqpp_feedback.rahf import bench
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.examples import BLINDS, Examples, describe_data, load_split
 from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel, push_feedback_model
@@ -126,10 +126,10 @@ class RahfTrainer(PerformanceTrainer):
         rank, world = self.args.process_index, self.args.world_size
         rows = list(range(rank, len(examples), world))
         model = self.accelerator.unwrap_model(self.model_wrapped).eval()
-        judged = evaluation.predict_rows(FeedbackModel(model, examples.processor), examples, rows)
-        parts = evaluation.join_parts(gather_object([(rows, judged)]))
-        figures = evaluation.feedback_figures(parts, evaluation.truth_of(examples))
-        metrics = {f"eval_{k}": v for k, v in evaluation.summary(figures).items()}
+        judged = bench.predict_rows(FeedbackModel(model, examples.processor), examples, rows)
+        parts = bench.join_parts(gather_object([(rows, judged)]))
+        figures = bench.feedback_figures(parts, bench.truth_of(examples))
+        metrics = {f"eval_{k}": v for k, v in bench.summary(figures).items()}
         self.log(metrics)
         control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         self.control = control

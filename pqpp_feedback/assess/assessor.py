@@ -14,7 +14,7 @@ import numpy as np
 
 from pqpp_backbones.pretrained import Model
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import FeedbackError
 
 DIGITS = 6
 
@@ -129,7 +129,7 @@ def evidence_text(evidence: Any) -> str:
     """Return evidence as JSON in one spelling: sorted keys, six digits after the point.
 
     Raises:
-        AssessError: It holds what JSON does not.
+        FeedbackError: It holds what JSON does not.
 
     Example:
         >>> evidence_text({"b": np.float32(0.1), "a": (True, None)})
@@ -139,7 +139,7 @@ def evidence_text(evidence: Any) -> str:
         plain, separators = _plain(evidence), (",", ":")
         return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=separators)
     except (TypeError, ValueError) as error:
-        raise AssessError(f"evidence is no JSON ({error}); give plain values") from None
+        raise FeedbackError(f"evidence is no JSON ({error}); give plain values") from None
 
 
 def _plain(value: Any) -> Any:

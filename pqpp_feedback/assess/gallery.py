@@ -5,11 +5,11 @@ the page, which then needs no other file.
 """
 
 import base64
-import binascii
 import io
+import itertools
 import os
 import urllib.parse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,16 @@ from markupsafe import Markup
 from pqpp_feedback.assess.agreement import agreement, agreement_in_words
 from pqpp_feedback.assess.people import PeopleSay
 from pqpp_feedback.assess.pictures import Row, open_picture
-from pqpp_feedback.errors import AssessError, ImageError
-from pqpp_files.foreign.images import image_header, open_image
-from pqpp_files.foreign.json_values import parse_json
+from pqpp_feedback.assess.verdicts import evidence_of, reading_evidence
+from pqpp_feedback.errors import FeedbackError, ImageError
+from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expanded
 from pqpp_files.render_page import render_page
 
 # Of Okabe and Ito, told apart by the colour-blind; boxes differ by their dashes too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
-DASHES = ("none", "6 3", "2 2", "8 3 2 3", "12 3", "4 4", "1 3")
-_SIDE, _MOST_BOXES, _MOST_DEPTH = 384, 60, 6
+STYLES = list(zip(COLOURS, ("none", "6 3", "2 2", "8 3 2 3", "12 3", "4 4", "1 3"), strict=True))
+_SIDE, _MOST_BOXES = 384, 60
 _STRONG = 0.5
 
 
@@ -54,7 +54,7 @@ def verdict_gallery(
         title: Of the page.
 
     Raises:
-        AssessError: There is no row.
+        FeedbackError: There is no row, or its evidence is no assessor's.
 
     Example:
         >>> row = dict.fromkeys(("prompt_id", "task", "generator", "reason", "evidence"), "")
@@ -69,18 +69,15 @@ def verdict_gallery(
         if row["image"]:  # a prompt without an image has a row without one
             images.setdefault(row["image"], []).append(row)
     if not images:
-        raise AssessError("there is no verdict to show; assess some images")
+        raise FeedbackError("there is no verdict to show; assess some images")
     root = root / "images" if not (root / next(iter(images))).is_file() else root
     answers = {name: people.of(some[0]) if people else None for name, some in images.items()}
     places = {name: number for number, name in enumerate(order)}
-    cards = [
-        {
-            **_card(some, answers[name], threshold),
-            "image": name,
-            "source": _source(root, name, place, embedded),
-        }
-        for name, some in images.items()
-    ]
+    cards = []
+    for name, some in images.items():
+        with reading_evidence(some[0]):
+            card = _card(some, answers[name], threshold)
+        cards.append({**card, "image": name, "source": _source(root, name, place, embedded)})
     cards.sort(key=lambda card: (not card["differs"], places.get(card["image"], len(places))))
     return render_page(
         Path(__file__).with_name("gallery.html"),
@@ -98,13 +95,9 @@ def verdict_gallery(
 
 def _card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[str, Any]:
     """Return what is shown of the verdicts on an image."""
-    first, evidence = rows[0], [_evidence(row) for row in rows]
+    first, evidence = rows[0], [evidence_of(row) for row in rows]
     boxes = [box for seen in evidence for box in found_boxes(seen)]
-    labels = [box["label"] for box in boxes]
-    styles = {
-        label: {"colour": COLOURS[n % len(COLOURS)], "dash": DASHES[n % len(DASHES)]}
-        for n, label in enumerate(dict.fromkeys(labels))
-    }
+    labels = dict.fromkeys(box["label"] for box in boxes)
     verdicts = {row["verdict"] for row in rows}
     return {
         "prompt": _marked(first["prompt"] or "", evidence, threshold),
@@ -115,25 +108,11 @@ def _card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[st
         "verdict": sorted(map(word_of, verdicts)),
         "differs": answer is not None and not verdicts <= {None, answer},
         "people": None if answer is None else word_of(answer),
-        "rows": list(map(_row, rows)),
-        "boxes": [{**box, **styles[box["label"]]} for box in boxes],
-        "legend": [
-            {"label": label, **style, "n": labels.count(label)} for label, style in styles.items()
-        ],
+        "rows": [{**row, "word": word_of(row["verdict"])} for row in rows],
+        "boxes": boxes,
+        "styles": dict(zip(labels, itertools.cycle(STYLES), strict=False)),
         "heatmaps": [heat for seen in evidence for heat in _heatmaps(seen)],
         "score": next((row["score"] for row in rows if row["score"] is not None), None),
-    }
-
-
-def _row(row: Row) -> dict[str, Any]:
-    """Return a verdict, its bar in percent of 0 to 1."""
-    score, assessor, routine = row["score"], row["assessor"], row["routine"]
-    return {
-        "name": routine if routine.startswith(assessor) else f"{assessor} ({routine})",
-        "word": word_of(row["verdict"]),
-        "score": score,
-        "share": None if score is None else 100 * min(max(score, 0), 1),
-        "reason": row["reason"],
     }
 
 
@@ -147,7 +126,7 @@ def word_of(verdict: bool | None) -> str:
     return "no verdict" if verdict is None else "match" if verdict else "no match"
 
 
-def found_boxes(evidence: Any, depth: int = 0) -> list[dict[str, Any]]:
+def found_boxes(evidence: Any) -> list[dict[str, Any]]:
     """Return the boxes in evidence, wherever they stand in it, at most 60.
 
     A box is an object with `box`, four numbers from 0 to 1 (left, top, right, bottom), and a
@@ -158,63 +137,32 @@ def found_boxes(evidence: Any, depth: int = 0) -> list[dict[str, Any]]:
         >>> found_boxes({"detector": {"boxes": [box]}})[0]["is_weak"]
         True
     """
-    if depth > _MOST_DEPTH:
-        return []
     boxes = []
     if isinstance(evidence, Mapping):
-        box = evidence.get("box")
-        if isinstance(box, list) and (corners := _corners(box)):
-            score = evidence.get("score")
-            score = float(score) if isinstance(score, int | float) else None
+        if evidence.get("box"):
+            (left, top, right, bottom), score = evidence["box"], evidence.get("score")
             names = (evidence[name] for name in ("label", "name", "text") if evidence.get(name))
-            label, is_weak = str(next(names, "?"))[:80], score is not None and score <= _STRONG
-            boxes = [{"label": label, "score": score, "is_weak": is_weak, **corners}]
+            box = {"x": left, "y": top, "width": right - left, "height": bottom - top}
+            is_weak = score is not None and score <= _STRONG
+            boxes = [{"label": next(names, "?"), "score": score, "is_weak": is_weak, **box}]
         evidence = list(evidence.values())
     for part in evidence if isinstance(evidence, list) else ():
-        boxes += found_boxes(part, depth + 1)
+        boxes += found_boxes(part)
     return boxes[:_MOST_BOXES]
-
-
-def _corners(box: list) -> dict[str, float] | None:
-    shares = [share for share in box if isinstance(share, int | float) and 0 <= share <= 1]
-    if len(box) != 4 or shares != box:
-        return None
-    left, top, right, bottom = box
-    return {"x": left, "y": top, "width": max(0, right - left), "height": max(0, bottom - top)}
-
-
-def _evidence(row: Row) -> dict[str, Any]:
-    try:
-        evidence = parse_json(row["evidence"] or "{}")
-    except ValueError:
-        return {}
-    return evidence if isinstance(evidence, dict) else {}
 
 
 def _heatmaps(evidence: Row) -> list[dict[str, str]]:
     """Return heatmaps as pictures of one colour, clear where they are low."""
-    heatmaps, overlays = evidence.get("heatmaps"), []
-    named = heatmaps.items() if isinstance(heatmaps, dict) else ()
-    for number, (name, text) in enumerate(named):
-        colour = COLOURS[1 - number % 2]
-        if source := _tint(text, colour):
-            overlays.append({"name": name, "colour": colour, "source": source})
-    return overlays
-
-
-def _tint(text: Any, colour: str) -> str | None:
     from PIL import Image
 
-    try:
-        content = base64.b64decode(text, validate=True)
-        if max(image_header(content)[1:3]) > 1024:
-            return None
-        alpha = open_image(content, "L").point(lambda value: round(0.8 * value))
-    except (binascii.Error, TypeError, ValueError):
-        return None
-    tinted = Image.new("RGBA", alpha.size, colour)
-    tinted.putalpha(alpha)
-    return _data("png", tinted)
+    overlays = []
+    for number, (name, text) in enumerate(evidence.get("heatmaps", {}).items()):
+        colour = COLOURS[1 - number % 2]
+        alpha = open_image(base64.b64decode(text), "L").point(lambda value: round(0.8 * value))
+        tinted = Image.new("RGBA", alpha.size, colour)
+        tinted.putalpha(alpha)
+        overlays.append({"name": name, "colour": colour, "source": _data("png", tinted)})
+    return overlays
 
 
 def _source(root: Path, image: str, page: Path, embedded: bool) -> str | None:
@@ -242,20 +190,12 @@ def _marked(prompt: str, evidence: Sequence[Row], threshold: float) -> Markup:
     """Return a prompt as HTML, its misaligned words marked."""
     parts: list[str] = []
     end = 0
-    for start, stop, probability in (word for seen in evidence for word in _words(seen)):
-        if probability >= threshold and end <= start < stop <= len(prompt):
+    for word in (word for seen in evidence for word in seen.get("words", ())):
+        start, stop, probability = word["start"], word["end"], word["probability"]
+        if probability is not None and probability >= threshold and start >= end:
             parts += [prompt[end:start], Markup("<mark>{}</mark>").format(prompt[start:stop])]
             end = stop
     return Markup("").join([*parts, prompt[end:]])
-
-
-def _words(evidence: Row) -> Iterator[tuple[int, int, float]]:
-    """Give the words that evidence tells a probability of: where they begin and end, and it."""
-    words = evidence.get("words")
-    for word in words if isinstance(words, list) else ():
-        values: list[Any] = [(word or {}).get(name) for name in ("start", "end", "probability")]
-        if all(isinstance(value, int | float) for value in values):
-            yield int(values[0]), int(values[1]), float(values[2])
 
 
 def _summary(images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]) -> list[str]:

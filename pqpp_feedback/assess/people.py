@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pqpp_feedback.assess.pictures import Row
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_files.read_table import read_table
 
 _COLUMNS = ("matched", "label", "verdict")
@@ -42,7 +42,7 @@ def read_people(path: str | Path) -> PeopleSay:
     as many.
 
     Raises:
-        AssessError: An answer is none of these, or there is none at all.
+        FeedbackError: An answer is none of these, or there is none at all.
         FileError: The table cannot be read or has no such columns.
 
     Example:
@@ -64,12 +64,12 @@ def read_people(path: str | Path) -> PeopleSay:
             continue
         if word not in _ANSWERS:
             wrong = f"{table.place_of(row)}: {column} is {cell!r:.40}"
-            raise AssessError(f"{wrong}; write true or false, yes or no, or 1 or 0")
+            raise FeedbackError(f"{wrong}; write true or false, yes or no, or 1 or 0")
         votes.setdefault(tuple(map(str, key)), []).append(_ANSWERS[word])
     means = {key: sum(some) / len(some) for key, some in votes.items()}
     answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
     if not answers:
-        raise AssessError(f"{path}: no image has an answer; fill the column {column}")
+        raise FeedbackError(f"{path}: no image has an answer; fill the column {column}")
     return PeopleSay(answers)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pqpp_feedback.errors import AssessError, ImageError
+from pqpp_feedback.errors import FeedbackError, ImageError
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import ENDINGS, open_image
 from pqpp_files.paths import expanded
@@ -62,7 +62,7 @@ def find_pictures(
         The pictures, and the ids of prompts that no image has.
 
     Raises:
-        AssessError: There is no such folder, no image in it, a listed image is not there, or a
+        FeedbackError: There is no such folder, no image in it, a listed image is not there, or a
             prompt's id stands twice.
         FileError: The table of the folder cannot be read.
 
@@ -86,7 +86,7 @@ def find_pictures(
     for row in prompts or ():
         prompt_id = str(row["prompt_id"])
         if known.setdefault(prompt_id, row) is not row:
-            raise AssessError(f"the prompt_id {prompt_id!r:.60} stands twice; give each its own")
+            raise FeedbackError(f"the prompt_id {prompt_id!r:.60} stands twice; give each its own")
     pictures = [_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
     seen = {picture.prompt_id for picture in pictures}
     return pictures, [prompt_id for prompt_id in known if prompt_id not in seen]
@@ -96,7 +96,7 @@ def image_files(folder: Path) -> list[Path]:
     """Return the images of a folder and of those in it, sorted.
 
     Raises:
-        AssessError: There is none.
+        FeedbackError: There is none.
 
     Example:
         >>> import tempfile
@@ -108,14 +108,14 @@ def image_files(folder: Path) -> list[Path]:
     """
     paths = sorted(path for path in folder.rglob("*") if _is_image(path))
     if not paths:
-        raise AssessError(f"{folder} holds no image ({', '.join(ENDINGS)}); name one with some")
+        raise FeedbackError(f"{folder} holds no image ({', '.join(ENDINGS)}); name one with some")
     return paths
 
 
 def _folder(path: str | Path) -> Path:
     root = expanded(path)
     if not root.is_dir():
-        raise AssessError(f"there is no folder {root}; check the path")
+        raise FeedbackError(f"there is no folder {root}; check the path")
     return root
 
 
@@ -165,7 +165,7 @@ def pictures_of(image_dir: str | Path, prompt: Row) -> list[Picture]:
         The pictures, in the order of their names; none where there is no image.
 
     Raises:
-        AssessError: There is no such folder of images.
+        FeedbackError: There is no such folder of images.
 
     Example:
         >>> import tempfile
@@ -198,11 +198,9 @@ def made_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
         >>> one.generator, one.prompt
         ('sdxl', 'a cat')
     """
-    about, about_prompt = _about(prompt), (prompt["prompt"], prompt["prompt_id"])
+    text, prompt_id, about = prompt["prompt"], prompt["prompt_id"], _about(prompt)
     return [
-        Picture(
-            Path(name), about_prompt[0], name, about_prompt[1], _maker(name), about, content=content
-        )
+        Picture(Path(name), text, name, prompt_id, _maker(name), about, content=content)
         for name, content in sorted(images.items())
     ]
 
@@ -251,7 +249,7 @@ def _listed(root: Path) -> dict[str, dict[str, Any]]:
     absent = next((name for name in names if not (root / name).is_file()), None)
     if absent is not None:
         absent = f"list {absent}, which is not there"
-        raise AssessError(f"the metadata in {root} {absent}; add the file or take the row out")
+        raise FeedbackError(f"the metadata in {root} {absent}; add the file or take the row out")
     rows = zip(*table.columns.values(), strict=True)
     cells = (dict(zip(table.columns, row, strict=True)) for row in rows)
     return dict(zip(names, cells, strict=True))

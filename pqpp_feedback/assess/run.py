@@ -23,7 +23,7 @@ from pqpp_backbones.errors import CheckpointError
 from pqpp_feedback.assess.assessor import Assessor, Verdict, described, evidence_text
 from pqpp_feedback.assess.pictures import Picture, made_pictures, open_picture, pictures_of
 from pqpp_feedback.assess.verdicts import made_by, verdict_row, verdict_table, write_verdicts
-from pqpp_feedback.errors import AssessError, ImageError, check_count
+from pqpp_feedback.errors import FeedbackError, ImageError
 from pqpp_files.errors import MissingExtraError, in_a_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import sha256_of_parts
@@ -93,8 +93,8 @@ def assess(
         replace: Whether other assessors' verdicts in the table may be replaced.
 
     Raises:
-        AssessError: There is no picture or no assessor, an image's id stands twice,
-            `batch_size` is no number of images, or the table holds other assessors' verdicts.
+        FeedbackError: There is no picture or no assessor, or the table holds other assessors'
+            verdicts.
         ChatError: It would cost more than is allowed.
         OSError: The table or its parts cannot be written.
 
@@ -108,11 +108,7 @@ def assess(
         1
     """
     if not pictures or not assessors:
-        raise AssessError("there is no image or no assessor; give at least one of each")
-    check_count("batch_size", batch_size)
-    name, times = Counter(picture.image_id for picture in pictures).most_common(1)[0]
-    if times > 1:
-        raise AssessError(f"the image {name!r} stands twice; give each its own id")
+        raise FeedbackError("there is no image or no assessor; give at least one of each")
     place = expanded(output).absolute()
     _refuse_others_verdicts(place, assessors, replace)
     for assessor in assessors:
@@ -146,11 +142,11 @@ def _refuse_others_verdicts(place: Path, assessors: Sequence[Assessor], replace:
     try:
         rows = pyarrow.parquet.read_table(place, columns=list(makers[0])).to_pylist()
     except (pa.ArrowException, OSError):
-        raise AssessError(f"{place} is not a table of verdicts; name another file") from None
+        raise FeedbackError(f"{place} is not a table of verdicts; name another file") from None
     other = next((row for row in rows if row not in makers), None)
     if other and not replace:
         maker = f"{other['routine']} by {other['model']:.100}"
-        raise AssessError(f"{place} holds verdicts of {maker}; name another or add `replace`")
+        raise FeedbackError(f"{place} holds verdicts of {maker}; name another or add `replace`")
 
 
 def _joined(files: Sequence[Path], place: Path) -> int:

@@ -1,8 +1,9 @@
 """Tables of verdicts: one row an image and an assessor, in Parquet."""
 
-import dataclasses
+import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow.parquet
 
 from pqpp_feedback.assess.assessor import Assessor, Verdict, evidence_text
 from pqpp_feedback.assess.pictures import Picture, Row
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.open_input import Input
@@ -24,11 +25,6 @@ COLUMNS = (
     *("assessor", "routine", "verdict", "score", "reason"),
     *("evidence", "asked", "model", "revision"),
 )
-# How the types of Arrow begin that a column may have; the others hold text.
-_TYPES = {
-    "verdict": ("null", "bool"),
-    "score": ("null", "double", "float", "halffloat", "int", "uint"),
-}
 _AT_ONCE = 4096
 
 
@@ -145,7 +141,7 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
 
     Raises:
         FileError: There is no such file, or it is no Parquet.
-        AssessError: It is no such table.
+        FeedbackError: It is no such table.
 
     Example:
         >>> import tempfile
@@ -159,16 +155,13 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError):
         raise FileError(f"{path}: not Parquet; give the table that pqpp assess wrote") from None
-    kinds = {field.name: str(field.type) for field in file.schema_arrow}
-    for name in COLUMNS:
-        allowed = _TYPES.get(name, ("null", "string", "large_string"))
-        held = kinds.get(name, "")
-        if not held.startswith(allowed):
-            fault = f"the column {name!r} holds {held}" if held else f"no column {name!r}"
-            raise AssessError(f"{path}: {fault}; give the table that pqpp assess wrote")
+    lacking = [name for name in COLUMNS if name not in file.schema_arrow.names]
+    if lacking:
+        fault = f"no column {lacking[0]!r}"
+        raise FeedbackError(f"{path}: {fault}; give the table that pqpp assess wrote")
     try:
         for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
-            yield from batch.to_pylist()
+            yield from batch.select(COLUMNS).cast(verdict_table([]).schema).to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:  # also text that is no UTF-8
         reason = in_a_line(error, named=False)[:100]
         raise FileError(f"{path}: damaged Parquet ({reason}); copy or make it again") from None
@@ -184,7 +177,7 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
         assessors: Their models are not asked, and need not be loaded; the rows keep theirs.
 
     Raises:
-        AssessError: Evidence is no JSON object, or not what the assessor saw.
+        FeedbackError: Evidence is no JSON object, or not what the assessor saw.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -196,18 +189,31 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
         assessor = by_name.get(row["assessor"])
         if assessor is None:
             continue
-        if row["evidence"] is None:
-            yield {**row, "routine": assessor.routine}
-            continue
-        try:
-            evidence = parse_json(row["evidence"])
-            if not isinstance(evidence, dict):
-                raise TypeError("no JSON object")
-            verdict = assessor.score(evidence, picture_of(row))
-        except AssessError:
-            raise
-        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            wrong = f"the evidence of {row['image']} is not {assessor.name}'s"
-            line = f"{wrong} ({in_a_line(error)[:80]}); assess the image again"
-            raise AssessError(line) from None
-        yield {**row, "routine": assessor.routine, **dataclasses.asdict(verdict)}
+        verdict = {}
+        if row["evidence"] is not None:
+            with reading_evidence(row):
+                verdict = asdict(assessor.score(evidence_of(row), picture_of(row)))
+        yield {**row, "routine": assessor.routine, **verdict}
+
+
+@contextlib.contextmanager
+def reading_evidence(row: Row) -> Iterator[None]:
+    """Raise a `FeedbackError` for whatever is raised where evidence is no assessor's."""
+    try:
+        yield
+    except FeedbackError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        wrong = f"the evidence of {row['image']} is not {row['assessor']}'s"
+        line = f"{wrong} ({in_a_line(error)[:80]}); assess the image again"
+        raise FeedbackError(line) from None
+
+
+def evidence_of(row: Row) -> dict[str, Any]:
+    """Return the evidence of a row, nothing where it has none.
+
+    Example:
+        >>> evidence_of({"evidence": '{"red": 0.5}'})
+        {'red': 0.5}
+    """
+    return dict(parse_json(row["evidence"] or "{}"))

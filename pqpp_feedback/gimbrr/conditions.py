@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pqpp_feedback.assess.values import listed
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import FeedbackError
 
 # Of a table of prompts, as `gimbrr` has them.
 ASKED_COLUMNS = ("task", "representations", "task_specific_label", "auto_assessment")
@@ -94,14 +94,14 @@ def absent(asked: Asked) -> list[Condition]:
     """Return that the objects are shown and the label's is not; they are no rivals of it.
 
     Raises:
-        AssessError: Nothing is to be absent.
+        FeedbackError: Nothing is to be absent.
 
     Example:
         >>> [condition.kind for condition in absent(Asked("Negation", ("street",), "cow", True))]
         ['shows', 'lacks']
     """
     if not asked.label:
-        raise AssessError("the prompt names nothing to be absent in `task_specific_label`")
+        raise FeedbackError("the prompt names nothing to be absent in `task_specific_label`")
     objects = [Condition("shows", name, (asked.label,)) for name in asked.objects]
     return [*objects, Condition("lacks", asked.label, asked.objects)]
 
@@ -110,7 +110,7 @@ def objects_counted(asked: Asked) -> list[Condition]:
     """Return that there are so many of each object, by a label `5`, `3,6` or `3, 6`.
 
     Raises:
-        AssessError: The label says no whole number for each object.
+        FeedbackError: The label says no whole number for each object.
 
     Example:
         >>> asked = Asked("Simple arithmetic", ("cat", "dog"), "3, 6", True)
@@ -120,7 +120,7 @@ def objects_counted(asked: Asked) -> list[Condition]:
     counts = [part.strip() for part in asked.label.split(",")]
     if len(counts) != len(asked.objects) or not all(count.isdecimal() for count in counts):
         names = ", ".join(asked.objects)
-        raise AssessError(f"the label {asked.label!r:.40} has no whole number for each of {names}")
+        raise FeedbackError(f"the label {asked.label!r:.40} has no number for each of {names}")
     pairs = zip(asked.objects, counts, strict=True)
     return [Condition("counts", name, count=int(count)) for name, count in pairs]
 

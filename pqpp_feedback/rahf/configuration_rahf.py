@@ -1,12 +1,11 @@
 """The configuration of RAHF; its defaults are section 9 of the RichHF paper."""
 
-import numbers
 from typing import Any, Self
 
 from transformers import AutoConfig, PreTrainedConfig, T5Config, ViTConfig
 
 from pqpp_backbones.registration import announce_processor
-from pqpp_feedback.errors import FeedbackError, check_choice
+from pqpp_feedback.errors import check_choice
 from pqpp_feedback.rahf.outputs import HEAD_STYLES, VARIANTS
 from pqpp_feedback.registration import announce
 
@@ -68,20 +67,12 @@ class RahfConfig(PreTrainedConfig):
         check_choice("variant", self.variant, VARIANTS)
         check_choice("head_style", self.head_style, HEAD_STYLES)
         self.vision_config = _built(self.vision_config or ViTConfig(), "vit")
-        if self.grid_size and hasattr(self.vision_config, "depths"):
-            kind = f"a {type(self.vision_config).__name__}, whose stages merge patches"
-            raise FeedbackError(f"`vision_config` is {kind}; give a token a patch, like ViTConfig")
         base = _t5(768, 2048, 12, 12, tie_word_embeddings=False)
         self.text_config = _built(self.text_config or base, "t5")
         if getattr(self.text_config, "decoder_start_token_id", None) is None:
             self.text_config.decoder_start_token_id = self.text_config.pad_token_id
         for name in ("heatmap_conv_sizes", "heatmap_deconv_sizes", "score_conv_sizes"):
             setattr(self, name, [int(size) for size in getattr(self, name)])
-            if not getattr(self, name):
-                raise ValueError(f"`{name}` is empty; give one size or more")
-        if self.score_map_size < 1:
-            left = f"no map of the {self.grid_size} x {self.grid_size} patches"
-            raise ValueError(f"`score_conv_sizes` leaves {left}; give fewer sizes, or padding")
         super().__post_init__(**kwargs)
 
     @property
@@ -160,13 +151,9 @@ def _t5(size: int, wide: int, layers: int, heads: int, **fields: Any) -> T5Confi
 
 def _side(config: Any, name: str) -> int:
     """Return the side of a square that transformers writes as one number or as two."""
-    value = getattr(config, name, None)
-    if isinstance(value, (list, tuple)) and len(set(value)) == 1:
-        value = value[0]
-    if not isinstance(value, numbers.Integral):
-        remedy = "give a tower for square images and patches"
-        raise FeedbackError(f"`{name}` of `vision_config` is {value!r}; {remedy}")
-    return int(value)
+    value = getattr(config, name)
+    (side,) = set(value) if isinstance(value, (list, tuple)) else [value]
+    return int(side)
 
 
 def _built(config: Any, kind: str) -> PreTrainedConfig:

@@ -114,7 +114,8 @@ class Layout(dict):
 
     def under(self, prefix: str) -> StateDict:
         """Return what is under a prefix, in the order of its numbers, the prefix taken off."""
-        names = sorted((name for name in self if name.startswith(f"{prefix}.")), key=_natural)
+        names = [name for name in self if name.startswith(f"{prefix}.")]
+        names.sort(key=lambda name: re.sub(r"\d+", lambda number: number[0].zfill(9), name))
         return {name[len(prefix) + 1 :]: self[name] for name in names}
 
     def layers(self, prefix: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
@@ -153,11 +154,6 @@ class Layout(dict):
                     name = re.sub(old, new, name)
                 layout[f"vision_model.{name}"] = value
         return layout
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    parts = name.split(".")
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
 
 
 def renamed(layout: Layout) -> StateDict:

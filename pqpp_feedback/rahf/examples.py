@@ -1,5 +1,6 @@
 """RichHF's rows as examples for training, and as truth for evaluation."""
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_feedback.errors import FeedbackError, check_choice
-from pqpp_feedback.rahf.augmentation import augment
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES
 from pqpp_feedback.rahf.words import prompt_words
 from pqpp_files.foreign.images import open_image
@@ -39,20 +39,16 @@ def load_split(
         limit: Only the first rows.
 
     Raises:
-        FeedbackError: There is no such split, or there are no prompts or images to be had.
+        FeedbackError: There are no prompts or images to be had.
         BenchmarkError: Its files are missing or damaged.
     """
     import datasets
 
     import pqpp_datasets.registration
     from pqpp_backbones.training.reading import reading
-    from pqpp_datasets.richhf.richhf import SPLITS
     from pqpp_hub.pull import cached_if_unreachable
 
     pqpp_datasets.registration.register()
-    wrong = [name for name in split_names(split) if name not in SPLITS]
-    if wrong and (dataset, subset) == ("pqpp", "richhf"):
-        raise FeedbackError(f"richhf has no split {wrong[0]!r}; use {', '.join(SPLITS)}")
     options = {"data_dir": None if data_dir is None else str(expanded(data_dir))}
     if pickapic_dir is not None:
         options["pickapic_dir"] = str(pickapic_dir)
@@ -71,16 +67,6 @@ def load_split(
     if not whole:
         raise FeedbackError(f"no row of {split} has a prompt and an image; check pickapic_dir")
     return table.select(whole[:limit])
-
-
-def split_names(split: str) -> list[str]:
-    """Return the splits that a split of `load_dataset` is made of.
-
-    Example:
-        >>> split_names("train[:10%] + test")
-        ['train', 'test']
-    """
-    return [part.split("[")[0].strip() for part in split.split("+")]
 
 
 def is_published(split: str, data_dir: str | Path | None) -> bool:
@@ -108,11 +94,13 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     folder = local_folder(benchmark, None if data_dir is None else str(data_dir))
     if folder is None:  # each download is verified
         return True
-    for path in {path for name in split_names(split) for path in benchmark.files(folder, name)}:
-        source, file = release(benchmark.folders[0]).file(path), folder / path
-        if source is None or not file.is_file() or sha256_of(file) != source.sha256:
-            return False
-    return True
+    published = release(benchmark.folders[0])
+    names = [part.split("[")[0].strip() for part in split.split("+")]  # "train[:10%] + test"
+    sources = {p: published.file(p) for name in names for p in benchmark.files(folder, name)}
+    return all(
+        source and (folder / path).is_file() and sha256_of(folder / path) == source.sha256
+        for path, source in sources.items()
+    )
 
 
 def counted(images: int, published: bool) -> str:
@@ -157,7 +145,6 @@ class Examples:
     joint_first: int = 0
 
     def __post_init__(self) -> None:
-        check_choice("blind", self.blind, BLINDS)
         table = self.table
         self.prompts = [self._shown(prompt) for prompt in table["prompt"][:]]
         self.labels = [
@@ -283,3 +270,64 @@ def _resized(image: Any, size: int) -> Any:
     from PIL import Image
 
     return image if image.size == (size, size) else image.resize((size,) * 2, Image.Resampling.BOX)
+
+
+CROP_CHANCE, COLOUR_CHANCE, GREY_CHANCE = 0.5, 0.1, 0.1
+SMALLEST_CROP = 0.8
+BRIGHTNESS, HUE = 0.05, 0.025
+CONTRAST = SATURATION = (0.8, 1.0)
+JPEG_QUALITY = (70, 100)
+
+
+def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tuple[Any, tuple]:
+    """Return an image and its heatmaps as they look in this epoch.
+
+    Args:
+        random: Decides all; the same state gives the same result.
+        image: An RGB image of PIL.
+        maps: Grey images of PIL, of any size.
+
+    Returns:
+        The image and the maps; cropped ones are smaller.
+    """
+    # All chances are drawn in any case, so that one of them never shifts the others.
+    crops, colours, greys = random.random(3) < (CROP_CHANCE, COLOUR_CHANCE, GREY_CHANCE)
+    if crops:
+        wide, high = random.uniform(SMALLEST_CROP, 1, 2)
+        left, top = random.uniform(0, 1 - wide), random.uniform(0, 1 - high)
+        box = (left, top, left + wide, top + high)  # in parts of the sides
+        image, *maps = (cropped(layer, box) for layer in (image, *maps))
+    if colours:
+        image = recoloured(random, image)
+    if greys:
+        image = image.convert("L").convert("RGB")
+    return image, tuple(maps)
+
+
+def cropped(image: Any, box: tuple[float, float, float, float]) -> Any:
+    """Return the part of an image in a box given in parts of its sides."""
+    wide, high = image.size
+    left, top, right, bottom = box
+    # At least a pixel is left of the smallest image.
+    edges = (round(left * wide), round(top * high), round(right * wide), round(bottom * high))
+    return image.crop((*edges[:2], max(edges[2], edges[0] + 1), max(edges[3], edges[1] + 1)))
+
+
+def recoloured(random: np.random.Generator, image: Any) -> Any:
+    """Return an image with other brightness, contrast, hue, saturation and JPEG noise."""
+    from PIL import Image
+
+    brightness, turn = random.uniform(-BRIGHTNESS, BRIGHTNESS), random.uniform(-HUE, HUE)
+    contrast, saturation = random.uniform(*CONTRAST), random.uniform(*SATURATION)
+    quality = int(random.integers(JPEG_QUALITY[0], JPEG_QUALITY[1] + 1))
+    pixels = np.asarray(image, dtype=np.float64) / 255 + brightness
+    mean = pixels.mean(axis=(0, 1))
+    pixels = ((pixels - mean) * contrast + mean).clip(0, 1)
+    coloured = Image.fromarray((255 * pixels).round().astype(np.uint8))
+    hsv = np.asarray(coloured.convert("HSV")).astype(np.int64)
+    hsv[..., 0] = (hsv[..., 0] + round(turn * 256)) % 256
+    hsv[..., 1] = (hsv[..., 1] * saturation).round()
+    picture = Image.fromarray(hsv.astype(np.uint8), "HSV").convert("RGB")
+    buffer = io.BytesIO()
+    picture.save(buffer, "jpeg", quality=quality)
+    return open_image(buffer.getvalue())

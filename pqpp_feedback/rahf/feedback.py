@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pqpp_backbones.checkpoint import CARD
 from pqpp_backbones.hub import model_folder, push_model
 from pqpp_backbones.pretrained import Model, fetch, loading, put_on, usual_device
-from pqpp_feedback.errors import check_count, check_pairs, check_share
+from pqpp_feedback.errors import check_pairs
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, prompt_words
 from pqpp_files.extras import needing
@@ -83,7 +83,6 @@ class FeedbackModel:
         device: str | int | torch.device | None = None,
         threshold: float = 0.5,
     ) -> None:
-        check_share("threshold", threshold)
         self.model = model.eval() if device is None else put_on(model.eval(), device)
         self.processor, self.threshold, self.source = processor, threshold, Model("in memory")
 
@@ -108,11 +107,9 @@ class FeedbackModel:
             token: An access token for a private repository, or `True` for the stored one.
 
         Raises:
-            FeedbackError: The threshold is not from 0 to 1.
             CheckpointError: There is no usable model; the token is never in the message.
             MissingExtraError: torch or transformers is not installed.
         """
-        check_share("threshold", threshold)
         with needing("RAHF", "models"):
             from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
             from pqpp_feedback.rahf.processing_rahf import RahfProcessor
@@ -193,7 +190,6 @@ class FeedbackModel:
         import torch
 
         check_pairs(images, prompts)
-        check_count("batch_size", batch_size)
         for start in range(0, len(images), batch_size):
             some = slice(start, start + batch_size)
             inputs = self.processor(images=list(images[some]), text=list(prompts[some]))

@@ -1,6 +1,7 @@
 """The heads of RAHF: a feature map in, a heatmap or a score out (RichHF paper, section 9)."""
 
 import itertools
+from collections.abc import Iterable
 
 import torch
 from torch import nn
@@ -61,7 +62,10 @@ class HeatmapHead(nn.Module):
         last = deconvs[-1]
         self.convs = nn.ModuleList(_conv(*sizes) for sizes in itertools.pairwise(convs))
         self.conv_norms = nn.ModuleList(_norm(size, released) for size in convs[1:])
-        self.deconvs = nn.ModuleList(_deconv(*sizes) for sizes in itertools.pairwise(deconvs))
+        doubling = {"stride": 2, "padding": 1, "output_padding": 1}
+        self.deconvs = nn.ModuleList(
+            nn.ConvTranspose2d(*sizes, 3, **doubling) for sizes in itertools.pairwise(deconvs)
+        )
         self.deconv_norms = nn.ModuleList(_norm(size, released) for size in deconvs[1:])
         self.readouts = nn.ModuleList(ReadOut(size, released) for size in deconvs[1:])
         self.last_conv = _conv(last, last)
@@ -108,45 +112,34 @@ class ScoreHead(nn.Module):
 def layer_rows(model: nn.Module) -> list[tuple[str, str, int]]:
     """Return the parts of a RAHF model, each with its layers and the number of its weights.
 
-    Heads of one kind have the same layers, and one row. Of convolutions and dense layers the sizes
+    Heads of one kind have the same layers, and one row. Of convolutions and dense layers the shapes
     are told, of the towers only how many weights they have.
 
     Args:
         model: A `RahfForRichFeedback`.
     """
-
-    def weights(part: nn.Module) -> int:
-        return sum(tensor.numel() for tensor in part.parameters())
-
-    rows = [
-        ("image tower", type(model.vision_model).__name__, weights(model.vision_model)),
-        ("text model", type(model.text_model).__name__, weights(model.text_model)),
-        ("projection", _size_of(model.projection), weights(model.projection)),
+    parts: list[tuple[str, nn.Module, Iterable[nn.Module]]] = [
+        ("image tower", model.vision_model, ()),
+        ("text model", model.text_model, ()),
+        ("projection", model.projection, model.projection.modules()),
     ]
     for kind, heads in (("heatmap", model.heatmap_heads), ("score", model.score_heads)):
         first = next(iter(heads.values()))
-        sizes = [_size_of(layer) for layer in first.modules() if isinstance(layer, _SIZED)]
-        rows.append((f"{kind} head, {len(heads)} of them", ", ".join(sizes), weights(first)))
+        parts.append((f"{kind} head, {len(heads)} of them", first, first.modules()))
+    rows = []
+    for name, part, modules in parts:
+        sized = [layer for layer in modules if isinstance(layer, _SIZED)]
+        texts = [f"{type(layer).__name__} {tuple(layer.weight.shape)}" for layer in sized]
+        weights = sum(tensor.numel() for tensor in part.parameters())
+        rows.append((name, ", ".join(texts) or type(part).__name__, weights))
     return rows
 
 
 _SIZED = (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)
 
 
-def _size_of(layer: nn.Module) -> str:
-    if isinstance(layer, nn.Linear):
-        return f"dense {layer.in_features} to {layer.out_features}"
-    kind = "de-conv" if isinstance(layer, nn.ConvTranspose2d) else "conv"
-    side = layer.kernel_size[0]
-    return f"{kind} {side}x{side} {layer.in_channels} to {layer.out_channels}"
-
-
 def _conv(inputs: int, outputs: int) -> nn.Conv2d:
     return nn.Conv2d(inputs, outputs, 3, padding=1)
-
-
-def _deconv(inputs: int, outputs: int) -> nn.ConvTranspose2d:
-    return nn.ConvTranspose2d(inputs, outputs, 3, stride=2, padding=1, output_padding=1)
 
 
 def _norm(channels: int, released: bool) -> nn.Module:

@@ -119,15 +119,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         return self.text_model.get_input_embeddings()
 
     def embed_images(self, pixel_values: torch.Tensor) -> torch.Tensor:
-        """Return image tokens of the T5's width, `(batch, tokens, size)`.
-
-        Raises:
-            FeedbackError: The images have another size than the tower's.
-        """
-        size = self.config.image_size
-        if pixel_values.ndim != 4 or tuple(pixel_values.shape[-2:]) != (size, size):
-            shape, wanted = tuple(pixel_values.shape), f"(batch, 3, {size}, {size})"
-            raise FeedbackError(f"`pixel_values` has shape {shape}; give {wanted}")
+        """Return image tokens of the T5's width, `(batch, tokens, size)`."""
         tokens = self.vision_model(pixel_values=pixel_values).last_hidden_state
         return self.projection(tokens)
 
@@ -186,8 +178,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         A tuple of what there is, where `return_dict=False` comes or the configuration says so.
 
         Raises:
-            FeedbackError: The images' size, or the form of `input_ids` or `task_ids`, does not fit
-                the model.
+            FeedbackError: No `task_ids` name the tasks that `input_ids` hold.
         """
         image_tokens = self.embed_images(pixel_values)
         if self.config.variant == "multi_head":
@@ -201,9 +192,6 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         return RahfOutput(**output)  # in the declared order, the loss first
 
     def _with_seven_heads(self, image_tokens, input_ids, attention_mask) -> RahfOutput:
-        if input_ids.ndim != 2:
-            wanted = "the multi-head variant takes (batch, length)"
-            raise FeedbackError(f"`input_ids` has shape {tuple(input_ids.shape)}; {wanted}")
         states, mask = self.encode(image_tokens, input_ids, attention_mask)
         features = self.feature_map(states, image_tokens.shape[1])
         return RahfOutput(
@@ -218,13 +206,17 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             input_ids = input_ids[:, None]
             attention_mask = None if attention_mask is None else attention_mask[:, None]
         batch, tasks, _ = input_ids.shape
-        task_ids = _checked_tasks(task_ids, batch, tasks, input_ids.device)
+        if task_ids is None and tasks != len(TASK_STRINGS):
+            raise FeedbackError(
+                f"`input_ids` holds {tasks} task(s) an image; name them: `task_ids`"
+            )
+        task = torch.arange(tasks).repeat(batch) if task_ids is None else task_ids.flatten()
+        task = task.to(input_ids.device)
         mask = None if attention_mask is None else attention_mask.flatten(0, 1)
         repeated = image_tokens.repeat_interleave(tasks, dim=0)
         states, mask = self.encode(repeated, input_ids.flatten(0, 1), mask)
         features = self.feature_map(states, image_tokens.shape[1])
         row = torch.arange(batch, device=input_ids.device).repeat_interleave(tasks)
-        task = task_ids.flatten()
         output = RahfOutput(
             heatmaps=_scattered(self.heatmap_heads["shared"], features, row, task, batch, 0, 2),
             scores=_scattered(self.score_heads["shared"], features, row, task, batch, 2, 6),
@@ -292,16 +284,6 @@ def _without_pooling(config: Any) -> dict[str, Any]:
         config.vision_use_head = False
         return {}
     return {"add_pooling_layer": False} if config.model_type in ("vit", "deit") else {}
-
-
-def _checked_tasks(task_ids, batch: int, tasks: int, device) -> torch.Tensor:
-    if task_ids is None and tasks == len(TASK_STRINGS):
-        return torch.arange(tasks, device=device).expand(batch, tasks)
-    if task_ids is None or task_ids.numel() != batch * tasks:
-        lacking = f"`input_ids` holds {tasks} task(s) an image and `task_ids` does not name them"
-        wanted = f"all {len(TASK_STRINGS)}, or `task_ids` of shape ({batch}, {tasks})"
-        raise FeedbackError(f"{lacking}; give {wanted}")
-    return task_ids.reshape(batch, tasks)
 
 
 def _scattered(head, features, row, task, batch: int, first: int, last: int) -> torch.Tensor:

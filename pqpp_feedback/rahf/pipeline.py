@@ -5,10 +5,10 @@ from typing import Any
 
 from transformers.pipelines.base import Pipeline
 
-from pqpp_feedback.errors import FeedbackError, check_count, check_share
-from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
+from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.rahf.assessor import heatmap_image, overlay
+from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
-from pqpp_feedback.rahf.overlays import heatmap_image, overlay
 from pqpp_files.foreign.images import open_image
 
 
@@ -37,8 +37,6 @@ class RichHumanFeedbackPipeline(Pipeline):
         if not isinstance(self.model, RahfForRichFeedback) or self.processor is None:
             kind, remedy = type(self.model).__name__, "give one written by pqpp train rahf"
             raise FeedbackError(f"{kind} is no RAHF model with its processor; {remedy}")
-        if self._batch_size is not None:
-            check_count("batch_size", self._batch_size)
         self.feedback = FeedbackModel(self.model, self.processor)
 
     def __call__(self, inputs: Any, batch_size: int | None = None, **options: Any) -> Any:
@@ -49,9 +47,6 @@ class RichHumanFeedbackPipeline(Pipeline):
             batch_size: Images that the model sees at once; 16 if named nowhere.
             options: `threshold`, from which probability on a word counts as misaligned (.5 if
                 named nowhere), and `overlays`, whether tinted images are returned too.
-
-        Raises:
-            FeedbackError: An option is unknown or out of range.
         """
         options = {**self._forward_params, **self._sanitize_parameters(**options)[1]}
         size = next(n for n in (batch_size, self._batch_size, 16) if n is not None)
@@ -69,19 +64,33 @@ class RichHumanFeedbackPipeline(Pipeline):
     ) -> list[dict[str, Any]]:
         images, prompts = ([row[name] for row in rows] for name in ("image", "prompt"))
         self.feedback.threshold = threshold
-        judged = self.feedback.judge(images, prompts, batch_size)
-        pairs = zip(judged, images, strict=True)
-        return [plain_values(feedback, image, overlays) for feedback, image in pairs]
+        judged = []
+        for seen, image in zip(
+            self.feedback.judge(images, prompts, batch_size), images, strict=True
+        ):
+            words = zip(seen.words, seen.probabilities, seen.misaligned, strict=True)
+            maps = seen.heatmaps.items()
+            values: dict[str, Any] = {
+                "scores": seen.scores,
+                "heatmaps": {name: heatmap_image(heatmap, image.size) for name, heatmap in maps},
+                "misaligned_words": [
+                    {"word": word.text, "start": word.start, "end": word.end, "probability": share}
+                    for word, share, is_misaligned in words
+                    if is_misaligned
+                ],
+            }
+            if overlays:
+                values["overlays"] = {name: overlay(image, heatmap) for name, heatmap in maps}
+            judged.append(values)
+        return judged
 
     # The three steps of transformers' own loop, for those who call them one by one.
 
-    def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict, dict, dict]:
-        unknown = set(kwargs) - {"threshold", "overlays"}
-        if unknown:
-            raise FeedbackError(f"the pipeline has no option {sorted(unknown)[0]!r}")
-        given = {name: value for name, value in kwargs.items() if value is not None}
-        check_share("threshold", given.get("threshold", 0.5))
-        return {}, given, {}
+    def _sanitize_parameters(
+        self, threshold: float | None = None, overlays: bool | None = None
+    ) -> tuple[dict, dict, dict]:
+        options = {"threshold": threshold, "overlays": overlays}
+        return {}, {name: value for name, value in options.items() if value is not None}, {}
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
         """Return the row with its image opened."""
@@ -93,21 +102,3 @@ class RichHumanFeedbackPipeline(Pipeline):
     def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return what the pipeline returns for an image."""
         return model_outputs
-
-
-def plain_values(judged: Feedback, image: Any, overlays: bool) -> dict[str, Any]:
-    """Return a judgment as plain values and pictures."""
-    words = zip(judged.words, judged.probabilities, judged.misaligned, strict=True)
-    heatmaps = judged.heatmaps.items()
-    values: dict[str, Any] = {
-        "scores": judged.scores,
-        "heatmaps": {name: heatmap_image(heatmap, image.size) for name, heatmap in heatmaps},
-        "misaligned_words": [
-            {"word": word.text, "start": word.start, "end": word.end, "probability": probability}
-            for word, probability, is_misaligned in words
-            if is_misaligned
-        ],
-    }
-    if overlays:
-        values["overlays"] = {name: overlay(image, heatmap) for name, heatmap in heatmaps}
-    return values

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from transformers import BatchFeature, ProcessorMixin
 
-from pqpp_feedback.errors import FeedbackError, check_choice, check_pairs
-from pqpp_feedback.rahf.outputs import TASK_STRINGS, VARIANTS
+from pqpp_feedback.errors import FeedbackError, check_pairs
+from pqpp_feedback.rahf.outputs import TASK_STRINGS
 from pqpp_feedback.rahf.words import SUFFIX, prompt_words
 from pqpp_files.foreign.images import open_image
 
@@ -39,20 +39,16 @@ class RahfProcessor(ProcessorMixin):
         **kwargs: Any,
     ) -> None:
         super().__init__(image_processor, tokenizer, **kwargs)
-        check_choice("variant", variant, VARIANTS)
         self.variant, self.max_length = variant, max_length
         self.max_target_length = max_target_length
         self._known: dict[str, list[int]] = {}
-        self.suffix_ids = self._find_suffix()
-
-    def _find_suffix(self) -> list[int]:
-        """Find the tokens that the suffix has behind a word."""
+        # The tokens that the suffix has behind a word.
         plain, marked = self._encoded("a"), self._encoded("a" + SUFFIX)
         suffix = marked[len(plain) :] if marked[: len(plain)] == plain else self._encoded(SUFFIX)
         if not suffix or self.tokenizer.unk_token_id in suffix:
             remedy = "give one that knows the underscore and the digit 0"
             raise FeedbackError(f"the tokenizer has no token for the suffix {SUFFIX!r}; {remedy}")
-        return suffix
+        self.suffix_ids = suffix
 
     def _encoded(self, text: str) -> list[int]:
         return self.tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -109,7 +105,10 @@ class RahfProcessor(ProcessorMixin):
         images: Any = None,
         text: str | Sequence[str] | None = None,
         tasks: Sequence[Sequence[int]] | None = None,
-        **kwargs: Any,
+        return_tensors: str = "pt",
+        padding: str | bool = True,
+        truncation: bool = True,
+        max_length: int | None = None,
     ) -> BatchFeature:
         """Prepare a batch.
 
@@ -118,20 +117,17 @@ class RahfProcessor(ProcessorMixin):
             text: A prompt or a list.
             tasks: For the augmented-prompt variant, the tasks of each prompt as indices of
                 `outputs.TASK_STRINGS`, as many for each; all seven if left out.
-            **kwargs: What processors of transformers take: `return_tensors` (`pt` or `np`; torch
-                if left out), `padding` (`True` or `longest`, which is the default, or
-                `max_length`), `truncation` (`True`: prompts are always cut, behind a whole word)
-                and `max_length`, tokens of a prompt at most.
+            return_tensors: `pt` or `np`.
+            padding: `True` or `longest`, or `max_length`.
+            truncation: Prompts are always cut, behind a whole word.
+            max_length: Tokens of a prompt at most.
 
         Returns:
             `pixel_values`, `input_ids`, `attention_mask`, and `task_ids` where tasks were named.
 
         Raises:
-            FeedbackError: The numbers of images and prompts, or of tasks, differ, or an option is
-                unknown.
+            FeedbackError: The numbers of images and prompts, or of tasks, differ.
         """
-        if unknown := set(kwargs) - {"return_tensors", "padding", "truncation", "max_length"}:
-            raise FeedbackError(f"the processor has no option {unknown.pop()!r}")
         features: dict[str, Any] = {}
         if images is not None:
             images = images if isinstance(images, (list, tuple)) else [images]
@@ -139,9 +135,8 @@ class RahfProcessor(ProcessorMixin):
         if text is not None:
             prompts = [text] if isinstance(text, str) else list(text)
             check_pairs(prompts if images is None else images, prompts)
-            options = kwargs.get("max_length"), kwargs.get("padding")
-            features |= self._tokens(prompts, tasks, *options)
-        if kwargs.get("return_tensors") == "np":
+            features |= self._tokens(prompts, tasks, max_length, padding)
+        if return_tensors == "np":
             features = {name: tensor.numpy() for name, tensor in features.items()}
         return BatchFeature(features)
 

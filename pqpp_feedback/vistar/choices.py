@@ -34,27 +34,6 @@ def choices(section: str) -> Mapping[str, Any]:
     return MappingProxyType({name: entry["value"] for name, entry in _all()[section].items()})
 
 
-def stated() -> list[dict[str, str]]:
-    """Return all choices as rows of a card: score, name, value, why.
-
-    Example:
-        >>> sorted(stated()[0])
-        ['name', 'score', 'value', 'why']
-    """
-    return [
-        {"score": section, "name": name, "value": _brief(entry["value"]), "why": entry["why"]}
-        for section, entries in _all().items()
-        for name, entry in entries.items()
-    ]
-
-
-def _brief(value: Any) -> str:
-    if not isinstance(value, Mapping):
-        return str(value)
-    text = ", ".join(f"{name} {part}" for name, part in value.items())
-    return text if len(text) <= 80 else f"{len(value)} entries, see the file"
-
-
 def card() -> str:
     """Return the card of the scores, which quotes every choice.
 
@@ -64,7 +43,15 @@ def card() -> str:
     """
     from pqpp_hub.card import render_card
 
-    return render_card("feedback/vistar", choices=stated())
+    rows = []
+    for section, entries in _all().items():
+        for name, entry in entries.items():
+            value = entry["value"]
+            if isinstance(value, Mapping):
+                text = ", ".join(f"{part} {weight}" for part, weight in value.items())
+                value = text if len(text) <= 80 else f"{len(value)} entries, see the file"
+            rows.append({"score": section, "name": name, "value": str(value), "why": entry["why"]})
+    return render_card("feedback/vistar", choices=rows)
 
 
 def asked(picture: Picture, name: str) -> Any:

@@ -54,7 +54,7 @@ class VistarScore(Assessor):
 
     @classmethod
     def opened(cls, sight: Sight | None, options: Any) -> Self:
-        """Return the score as `pqpp_feedback.assessors.vistar.VistarOptions` want it."""
+        """Return the score as `pqpp_feedback.assessors.VistarOptions` want it."""
         return cls(sight, **{name: getattr(options, name) for name in cls.options})
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageOps
 
 from pqpp_backbones.pretrained import Model, load_model
 from pqpp_feedback.assess.pictures import Picture
@@ -187,10 +187,17 @@ class Sight:
         """Return the features of the surest find of a subject, cut out; None without a find."""
         image = smaller(image)
         boxes = [box["box"] for box in self.detect(image, [subject])[:1]]
-        masks, _ = self.segment(image, boxes)
-        cut = _cut_out(image, in_pixels(boxes, image.size)[0], masks[0]) if boxes else None
-        if cut is None:
+        if not boxes:
             return None
+        masks, _ = self.segment(image, boxes)
+        (box,) = in_pixels(boxes, image.size)
+        (left, top), (right, bottom) = np.floor(box[:2]).astype(int), np.ceil(box[2:]).astype(int)
+        inside = masks[0, top:bottom, left:right]
+        if not inside.any():
+            return None
+        # The rest is grey.
+        pixels = np.where(inside[..., None], np.asarray(image)[top:bottom, left:right], 128)
+        cut = Image.fromarray(pixels.astype(np.uint8))
         _, outputs = self._run("features", {"images": cut})
         return outputs.pooler_output[0].double().cpu().numpy().reshape(-1)
 
@@ -222,17 +229,13 @@ class Sight:
         for person, pose in zip(seen, read(outputs, boxes=sides)[0], strict=True):
             points, sure = (pose[name].float().cpu().numpy() for name in ("keypoints", "scores"))
             keypoints = np.column_stack([points, sure]).tolist()
-            expression = self._expression(image, keypoints)
+            expression = None
+            if face := face_box(keypoints, image.size):
+                _, faces = self._run("expression", {"images": image.crop(face)})
+                labels = self.model("expression").model.config.id2label
+                expression = str(labels[int(faces.logits.argmax())]).lower()
             people.append({**person, "keypoints": keypoints, "expression": expression})
         return people
-
-    def _expression(self, image: Any, keypoints: list) -> str | None:
-        box = face_box(keypoints, image.size)
-        if box is None:
-            return None
-        _, outputs = self._run("expression", {"images": image.crop(box)})
-        labels = self.model("expression").model.config.id2label
-        return str(labels[int(outputs.logits.argmax())]).lower()
 
 
 def face_box(
@@ -258,17 +261,6 @@ def face_box(
     left, top = np.maximum((low + high) / 2 - half, 0).round().astype(int)
     right, bottom = np.minimum((low + high) / 2 + half, size).round().astype(int)
     return (int(left), int(top), int(right), int(bottom)) if right > left and bottom > top else None
-
-
-def _cut_out(image: Any, box: NDArray[np.float64], mask: Masks) -> Any:
-    """Return what a mask shows within a box, the rest in grey; None where that is nothing."""
-    left, top = np.floor(box[:2]).astype(int)
-    right, bottom = np.ceil(box[2:]).astype(int)
-    inside = mask[top:bottom, left:right]
-    if not inside.any():
-        return None
-    pixels = np.where(inside[..., None], np.asarray(image)[top:bottom, left:right], 128)
-    return Image.fromarray(pixels.astype(np.uint8))
 
 
 def in_pixels(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArray[np.float64]:
@@ -318,12 +310,10 @@ def smaller(image: Any) -> Any:
     """Return an image whose longer side has at most 1,024 pixels.
 
     Example:
-        >>> from PIL import Image
+        >>> from PIL import Image, ImageOps
         >>> smaller(Image.new("RGB", (2048, 512))).size
         (1024, 256)
     """
-    longest = max(image.size)
-    if longest <= _LONGEST:
+    if max(image.size) <= _LONGEST:
         return image
-    size = [max(1, round(side * _LONGEST / longest)) for side in image.size]
-    return image.resize(size, Image.Resampling.BICUBIC)
+    return ImageOps.contain(image, (_LONGEST, _LONGEST), Image.Resampling.BICUBIC)

@@ -12,7 +12,7 @@ pytest.importorskip("PIL.Image", reason="images need pillow")
 from support.made_assessor import Redness, write_images
 
 from pqpp_cli.main import main
-from pqpp_feedback.assessors.rahf import RahfOptions
+from pqpp_feedback.assessors import RahfOptions
 
 
 @pytest.fixture

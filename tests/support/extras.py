@@ -87,7 +87,7 @@ CODE = {
     "vistar": (
         "from pqpp_datasets.vistar.vistar import parse_prompt;print(parse_prompt('[GD|TR] a cat'))"
     ),
-    "apps": "import diffusers; from pqpp_feedback.rahf.uses import __path__",
+    "apps": "import diffusers",
     "ray": (
         "import pyarrow as pa; from pqpp_files.shards import hold_shards, run_shards;"
         "shards = hold_shards(pa.table({'prompt': ['a cat']}), 1);"

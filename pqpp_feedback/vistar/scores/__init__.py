@@ -4,11 +4,14 @@ A module holds a subclass of `VistarScore`; its numbers that the paper leaves op
 name in `vistar_choices.yaml`, from which the card is made.
 """
 
+import importlib
+import pkgutil
 from typing import Any
 
-from pqpp_feedback.assess.by_name import class_of, module_names
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.score import ANGLES, VistarScore
 from pqpp_feedback.vistar.sight import Sight
+from pqpp_files.names import did_you_mean
 
 
 def score_names() -> list[str]:
@@ -18,27 +21,31 @@ def score_names() -> list[str]:
         >>> "geometry" in score_names()
         True
     """
-    return module_names(__name__)
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def score_class(name: str) -> type[VistarScore]:
     """Return the class of a score.
 
     Raises:
-        AssessError: There is no score of this name.
+        FeedbackError: There is no score of this name.
 
     Example:
         >>> score_class("light").angle
         'LI'
     """
-    return class_of(__name__, name, VistarScore)  # type: ignore[type-abstract]
+    if name not in score_names():
+        raise FeedbackError(f"score {name!r:.40} is unknown; {did_you_mean(name, score_names())}")
+    module = importlib.import_module(f"{__name__}.{name}")
+    own = (value for value in vars(module).values() if isinstance(value, type))
+    return next(kind for kind in own if issubclass(kind, VistarScore) and kind.section == name)
 
 
 def open_scores(options: Any) -> list[VistarScore]:
     """Open the wanted scores, which share what they look with.
 
     Args:
-        options: `pqpp_feedback.assessors.vistar.VistarOptions`.
+        options: `pqpp_feedback.assessors.VistarOptions`.
 
     Returns:
         The scores as they are named or, where none is, all that need no language model, in the

@@ -12,7 +12,7 @@ from scipy import ndimage, stats
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture, image_files, open_picture
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.sight import Sight, smaller
@@ -289,7 +289,7 @@ def fit_padim(references: Sequence[NDArray[np.floating]]) -> Padim:
         references: At least 8, each (places, features).
 
     Raises:
-        AssessError: There are fewer.
+        FeedbackError: There are fewer.
 
     Example:
         >>> random = np.random.default_rng(0)
@@ -299,7 +299,7 @@ def fit_padim(references: Sequence[NDArray[np.floating]]) -> Padim:
     """
     if len(references) < LEAST_REFERENCES:
         wanted = f"at least {LEAST_REFERENCES}, better hundreds"
-        raise AssessError(f"{len(references)} reference images; give {wanted}")
+        raise FeedbackError(f"{len(references)} reference images; give {wanted}")
     values = np.asarray(references, dtype=float)
     left_out = []
     for number in range(len(values)):

@@ -129,28 +129,27 @@ def cast_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
     shadows: dict[str, Any] = {"objects": len(masks), "floor": False, "shadows": 0}
     shadows |= {"pairs": [], "left_out": []}
     anything: Any = masks.any(0) if len(masks) else np.zeros(depth.shape, bool)
-    points = _points(depth, chosen["vertical_view_degrees"])
+    height, width = depth.shape
+    reach = np.tan(np.radians(chosen["vertical_view_degrees"]) / 2)
+    y, x = np.mgrid[:height, :width]
+    x = (2 * (x + 0.5) - width) / height * reach
+    y = (1 - 2 * (y + 0.5) / height) * reach
+    points = np.stack([x * depth, y * depth, -depth], -1)  # right, up, towards the viewer
     plane = _floor(points, depth, ~anything)
     if plane is None:
         return shadows
     shadows["floor"] = True
-    ground = _in_floor_axes(points, *plane)
+    up, offset = plane
+    towards = np.array([0.0, 0.0, 1.0]) - up[2] * up
+    towards /= np.linalg.norm(towards)
+    axes = np.stack([np.cross(up, towards), up, towards])
+    ground = points @ axes.T - np.array([0, offset, 0])
     on_floor = ~anything & (np.abs(ground[..., 1]) < chosen["floor_tolerance"] * depth)
     labels, shadows["shadows"] = shadow_regions(image, on_floor)
     for index in range(1, shadows["shadows"] + 1):
         pair = _pair(labels == index, masks, ground)
         shadows["left_out" if isinstance(pair, str) else "pairs"].append(pair)
     return shadows
-
-
-def _points(depth: NDArray, view: float) -> NDArray:
-    """Return (height, width, 3): x to the right, y up, z towards the viewer."""
-    height, width = depth.shape
-    reach = np.tan(np.radians(view) / 2)
-    y, x = np.mgrid[:height, :width]
-    x = (2 * (x + 0.5) - width) / height * reach
-    y = (1 - 2 * (y + 0.5) / height) * reach
-    return np.stack([x * depth, y * depth, -depth], -1)
 
 
 def _floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, float] | None:
@@ -164,9 +163,14 @@ def _floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, float]
         some, far = some[taken], far[taken]
     best = np.zeros(len(some), bool)
     for three in random.integers(0, len(some), (200, 3)):
-        normal, offset = _plane_through(some[three])
+        corner, *others = some[three]
+        normal = np.cross(*(other - corner for other in others))
+        length = np.linalg.norm(normal)
+        if length < 1e-12:  # the three are on a line
+            continue
+        normal = normal / length * (np.sign(normal[1]) or 1)
         if normal[1] >= chosen["least_upright"]:
-            near = np.abs(some @ normal - offset) < chosen["floor_tolerance"] * far
+            near = np.abs(some @ normal - normal @ corner) < chosen["floor_tolerance"] * far
             best = near if near.sum() > best.sum() else best
     if not best.any():
         return None
@@ -174,22 +178,6 @@ def _floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, float]
     normal = np.linalg.svd(some[best] - centre, full_matrices=False)[2][2]
     normal = normal * np.sign(normal[1])
     return normal, float(centre @ normal)
-
-
-def _plane_through(three: NDArray) -> tuple[NDArray, float]:
-    """Return the normal, upwards, and the offset; the normal is 0 where three points are a line."""
-    normal = np.cross(three[1] - three[0], three[2] - three[0])
-    length = np.linalg.norm(normal)
-    normal = normal / length * (np.sign(normal[1]) or 1) if length >= 1e-12 else np.zeros(3)
-    return normal, float(normal @ three[0])
-
-
-def _in_floor_axes(points: NDArray, up: NDArray, offset: float) -> NDArray:
-    """Return points with y as the height over the floor and z along it towards the viewer."""
-    towards = np.array([0.0, 0.0, 1.0]) - up[2] * up
-    towards /= np.linalg.norm(towards)
-    axes = np.stack([np.cross(up, towards), up, towards])
-    return points @ axes.T - np.array([0, offset, 0])
 
 
 def shadow_regions(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:

@@ -10,14 +10,12 @@ from scipy import ndimage
 
 from pqpp_feedback.assess.assessor import DIGITS, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.errors import check_choice
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.sight import Sight
 from pqpp_metrics.functional.vistar import penetration
 
 Mask = NDArray[np.bool_]
-WEIGHTINGS = ("corrected", "printed")
 _FLATTEST = 1e-5  # of the mean depth: what is flatter differs by rounding alone
 
 
@@ -43,7 +41,6 @@ class PenetrationScore(VistarScore):
     def __init__(self, sight: Sight | None = None, weighting: str | None = None) -> None:
         super().__init__(sight)
         self.weighting = weighting or choices(self.section)["weighting"]
-        check_choice("weighting", self.weighting, WEIGHTINGS)
         self.routine += f"-{self.weighting}"
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
@@ -78,7 +75,7 @@ def conflicts(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[np.
 
     Args:
         pairs: As `meeting_pairs` returns them.
-        weighting: One of `WEIGHTINGS`.
+        weighting: `corrected` or `printed`.
 
     Example:
         >>> pair = {"overlap": [1, 1], "outside": [1, 3], "confidences": [1, 0.8], "contact": 1}
@@ -134,7 +131,11 @@ def meeting_pairs(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
         if pair is not None:
             pair["objects"] = [first, second]
             pair["confidences"] = [float(confidences[first]), float(confidences[second])]
-            pair["enclosed"] = _enclosed(masks[first], masks[second])
+            # The share of the smaller bounding box that lies in the larger one.
+            firsts, lasts = zip(_box(masks[first]), _box(masks[second]), strict=True)
+            sides = np.min(lasts, axis=0) - np.max(firsts, axis=0) + 1
+            areas = np.prod(np.subtract(lasts, firsts) + 1, axis=1)
+            pair["enclosed"] = float(np.prod(np.maximum(sides, 0)) / areas.min())
             pairs.append(pair)
     return pairs
 
@@ -154,14 +155,6 @@ def _box(mask: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first and the last row and column of a mask."""
     places = np.argwhere(mask)
     return places.min(axis=0), places.max(axis=0)
-
-
-def _enclosed(a: Mask, b: Mask) -> float:
-    """Return the share of the smaller bounding box that lies in the larger one."""
-    firsts, lasts = zip(_box(a), _box(b), strict=True)
-    sides = np.min(lasts, axis=0) - np.max(firsts, axis=0) + 1
-    areas = np.prod(np.subtract(lasts, firsts) + 1, axis=1)
-    return float(np.prod(np.maximum(sides, 0)) / areas.min())
 
 
 def _meeting(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:

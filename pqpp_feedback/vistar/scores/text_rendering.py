@@ -14,7 +14,7 @@ from pqpp_backbones.pretrained import Model
 from pqpp_backbones.prompt.quoted import wanted_texts
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.errors import AssessError, ImageError
+from pqpp_feedback.errors import FeedbackError, ImageError
 from pqpp_feedback.vistar.choices import asked, choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.sight import Sight
@@ -51,7 +51,7 @@ def _reader(script: str, read_upside_down: bool) -> Any:
         return RapidOCR(params=params)
     except Exception as error:  # of a download, whatever its client
         lacking = f"rapidocr's model for {script} texts cannot be had ({in_a_line(error)[:120]})"
-        raise AssessError(f"{lacking}; it is fetched once, from modelscope.cn") from None
+        raise FeedbackError(f"{lacking}; it is fetched once, from modelscope.cn") from None
 
 
 def pieces_at_any_angle(image: Any, script: str = "usual") -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from support.made_assessor import Redness, rednesses, write_images  # noqa: E402
+from support.made_assessor import rednesses, write_images  # noqa: E402
 
 from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
@@ -88,11 +88,3 @@ def test_faults_of_prompts_and_images_are_rows(prompts, tmp_path):
     ]
     page = verdict_gallery(found, tmp_path, tmp_path / "page.html")
     assert page.count("4/sdxl_0.png") and "no-image" not in page
-
-
-def test_a_folder_of_other_models_is_refused(prompts, tmp_path):
-    job = AssessShard(rednesses, str(tmp_path))
-    run_shards(job, find_shards(str(prompts)), tmp_path / "out", job.settings)
-    other = AssessShard(lambda: [Redness(at_least=0.9)], str(tmp_path))
-    with pytest.raises(ValueError, match="was made with assessors"):
-        run_shards(other, find_shards(str(prompts)), tmp_path / "out", other.settings)

@@ -21,7 +21,7 @@ from pqpp_backbones.pretrained import Model  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import PART, assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts, recompute  # noqa: E402
-from pqpp_feedback.errors import AssessError  # noqa: E402
+from pqpp_feedback.errors import FeedbackError  # noqa: E402
 
 TESTS = Path(__file__).resolve().parents[2]
 
@@ -60,13 +60,13 @@ def test_what_another_model_said_is_not_replaced(pictures, tmp_path):
     before = place.read_bytes()
     other = Redness()
     other.models = {"eye": Model("another/eye", "abc")}
-    with pytest.raises(AssessError, match=r"holds verdicts of redness-mean by .*someone/eye"):
+    with pytest.raises(FeedbackError, match=r"holds verdicts of redness-mean by .*someone/eye"):
         assess(pictures, [other], place)
     assert place.read_bytes() == before and other.batches == []
     assert assess(pictures, [other], place, replace=True).rows == 100
     assert len(list(read_verdicts(place))) == 100
     pq.write_table(pa.table({"a": [1]}), place)
-    with pytest.raises(AssessError, match="is not a table of verdicts; name another file"):
+    with pytest.raises(FeedbackError, match="is not a table of verdicts; name another file"):
         assess(pictures, [Redness()], place, replace=True)
 
 

@@ -14,8 +14,8 @@ from support.tiny_models import save_clip  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_feedback.assess.detector import DetectorEye  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
+from pqpp_feedback.gimbrr.assessor import ClipEye  # noqa: E402
 from pqpp_feedback.gimbrr.conditions import Condition  # noqa: E402
-from pqpp_feedback.gimbrr.eyes import ClipEye  # noqa: E402
 from pqpp_feedback.gimbrr.published import VOCABULARY, Seen  # noqa: E402
 
 
@@ -146,13 +146,3 @@ def test_the_command_assesses_and_scores_again_without_models(study, eyes, capsy
     (study / "people.csv").write_text("prompt_id,model,matched\n1,m,true\n2,m,false\n")
     assert main([*again, "--people", str(study / "people.csv")]) == 0
     assert "gimbrr-published: agreement with people: accuracy" in capsys.readouterr().err
-
-
-def test_batches_change_no_byte_of_the_table(study, eyes):
-    words = ["assess", "gimbrr", "--image-dir", str(study), "--file", str(study / "prompts.csv")]
-    words += ["--clip", str(eyes / "clip"), "--detector", str(eyes / "detr"), "--device", "cpu"]
-    found = set()
-    for size in ("1", "3", "16"):
-        assert main([*words, "--batch-size", size, "--output", str(study / "v.parquet")]) == 0
-        found.add((study / "v.parquet").read_bytes())
-    assert len(found) == 1

@@ -8,7 +8,7 @@ import pytest
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.people import read_people
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
 from pqpp_feedback.gimbrr.conditions import asked_of, objects_counted
 from pqpp_feedback.gimbrr.published import VOCABULARY, Published
@@ -91,10 +91,10 @@ def test_peoples_answers_are_read_by_image_or_by_prompt_and_model(tmp_path):
     path.write_text("prompt_id,model,label\n1,m,no\n")
     assert read_people(path).of(row) is False
     path.write_text("image,matched\na,perhaps\n")
-    with pytest.raises(AssessError, match=r"line 2: matched is 'perhaps'"):
+    with pytest.raises(FeedbackError, match=r"line 2: matched is 'perhaps'"):
         read_people(path)
     path.write_text("image,matched\na,\n")
-    with pytest.raises(AssessError, match="no image has an answer"):
+    with pytest.raises(FeedbackError, match="no image has an answer"):
         read_people(path)
 
 

@@ -8,7 +8,7 @@ transformers = pytest.importorskip("transformers", reason="baselines need transf
 
 from support.tiny_models import save_clip  # noqa: E402
 
-from pqpp_feedback.rahf.bench.baselines import similarity_and_gradient  # noqa: E402
+from pqpp_feedback.rahf.bench import similarity_and_gradient  # noqa: E402
 
 IMAGES = list(np.random.default_rng(0).integers(0, 256, (3, 16, 16, 3), dtype=np.uint8))
 PROMPTS = ["a red cat", "a dog", "birds"]

@@ -10,7 +10,7 @@ pytest.importorskip("PIL", reason="images need pillow")
 from support.richhf_scenes import write_scenes  # noqa: E402
 from support.tiny_rahf import tiny_feedback  # noqa: E402
 
-from pqpp_feedback.rahf.bench.experiments import published  # noqa: E402
+from pqpp_feedback.rahf.bench import published  # noqa: E402
 
 
 @pytest.fixture

@@ -1,72 +1,17 @@
 """The generated stand-in, the augmentations and the examples made of them."""
 
-import json
-
 import numpy as np
 import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.richhf_scenes import (  # noqa: E402
-    COLOURS,
-    SHAPES,
     heatmap,
     make_scene,
-    scene_row,
     write_scenes,
 )
 
-from pqpp_datasets.richhf.richhf import row_of  # noqa: E402
-from pqpp_datasets.richhf.tfrecord import read_records  # noqa: E402
-from pqpp_feedback.rahf.augmentation import augment  # noqa: E402
-from pqpp_metrics.functional.keywords import prompt_tokens  # noqa: E402
-
-
-def test_planted_words_labels_and_scores_agree():
-    scenes = [make_scene(0, n) for n in range(300)]
-    for scene in scenes:
-        tokens = prompt_tokens(scene.prompt)
-        assert len(tokens) == len(scene.labels)
-        wrong = [token for token, label in zip(tokens, scene.labels, strict=True) if not label]
-        assert scene.scores["alignment"] == 1 - 0.25 * len(wrong)
-        assert not set(wrong) - {*COLOURS, *SHAPES, "white", "gray", "black"}
-        assert (scene.scores["plausibility"] < 1) == bool(scene.artifact_points[0])
-        assert scene.scores["overall"] * 12 == pytest.approx(round(scene.scores["overall"] * 12))
-        ungrounded = [word for word in wrong if word not in ("white", "gray", "black")]
-        assert bool(ungrounded) == bool(scene.misalignment_points[0])
-    share = np.mean([not label for scene in scenes for label in scene.labels])
-    assert 0.05 < share < 0.15
-
-
-def test_a_changed_colour_is_not_in_the_image():
-    """Without artifacts and grain, count the pixels of each colour word."""
-    checked = 0
-    for n in range(200):
-        scene = make_scene(1, n, size=96, implausible=0.0)
-        if scene.scores["aesthetics"] < 1:
-            continue
-        for token, label in zip(prompt_tokens(scene.prompt), scene.labels, strict=True):
-            if token in COLOURS:
-                n_pixels = (scene.image == np.array(COLOURS[token])).all(axis=-1).sum()
-                assert (n_pixels > 50) == bool(label)
-                checked += 1
-    assert checked > 60
-
-
-def test_scenes_are_written_in_the_record_format(tmp_path):
-    folder = write_scenes(tmp_path / "scenes", {"train": 3, "validation": 2, "test": 0}, seed=4)
-    rows = [
-        row_of(folder / "richhf" / "train.tfrecord", record)
-        for record in read_records(folder / "richhf" / "train.tfrecord")
-    ]
-    expected = scene_row(make_scene(4, 1))
-    assert rows[1]["token_labels"] == make_scene(4, 1).labels
-    assert rows[1]["implausibility_map"]["bytes"] == expected["implausibility_map"]
-    assert rows[1]["plausibility"] == pytest.approx(expected["plausibility"])
-    lines = (folder / "points" / "validation.jsonl").read_text().splitlines()
-    points = [json.loads(one) for one in lines]
-    assert [one["uid"] for one in points] == ["scene-4-3", "scene-4-4"]
-    assert not (folder / "richhf" / "test.tfrecord").exists()
+from pqpp_feedback.rahf.examples import augment  # noqa: E402
 
 
 class TestAugmentation:

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from pqpp_feedback.rahf.bench.evaluation import (
+from pqpp_feedback.rahf.bench import (
     PredictedSplit,
     Truth,
     feedback_figures,
     keyword_figures,
+    published,
     summary,
+    tables,
 )
-from pqpp_feedback.rahf.bench.experiments import published, tables
 
 
 @pytest.fixture

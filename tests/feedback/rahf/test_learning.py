@@ -1,7 +1,5 @@
 """The learning check's own arithmetic, and what it trains anew."""
 
-import json
-import math
 from types import SimpleNamespace
 
 import pytest
@@ -23,22 +21,6 @@ def test_the_best_threshold_does_not_part_equal_probabilities(learning):
     assert best(learning, [[0.3, 0.3], [0.3, 0.3]], [[0, 1], [1, 0]]) == pytest.approx(200 / 3)
     # The one of .9 alone: 2 * 1 / (1 + 2); with the two of .5: 2 * 2 / (3 + 2).
     assert best(learning, [[0.5, 0.9, 0.5]], [[0, 0, 1]]) == pytest.approx(80)
-
-
-def test_words_that_were_not_looked_at_are_never_marked(learning):
-    assert best(learning, [[0.4, math.nan]], [[1, 0]]) == 0
-    assert best(learning, [[0.4, math.nan]], [[0, 0]]) == pytest.approx(200 / 3)
-
-
-def test_a_changed_recipe_is_trained_anew(learning, tmp_path, monkeypatch):
-    took = {"seconds": 1.0, "cpu_seconds": 1.0, "recipe": learning.recipe_id("all")}
-    (tmp_path / "times.json").write_text(json.dumps({"all": took, "prompt only": took}))
-    # The ablation's is not that of the model that sees all.
-    assert list(learning.read_times(tmp_path)) == ["all"]
-    changed = tmp_path / "recipe.yaml"
-    changed.write_bytes(learning.RECIPE.read_bytes() + b"epochs: 8\n")
-    monkeypatch.setattr(learning, "RECIPE", changed)
-    assert learning.read_times(tmp_path) == {}
 
 
 def test_a_gallery_of_test_scenes_is_written_with_their_prompts(learning, tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 """The trainer: resuming, several processes, ablations, what it writes and pushes."""
 
-import json
 import os
 import signal
 import subprocess
@@ -8,7 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="training needs torch")
@@ -23,7 +21,6 @@ from support.tiny_models import REPOSITORY, trainer  # noqa: E402
 from support.tiny_rahf import tiny_feedback  # noqa: E402
 
 from pqpp_files.options.option import RecipeError  # noqa: E402
-from pqpp_hub.card import render_card  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -194,33 +191,3 @@ print(FeedbackModel.from_pretrained("tester/rahf").model.projection.weight.sum()
     assert "2 process(es)" in (folder / "README.md").read_text()
     weight = load_file(folder / "model.safetensors")["projection.weight"]
     assert float(pulled.stdout.splitlines()[-1]) == pytest.approx(weight.sum().item(), abs=1e-6)
-
-
-@pytest.mark.parametrize("variant", ["multi_head", "augmented_prompt"])
-def test_pushed_and_pulled_it_says_the_same(variant, tmp_path):
-    feedback = tiny_feedback(variant)
-    card = render_card("feedback/rahf", variant=variant, details=None, layers=[])
-    folder = feedback.save_pretrained(tmp_path / "model", card)
-    code = f"""
-import json, numpy as np
-from pathlib import Path
-from pqpp_backbones.errors import CheckpointError  # noqa: E402
-from pqpp_feedback.rahf import RahfConfig  # noqa: E402
-from pqpp_feedback.rahf.feedback import push_feedback_model
-from pqpp_feedback.rahf import FeedbackModel
-push_feedback_model({str(folder)!r}, "tester/rahf")
-image = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
-(one,) = FeedbackModel.from_pretrained("tester/rahf", device="cpu").judge([image], ["a red cat"])
-maps = [float(value) for heatmap in one.heatmaps.values() for value in heatmap.ravel()]
-print(json.dumps([*one.scores.values(), *one.probabilities, *maps]))
-"""
-    with local_hub.serve() as hub:
-        variables = hub.environment(tmp_path / "home", "hf_tester")
-        done = run_warm(code, tmp_path, **variables, PYTHONPATH=str(REPOSITORY))
-    assert done.returncode == 0, done.stderr[-2000:]
-    found = np.array(json.loads(done.stdout.splitlines()[-1]))
-    image = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
-    (one,) = feedback.judge([image], ["a red cat"])
-    maps = [heatmap.ravel() for heatmap in one.heatmaps.values()]
-    expected = np.concatenate([list(one.scores.values()), one.probabilities, *maps])
-    assert np.abs(found - expected).max() < 1e-6

@@ -14,7 +14,7 @@ from support.tiny_rahf import PROMPTS, diffusion, tiny_feedback  # noqa: E402
 from pqpp_feedback import registration  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.errors import FeedbackError  # noqa: E402
-from pqpp_feedback.rahf.uses.repair import heatmap_to_mask  # noqa: E402
+from pqpp_feedback.rahf.uses import heatmap_to_mask  # noqa: E402
 
 
 def picture(seed, size=(32, 32)):
@@ -25,19 +25,6 @@ def picture(seed, size=(32, 32)):
 @pytest.fixture(scope="module")
 def feedback():
     return tiny_feedback()
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """Two images, one prompt in the metadata and one beside its image."""
-    images = tmp_path / "images"
-    images.mkdir()
-    picture(0, (40, 24)).save(images / "a.png")
-    picture(1).save(images / "b.jpg")
-    (images / "b.txt").write_text("a <b>blue</b> dog & co")
-    line = {"file_name": "a.png", "prompt": PROMPTS[0]}
-    (images / "metadata.jsonl").write_text(json.dumps(line) + "\n")
-    return images
 
 
 def test_the_pipeline_returns_scores_heatmaps_and_words(feedback, tmp_path):
@@ -57,8 +44,6 @@ def test_the_pipeline_returns_scores_heatmaps_and_words(feedback, tmp_path):
     many = pipe([{"image": image, "prompt": PROMPTS[0]}] * 3, batch_size=2)
     assert len(many) == 3 and many[2]["scores"] == pytest.approx(judged.scores, abs=1e-5)
     assert pipe.postprocess(pipe.forward(pipe.preprocess({"image": image, "prompt": "a"})))
-    with pytest.raises(FeedbackError, match="no option 'overlay'"):
-        pipe({"image": image, "prompt": "a"}, overlay=True)
 
 
 @pytest.mark.slow
@@ -91,14 +76,12 @@ def test_a_mask_has_the_threshold_and_the_rim():
     ]
     grown = np.asarray(heatmap_to_mask(heatmap, (20, 20), 0.45, 0.3))
     assert (grown > 0).sum() == 13 * 13 and set(np.unique(grown)) == {0, 255}
-    with pytest.raises(FeedbackError, match="`threshold` is 0"):
-        heatmap_to_mask(heatmap, (20, 20), 0)
 
 
 @pytest.mark.slow
 def test_inpainting_changes_nothing_outside_the_mask(feedback):
     pytest.importorskip("diffusers", reason="inpainting needs diffusers")
-    from pqpp_feedback.rahf.uses.repair import inpaint
+    from pqpp_feedback.rahf.uses import inpaint
 
     image = picture(3)
     (judged,) = feedback.judge([image], ["a cat"])
@@ -125,7 +108,7 @@ def test_inpainting_changes_nothing_outside_the_mask(feedback):
 
 
 def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
-    from pqpp_feedback.rahf.uses.select import select_best, write_finetuning_set
+    from pqpp_feedback.rahf.uses import select_best, write_finetuning_set
 
     candidates = [(PROMPTS[0], [picture(n) for n in range(4)]), (PROMPTS[1], [picture(9)])]
     scores = [
@@ -147,7 +130,7 @@ def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
 @pytest.mark.slow
 def test_guidance_raises_the_score_over_20_seeds(feedback):
     pytest.importorskip("diffusers", reason="guidance needs diffusers")
-    from pqpp_feedback.rahf.uses.guide import guided
+    from pqpp_feedback.rahf.uses import guided
 
     pipe = diffusion()
     options = {"num_inference_steps": 4, "height": 32, "width": 32, "guidance_scale": 1.0}
@@ -171,7 +154,7 @@ def test_guidance_raises_the_score_over_20_seeds(feedback):
 
 def test_guidance_works_on_a_pipeline_in_pixel_space(feedback):
     diffusers = pytest.importorskip("diffusers", reason="guidance needs diffusers")
-    from pqpp_feedback.rahf.uses.guide import guided
+    from pqpp_feedback.rahf.uses import guided
 
     torch.manual_seed(0)
     unet = diffusers.UNet2DModel(

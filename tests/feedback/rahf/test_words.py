@@ -47,7 +47,7 @@ def test_a_word_that_looks_like_the_suffix_is_no_mark():
     assert [round(probability) for probability in path.probabilities] == [0, 0, 1]
 
 
-@pytest.fixture(scope="module", params=["bytes", "characters", "unigram"])
+@pytest.fixture(scope="module", params=["bytes", "unigram"])
 def processor(request):
     pytest.importorskip("transformers", reason="the processor needs transformers")
     pytest.importorskip("torch", reason="the processor needs torch")
@@ -56,9 +56,8 @@ def processor(request):
     from pqpp_feedback.rahf import RahfProcessor
 
     plain = tiny_processor()
-    others = {"characters": characters, "unigram": unigram}
-    if request.param in others:
-        return RahfProcessor(plain.image_processor, others[request.param]())
+    if request.param == "unigram":
+        return RahfProcessor(plain.image_processor, unigram())
     return plain
 
 
@@ -99,19 +98,5 @@ def unigram():
     plain = Tokenizer(models.Unigram([(piece, -float(i)) for i, piece in enumerate(pieces)], 2))
     plain.normalizer = normalizers.NFKC()
     plain.pre_tokenizer = pre_tokenizers.Metaspace()
-    names = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    return PreTrainedTokenizerFast(tokenizer_object=plain, **names)
-
-
-def characters():
-    """Return a tokenizer of characters, which marks no beginning of a word."""
-    import string
-
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    pieces = ["<pad>", "</s>", "<unk>", *string.ascii_lowercase, "_", "0"]
-    plain = Tokenizer(models.WordLevel({p: i for i, p in enumerate(pieces)}, unk_token="<unk>"))
-    plain.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     names = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
     return PreTrainedTokenizerFast(tokenizer_object=plain, **names)

@@ -14,7 +14,7 @@ from support.damages import damaged, plain_scene  # noqa: E402
 from support.tiny_sight import save_sight  # noqa: E402
 
 from pqpp_feedback.assess.pictures import Picture  # noqa: E402
-from pqpp_feedback.errors import AssessError  # noqa: E402
+from pqpp_feedback.errors import FeedbackError  # noqa: E402
 from pqpp_feedback.vistar.scores.geometry import (  # noqa: E402
     CUES,
     Geometry,
@@ -72,5 +72,5 @@ def test_padim_is_mahalanobis_distance():
     inverse = [np.linalg.inv(np.cov(references[:, place].T) + 0.01 * np.eye(3)) for place in (0, 1)]
     expected = [mahalanobis(image[p], references[:, p].mean(0), inverse[p]) for p in (0, 1)]
     assert model.distance(image) == pytest.approx(max(expected))
-    with pytest.raises(AssessError, match="7 reference images"):
+    with pytest.raises(FeedbackError, match="7 reference images"):
         fit_padim(references[:7])

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("yaml", reason="roles need pqpp[assess]")
 
 from pqpp_cli.main import main
-from pqpp_feedback.vistar.roles.bench import (
+from pqpp_feedback.vistar.bench import (
     figures_of_the_paper,
     preference_agreement,
     read_choices,

@@ -1,6 +1,5 @@
 """Scores beside people's choices between two images, and generators ranked for roles."""
 
-import contextlib
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,8 +13,7 @@ from numpy.typing import NDArray
 
 from pqpp_feedback.assess.agreement import drawn_means
 from pqpp_feedback.assess.pictures import Row
-from pqpp_feedback.assess.verdicts import read_verdicts
-from pqpp_feedback.errors import AssessError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.score import ANGLES
 from pqpp_feedback.vistar.scores import score_class, score_names
 from pqpp_files.extras import needing
@@ -54,7 +52,7 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
 
     Raises:
         FileError: The file cannot be read or lacks a column.
-        AssessError: No row has a score.
+        FeedbackError: No row has a score.
 
     Example:
         >>> import tempfile
@@ -63,40 +61,29 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
         >>> [(row["image"], row["score"]) for row in read_scores(path)]
         [('a.png', 0.5)]
     """
-    rows = None
-    if str(path).endswith(".parquet"):
-        with contextlib.suppress(AssessError):  # another table, perhaps with scores
-            rows = _of_verdicts(path)
-    rows = _of_table(path) if rows is None else rows
-    if not any(row["score"] is not None for row in rows):
-        raise AssessError(f"{path}: no row has a score; name a table with scores of images")
-    return rows
-
-
-def _of_verdicts(path: str | Path) -> list[dict[str, Any]]:
-    classes = [score_class(name) for name in score_names()]
-    angles = {f"vistar-{kind.section}": kind.angle for kind in classes if not kind.angles}
-    rows = []
-    for row in read_verdicts(path):
-        known = {name: row[name] for name in ("image", "prompt_id", "generator", "score")}
-        angle = angles.get(row["assessor"]) or parse_json(row["asked"] or "{}").get("angle")
-        rows.append({**known, "name": row["routine"], "angle": angle})
-    return rows
-
-
-def _of_table(path: str | Path) -> list[dict[str, Any]]:
     table = read_table(path, remedy="each row needs `image` and `score`")
-    images, nothing = table.texts("image"), [None] * len(table)
+    nothing = [None] * len(table)
 
     def column(*names: str) -> Sequence[Any]:
         return next((table[name] for name in names if name in table), nothing)
 
-    scores = [None if np.isnan(score) else score for score in table.numbers("score")]
-    names = [str(name or "score") for name in column("routine", "assessor", "metric")]
-    generators, prompts = column("generator", "model"), column("prompt_id")
-    columns = ("image", "score", "name", "angle", "generator", "prompt_id")
-    cells = zip(images, scores, names, column("angle"), generators, prompts, strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in cells]
+    classes = [score_class(name) for name in score_names()]
+    angle_of = {f"vistar-{kind.section}": kind.angle for kind in classes if not kind.angles}
+    by_score = map(angle_of.get, column("assessor"))
+    asked = [parse_json(text or "{}").get("angle") for text in column("asked")]
+    angles = zip(column("angle"), by_score, asked, strict=True)
+    cells = {
+        "image": table.texts("image"),
+        "score": [None if np.isnan(score) else score for score in table.numbers("score")],
+        "name": [str(name or "score") for name in column("routine", "assessor", "metric")],
+        "angle": [next(filter(None, ways), None) for ways in angles],
+        "generator": column("generator", "model"),
+        "prompt_id": column("prompt_id"),
+    }
+    rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+    if not any(row["score"] is not None for row in rows):
+        raise FeedbackError(f"{path}: no row has a score; name a table with scores of images")
+    return rows
 
 
 def read_choices(path: str | Path) -> list[dict[str, Any]]:
@@ -107,7 +94,7 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
 
     Raises:
         FileError: The file cannot be read or lacks a column.
-        AssessError: A choice is none of the three.
+        FeedbackError: A choice is none of the three.
 
     Example:
         >>> import tempfile
@@ -126,7 +113,9 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
             continue
         preferred = _CHOICES.get(choice.strip().lower())
         if preferred is None:
-            raise AssessError(f"{table.place_of(row)}: choice is {choice!r:.40}; write a, b or tie")
+            raise FeedbackError(
+                f"{table.place_of(row)}: choice is {choice!r:.40}; write a, b or tie"
+            )
         choices.append({"images": images, "preferred": preferred, "angle": angles[row]})
     return choices
 
@@ -194,7 +183,7 @@ def bench_vistar(
     r"""Return tables of agreement with people and of roles, with notes.
 
     Raises:
-        AssessError: A file is not as it must be, or there is nothing to compare.
+        FeedbackError: A file is not as it must be, or there is nothing to compare.
 
     Example:
         >>> import tempfile
@@ -212,7 +201,7 @@ def bench_vistar(
         lines = preference_agreement(rows, read_choices(people))
         if not any(line["pairs"] for line in lines):
             lacking = f"no pair of images with a preference has scores in {verdicts[0]}"
-            raise AssessError(f"{people}: {lacking}; check that both call images alike")
+            raise FeedbackError(f"{people}: {lacking}; check that both call images alike")
         title = "Pairs where the score prefers as people"
         tables.append(Figures("agreement", title, _COLUMNS, lines))
         notes.append(f"published: {figures_of_the_paper()['source']}; its bar is {_BAR:.0%}")
@@ -228,7 +217,7 @@ def bench_vistar(
             notes.append(f"{role}: angles {used}; {separation(lines)}")
     if not tables:
         wanted = "`people` FILE with choices, or scores of several generators by angle"
-        raise AssessError(f"nothing to compare: give {wanted}")
+        raise FeedbackError(f"nothing to compare: give {wanted}")
     return tables, notes
 
 
@@ -243,27 +232,27 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
         path: YAML: role to angle to weight; the package's own file if None.
 
     Raises:
-        AssessError: It cannot be read, an angle is unknown, a weight is no number of 0 or more, or
-            a role has none above 0.
+        FeedbackError: It cannot be read, an angle is unknown, a weight is no number of 0 or more,
+            or a role has none above 0.
 
     Example:
         >>> sorted(read_roles())
         ['graphic_designer', 'marketing_specialist', 'storyboard_artist']
     """
     file = expanded(path) if path else ROLES_FILE
+    remedy = "; write `role: {TR: 1, LI: 0.5}` a line"
     with needing("roles", "assess"):
-        roles = read_yaml(file, "; write `role: {TR: 1, LI: 0.5}` a line", "", AssessError)
+        roles = read_yaml(file, remedy, "", FeedbackError)
     return {str(role): _weights(f"{file}: {role}", given) for role, given in roles.items()}
 
 
 def _weights(where: str, weights: Any) -> dict[str, float]:
     if not isinstance(weights, dict) or not set(weights) <= set(ANGLES):
-        raise AssessError(f"{where}: angles with weights are needed, of {', '.join(ANGLES)}")
-    for angle, weight in weights.items():
-        if type(weight) not in (int, float) or not 0 <= weight < math.inf:
-            raise AssessError(f"{where}: the weight of {angle} is {weight!r:.40}; write 0 or more")
-    if not any(weights.values()):
-        raise AssessError(f"{where}: no angle has a weight above 0")
+        raise FeedbackError(f"{where}: angles with weights are needed, of {', '.join(ANGLES)}")
+    if not all(type(weight) in (int, float) and weight >= 0 for weight in weights.values()):
+        raise FeedbackError(f"{where}: a weight is no number; write 0 or more for each angle")
+    if not 0 < sum(weights.values()) < math.inf:
+        raise FeedbackError(f"{where}: no angle has a weight above 0, or one has an infinite one")
     return {angle: float(weight) for angle, weight in weights.items()}
 
 

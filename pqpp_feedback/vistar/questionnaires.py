@@ -9,7 +9,7 @@ from typing import Any
 from pqpp_backbones.chat.chat import Chat, Request, json_of
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.vistar.vistar import LEVELS, validate_questionnaire
-from pqpp_feedback.errors import AssessError, ImageError
+from pqpp_feedback.errors import FeedbackError, ImageError
 from pqpp_feedback.vistar.choices import choices
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import sha256_of_parts
@@ -17,7 +17,7 @@ from pqpp_files.paths import expanded
 from pqpp_files.write_beside import write_whole
 
 INSTRUCTION = Path(__file__).with_name("instruction.txt")
-SCHEMA = Path(__file__).parents[3] / "pqpp_datasets" / "vistar" / "questionnaire.schema.json"
+SCHEMA = Path(__file__).parents[2] / "pqpp_datasets" / "vistar" / "questionnaire.schema.json"
 
 
 def instruction_hash() -> str:
@@ -59,13 +59,21 @@ class Questionnaires:
         """Return a prompt's questionnaire, written now if it has none.
 
         Raises:
-            AssessError: The kept file is damaged or another prompt's.
+            FeedbackError: The kept file is damaged or another prompt's.
             ImageError: There is none and nobody who writes it, or what was written is not usable.
             ChatError: The language model does not reply.
         """
         path = self.path(prompt)
         if path.is_file():
-            return _kept(path, prompt)
+            try:
+                entry = read_json(path)
+                if entry["prompt"] != prompt:
+                    raise ValueError("it is another prompt's")
+                validate_questionnaire(entry["questionnaire"])
+            except (ValueError, KeyError, TypeError) as error:
+                lacking = f"{path}: no usable questionnaire ({str(error)[:120]})"
+                raise FeedbackError(f"{lacking}; move it away to have a new one") from None
+            return entry["questionnaire"]
         if self.writer is None:
             raise ImageError("the prompt has no questionnaire; name a model that writes one")
         questionnaire, tries = write_questionnaire(self.writer, prompt)
@@ -80,18 +88,6 @@ class Questionnaires:
         self.folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(entry, ensure_ascii=False, indent=1))
         return questionnaire
-
-
-def _kept(path: Path, prompt: str) -> dict[str, Any]:
-    try:
-        entry = read_json(path)
-        if entry["prompt"] != prompt:
-            raise ValueError("it is another prompt's")
-        validate_questionnaire(entry["questionnaire"])
-    except (ValueError, KeyError, TypeError) as error:
-        lacking = f"{path}: no usable questionnaire ({str(error)[:120]})"
-        raise AssessError(f"{lacking}; move it away to have a new one") from None
-    return entry["questionnaire"]
 
 
 def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]:

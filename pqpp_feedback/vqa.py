@@ -6,8 +6,8 @@ from typing import Any
 from pqpp_backbones.chat.chat import Chat, Request
 from pqpp_backbones.pretrained import Model
 from pqpp_feedback.assess.assessor import Assessor, Verdict
-from pqpp_feedback.assess.kept_answers import KeptAnswers, pixel_hash
 from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.assess.values import KeptAnswers, pixel_hash
 
 ANSWERS = ("yes", "no")
 # VQAScore's (Lin et al., ECCV 2024, arXiv 2404.01291).

@@ -1,0 +1,208 @@
+"""The assessors: what each can be told, and how it is opened; no model is imported before that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from pqpp_backbones import DTYPES
+from pqpp_backbones.chat.models import ChatOptions
+from pqpp_feedback.errors import FeedbackError
+from pqpp_files.extras import needing
+from pqpp_files.options.option import Options, option
+
+if TYPE_CHECKING:
+    from pqpp_feedback.assess.assessor import Assessor
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssessorOptions(Options):
+    """Options of an assessor; a subclass has those of its own, and opens it.
+
+    Its docstring says what is judged, in the first line, and what the images need.
+
+    Attributes:
+        agreement: How well the assessor agrees with people, in a sentence.
+    """
+
+    agreement: ClassVar[str] = ""
+
+    evidence: str | None = option(None, "score what this earlier table kept, anew", path="file")
+    device: str | None = option(None, "cpu, cuda, cuda:1, ...; a GPU if there is one")
+    dtype: str = option("float32", "number format of the models", DTYPES)
+
+    def open(self) -> Sequence[Assessor]:
+        """Load the models, but for kept evidence, and return what assesses.
+
+        Raises:
+            FeedbackError: An option says what cannot be had.
+        """
+        raise NotImplementedError(f"{type(self).__name__} opens no assessor")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GimbrrOptions(AssessorOptions):
+    """Whether images show the objects, and how many, that GIMBRR's prompts name.
+
+    The prompts' table has task, representations (objects) and task_specific_label (counts, or what
+    shall be absent), as load_dataset("pqpp", "gimbrr"). A prompt whose task has no routine, or
+    whose object the detector has no class for, gets no verdict, and the reason. Models are folders
+    or OWNER/REPOSITORY[@REVISION]; detectors DETR, RT-DETR, D-FINE, OWLv2, GroundingDINO and kin.
+    """
+
+    agreement = (
+        "The authors' verdicts by the published routine agree with people on 3,860 images with "
+        "kappa .58, from -.00 (simple arithmetic) to .51 (conditional generation) by task, and put "
+        "another model first than people do (pqpp bench gimbrr);"
+    )
+
+    clip: str = option("openai/clip-vit-large-patch14", "a CLIP-like model", path="name")
+    detector: str = option("facebook/detr-resnet-50@no_timm", "a detector")
+    seed: int = option(0, "seed of the rival texts, beside the image")
+
+    def open(self) -> Sequence[Assessor]:
+        """Load the models, but for kept evidence."""
+        from pqpp_feedback.gimbrr.assessor import ClipEye, GimbrrAssessor
+        from pqpp_feedback.gimbrr.published import Published
+
+        routine = Published(self.seed)
+        if self.evidence:
+            return [GimbrrAssessor(routine)]
+        with needing("pqpp assess gimbrr", "assess"):
+            from pqpp_feedback.assess.detector import DetectorEye
+
+        place = self.device, self.dtype
+        eyes = ClipEye(self.clip, *place), DetectorEye(self.detector, *place)
+        return [GimbrrAssessor(routine, *eyes)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RahfOptions(AssessorOptions):
+    """Scores, heatmaps and misaligned words by a RAHF model."""
+
+    agreement = "How well a RAHF model agrees with people is in its card (pqpp bench measures it)."
+
+    model: str | None = option(None, "folder or OWNER/REPOSITORY of a RAHF model", path="name")
+    threshold: float = option(
+        0.5, "a word of at least this probability counts as misaligned", least=0, below=1
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse before images are looked for what would fail after it."""
+        super().__post_init__()
+        if self.evidence:
+            return
+        if self.model is None:
+            raise FeedbackError(
+                "`model`: Google's weights are not published; in a clone `make gallery` trains a"
+                " small one on generated scenes in 15 CPU minutes, pqpp train rahf one on a GPU"
+            )
+        with needing("pqpp assess rahf", "models"):
+            import torch  # noqa: F401
+            import transformers  # noqa: F401
+
+    def open(self) -> Sequence[Assessor]:
+        """Load the model."""
+        from pqpp_feedback.rahf.assessor import RahfAssessor
+
+        if self.evidence:
+            return [RahfAssessor(None, self.threshold)]
+        assert self.model is not None
+        import torch
+
+        from pqpp_feedback.rahf import FeedbackModel
+
+        model = FeedbackModel.from_pretrained(self.model, self.device, self.threshold)
+        model.model.to(getattr(torch, self.dtype))
+        return [RahfAssessor(model, self.threshold)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VistarOptions(ChatOptions, AssessorOptions):
+    """Scores after VISTAR: text, light, scenes, characters, penetration, geometry, and HWPQ.
+
+    A score looks at a prompt that has what it needs; another row says what is lacking. Columns or
+    control parameters of a prompt: text; light; panels, subject, layout; count, postures,
+    expressions; objects. Every number that the paper does not print is in
+    pqpp_feedback/vistar/vistar_choices.yaml.
+    """
+
+    agreement = (
+        "How well these scores agree with people is not known: the paper prints 77 to 85 % of "
+        "pairs for its own, of which it leaves many numbers open."
+    )
+
+    only: list[str] = option(
+        [], "which scores (default: all but hwpq); text_rendering needs no download"
+    )
+    model: dict[str, str] = option(
+        {},
+        "another model for a role, ROLE=NAME_OR_PATH: detector, segmenter, depth, similarity, "
+        "features, pose, expression, anomaly",
+        path="name",
+    )
+    weighting: str | None = option(
+        None, "of penetration, as the paper means it or prints it", ("corrected", "printed")
+    )
+    text_match: str = option(
+        "whole", "all text counts, as in the paper, or the part most alike", ("whole", "contained")
+    )
+    text_script: str = option(
+        "usual",
+        "of the texts; usual is Latin, Chinese and Japanese, other models are fetched once",
+        ("usual", "greek", "cyrillic", "korean", "arabic", "devanagari", "thai"),
+    )
+    text_turned: bool = option(False, "also read images turned by 90, 180 and 270 degrees")
+    text_counts: list[str] = option([], "also counts in texts", ("case", "punctuation"))
+    flawless_dir: str | None = option(
+        None, "hundreds of images without flaws, for geometry's sixth cue", path="folder"
+    )
+    writer: str | None = option(None, "who writes questionnaires of hwpq; who answers if left out")
+    questionnaires: str | None = option(
+        None, "folder of hwpq's questionnaires, none of which is ever replaced", path="folder"
+    )
+    answers: str | None = option(None, "folder where hwpq's answers are kept; nowhere if left out")
+    answers_per_question: int = option(3, "how often hwpq asks a question", metavar="K", least=1)
+
+    def open(self) -> Sequence[Assessor]:
+        """Load the models of the wanted scores."""
+        from pqpp_feedback.vistar.scores import open_scores
+
+        return open_scores(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VqaOptions(ChatOptions, AssessorOptions):
+    """The probability that a model of images and text answers "yes" about image and prompt.
+
+    The model runs in this process or behind an endpoint that speaks OpenAI's chat completions. It
+    is VQAScore's question; an endpoint that tells no probabilities gives verdicts alone.
+    """
+
+    agreement = (
+        "How well it agrees with people depends on the model, and is not known here; VQAScore's "
+        "paper reports it for CLIP-FlanT5;"
+    )
+
+    question: str | None = option(None, "with {} for the prompt; else VQAScore's", metavar="TEXT")
+    answers: str | None = option(None, "folder where answers are kept; nowhere if left out")
+
+    def __post_init__(self) -> None:
+        """Refuse a question without the prompt, and none to ask."""
+        super().__post_init__()
+        if self.question is not None and "{}" not in self.question:
+            raise FeedbackError(f"`question` is {self.question!r:.60}; write {{}} for the prompt")
+        if not self.evidence and not self.chat_model:
+            raise FeedbackError("`chat_model` is missing: who answers, at `chat_url` or here")
+
+    def open(self) -> Sequence[Assessor]:
+        """Load the model, or reach for the endpoint."""
+        from pqpp_feedback.vqa import QUESTION, VqaAssessor
+
+        question = self.question or QUESTION
+        if self.evidence:
+            return [VqaAssessor(None, question)]
+        place = self.budget(), self.device, self.dtype
+        chat = self.open_chat(self.chat_model or "", *place, sees=True)
+        return [VqaAssessor(chat, question, self.answers)]

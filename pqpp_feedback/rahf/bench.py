@@ -1,0 +1,325 @@
+"""RichHF's benchmark: models and the paper's baselines on a split, as the paper's four tables."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional
+
+from pqpp_backbones.images import embedding
+from pqpp_backbones.pretrained import load_processor, usual_device
+from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.rahf.examples import Examples, counted, is_published, load_split, map_array
+from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
+from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
+from pqpp_files.figures import Figures, figure_text
+from pqpp_files.foreign.json_values import read_json
+
+
+def bench_richhf(
+    models: Sequence[str],
+    split: str = "test",
+    data_dir: str | None = None,
+    pickapic_dir: str | None = None,
+    clip: str | None = None,
+    limit: int | None = None,
+    batch_size: int = 16,
+    with_published: bool = True,
+) -> tuple[list[Figures], list[str]]:
+    """Evaluate models on a split of RichHF.
+
+    Args:
+        models: Folders or repositories of RAHF models.
+        split: `train`, `validation` or `test`.
+        data_dir: Folder of the TFRecord files; downloaded if left out.
+        pickapic_dir: Folder of a copy of Pick-a-Pic v1.
+        clip: A CLIP-like model for the baseline that learns nothing: its similarity as the
+            alignment score, its gradient as the misalignment heatmap.
+        limit: Only the first rows.
+        batch_size: Images at once.
+        with_published: Whether the published figures stand beside.
+
+    Returns:
+        The paper's four tables, and what their rows come from.
+
+    Raises:
+        FeedbackError: Nothing is to be evaluated, or the data are not there.
+    """
+    if not models and clip is None:
+        raise FeedbackError("no model was named; give a RAHF model's folder or repository")
+    table = load_split(split, data_dir, pickapic_dir, limit=limit)
+    images = counted(len(table), is_published(split, data_dir))
+    figures = {name: figures_of(name, table, batch_size) for name in models}
+    if clip is not None:
+        figures |= clip_baselines(clip, table, batch_size)
+    notes = [f"rows: richhf, {split} split, {images}"]
+    notes += [f"published: {published()['source']}"] * with_published
+    return tables(figures, with_published), notes
+
+
+def figures_of(name: str, table: Any, batch_size: int = 16) -> dict[str, dict[str, float]]:
+    """Evaluate a RAHF model on the rows of a split."""
+    model = FeedbackModel.from_pretrained(name)
+    examples = Examples(table, model.processor, model.model.config.heatmap_size)
+    predicted = predict_split(model, examples, batch_size)
+    return feedback_figures(predicted, truth_of(examples))
+
+
+def published() -> dict[str, Any]:
+    """Return the published figures: their source, and each table with its columns and rows.
+
+    Example:
+        >>> published()["tables"]["keywords"]["columns"]
+        ['precision', 'recall', 'f1']
+    """
+    return read_json(Path(__file__).with_name("published.json"))
+
+
+def tables(
+    figures_of_model: Mapping[str, Mapping[str, Mapping[str, float]]], with_published: bool = True
+) -> list[Figures]:
+    """Put measured figures beside the published ones.
+
+    Args:
+        figures_of_model: Name of a model to what `feedback_figures` returned for it.
+        with_published: Whether the published rows are wanted.
+    """
+    result = []
+    for name, known in published()["tables"].items():
+        columns, rows = known["columns"], []
+        for row in known["rows"] if with_published else ():
+            figures_of_row = zip(columns, row["values"], strict=True)
+            rows.append({"model": f"{row['name']} (published)", **dict(figures_of_row)})
+        for model, figures in figures_of_model.items():
+            if name in figures:
+                values = {column: figures[name].get(column, math.nan) for column in columns}
+                finite = {column: None if v != v else v for column, v in values.items()}
+                rows.append({"model": model, **finite})
+        result.append(Figures(name, known["title"], ["model", *columns], rows, digits=5))
+    return result
+
+
+def paired(table: Figures) -> Figures:
+    """Return a table whose two correlations of a score share a column, which keeps lines short.
+
+    Example:
+        >>> paired(tables({})[0]).rows[1]["alignment"]
+        '.346 .340'
+    """
+    rows: list[dict[str, str]] = [{} for _ in table.rows]
+    for column in table.columns:
+        short = column.removesuffix("_plcc").removesuffix("_srcc")
+        for cells, row in zip(rows, table.rows, strict=True):
+            text = figure_text(row[column], table.digits)
+            cells[short] = f"{cells.get(short, '')} {text}".strip()
+    return Figures(table.name, table.title, list(rows[0]) if rows else [], rows)
+
+
+HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd")
+
+
+@dataclass(frozen=True)
+class PredictedSplit:
+    """What some model says about a split; a part that it does not predict is None.
+
+    Attributes:
+        scores: `(images, 4)`; a column of NaN is a score that is not predicted.
+        implausibility: `(images, side, side)` in 0 .. 1.
+        misalignment: `(images, side, side)` in 0 .. 1.
+        misaligned: Of each image, whether each word of its prompt is misaligned.
+    """
+
+    scores: NDArray[np.float64] | None = None
+    implausibility: NDArray[np.float32] | None = None
+    misalignment: NDArray[np.float32] | None = None
+    misaligned: Sequence[Sequence[bool]] | None = None
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The same from people.
+
+    Attributes:
+        scores: `(images, 4)`.
+        implausibility: `(images, side, side)`.
+        misalignment: `(images, side, side)`.
+        labels: Of each image, the labels of its words: 0 misaligned, 1 aligned; None where their
+            number does not fit the prompt.
+    """
+
+    scores: NDArray[np.float64]
+    implausibility: NDArray[np.float32]
+    misalignment: NDArray[np.float32]
+    labels: Sequence[Sequence[int] | None]
+
+
+def feedback_figures(predictions: PredictedSplit, truth: Truth) -> dict[str, dict[str, float]]:
+    """Return the figures of the four tables that the predictions allow.
+
+    Heatmaps follow the authors' conventions (`richhf`); keywords are counted over the words of all
+    images together, positive is misaligned.
+
+    Returns:
+        `scores` with `<score>_plcc` and `<score>_srcc`; `implausibility_heatmap` and
+        `misalignment_heatmap` with `HEATMAP_COLUMNS`; `keywords` with precision, recall and F1 in
+        percent. A table that cannot be computed is not there.
+    """
+    from pqpp_metrics.functional.saliency import richhf_heatmap
+
+    tables: dict[str, dict[str, float]] = {}
+    if predictions.scores is not None:
+        tables["scores"] = score_figures(predictions.scores, truth.scores)
+    for name in HEATMAPS:
+        predicted = getattr(predictions, name)
+        if predicted is not None:
+            figures = richhf_heatmap(predicted, getattr(truth, name), convention="richhf")
+            tables[f"{name}_heatmap"] = {column: figures[column] for column in HEATMAP_COLUMNS}
+    if predictions.misaligned is not None:
+        tables["keywords"] = keyword_figures(predictions.misaligned, truth.labels)
+    return tables
+
+
+def score_figures(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> dict[str, float]:
+    """Return PLCC and SRCC of each score that is predicted; NaN for one that is constant."""
+    from pqpp_metrics.functional.qpp_report import qpp_values
+
+    columns = np.flatnonzero(~np.isnan(predicted).all(axis=0))
+    values = qpp_values(predicted[:, columns], true[:, columns], ("pearson", "spearman"))
+    figures = {}
+    for column, *pair in zip(columns, values["pearson"], values["spearman"], strict=True):
+        for name, value in zip(("plcc", "srcc"), pair, strict=True):
+            figures[f"{SCORES[column]}_{name}"] = float(value)
+    return figures
+
+
+def keyword_figures(
+    misaligned: Sequence[Sequence[bool]], labels: Sequence[Sequence[int] | None]
+) -> dict[str, float]:
+    """Return precision, recall and F1 in percent, positive being misaligned.
+
+    Example:
+        >>> keyword_figures([[True, True]], [[0, 1]])["precision"]
+        50.0
+    """
+    from pqpp_metrics.functional.keywords import keyword_f1
+
+    known = [pair for pair in zip(misaligned, labels, strict=True) if pair[1] is not None]
+    predicted = [[int(not mark) for mark in marks] for marks, _ in known]
+    f1 = keyword_f1(predicted, [list(label or ()) for _, label in known])
+    names = {"precision": "precision", "recall": "recall", "f1": "keyword_f1"}
+    return {column: 100 * float(f1[name]) for column, name in names.items()}
+
+
+def predict_rows(
+    model: FeedbackModel, examples: Examples, rows: Sequence[int], batch_size: int = 32
+) -> list[Feedback]:
+    """Judge some rows of a split, by their numbers; the examples are not augmented."""
+    judged: list[Feedback] = []
+    for start in range(0, len(rows), batch_size):
+        some = rows[start : start + batch_size]
+        images = [examples.decoded(row)[0] for row in some]
+        judged += model.judge(images, [examples.prompts[row] for row in some], batch_size)
+    return judged
+
+
+def join_parts(parts: Sequence[tuple[Sequence[int], Sequence[Feedback]]]) -> PredictedSplit:
+    """Put rows that were judged in parts in order: their numbers, and what `predict_rows` gave."""
+    by_row = {
+        row: answer for rows, judged in parts for row, answer in zip(rows, judged, strict=True)
+    }
+    ordered = [by_row[row] for row in sorted(by_row)]
+    return PredictedSplit(
+        scores=np.array([list(judged.scores.values()) for judged in ordered]),
+        **{name: np.stack([judged.heatmaps[name] for judged in ordered]) for name in HEATMAPS},
+        misaligned=[judged.misaligned for judged in ordered],
+    )
+
+
+def predict_split(model: FeedbackModel, examples: Examples, batch_size: int = 32) -> PredictedSplit:
+    """Judge the rows of a split; see `predict_rows`."""
+    rows = range(len(examples))
+    return join_parts([(rows, predict_rows(model, examples, rows, batch_size))])
+
+
+def truth_of(examples: Examples) -> Truth:
+    """Return what people said about the rows of a split, heatmaps at the examples' size."""
+    rows, size = range(len(examples)), examples.heatmap_size
+    maps = np.array([[map_array(m, size) for m in examples.decoded(row)[1:]] for row in rows])
+    return Truth(examples.scores.astype(np.float64), maps[:, 0], maps[:, 1], examples.labels)
+
+
+def summary(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Return the figures by which a training is followed, all between 0 and 1 or so.
+
+    `mean`, which chooses the epoch, is the mean of the scores' PLCC, of the heatmaps' CC and of the
+    keywords' F1, one part each; what is undefined (nothing marked yet, say) counts as 0.
+    """
+    plcc = {name: value for name, value in measured["scores"].items() if name.endswith("_plcc")}
+    heatmaps = {
+        f"{name}_{column}": measured[f"{name}_heatmap"][column]
+        for name in HEATMAPS
+        for column in ("cc", "auc_judd", "mse_all")
+    }
+    keywords = {f"keyword_{name}": value / 100 for name, value in measured["keywords"].items()}
+    figures = {**plcc, **heatmaps, **keywords}
+    figures = {name: float(np.nan_to_num(value)) for name, value in figures.items()}
+    groups = list(plcc), [f"{name}_cc" for name in HEATMAPS], ["keyword_f1"]
+    means = [np.mean([figures[name] for name in names]) for names in groups]
+    return {"mean": float(np.mean(means)), **figures}
+
+
+def clip_baselines(
+    name: str, table: Any, batch_size: int = 16, size: int = 224
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the figures of CLIP's similarity (alignment) and of its gradient (misalignment).
+
+    Args:
+        name: A CLIP-like model, a folder or a name on the Hub.
+        table: As `load_split` gives it.
+        batch_size: Images that are judged at once.
+        size: Side of the heatmaps.
+    """
+    clip = embedding.load_backbone(name).eval().to(usual_device())
+    processor = load_processor(name)
+    examples, parts = Examples(table, processor, size), []
+    for start in range(0, len(examples), batch_size):
+        prompts = examples.prompts[start : start + batch_size]
+        images = [examples.decoded(start + n)[0] for n in range(len(prompts))]
+        parts.append(similarity_and_gradient(clip, processor, images, prompts, size))
+    similarity, gradient = map(np.concatenate, zip(*parts, strict=True))
+    scores = np.full((len(examples), len(SCORES)), np.nan)
+    scores[:, SCORES.index("alignment")] = similarity
+    predicted = {
+        f"CLIP similarity ({name})": PredictedSplit(scores=scores),
+        f"CLIP gradient ({name})": PredictedSplit(misalignment=gradient),
+    }
+    truth = truth_of(examples)
+    return {line: feedback_figures(split, truth) for line, split in predicted.items()}
+
+
+def similarity_and_gradient(
+    clip: Any, processor: Any, images: Sequence[Any], prompts: Sequence[str], size: int
+) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """Return the cosine of each image and its prompt, and where it depends on the pixels.
+
+    The size of the gradient of the similarity at each pixel, summed over the channels, averaged to
+    the wanted size and scaled to a maximum of 1: the paper's baseline for misalignment.
+
+    Returns:
+        `(images,)`, and `(images, size, size)` in 0 .. 1.
+    """
+    pixels = embedding.pixels_of(processor, images).to(clip.device).requires_grad_()
+    words = embedding.placed_tokens(clip, processor, prompts)
+    both = embedding.embed_tokens(clip, **words), embedding.embed_pixels(clip, pixels)
+    text, image = (functional.normalize(features, dim=-1) for features in both)
+    similarity = (text * image).sum(dim=-1)
+    (gradient,) = torch.autograd.grad(similarity.sum(), pixels)
+    sizes = gradient.abs().sum(dim=1, keepdim=True)
+    maps = functional.interpolate(sizes, (size, size), mode="area")[:, 0]
+    maps = maps / maps.amax(dim=(1, 2), keepdim=True).clamp(min=1e-12)
+    return similarity.detach().double().cpu().numpy(), maps.float().cpu().numpy()

@@ -1,1 +1,0 @@
-"""RichHF's benchmark: figures, baselines, and the paper's four tables."""

@@ -1,0 +1,318 @@
+"""What feedback is good for (RichHF paper, section 5): repairing, choosing and guiding.
+
+`inpaint` paints implausible regions anew, with any inpainting pipeline; `select_best` chooses
+images by predicted scores, for fine-tuning. `guided` moves the samples of a diffusers pipeline
+along the gradient of a score: at each step the image that the scheduler expects at the end is
+decoded and judged. The gradient is taken with respect to that expected image's latents, without
+going through the denoising network: it costs one decoding and one judgment a step, and works with
+every pipeline whose loop calls `scheduler.step`.
+"""
+
+import contextlib
+import functools
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from scipy import ndimage
+from torch.nn import functional
+
+from pqpp_feedback.assess.pictures import METADATA
+from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.rahf.feedback import FeedbackModel
+from pqpp_feedback.rahf.outputs import SCORES
+from pqpp_files.foreign.images import open_image
+from pqpp_files.write_beside import whole_folder
+
+Decode = Callable[[torch.Tensor], torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Inpainted:
+    """An image before and after.
+
+    Attributes:
+        image: The kept image: the best candidate, or the original where none is better.
+        mask: What was painted anew, 255 where so.
+        candidates: All candidates; outside the mask each is the original, to the bit.
+        scores: The predicted score of each candidate.
+        original_score: That of the original.
+        best: The number of the kept candidate; -1 if the original was kept.
+    """
+
+    image: Any
+    mask: Any
+    candidates: list[Any]
+    scores: list[float]
+    original_score: float
+    best: int
+
+
+def inpaint(
+    pipe: Any,
+    feedback: FeedbackModel,
+    image: Any,
+    prompt: str,
+    candidates: int = 4,
+    heatmap: str = "implausibility",
+    score: str = "plausibility",
+    threshold: float = 0.3,
+    dilation: float = 0.03,
+    seed: int = 0,
+    keep_original: bool = True,
+    **options: Any,
+) -> Inpainted:
+    """Paint the marked regions of an image anew, several times, and keep the best.
+
+    Args:
+        pipe: An inpainting pipeline of diffusers: called with `prompt`, `image`, `mask_image`.
+        feedback: Marks the regions and chooses.
+        image: What `open_image` takes.
+        prompt: What the image was generated from.
+        candidates: How many are painted.
+        heatmap: Which heatmap becomes the mask.
+        score: Which score chooses.
+        threshold: From which value on a pixel is painted anew.
+        dilation: A rim around that, in parts of the longer side.
+        seed: Of the candidates: the n-th one uses `seed + n`.
+        keep_original: Keep the original if no candidate is better.
+        **options: For the pipeline, like `num_inference_steps`.
+    """
+    original = open_image(image)
+    judged = feedback.judge([original], [prompt])[0]
+    mask = heatmap_to_mask(judged.heatmaps[heatmap], original.size, threshold, dilation)
+    painted, scores, best = [], [], -1
+    if np.asarray(mask).any():
+        for n in range(candidates):
+            # On the CPU, so that a seed paints the same on every device.
+            generator = torch.Generator().manual_seed(seed + n)
+            asked = {"prompt": prompt, "image": original, "mask_image": mask}
+            made = pipe(**asked, generator=generator, **options)
+            painted.append(paste(original, made.images[0], mask))
+        scores = [answer.scores[score] for answer in feedback.judge(painted, [prompt] * candidates)]
+        best = int(np.argmax(scores))
+        if keep_original and scores[best] <= judged.scores[score]:
+            best = -1
+    image = original if best < 0 else painted[best]
+    return Inpainted(image, mask, painted, scores, judged.scores[score], best)
+
+
+def heatmap_to_mask(
+    heatmap: NDArray[np.floating],
+    size: tuple[int, int],
+    threshold: float = 0.3,
+    dilation: float = 0.03,
+) -> Any:
+    """Return the mask of what is to be painted anew: where a heatmap is high, and a rim around it.
+
+    Args:
+        heatmap: `(height, width)` in 0 .. 1.
+        size: Width and height of the mask.
+        threshold: From which value on a pixel is masked.
+        dilation: Width of the rim in parts of the longer side.
+
+    Returns:
+        A grey image of PIL: 255 where masked, 0 elsewhere.
+    """
+    values = Image.fromarray(np.clip(heatmap, 0, 1).astype(np.float32))
+    values = np.asarray(values.resize(size, Image.Resampling.BILINEAR), dtype=np.float64)
+    # Resizing rounds in single precision: what is at the threshold stays at it.
+    marked = values >= threshold * (1 - 1e-6)
+    mask = np.where(marked, 255, 0).astype(np.uint8)
+    return Image.fromarray(ndimage.maximum_filter(mask, 2 * round(dilation * max(size)) + 1))
+
+
+def paste(original: Any, painted: Any, mask: Any) -> Any:
+    """Return the original with what was painted where the mask is set, and only there.
+
+    A pipeline's own output differs outside the mask too: its autoencoder changes every pixel.
+    """
+    painted = painted.convert("RGB").resize(original.size, Image.Resampling.LANCZOS)
+    return Image.composite(painted, original, mask)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The best image of a prompt, as it came, among how many candidates."""
+
+    prompt: str
+    image: Any
+    scores: dict[str, float]
+    candidates: int
+
+
+def generate_candidates(
+    pipe: Any, prompts: Iterable[str], n: int, seed: int = 0, **options: Any
+) -> Iterator[tuple[str, list[Any]]]:
+    """Generate `n` images of each prompt, one after the other.
+
+    Args:
+        pipe: Any text-to-image pipeline of diffusers.
+        prompts: One after the other.
+        n: Images a prompt; the i-th one of each uses the seed `seed + i`.
+        seed: Of the first images.
+        **options: For the pipeline, like `num_inference_steps`.
+    """
+    for prompt in prompts:
+        generators = [torch.Generator().manual_seed(seed + i) for i in range(n)]
+        yield prompt, [pipe(prompt, generator=g, **options).images[0] for g in generators]
+
+
+def select_best(
+    feedback: FeedbackModel,
+    candidates: Iterable[tuple[str, Sequence[Any]]],
+    score: str = "plausibility",
+    threshold: float = 0.8,
+) -> Iterator[Selected]:
+    """Keep the best image of each prompt, if it is good enough.
+
+    Args:
+        feedback: The judge.
+        candidates: Prompts with their images, of any form that `open_image` takes.
+        score: The score that chooses.
+        threshold: An image is kept from this score on.
+    """
+    for prompt, images in candidates:
+        judged = feedback.judge(list(images), [prompt] * len(images))
+        best = max(range(len(images)), key=lambda n: judged[n].scores[score])
+        if judged[best].scores[score] >= threshold:
+            yield Selected(prompt, images[best], judged[best].scores, len(images))
+
+
+def write_finetuning_set(selected: Iterable[Selected], folder: str | Path) -> Path:
+    """Write selected images as a folder that `load_dataset("imagefolder", data_dir=...)` reads.
+
+    It has a PNG file an image and `metadata.jsonl` (`file_name`, `prompt`, scores), and appears
+    when it is complete.
+
+    Raises:
+        FeedbackError: The folder exists, nothing was selected, or an image cannot be read.
+    """
+    folder = Path(folder)
+    if folder.exists():
+        raise FeedbackError(f"{folder} exists; name a new folder")
+    with whole_folder(folder, ()) as beside:
+        lines = []
+        for number, chosen in enumerate(selected):
+            name = f"{number:06d}.png"
+            # Whatever form it came in, and in RGB: PNG knows no CMYK.
+            open_image(chosen.image).save(beside / name)
+            lines.append(json.dumps({"file_name": name, "prompt": chosen.prompt, **chosen.scores}))
+        if not lines:
+            raise FeedbackError("no image reaches the threshold; lower it, or generate more")
+        (beside / METADATA[0]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+@contextlib.contextmanager
+def guided(
+    pipe: Any,
+    feedback: FeedbackModel,
+    prompt: str,
+    score: str = "overall",
+    scale: float = 0.05,
+    decode: Decode | None = None,
+) -> Iterator[Any]:
+    """Let a score guide a pipeline inside a `with` block.
+
+    Args:
+        pipe: A pipeline of diffusers with a `scheduler`; with a `vae`, in its latent space.
+        feedback: Predicts the score.
+        prompt: What the images are generated from.
+        score: The score to raise.
+        scale: Length of a step's move, in parts of the sample's own length.
+        decode: Turns samples into images in 0 .. 1; the pipeline's `vae` does, if left out. Needed
+            where samples are packed in a form of the pipeline's own.
+
+    Yields:
+        The pipeline.
+
+    Example:
+        >>> with guided(pipe, feedback, "a cat"):  # doctest: +SKIP
+        ...     image = pipe("a cat").images[0]
+    """
+    judge = ScoreGradient(feedback, prompt, score, decode or functools.partial(decoded, pipe))
+    scheduler, step = pipe.scheduler, pipe.scheduler.step
+
+    # Pipelines look at the signature of `step`, which `wraps` keeps.
+    @functools.wraps(step)
+    def guided_step(*args: Any, **kwargs: Any) -> Any:
+        as_tuple = not kwargs.pop("return_dict", True)
+        output = step(*args, **kwargs, return_dict=True)
+        expected = getattr(output, "pred_original_sample", None)
+        # Some schedulers do not tell what they expect: then the sample itself is judged.
+        direction = judge(output.prev_sample if expected is None else expected)
+        output.prev_sample = moved(output.prev_sample, direction, scale)
+        return (output.prev_sample,) if as_tuple else output
+
+    # An outer guidance has put its own step there.
+    outer = vars(scheduler).get("step")
+    scheduler.step = guided_step
+    try:
+        yield pipe
+    finally:
+        del scheduler.step
+        if outer is not None:
+            scheduler.step = outer
+
+
+class ScoreGradient:
+    """The gradient of a predicted score with respect to samples; arguments as of `guided`."""
+
+    def __init__(self, feedback: FeedbackModel, prompt: str, score: str, decode: Decode) -> None:
+        self.model, self.processor = feedback.model, feedback.processor
+        self.column, self.decode = SCORES.index(score), decode
+        self.tokens = self.processor(text=[prompt]).to(self.model.device)
+
+    def score(self, samples: torch.Tensor) -> torch.Tensor:
+        """Return the score of each sample; gradients flow through."""
+        images = self.decode(samples).to(self.model.device, self.model.dtype)
+        size = self.model.config.image_size
+        pixels = as_pixel_values(images, self.processor.image_processor, size)
+        tokens = {k: v.expand(len(pixels), *v.shape[1:]) for k, v in self.tokens.items()}
+        return self.model(pixel_values=pixels, **tokens).scores[:, self.column]
+
+    def __call__(self, samples: torch.Tensor) -> torch.Tensor:
+        """Return the gradient for each sample."""
+        with torch.inference_mode(False), torch.enable_grad():
+            leaf = samples.detach().clone().requires_grad_(True)
+            (gradient,) = torch.autograd.grad(self.score(leaf).sum(), leaf)
+        return gradient
+
+
+def moved(samples: torch.Tensor, direction: torch.Tensor, scale: float) -> torch.Tensor:
+    """Return samples moved along a direction by a part of their own length."""
+    norm, inner = torch.linalg.vector_norm, tuple(range(1, samples.ndim))
+    length, own = (norm(part.float(), dim=inner, keepdim=True) for part in (direction, samples))
+    return samples + (scale * own / length.clamp(min=1e-12) * direction).to(samples.dtype)
+
+
+def decoded(pipe: Any, samples: torch.Tensor) -> torch.Tensor:
+    """Return samples as images in 0 .. 1, by the pipeline's autoencoder where it has one."""
+    vae = getattr(pipe, "vae", None)
+    if vae is not None:
+        samples = samples / getattr(vae.config, "scaling_factor", 1.0)
+        samples = samples + (getattr(vae.config, "shift_factor", None) or 0.0)
+        samples = vae.decode(samples.to(vae.dtype), return_dict=False)[0]
+    return ((samples.float() + 1) / 2).clamp(0, 1)
+
+
+def as_pixel_values(images: torch.Tensor, image_processor: Any, size: int) -> torch.Tensor:
+    """Return images in 0 .. 1 as `pixel_values`, as the image processor would; gradients flow."""
+    if images.shape[1] == 1:
+        images = images.expand(-1, 3, -1, -1)
+    if images.shape[-2:] != (size, size):
+        images = functional.interpolate(
+            images, (size, size), mode="bilinear", antialias=True, align_corners=False
+        )
+    mean, spread = (
+        torch.tensor(getattr(image_processor, name), device=images.device, dtype=images.dtype)
+        for name in ("image_mean", "image_std")
+    )
+    return (images - mean[:, None, None]) / spread[:, None, None]

@@ -1,1 +1,0 @@
-"""What feedback is good for: repairing, choosing, guiding and fine-tuning."""

@@ -1,1 +1,0 @@
-"""HWPQ: a questionnaire from a language model, answers from one that sees."""

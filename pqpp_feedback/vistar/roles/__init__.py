@@ -1,1 +1,0 @@
-"""Whom a generator serves: angles weighted by role, and scores beside people's choices."""

@@ -1,1 +1,0 @@
-"""A model of images and text that says whether an image shows its prompt."""
