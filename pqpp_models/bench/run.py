@@ -303,7 +303,7 @@ def bench(
         ['mine']
     """
     from pqpp_datasets.load import load_benchmark
-    from pqpp_models.bench.notebook import bench_table
+    from pqpp_models.bench.tables import BenchTable
 
     if isinstance(targets, Mapping) or hasattr(predictors, "column_names"):
         predictors, targets, rows = targets, rows, predictors  # the data came first
@@ -326,4 +326,4 @@ def bench(
     table = run_table(data, loaded, wanted)
     for line in table.builds.notes:
         warnings.warn(line, stacklevel=2)
-    return bench_table(table.results)
+    return BenchTable([vars(result) for result in table.results])
