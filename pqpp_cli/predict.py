@@ -265,7 +265,7 @@ class Predict(
     def _write(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Read, predict and write part by part, so that no number of prompts fills the memory."""
         from pqpp_models.predict import ordered_targets
-        from pqpp_models.verdict.verdict import verdict_columns
+        from pqpp_models.verdict.verdict import verdict
 
         targets = ordered_targets(predictor, self.targets)
         typed = self.style != "csv"
@@ -274,7 +274,7 @@ class Predict(
         def parts() -> Iterator[dict]:
             for given, predicted in self._answers(source, predictor, targets, typed):
                 if self.verdict:
-                    predicted |= verdict_columns(predicted["prompt"], predictor)
+                    predicted |= verdict(list(predicted["prompt"]), predictor).as_columns()
                 if explainer is not None:
                     predicted |= explainer.column(predicted["prompt"])
                 yield _beside(given, predicted, renamed)

@@ -250,30 +250,22 @@ def in_words(
         if not known:
             lines.append(f"On {titles[label]} nobody has a figure.")
             continue
-        line = _first(known, titles[label])
+        best = known[0]
+        ends = interval_of(best, "pearson")
+        interval = " (95 % interval {:.3f} to {:.3f})".format(*ends) if ends else ""
+        line = (
+            f"On {titles[label]} {visible(best.predictor)} {'is first' if known[1:] else 'comes'}"
+        )
+        line += f" with r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}"
+        if known[1:]:
+            line += f"; {visible(known[1].predictor)} follows with {known[1].pearson:.3f}"
+        line += "."
         figures = [figure for figure in comparable(own, published) if figure.label == label]
-        if best := max(figures, key=lambda figure: figure.pearson, default=None):
-            rough = "" if best.split == first.split else ", on other prompts: compare roughly"
+        if top := max(figures, key=lambda figure: figure.pearson, default=None):
+            rough = "" if top.split == first.split else ", on other prompts: compare roughly"
             line += (
-                f" The highest published figure is {best.pearson:.3f}, {best.title}, on the "
-                f"{best.split} split{rough}."
+                f" The highest published figure is {top.pearson:.3f}, {top.title}, on the "
+                f"{top.split} split{rough}."
             )
         lines.append(line)
     return [*lines, *(f"{visible(line)}." for line in fitted_notes(results))]
-
-
-def _first(known: Sequence[Result], title: str) -> str:
-    best, last = known[0], known[-1]
-    ends = interval_of(best, "pearson")
-    interval = " (95 % interval {:.3f} to {:.3f})".format(*ends) if ends else ""
-    figures = f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}"
-    if len(known) == 1:
-        return f"On {title} {visible(best.predictor)} has {figures}."
-    turned = ""
-    if -last.pearson > best.pearson:
-        name = visible(last.predictor)
-        turned = f" {name} has {last.pearson:.3f}: turned round, it follows the true values closer."
-    return (
-        f"On {title} {visible(best.predictor)} is first with {figures}; "
-        f"{visible(known[1].predictor)} follows with {known[1].pearson:.3f}.{turned}"
-    )

@@ -97,15 +97,12 @@ def project(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
         Points of shape ``(rows, 2)``; axes and distances between far points mean nothing.
 
     Raises:
-        PredictorError: there are fewer than five rows.
         MissingExtraError: scikit-learn is not installed.
 
     >>> project(np.eye(6)).shape
     (6, 2)
     """
     array = np.asarray(points, dtype=np.float32)
-    if array.ndim != 2 or len(array) < 5:
-        raise PredictorError(f"points have shape {array.shape}; give five rows or more")
     with needing("t-SNE (see --no-spaces)", "plots"):
         from sklearn.manifold import TSNE
     perplexity = min(30, (len(array) - 1) / 3)

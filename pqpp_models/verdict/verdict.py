@@ -145,6 +145,11 @@ class PromptVerdict:
 class PromptVerdicts(tuple[PromptVerdict, ...]):
     """Verdicts, one a prompt; a notebook shows them as a table with bars."""
 
+    def as_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `PromptVerdict.as_record`, one row a prompt."""
+        records = [judged.as_record() for judged in self]
+        return {name: [record[name] for record in records] for name in VERDICT_COLUMNS}
+
     def as_table(self) -> pd.DataFrame:
         """Return one row a prompt: `prompt`, and the columns of `PromptVerdict.as_record`.
 
@@ -153,8 +158,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         """
         import pandas as pd
 
-        rows = [{"prompt": judged.prompt, **judged.as_record()} for judged in self]
-        return pd.DataFrame(rows, columns=["prompt", *VERDICT_COLUMNS])
+        return pd.DataFrame({"prompt": [judged.prompt for judged in self], **self.as_columns()})
 
     def _repr_html_(self) -> str:
         return str(self.as_html())
@@ -254,16 +258,6 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
         ranked_prompts.append(ranked)
     verdicts = PromptVerdicts(map(_in_words, _with_costs(ranked_prompts, predictor, reference)))
     return verdicts[0] if isinstance(prompts, str) else verdicts
-
-
-def verdict_columns(prompts: Sequence[str], predictor: Predictor) -> dict[str, list[Any]]:
-    """Return the columns of `PromptVerdict.as_record`, one row a prompt.
-
-    >>> list(verdict_columns([], Predictor.from_pretrained("static")))[:2]
-    ['verdict', 'level']
-    """
-    records = [judged.as_record() for judged in verdict(list(prompts), predictor)]
-    return {name: [record[name] for record in records] for name in VERDICT_COLUMNS}
 
 
 def _with_costs(
