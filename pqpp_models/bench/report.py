@@ -253,13 +253,11 @@ def in_words(
         best = known[0]
         ends = interval_of(best, "pearson")
         interval = " (95 % interval {:.3f} to {:.3f})".format(*ends) if ends else ""
+        others = [f"; {visible(r.predictor)} follows with {r.pearson:.3f}" for r in known[1:2]]
         line = (
-            f"On {titles[label]} {visible(best.predictor)} {'is first' if known[1:] else 'comes'}"
+            f"On {titles[label]} {visible(best.predictor)} {'is first with' if others else 'has'} "
+            f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}{''.join(others)}."
         )
-        line += f" with r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}"
-        if known[1:]:
-            line += f"; {visible(known[1].predictor)} follows with {known[1].pearson:.3f}"
-        line += "."
         figures = [figure for figure in comparable(own, published) if figure.label == label]
         if top := max(figures, key=lambda figure: figure.pearson, default=None):
             rough = "" if top.split == first.split else ", on other prompts: compare roughly"

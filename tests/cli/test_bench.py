@@ -109,23 +109,6 @@ def test_published_figures_are_those_of_the_papers(real_data):
     assert not ours
 
 
-def test_json_of_the_sample(tmp_path, home):
-    found = json.loads(bench(*SAMPLE, "--format", "json", cwd=tmp_path, home=home))
-    assert len(found["rows"]) == 9 and {row["n"] for row in found["rows"]} == {80}
-    assert {
-        "predictor",
-        "target",
-        "split",
-        "n",
-        "pearson",
-        "pearson_p",
-        "kendall",
-        "kendall_p",
-    } <= set(found["rows"][0])
-    assert all(row["generated"] for row in found["rows"])
-    assert found["published"] == []  # generated data never stand beside published figures
-
-
 def test_report_is_one_file_with_pictures(tmp_path, home):
     report = ("--report", "report.html", "--no-spaces")
     arguments = (*SAMPLE, *report, "--format", "json")
@@ -180,16 +163,6 @@ def test_a_benchmark_of_ones_own_with_its_own_targets(tmp_path, home):
     assert "Ratings: " in table and "rows: ./mine, test split, n = 40" in table
 
 
-def test_bench_from_python():
-    import pqpp
-
-    rows = pqpp.load_benchmark("sample", split="test")
-    table = pqpp.bench(["mean_word_length"], "mean_rr,mean_hbpp", rows)
-    lengths = [np.mean([len(word) for word in prompt.split()]) for prompt in rows["prompt"]]
-    expected = [stats.pearsonr(lengths, rows[t][:]).statistic for t in ("mean_rr", "mean_hbpp")]
-    assert table["pearson"].tolist() == pytest.approx(expected)
-
-
 def test_missing_resources_leave_the_default_table_usable(tmp_path, home):
     arguments = ("--dataset", "sample", "--split", "test")
     nowhere = {**home, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}
@@ -219,23 +192,6 @@ def test_static_reaches_its_bar_on_validation(real_data, tmp_path, home):
     kendall = np.mean([row["kendall"] for row in found["rows"]])
     assert {row["n"] for row in found["rows"]} == {2000}
     assert pearson >= 0.45 and kendall >= 0.31
-
-
-def test_other_tables_pair_other_predictions_with_the_truth(tmp_path, home):
-    arguments = (*SAMPLE, "--format", "json", "--table")
-    main = json.loads(bench(*arguments, "main", cwd=tmp_path, home=home))["rows"]
-    cross = json.loads(bench(*arguments, "cross-model", cwd=tmp_path, home=home))
-    assert [(r["predicted"], r["target"]) for r in cross["rows"]] == [
-        ("sdxl_hbpp", "glide_hbpp"),
-        ("glide_hbpp", "sdxl_hbpp"),
-        ("blip2_p10", "clip_p10"),
-        ("clip_p10", "blip2_p10"),
-        ("blip2_rr", "clip_rr"),
-        ("clip_rr", "blip2_rr"),
-    ]
-    assert cross["published"] == []
-    own = {row["target"]: row["pearson"] for row in main}
-    assert all(row["pearson"] != own[row["target"]] for row in cross["rows"])
 
 
 def test_by_source_splits_the_rows(tmp_path, home):
@@ -297,21 +253,6 @@ def test_baseline_agrees_with_an_outside_test():
     assert "paired permutation test" in text and "Student's t" in text
     assert text.count("↑") == 3 and "better and ↓ worse than poor" in text
     assert "uparrow" in format_results("latex", [first, second, third])
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["richhf", "--models", "m", "--table", "by-source"], "--table is unknown"),
-        (["--split", "test", "conqa", "--runs", "r.trec"], "no `split`"),
-    ],
-)
-def test_what_belongs_to_another_benchmark_is_refused(words, said, capsys):
-    from pqpp_cli.main import main
-
-    assert main(["bench", *words]) == 2
-    error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
