@@ -153,7 +153,8 @@ class AnnotateExport(StudyFile, Command):
     format: str = option(
         "csv",
         "of tables, or a tool's records",
-        choices=("csv", "parquet", "label-studio", "argilla"))
+        choices=("csv", "parquet", "label-studio", "argilla"),
+    )
 
     def run(self) -> None:
         """Write it to a folder, and say what is there."""
@@ -215,7 +216,8 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         None,
         "the tool that wrote the file, whose prompts and images are taken",
         choices=("label-studio", "argilla"),
-        also=("from",))
+        also=("from",),
+    )
     image_dir: str | None = option(None, "folder of the images", path="images")
     image_column: str = option("image", "of images", metavar="COLUMN")
     column: str = option("prompt", "the dataset's prompts")

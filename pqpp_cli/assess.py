@@ -58,7 +58,8 @@ class Gallery(Group):
         None,
         "people's answers, to say how well the verdicts agree: image (or prompt_id and model) and "
         "matched",
-        path="file")
+        path="file",
+    )
     embed: bool = option(False, "put small copies of images into the page (default: link them)")
 
     def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
@@ -309,7 +310,8 @@ class AssessRahf(Assessing, RahfOptions, Command):
         None,
         "also write each image tinted by each heatmap, as PNG",
         path="output",
-        goes_with="image_dir")
+        goes_with="image_dir",
+    )
     sort_by: str | None = option(
         None, "of the gallery: lowest first, by this score", metavar="SCORE", goes_with="gallery"
     )
@@ -366,7 +368,8 @@ class AssessVistar(Assessing, VistarOptions, Command):
         None,
         "also write the card, which says every choice that the paper leaves open",
         path="output file",
-        endings=(".md", ".txt"))
+        endings=(".md", ".txt"),
+    )
 
     def finish(self) -> None:
         """Write the card."""

@@ -34,7 +34,8 @@ class ReadingOptions(Group):
         LIBRARY,
         metavar="label-studio|argilla|imagereward|pickapic|hpd|mturk",
         also=("from",),
-        known=_formats)
+        known=_formats,
+    )
     columns: dict[str, str] = option(LIBRARY, metavar="ROLE=COLUMN")
     annotator_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="annotators")
     model_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="models")
@@ -82,7 +83,8 @@ class KeepingOptions(Group):
     pseudonym_key: str | None = option(
         None,
         "random bytes that number annotators, so that equal votes give equal files (default: none)",
-        path="file")
+        path="file",
+    )
     license: str | None = option(
         None, "licence of the data, like cc-by-4.0; needed for a push to the Hub", metavar="KEY"
     )
@@ -93,7 +95,8 @@ class KeepingOptions(Group):
     annotations_creators: str = option(
         "other",
         "who judged: crowdsourced, expert-generated, machine-generated, found or other",
-        metavar="KEY")
+        metavar="KEY",
+    )
 
 
 class Build(
@@ -153,7 +156,8 @@ class Build(
         "retrieval results: tables, or runs of TREC, with the model that made each",
         metavar="[MODEL=]FILE",
         path="file",
-        several=True)
+        several=True,
+    )
     relevance: tuple[str, ...] | None = option(
         None, "votes on results: tables, or qrels of TREC", path="file", several=True
     )

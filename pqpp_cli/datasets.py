@@ -43,7 +43,8 @@ class DatasetsExport(Command):
         metavar="NAME[,NAME...]",
         word="too",
         commas=True,
-        known=configurations)
+        known=configurations,
+    )
     output: str = option(NEEDED, "the folder to write", path="output")
     data_dir: str | None = option(None, "read the published files here", path="folder")
     load_option: dict[str, str] | None = option(
@@ -190,7 +191,8 @@ class DatasetsShow(Command):
         metavar="CONFIGURATION",
         path="name",
         word="too",
-        known=configurations)
+        known=configurations,
+    )
     subset: str | None = option(None, "of a folder: its configuration")
     data_dir: str | None = option(None, "show rows of the published files here", path="folder")
 

@@ -51,7 +51,8 @@ class Served(OnePredictor, DataDir):
         None,
         "where judged prompts lie, of which the nearest are shown (default: PQPP_DATA_DIR, then "
         "earlier downloads)",
-        goes_with="serve")
+        goes_with="serve",
+    )
 
 
 class Demo(Served, Command):

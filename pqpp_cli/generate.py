@@ -64,7 +64,8 @@ class ImagesMade(Group):
         None,
         "of the files' paths, with {prompt_id} and * (default: {prompt_id}/*, {prompt_id}_* or "
         "{prompt_id}.*)",
-        goes_with="image_dir")
+        goes_with="image_dir",
+    )
 
 
 class Generate(

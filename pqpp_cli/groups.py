@@ -63,7 +63,8 @@ class OnePredictor(Group):
         "a name, a folder or a Hub repository (default: static, which comes with the package)",
         path="name",
         also=("predictors",),
-        known=_predictors)
+        known=_predictors,
+    )
 
     def __post_init__(self) -> None:
         """Refuse several."""
@@ -86,7 +87,8 @@ class Predictors(Group):
         "which comes with the package, and linguistic)",
         metavar="NAME_OR_PATH[,...]",
         also=("predictor",),
-        known=_predictors)
+        known=_predictors,
+    )
 
 
 class DataDir(Group):
@@ -97,7 +99,8 @@ class DataDir(Group):
         None,
         "read the published files from this folder, or from a root that holds pqpp/v1.1 and so on, "
         "instead of downloading them",
-        path="folder")
+        path="folder",
+    )
 
 
 class Dataset(DataDir):
@@ -109,7 +112,8 @@ class Dataset(DataDir):
         "read the prompts of a dataset: pqpp, another listed name, OWNER/REPOSITORY, or a folder "
         "of data files or of save_to_disk, or a table",
         path="name",
-        known=configurations)
+        known=configurations,
+    )
     subset: str | None = option(
         None, "the dataset's configuration (default: that of its name)", goes_with="dataset"
     )
@@ -117,7 +121,8 @@ class Dataset(DataDir):
         None,
         "its split (default: the only one)",
         known=lambda: ("train", "validation", "test"),
-        goes_with="dataset")
+        goes_with="dataset",
+    )
     data_dir: str | None = option(None, goes_with="dataset")
 
 
@@ -128,7 +133,8 @@ class ImageDir(Group):
         None,
         "the folder of the images, for predictors that look at them: PQPP's unpacked archive, or "
         "those of a benchmark that pqpp build wrote",
-        path="images")
+        path="images",
+    )
 
 
 class ColumnOptions(Group):
@@ -145,7 +151,8 @@ class PromptOptions(ColumnOptions):
         None,
         "read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard input, one "
         "prompt on each line); its other columns stay in an output file",
-        path="file")
+        path="file",
+    )
 
     def __post_init__(self) -> None:
         """Refuse words that are no prompts: blank, a file's name, one by one as without quotes."""
@@ -257,7 +264,8 @@ class Shards(Group):
         None,
         "where the work runs: on this machine (local, the default), or on a Ray cluster whose "
         "nodes all see the files",
-        choices=("local", "ray"))
+        choices=("local", "ray"),
+    )
     ray_address: str | None = option(
         None, "a Ray cluster, like auto or ray://HOST:10001 (default: one here)", metavar="ADDRESS"
     )

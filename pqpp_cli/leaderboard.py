@@ -37,7 +37,8 @@ class Leaderboard(Tables, Command):
         "--eval-results` wrote)",
         metavar="OWNER/DATASET|FOLDER",
         path="name",
-        word=True)
+        word=True,
+    )
     benchmark: str | None = option(
         None, "which benchmark, if a folder holds results on several", metavar="OWNER/DATASET"
     )
@@ -49,13 +50,15 @@ class Leaderboard(Tables, Command):
         "the Hub's leaderboard names)",
         metavar="OWNER/NAME[,...]",
         path="name",
-        commas=True)
+        commas=True,
+    )
     verify: bool = option(False, "let every predictor predict again; report differences, and test")
     dataset: str | None = option(
         None,
         "with --verify: the same rows here, a folder or a table (default: those of the Hub)",
         path="name",
-        goes_with="verify")
+        goes_with="verify",
+    )
     report: str | None = option(None, "also write it as a page", path="output file", endings=PAGES)
     space: str | None = option(None, "also publish the page as a Space", metavar="OWNER/NAME")
     dry_run: bool = option(False, "with --space: only say what would change", goes_with="space")

@@ -105,7 +105,8 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         "a run, for NAME a list of ranking measures; repeated, the runs are compared",
         metavar="[NAME=]FILE[:COLUMN]",
         path="file",
-        also=("run",))
+        also=("run",),
+    )
     qrels: str | None = option(
         None, "the relevance judgments of the runs", metavar="FILE[:COLUMN]", path="file"
     )
@@ -114,7 +115,8 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         "write the measures of each query of the runs: .csv, .json, .jsonl or .parquet",
         path="output file",
         endings=(".csv", ".json", ".jsonl", ".parquet"),
-        holds=("text", "Parquet"))
+        holds=("text", "Parquet"),
+    )
     format: str | None = option(None, choices=("table", "json"))
     option: dict[str, str] | None = option(None, "an option of the metric, as JSON or text")
 

@@ -124,7 +124,8 @@ class ModelsCollectionBuild(ModelsCollection, Command):
         "text file with one caption on each line, or CSV, TSV, JSON, JSONL or Parquet; - is "
         "standard input",
         path="file",
-        word=True)
+        word=True,
+    )
     column: str = option("caption", "the file's column of captions")
     predictor: str | None = option(None, "the text ensemble to build for", path="name")
     model: str | None = option(None, "another encoder: name or folder", metavar="NAME", path="name")
@@ -132,7 +133,8 @@ class ModelsCollectionBuild(ModelsCollection, Command):
         (),
         "layers to keep; 0 is what the first one gets (default: the predictor's; with --model, the "
         "last)",
-        metavar="N[,N...]")
+        metavar="N[,N...]",
+    )
     output: str = option(NEEDED, "where to save it", path="output")
 
     def __post_init__(self) -> None:
@@ -255,18 +257,21 @@ class ModelsPush(Push, Command):
         None,
         "a folder, or a shipped name (with --space also a Hub repository; default: static)",
         path="name",
-        word=True)
+        word=True,
+    )
     repository: str | None = option(None, "where to publish", metavar="OWNER/REPOSITORY", word=True)
     space: str | None = option(
         None,
         "publish the page of `pqpp demo --serve` too: alone for a predictor that the Hub or the "
         "package has, else beside OWNER/REPOSITORY, from where it loads the predictor",
-        metavar="OWNER/NAME")
+        metavar="OWNER/NAME",
+    )
     benchmark: str | None = option(
         None,
         "measure it on the tasks of this benchmark first, and publish the results for its "
         "leaderboard beside it",
-        metavar="OWNER/DATASET")
+        metavar="OWNER/DATASET",
+    )
     anyway: bool = option(
         False, "push a predictor that was no better than chance on prompts left out of its fit, too"
     )

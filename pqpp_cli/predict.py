@@ -269,7 +269,7 @@ class Predict(
     def _write(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Read, predict and write part by part, so that no number of prompts fills the memory."""
         from pqpp_models.predict import ordered_targets
-        from pqpp_models.verdict.verdict import VERDICT_COLUMNS, verdicts_of
+        from pqpp_models.verdict.verdict import verdicts_of
 
         targets = ordered_targets(predictor, self.targets)
         typed = self.style != "csv"
@@ -278,8 +278,7 @@ class Predict(
         def parts() -> Iterator[dict]:
             for given, predicted in self._answers(source, predictor, targets, typed):
                 if self.verdict:
-                    records = [one.as_record() for one in verdicts_of(predicted, predictor)]
-                    predicted |= {k: [row[k] for row in records] for k in VERDICT_COLUMNS}
+                    predicted |= verdicts_of(predicted, predictor).as_columns()
                 if explainer is not None:
                     predicted |= explainer.column(predicted["prompt"])
                 yield _beside(given, predicted, renamed)

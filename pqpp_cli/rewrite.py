@@ -26,7 +26,8 @@ class StudyOptions(Group):
     study: str | None = option(
         None,
         "also write DIR/prompts.csv for pqpp generate and DIR/pairs.csv for pqpp annotate",
-        path="output")
+        path="output",
+    )
     model_name: str | None = option(None, "what pqpp generate calls the model", goes_with="study")
     images_per_prompt: int | None = option(
         None, "with --study: pairs (default: 1)", least=1, goes_with="study"
@@ -78,7 +79,8 @@ class Rewrite(
     chat_model: str | None = option(
         None,
         "who writes: a name at --chat-url, else a folder or OWNER/REPOSITORY of a model that "
-        "chats, which runs in this process")
+        "chats, which runs in this process",
+    )
     count: int = option(4, "rewrites for each prompt")
     predictor: str = option("static", "the predictor that judges")
     margin: float

@@ -287,7 +287,8 @@ class SearchRetrieve(
         "the run to write",
         path="output file",
         holds=("text", "Parquet", "gzip"),
-        endings=(".trec", ".run", ".txt", ".csv", ".jsonl", ".json", ".parquet"))
+        endings=(".trec", ".run", ".txt", ".csv", ".jsonl", ".json", ".parquet"),
+    )
     shard_size: int | None = option(None, "rows of a shard (default: 1000)")
 
     def run(self) -> None:

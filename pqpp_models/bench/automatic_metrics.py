@@ -14,9 +14,8 @@ from pqpp_datasets.target_columns import measure_of
 from pqpp_files.read_table import read_table
 from pqpp_models.bench.experiments import Cell
 from pqpp_models.bench.given import KEYS, values_by_prompt
-from pqpp_models.bench.held_out import held_out_builds
-from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
-from pqpp_models.bench.run import BenchRun
+from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions
+from pqpp_models.bench.run import BenchRun, run_cells
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -143,13 +142,9 @@ def run_automatic_metrics(
     cells = automatic_cells(numbers, named, targets)
     keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}
     metrics = values_by_prompt(columns, keys, [cell.reference for cell in cells])
-    asked = list(dict.fromkeys(cell.predicted for cell in cells))
-    builds = held_out_builds(predictors, split.rows, asked)
-    nearest = not split.is_pqpp  # as of the main table of a benchmark of one's own
-    predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
-    results = evaluate_predictions(predictions, metrics, split, cells, builds.stands_for)
-    run = BenchRun(split, builds.predictors, results, predictions, metrics, builds)
+    run = run_cells(split, predictors, cells, metrics, progress=progress)
     if baseline:
         run = run.tested(baseline, progress)
-    people = human_results(cells, metrics, split.true(asked), split)
+    true = split.true(list(dict.fromkeys(cell.predicted for cell in cells)))
+    people = human_results(cells, metrics, true, split)
     return replace(run, results=[*run.results, *people])

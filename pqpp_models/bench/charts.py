@@ -83,7 +83,7 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 312, 8, 204
 FEW = 300
 """Up to so many prompts are points."""
 GROUPS = 10
-_CELL = 5.0  # the radius of a hexagon
+_CELL = 8
 _LEVELS = 5
 
 
@@ -183,7 +183,7 @@ def points(xs: Floats, ys: Floats) -> list[str]:
 
 
 def cells(xs: Floats, ys: Floats) -> list[dict[str, Any]]:
-    """Return hexagons by how many points lie in them: five steps by the root of the count.
+    """Return squares of a panel by how many points lie in them: five steps by the root of it.
 
     Args:
         xs: Places across.
@@ -191,40 +191,32 @@ def cells(xs: Floats, ys: Floats) -> list[dict[str, Any]]:
 
     Returns:
         Of each step that is met its `level` (1 to 5), the least and the greatest count in it, `low`
-        and `high`, and the `path` of its hexagons.
+        and `high`, and the `path` of its squares.
 
     Example:
-        >>> near = np.zeros(4)
-        >>> [(one["level"], one["low"], one["high"]) for one in cells(near, near)]
-        [(5, 4, 4)]
+        >>> cells(np.full(4, 50.0), np.full(4, 20.0))
+        [{'level': 5, 'low': 4, 'high': 4, 'path': 'M46 16h8v8h-8z'}]
     """
-    dx, dy = np.sqrt(3) * _CELL, 1.5 * _CELL
-    even = np.column_stack([np.round(xs / dx) * dx, np.round(ys / (2 * dy)) * 2 * dy])
-    odd = np.column_stack([(np.floor(xs / dx) + 0.5) * dx, (np.floor(ys / (2 * dy)) * 2 + 1) * dy])
-    at = np.column_stack([xs, ys])
-    nearer = ((at - even) ** 2).sum(1) <= ((at - odd) ** 2).sum(1)
-    centres, counts = np.unique(
-        np.round(np.where(nearer[:, None], even, odd), 3), axis=0, return_counts=True
-    )
+    lefts = np.arange(LEFT, RIGHT + _CELL, _CELL)
+    tops = np.arange(TOP, BOTTOM + _CELL, _CELL)
+    counts = np.histogram2d(xs, ys, [lefts, tops])[0].astype(int)
     levels = np.ceil(_LEVELS * np.sqrt(counts / counts.max())).astype(int)
-    half = round(float(dx) / 2, 1)
-    hexagon = f"l{half} 2.5v5l-{half} 2.5-{half}-2.5v-5z"
+    square = f"h{_CELL}v{_CELL}h-{_CELL}z"
     return [
         {
             "level": level,
             "low": int(counts[levels == level].min()),
             "high": int(counts[levels == level].max()),
             "path": "".join(
-                f"M{x:.1f} {y - _CELL:.1f}{hexagon}" for x, y in centres[levels == level]
+                f"M{lefts[x]} {tops[y]}{square}" for x, y in np.argwhere(levels == level)
             ),
         }
-        for level in np.unique(levels).tolist()
+        for level in np.unique(levels[counts > 0]).tolist()
     ]
 
 
 _SIDE = 300
 _PARTS = 5
-_NEAREST = 10
 
 
 def space_panels(
@@ -239,7 +231,7 @@ def space_panels(
     The first column of each measure that the predictor has is taken.
 
     Args:
-        one: The predictions of the predictor.
+        predictions: Those of the predictor.
         space: Its space in two dimensions, a point a prompt.
         references: Target to one true value a prompt, None where there is none.
         results: The results.
@@ -252,61 +244,35 @@ def space_panels(
     shown = []
     for result in first.values():
         predicted = predictions.values[:, predictions.targets.index(result.predicted)]
-        true = [np.nan if value is None else value for value in references[result.target]]
-        for word, values in (("true", np.array(true, float)), ("predicted", predicted)):
-            title = f"{titles[result.label]}, {word}"
-            shown.append(_panel(visible(predictions.predictor), space, title, values))
+        true = np.array(references[result.target], dtype=float)
+        for word, values in (("true", true), ("predicted", predicted)):
+            title, known = f"{titles[result.label]}, {word}", ~np.isnan(values)
+            xs, ys = (Axis.around(side, 4, _SIDE - 4).at(side) for side in space[known].T)
+            caption = f"{visible(predictions.predictor)}, t-SNE: {known.sum()} prompts by {title}"
+            shown.append(
+                {
+                    "title": title,
+                    "alt": f"{caption} value.",
+                    "side": _SIDE,
+                    "parts": _fifths(values[known], xs, ys),
+                }
+            )
     return shown
 
 
-def _panel(name: str, space: NDArray, title: str, values: NDArray) -> dict[str, Any]:
-    known = ~np.isnan(values)
-    at, values = space[known], values[known]
-    xs, ys = (Axis.around(side, 4, _SIDE - 4).at(side) for side in at.T)
-    edges = np.quantile(values, np.arange(1, _PARTS) / _PARTS) if len(values) else []
+def _fifths(values: Floats, xs: Floats, ys: Floats) -> list[dict[str, Any]]:
+    """Return the points of each fifth of the values that is met."""
+    edges: Any = np.quantile(values, np.arange(1, _PARTS) / _PARTS) if len(values) else []
     parts = np.searchsorted(edges, values, side="left")
-    caption = f"{name}, t-SNE: {len(values)} prompts by {title} value."
-    alike = neighbours_alike(at, values)
-    if alike is not None:
-        caption += (
-            f" A prompt's value and the mean of its {_NEAREST} nearest in the picture correlate by "
-            f"{alike:.2f}."
-        )
-    return {
-        "title": title,
-        "alt": caption,
-        "side": _SIDE,
-        "parts": [
-            {
-                "part": part + 1,
-                "low": float(values[parts == part].min()),
-                "high": float(values[parts == part].max()),
-                "path": "".join(points(xs[parts == part], ys[parts == part])),
-            }
-            for part in np.unique(parts).tolist()
-        ],
-    }
-
-
-def neighbours_alike(at: NDArray, values: NDArray) -> float | None:
-    """Return the correlation of values with the mean of the ten nearest points; None for few.
-
-    Args:
-        at: Points, shape ``(rows, 2)``.
-        values: One a point.
-
-    Example:
-        >>> line = np.column_stack([np.arange(40.0), np.zeros(40)])
-        >>> round(neighbours_alike(line, np.arange(40.0)), 2)
-        0.99
-    """
-    from scipy.spatial import cKDTree
-
-    if len(values) <= _NEAREST or np.ptp(values) == 0:
-        return None
-    nearest = cKDTree(at).query(at, _NEAREST + 1)[1][:, 1:]
-    means = values[nearest].mean(axis=1)
-    return float(np.corrcoef(values, means)[0, 1]) if np.ptp(means) else None
+    return [
+        {
+            "part": part + 1,
+            "low": float(values[parts == part].min()),
+            "high": float(values[parts == part].max()),
+            "path": "".join(points(xs[parts == part], ys[parts == part])),
+        }
+        for part in np.unique(parts).tolist()
+    ]
 
 
 def comparable(
@@ -350,27 +316,29 @@ def ranked_rows(
     both: list[Figure] = [*ours, *theirs]
     pairs = [(getattr(figure, coefficient), figure) for figure in both]
     known = sorted((pair for pair in pairs if not math.isnan(pair[0])), key=lambda pair: -pair[0])
-    ends = [end for _, one in known for end in interval_of(one, coefficient) or ()]
+    intervals = [interval_of(figure, coefficient) for _, figure in known]
+    ends = [end for interval in intervals for end in interval or ()]
     axis = Axis.around([0.0, *ends, *(value for value, _ in known)], 2.0, 98.0)
+    rows = []
+    for (value, figure), interval in zip(known, intervals, strict=True):
+        where = f"published, {figure.split}" if isinstance(figure, PublishedResult) else ""
+        low, high = map(axis.at, interval or (math.nan, math.nan))
+        rows.append(
+            {
+                "name": visible(getattr(figure, "title", figure.predictor)),
+                "ours": not where,
+                "where": where,
+                "value": value,
+                "interval": interval,
+                "x": axis.at(value),
+                "low": low,
+                "high": high,
+            }
+        )
     return {
         "coefficient": {"pearson": "Pearson's r", "kendall": "Kendall's τ"}[coefficient],
-        "rows": [_row(figure, value, axis, coefficient) for value, figure in known],
+        "rows": rows,
         "ticks": axis.ticks(6),
         "zero": float(axis.at(0.0)),
         "published": bool(theirs),
-    }
-
-
-def _row(figure: Figure, value: float, axis: Axis, coefficient: str) -> dict[str, Any]:
-    is_ours, interval = isinstance(figure, Result), interval_of(figure, coefficient)
-    low, high = map(axis.at, interval) if interval else (None, None)
-    return {
-        "name": visible(figure.predictor) if isinstance(figure, Result) else figure.title,
-        "ours": is_ours,
-        "where": "" if is_ours else f"published, {figure.split}",
-        "value": value,
-        "interval": interval,
-        "x": axis.at(value),
-        "low": low,
-        "high": high,
     }

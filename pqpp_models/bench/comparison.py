@@ -68,34 +68,30 @@ def compare_with_baseline(
         raise PredictorError(
             f"the baseline {baseline!r} was fitted to {known} of these rows; name one that was not"
         )
-    rows = tqdm(results, desc="comparing", unit="cell", disable=not progress)
-    options = {"permutations": permutations, "seed": seed}
-    tested = [
-        _tested(row, by_name[row.predictor], by_name[baseline], references, sources, options)
-        for row in rows
-    ]
+    tested: list[dict[str, dict[str, Any]]] = []
+    for row in tqdm(results, desc="comparing", unit="cell", disable=not progress):
+        own, other = by_name[row.predictor], by_name[baseline]
+        tests = {}
+        if row.ranked and own is not other and row.predicted in other.targets and row.n >= 4:
+            cell = Cell(row.label, row.predicted, row.target, row.source)
+            mine, reference = cell_values(own, cell, references[row.target], sources)
+            theirs, _ = cell_values(other, cell, references[row.target], sources)
+            for name in _TESTED:
+                tests[name] = paired_permutation(
+                    mine, theirs, reference, name, permutations=permutations, seed=seed
+                )
+        tested.append(tests)
     figures: list[dict[str, Any]] = [{} for _ in results]
     for name in _TESTED:
-        p_values = np.array([tests[name].get("p_value", math.nan) for tests in tested])
-        for own, tests, p in zip(figures, tested, holm(p_values)["adjusted"], strict=True):
-            kept = ("ci_low", "ci_high", "warning")
-            measured = {"p": float(p)} | {key: tests[name][key] for key in kept if tests[name]}
-            own |= {f"{name}_baseline_{key}": value for key, value in measured.items()}
+        found = [tests.get(name, {}) for tests in tested]
+        adjusted = holm(np.array([test.get("p_value", math.nan) for test in found]))["adjusted"]
+        for changes, test, p in zip(figures, found, adjusted, strict=True):
+            changes[f"{name}_baseline_p"] = float(p)
+            for key in ("ci_low", "ci_high", "warning") if test else ():
+                changes[f"{name}_baseline_{key}"] = test[key]
     return [
         replace(row, baseline=baseline, **own) for row, own in zip(results, figures, strict=True)
     ]
-
-
-def _tested(row, predictions, baseline, references, sources, options) -> dict[str, dict[str, Any]]:
-    """The test of each coefficient, empty where there is none."""
-    has_both = predictions is not baseline and row.predicted in baseline.targets
-    if not row.ranked or not has_both or row.n < 4:
-        return {name: {} for name in _TESTED}
-    cell = Cell(row.label, row.predicted, row.target, row.source)
-    true = references[row.target]
-    mine, reference = cell_values(predictions, cell, true, sources)
-    theirs, _ = cell_values(baseline, cell, true, sources)
-    return {name: paired_permutation(mine, theirs, reference, name, **options) for name in _TESTED}
 
 
 def arrow(value: float, baseline_value: float, p: float) -> str:

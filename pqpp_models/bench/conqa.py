@@ -83,10 +83,15 @@ def bench_runs(
     rows: list[dict[str, Any]] = []
     gaps: list[dict[str, Any]] = []
     notes: list[str] = []
-    relevant = {kind: _relevant(queries[kind]) for kind in KINDS}
-    for kind, images in relevant.items():
-        without = len(queries[kind]) - len(images)
-        if without:
+    relevant: dict[str, dict[str, set[str]]] = {}
+    for kind in KINDS:
+        images = {}
+        for row in queries[kind]:
+            labels = zip(row["judgments"]["image_id"], row["judgments"]["label"], strict=True)
+            if some := {str(image) for image, label in labels if label == 1}:
+                images[str(row["query_id"])] = some
+        relevant[kind] = images
+        if without := len(queries[kind]) - len(images):
             notes.append(f"{without} {kind} queries have no relevant image and are left out")
     for name, run in runs.items():
         known = {query for images in relevant.values() for query in images}
@@ -101,10 +106,10 @@ def bench_runs(
         values = {kind: _values(images, run) for kind, images in relevant.items()}
         for kind in KINDS:
             means = mean_intervals(values[kind])
-            row: dict[str, Any] = {"run": name, "queries": f"{kind}, {len(relevant[kind])}"}
+            line: dict[str, Any] = {"run": name, "queries": f"{kind}, {len(relevant[kind])}"}
             for measure, mean in means.items():
-                row[MEASURES[measure]] = (mean["mean"], mean["ci_low"], mean["ci_high"])
-            rows.append(row)
+                line[MEASURES[measure]] = (mean["mean"], mean["ci_low"], mean["ci_high"])
+            rows.append(line)
         for measure, called in MEASURES.items():
             test = mann_whitney(values["conceptual"][measure], values["descriptive"][measure])
             better = {"descriptive over conceptual": test["relative_improvement"]}
@@ -114,15 +119,6 @@ def bench_runs(
         Figures("conqa", "ConQA, means with 95 % intervals", ["run", "queries", *NAMES], rows),
         Figures("gap", title, ["run", "measure", "p", "descriptive over conceptual"], gaps),
     ], notes
-
-
-def _relevant(rows: Sequence[Mapping[str, Any]]) -> dict[str, set[str]]:
-    """Return the relevant images of each query that has any."""
-    relevant: dict[str, set[str]] = {}
-    for row in rows:
-        labels = zip(row["judgments"]["image_id"], row["judgments"]["label"], strict=True)
-        relevant[str(row["query_id"])] = {str(image) for image, label in labels if label == 1}
-    return {query: images for query, images in relevant.items() if images}
 
 
 def _values(relevant: Mapping[str, set[str]], run: Run) -> dict[str, NDArray[np.float64]]:

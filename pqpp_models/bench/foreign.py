@@ -53,7 +53,10 @@ def foreign_scores(name: str) -> TextScores | None:
             "skops.io.dump(pipeline, 'mine.skops')"
         )
     if name.lower().endswith(".skops"):
-        return pipeline_scores(Path(name))
+        # A regressor's prediction is the score; of a classifier of numbers it is their expected
+        # value, of true and false the probability of true.
+        pipeline = _skops(Path(name))
+        return lambda prompts: _estimates(pipeline, np.array(prompts, dtype=object), name)
     if _FUNCTION.fullmatch(name) and not os.path.exists(name):  # noqa: PTH110
         return imported(name)
     folder = Path(name).expanduser()
@@ -109,23 +112,6 @@ def imported(name: str) -> TextScores:
         kind = type(value).__name__
         raise PredictorError(f"{name} is a {kind}; name a function of a list of texts")
     return value
-
-
-def pipeline_scores(path: Path) -> TextScores:
-    """Return what a pipeline of scikit-learn predicts that `skops.io.dump` wrote.
-
-    A regressor's prediction is the score; of a classifier of numbers it is their expected value,
-    of true and false the probability of true.
-
-    Raises:
-        PredictorError: The file is damaged, or holds types that skops does not know as safe.
-    """
-    pipeline = _skops(path)
-
-    def scores(prompts: list[str]) -> NDArray[np.float64]:
-        return _estimates(pipeline, np.array(prompts, dtype=object), str(path))
-
-    return scores
 
 
 def _skops(path: Path) -> Any:

@@ -13,13 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pqpp_datasets.benchmarks import BENCHMARKS
-from pqpp_datasets.errors import OptionError
 from pqpp_datasets.target_columns import measure_of
-from pqpp_files.paths import expanded
 from pqpp_metrics.functional import qpp_report
 from pqpp_models.bench.held_out import fitted_among, fitted_notes, held_out_builds, marked
-from pqpp_models.bench.run import load_predictors, open_split, require_scores, with_some_of
+from pqpp_models.bench.run import load_predictors, open_split, with_some_of
 from pqpp_models.bench.scored_prompts import load_sets, read_set, sets_of
 from pqpp_models.bench.split import other_releases
 from pqpp_models.errors import PredictorError
@@ -107,7 +104,6 @@ def generalise(
         PredictorError: A predictor, target or set cannot be used, or there is no set.
     """
     is_ours = dataset == "pqpp" and subset in (None, "pqpp")
-    _require_place(dataset, subset, split, data_dir, is_ours)
     chosen, notes = load_predictors(predictors)
     for name, predictor in chosen.items():
         if predictor.inputs != "text":
@@ -135,24 +131,6 @@ def generalise(
         notes += left_out
     results, left_out = evaluate_generalisation(chosen, sets, names[0], progress)
     return results, [*notes, *left_out]
-
-
-def _require_place(
-    dataset: str, subset: str | None, split: str | None, data_dir: str | None, is_ours: bool
-) -> None:
-    """Refuse what is not there before anything is loaded."""
-    if ":" in dataset:
-        raise OptionError(f"`dataset` {dataset}: write `scores` {dataset}")
-    if not is_ours:
-        return require_scores(subset or dataset)
-    splits = BENCHMARKS["pqpp"].splits
-    if split not in splits:
-        raise OptionError(f"`split` {split}: pqpp has {', '.join(splits)}; use one of them")
-    if data_dir and not expanded(data_dir).is_dir():
-        raise OptionError(
-            f"`data_dir` {data_dir}: no such folder; give that of PQPP v1.1, or one that holds "
-            "pqpp/v1.1 and gimbrr"
-        )
 
 
 def evaluate_generalisation(
@@ -218,7 +196,8 @@ def _result(
     known = ~np.isnan(predicted)  # a blank prompt has no prediction
     predicted, scores = predicted[known], np.asarray(scored.scores, dtype=float)[known]
     groups = None if scored.groups is None else np.asarray(scored.groups)[known]
-    report = qpp_report(predicted, scores, measures=("spearman", "pearson", "kendall"))
+    measures = ("spearman", "pearson", "kendall")
+    report = qpp_report(predicted, scores, measures=measures)
     within = within_groups(predicted, scores, groups)
     fitted = fitted_among(predictor, scored.rows)
     fitted_rows = None if fitted is None else int(fitted[known].sum())
@@ -228,13 +207,11 @@ def _result(
         data=scored.data,
         target=target,
         n=len(scores),
-        spearman=report["spearman_qpp"]["spearman_qpp"],
+        **{name: report[f"{name}_qpp"][f"{name}_qpp"] for name in measures},
         spearman_ci_low=report["spearman_qpp"]["ci_low"],
         spearman_ci_high=report["spearman_qpp"]["ci_high"],
         spearman_within_groups=float(np.mean(within)) if within else math.nan,
         groups=len(within),
-        pearson=report["pearson_qpp"]["pearson_qpp"],
-        kendall=report["kendall_qpp"]["kendall_qpp"],
         trained_on=predictor.trained_on,
         fitted_on=predictor.fitted_on,
         fitted_rows=fitted_rows,

@@ -1,7 +1,6 @@
 """Predictors that are no checkpoints: predictions that stand in a table, and functions."""
 
 import logging
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -179,31 +178,19 @@ def values_by_prompt(
         >>> found["glide_hpsv2"][0], round(found["glide_hpsv2"][1], 9)
         (None, 0.3)
     """
+    import pandas as pd
+
     key = next((name for name in KEYS if name in table and name in rows), None)
     if key is None:
         raise PredictorError(
             f"{called} needs a column {' or '.join(KEYS)}; it has {', '.join(table)}"
         )
-    wanted = list(rows[key])
-    means = {column: _means(table[key], table[column]) for column in columns}
-    if not any(known.keys() & set(wanted) for known in means.values()):
+    numbers = {column: np.array(table[column], dtype=float) for column in columns}
+    means = pd.DataFrame(numbers).groupby(np.array(table[key], dtype=object)).mean()
+    means = means.reindex(pd.Index(list(rows[key]), dtype=object))
+    if means.isna().all(axis=None):
         raise PredictorError(
-            f"no {key} of {called} is one of this split's {len(wanted)}; name the split "
+            f"no {key} of {called} is one of this split's {len(means)}; name the split "
             "that it was computed on"
         )
-    return {column: [known.get(prompt) for prompt in wanted] for column, known in means.items()}
-
-
-def _means(keys: Sequence, values: Sequence) -> dict:
-    collected: dict = {}
-    for key, value in zip(keys, values, strict=True):
-        try:
-            number = math.nan if value is None else float(value)
-        except OverflowError:
-            raise PredictorError(
-                f"the file of metrics holds an integer at {key!r} that no float can hold; give "
-                "values below 1e308"
-            ) from None
-        if not math.isnan(number):
-            collected.setdefault(key, []).append(number)
-    return {key: math.fsum(some) / len(some) for key, some in collected.items()}
+    return {column: [None if v != v else v for v in means[column].tolist()] for column in columns}

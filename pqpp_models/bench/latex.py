@@ -2,22 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from pqpp_datasets.target_columns import measure_of
 from pqpp_files.visible import visible
 from pqpp_models.bench.notes import GENERATED_NOTE, notes
 from pqpp_models.bench.protocol import Result
 from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.rows import (
-    COEFFICIENTS,
-    TableRow,
-    halves,
-    heading,
-    headings,
-    labels_of,
-    published_groups,
-    table_rows,
-)
+from pqpp_models.bench.rows import Block, Half, blocks_of, heading, published_groups
 
 _SIGNS = {"‡": "ddagger", "†": "dagger", "↑": "uparrow", "↓": "downarrow"}
 _ESCAPES = {
@@ -42,70 +34,57 @@ def latex_tables(results: Sequence[Result], published: Sequence[PublishedResult]
         results: Ours, from one split.
         published: The published figures of the same targets.
     """
-    tasks: dict[str, list[str]] = {}
-    for name in headings(results):
+    tasks: dict[str, list[Block]] = {}
+    for block in blocks_of(results, published):
+        name = block.measure
         measure = measure_of(name) if name not in ("automatic", "other") else None
-        tasks.setdefault(measure.task if measure else name, []).append(name)
-    comments = [f"% {' '.join(line.split())}" for line in notes(results, published)]
-    needs = r"% \usepackage{booktabs,graphicx}"
-    tables = (_table(task, names, results, published) for task, names in tasks.items())
-    return "\n".join([*comments, needs, *tables])
-
-
-def _table(task: str, measures: Sequence[str], results, published) -> str:
-    blocks: list[str] = []
-    for measure in measures:
-        blocks += [r"\par\medskip", *_block(measure, results, published)]
-    first = results[0]
-    lines = [
-        r"\begin{table}[tp]",
-        r"\centering\footnotesize",
-        r"\setlength{\tabcolsep}{3pt}",
-        rf"\caption{{{_caption(task, measures, results, published)}}}",
-        rf"\label{{tab:{_slug(first.config)}-{_slug(first.split)}-{task}}}",
-        *blocks,
-        r"\end{table}",
-    ]
+        tasks.setdefault(measure.task if measure else name, []).append(block)
+    lines = [f"% {' '.join(line.split())}" for line in notes(results, published)]
+    lines.append(r"% \usepackage{booktabs,graphicx}")
+    for task, blocks in tasks.items():
+        at = f"{_slug(results[0].config)}-{_slug(results[0].split)}-{task}"
+        lines += [
+            r"\begin{table}[tp]",
+            r"\centering\footnotesize",
+            r"\setlength{\tabcolsep}{3pt}",
+            rf"\caption{{{_caption(task, blocks, results, published)}}}",
+            rf"\label{{tab:{at}}}",
+        ]
+        for block in blocks:
+            lines += [r"\par\medskip", *_tabular(block, results)]
+        lines.append(r"\end{table}")
     return "\n".join(lines)
 
 
-def _block(measure: str, results, published) -> Iterator[str]:
-    labels = labels_of(results, measure)
-    title = headings(results)[measure].partition(" (")[0]
+def _tabular(block: Block, results: Sequence[Result]) -> Iterator[str]:
     first = {result.label: result for result in reversed(results)}
-    names = [_escaped(heading(first[label], short=True)) for label in labels]
+    names = [_escaped(heading(first[label], short=True)) for label in block.labels]
     yield _FIT
-    yield rf"\begin{{tabular}}{{l{'rr' * len(labels)}}}"
+    yield rf"\begin{{tabular}}{{l{'rr' * len(names)}}}"
     yield r"\toprule"
     above = "".join(rf" & \multicolumn{{2}}{{c}}{{{name}}}" for name in names)
-    yield rf"{_escaped(title)}{above} \\"
-    yield "".join(rf"\cmidrule(lr){{{at}-{at + 1}}}" for at in range(2, 2 + 2 * len(labels), 2))
-    yield "predictor" + r" & $r$ & $\tau$" * len(labels) + r" \\"
+    yield rf"{_escaped(block.title.partition(' (')[0])}{above} \\"
+    yield "".join(rf"\cmidrule(lr){{{at}-{at + 1}}}" for at in range(2, 2 + 2 * len(names), 2))
+    yield "predictor" + r" & $r$ & $\tau$" * len(names) + r" \\"
     kind = None
-    for row in table_rows(labels, results, published):
+    for row in block.rows:
         if row.kind != kind:
             yield r"\midrule"
         kind = row.kind
-        yield rf"{_escaped(row.name)} & {' & '.join(_cells(row))} \\"
+        halves = chain.from_iterable(cell or [Half("–", False, None)] * 2 for cell in row.cells)
+        yield rf"{_escaped(row.name)} & {' & '.join(map(_figure, halves))} \\"
     yield r"\bottomrule"
     yield r"\end{tabular}}"
 
 
-def _cells(row: TableRow) -> Iterator[str]:
-    for column in range(len(row.cells)):
-        texts = halves(row, column) or ("–", "–")
-        for text, coefficient in zip(texts, COEFFICIENTS, strict=True):
-            text = text.strip().replace("0.", ".", 1)
-            digits = text.rstrip("‡†↑↓")
-            signs = _escaped(text[len(digits) :])
-            minus = digits.startswith("-")
-            shown = f"$-${digits[1:]}" if minus else _escaped(digits)
-            if row.best(column, coefficient):
-                shown = rf"\textbf{{{shown}}}"
-            yield f"{shown}{signs}"
+def _figure(half: Half) -> str:
+    text = half.text.strip().replace("0.", ".", 1)
+    digits = text.rstrip("‡†↑↓")
+    shown = f"$-${digits[1:]}" if digits.startswith("-") else _escaped(digits)
+    return (rf"\textbf{{{shown}}}" if half.best else shown) + _escaped(text[len(digits) :])
 
 
-def _caption(task: str, measures: Sequence[str], results, published) -> str:
+def _caption(task: str, blocks: Sequence[Block], results, published) -> str:
     first, sizes = results[0], sorted({r.n for r in results if r.n})
     n = "--".join(dict.fromkeys(str(size) for size in (sizes[:1] + sizes[-1:])))
     about = "" if task in ("automatic", "other") else f"{task} "
@@ -114,7 +93,7 @@ def _caption(task: str, measures: Sequence[str], results, published) -> str:
         f"{_escaped(first.config)}, {_escaped(first.split)} ($n = {n or 0}$).",
         r"Best in bold; $^\dagger$\,$p < .01$, $^\ddagger$\,$p < .001$.",
     ]
-    labels = {label for measure in measures for label in labels_of(results, measure)}
+    labels = {label for block in blocks for label in block.labels}
     for key, group in published_groups(published).items():
         if labels & {size.label for size in group}:
             at = group[0]

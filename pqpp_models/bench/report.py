@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_datasets.target_columns import Target
 from pqpp_files.names import how_many
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
@@ -18,18 +17,15 @@ from pqpp_models.bench.notes import notes
 from pqpp_models.bench.protocol import Predictions, Result
 from pqpp_models.bench.published import PublishedResult
 from pqpp_models.bench.rows import (
-    COEFFICIENTS,
     FITTED,
     HEADINGS,
-    TableRow,
+    blocks_of,
     differences,
-    halves,
     heading,
     headings,
     interval_of,
     labels_of,
     published_groups,
-    table_rows,
 )
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import ALL_ROWS
@@ -63,7 +59,7 @@ def render_report(
         The page; its charts are inside, so that it can be mailed as one file.
     """
     results, split = run.results, run.split
-    titles = {r.label: heading_of([r], r.label, split.told) for r in reversed(results)}
+    titles = {r.label: visible(heading(r, split.told.get(r.target))) for r in reversed(results)}
     label = leading(results, published)
     out = unranked(results)
     measured = {r.predictor for r in results if r.pearson == r.pearson or r.kendall == r.kendall}
@@ -74,20 +70,18 @@ def render_report(
         name=visible(split.config),
         split=visible(split.name),
         generated=split.generated,
-        summary=[visible(s) for s in summary] or in_words(results, published, split.told),
+        summary=[visible(s) for s in summary] or in_words(results, published, titles),
         ranking={
             **ranked_rows(results, published, label, coefficient),
             "title": titles.get(label, ""),
         },
         measures=_measures(results, published, titles),
-        differences={
-            "baseline": visible(str(results[0].baseline)) if results else "",
-            "headings": HEADINGS,
-            "rows": [
-                (visible(name), titles.get(column, column), *rest)
-                for name, column, *rest in differences(results)
-            ],
-        },
+        baseline=visible(str(results[0].baseline)) if results else "",
+        headings=HEADINGS,
+        differences=[
+            (visible(name), titles.get(column, column), *rest)
+            for name, column, *rest in differences(results)
+        ],
         notes=[visible(line) for line in notes(results, published)],
         few=FEW,
         predictors=[
@@ -145,49 +139,28 @@ def _measures(
     results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Return the tables of each measure: ours, and one of each published source."""
-    tables = []
-    for measure, title in headings(results).items():
-        labels = labels_of(results, measure)
-        beside = []
-        for key, group in published_groups(published).items():
-            own = [label for label in labels if any(r.label == label for r in group)]
-            if own:
-                first = group[0]
-                caption = (
-                    f"{key} Published: {first.source}; {first.config}, {first.split} split, "
-                    f"{first.n} prompts."
-                )
-                beside.append({"caption": caption, **_table(own, titles, [], group)})
-        table = {"id": measure, "title": title, "caption": "", "published": beside}
-        tables.append(table | _table(labels, titles, results, []))
-    return tables
-
-
-def _table(labels, titles, results, published) -> dict[str, Any]:
-    rows = list(table_rows(labels, results, published))
-    return {
-        "headings": [titles[label] for label in labels],
-        "rows": [
-            {
-                "name": getattr(next(filter(None, row.cells)), "title", visible(row.name)),
-                "fitted": row.key == FITTED,
-                "cells": [cell for at in range(len(labels)) for cell in _cells(row, at)],
-            }
-            for row in rows
-        ],
+    captions = {
+        key: f"{key} Published: {first.source}; {first.config}, {first.split} split, "
+        f"{first.n} prompts."
+        for key, (first, *_) in published_groups(published).items()
     }
-
-
-def _cells(row: TableRow, column: int) -> list[dict[str, Any] | None]:
-    texts, result = halves(row, column), row.cells[column]
-    if texts is None or result is None:
-        return [None, None]
-    cells: list[dict[str, Any] | None] = []
-    for text, name in zip(texts, COEFFICIENTS, strict=True):
-        ends = interval_of(result, name)
-        interval = "{:.3f} to {:.3f}".format(*ends) if ends else ""
-        cells.append({"text": text.strip(), "interval": interval, "best": row.best(column, name)})
-    return cells
+    measures = []
+    for block in blocks_of(results, published):
+        tables = []
+        for key, caption in {"": "", **captions}.items():
+            rows = [r for r in block.rows if r.key == key or (not key and r.key == FITTED)]
+            columns = [
+                n for n in range(len(block.labels)) if not key or any(row.cells[n] for row in rows)
+            ]
+            lines = [
+                (visible(row.title), row.key == FITTED, [row.cells[n] for n in columns])
+                for row in rows
+            ]
+            headings = [titles[block.labels[n]] for n in columns]
+            tables.append({"caption": caption, "headings": headings, "rows": lines})
+        shown = [table for table in tables if table["headings"]]
+        measures.append({"id": block.measure, "title": block.title, "tables": shown})
+    return measures
 
 
 _DIRECTIONS = {
@@ -246,29 +219,26 @@ def extreme_prompts(
     }
 
 
-def where(result: Result) -> str:
-    """Return what a result was measured on, in words."""
-    release = f" (release {result.release})" if result.release else ""
-    part = "all rows" if result.split == ALL_ROWS else f"the {result.split} split"
-    return f"{part} of {visible(result.config)}{release}"
-
-
 def in_words(
-    results: Sequence[Result], published: Sequence[PublishedResult], described: Mapping[str, Target]
+    results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[str]:
     """Return sentences: what was compared on what, who is first, and how published rows stand.
 
     Args:
         results: Ours, from one split.
         published: The published figures.
-        described: What the dataset tells of its targets.
+        titles: Column to what it is called.
     """
     if not results:
         return ["Nothing was compared: no prompt has both a prediction and a true value."]
     names = dict.fromkeys(result.predictor for result in results)
     most = max(result.n for result in results)
+    first = results[0]
+    release = f" (release {first.release})" if first.release else ""
+    part = "all rows" if first.split == ALL_ROWS else f"the {first.split} split"
     lines = [
-        f"{how_many(len(names), 'predictor')} on {how_many(most, 'prompt')}: {where(results[0])}."
+        f"{how_many(len(names), 'predictor')} on {how_many(most, 'prompt')}: {part} of "
+        f"{visible(first.config)}{release}."
         " Pearson's r and Kendall's τ say how well predictions follow what was found:"
         " 1 is perfect, 0 is none at all."
     ]
@@ -278,45 +248,22 @@ def in_words(
         ranked = [r for r in own if r.label == label and r.ranked]
         known = sorted((r for r in ranked if not math.isnan(r.pearson)), key=lambda r: -r.pearson)
         if not known:
-            lines.append(f"On {heading_of(own, label, described)} nobody has a figure.")
+            lines.append(f"On {titles[label]} nobody has a figure.")
             continue
-        heading = heading_of(own, label, described)
-        lines.append(f"{_first(known, heading)}{_best(label, own, published)}")
+        best = known[0]
+        ends = interval_of(best, "pearson")
+        interval = " (95 % interval {:.3f} to {:.3f})".format(*ends) if ends else ""
+        others = [f"; {visible(r.predictor)} follows with {r.pearson:.3f}" for r in known[1:2]]
+        line = (
+            f"On {titles[label]} {visible(best.predictor)} {'is first with' if others else 'has'} "
+            f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}{''.join(others)}."
+        )
+        figures = [figure for figure in comparable(own, published) if figure.label == label]
+        if top := max(figures, key=lambda figure: figure.pearson, default=None):
+            rough = "" if top.split == first.split else ", on other prompts: compare roughly"
+            line += (
+                f" The highest published figure is {top.pearson:.3f}, {top.title}, on the "
+                f"{top.split} split{rough}."
+            )
+        lines.append(line)
     return [*lines, *(f"{visible(line)}." for line in fitted_notes(results))]
-
-
-def heading_of(results: Sequence[Result], label: str, described: Mapping[str, Target]) -> str:
-    """Return a column's heading in words."""
-    result = next(r for r in results if r.label == label)
-    return visible(heading(result, described.get(result.target)))
-
-
-def _first(known: Sequence[Result], title: str) -> str:
-    best = known[0]
-    ends = interval_of(best, "pearson")
-    interval = " (95 % interval {:.3f} to {:.3f})".format(*ends) if ends else ""
-    figures = f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}"
-    if len(known) == 1:
-        return f"On {title} {visible(best.predictor)} has {figures}."
-    last = known[-1]
-    turned = ""
-    if -last.pearson > best.pearson:
-        name = visible(last.predictor)
-        turned = f" {name} has {last.pearson:.3f}: turned round, it follows the true values closer."
-    return (
-        f"On {title} {visible(best.predictor)} is first with {figures}; "
-        f"{visible(known[1].predictor)} follows with {known[1].pearson:.3f}.{turned}"
-    )
-
-
-def _best(label: str, results: Sequence[Result], published: Sequence[PublishedResult]) -> str:
-    figures = [figure for figure in comparable(results, published) if figure.label == label]
-    if not figures:
-        return ""
-    best = max(figures, key=lambda figure: figure.pearson)
-    other = best.split != results[0].split
-    rough = ", on other prompts: compare roughly" if other else ""
-    return (
-        f" The highest published figure is {best.pearson:.3f}, {best.title}, on the {best.split} "
-        f"split{rough}."
-    )

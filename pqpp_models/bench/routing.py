@@ -6,7 +6,6 @@ Source: the second use of PQPP (section 1), choosing the generator; the curve of
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -34,39 +33,20 @@ class Routing:
     Attributes:
         rule: By what prompts are sent to the stronger model.
         predictor: Whose predictions the rule takes; the rule's own name where it takes none.
-        gain: Area over random routing, in units of the targets; `ci_low` and `ci_high` at 95 %.
-        oracle_share: Of what an oracle gains.
-        better: The gain less that of the first row of the predictors; None for that row.
-        p_value: Of that difference, by a paired bootstrap.
-        at_25: Mean quality where a quarter goes to the stronger model.
-        at_50: The same for half.
-        share_for_80: The least share that brings 80 % of what it gains for all.
-        n: Prompts.
-        fitted_rows: To how many of them the predictor was fitted; None where that is not recorded.
+        figures: What `routing_gain` returns, and the `difference` from the first row of the
+            predictors with its `p_value`, None for that row.
+        fitted_rows: To how many of the prompts the predictor was fitted; None where that is not
+            recorded.
         stands_for: The release that a build was taken for.
         fitted_on: The split that the predictor was fitted on, where that is told.
     """
 
     rule: str
     predictor: str
-    gain: float
-    ci_low: float
-    ci_high: float
-    oracle_share: float
-    better: float | None
-    p_value: float | None
-    at_25: float
-    at_50: float
-    share_for_80: float
-    n: int
+    figures: dict[str, Any]
     fitted_rows: int | None = 0
     stands_for: str | None = None
     fitted_on: str | None = None
-
-    @property
-    def shown(self) -> str:
-        """The rule, with a mark where the predictor was fitted to some of the prompts."""
-        return marked(self.rule, self.fitted_rows)
 
 
 @dataclass(frozen=True)
@@ -92,19 +72,22 @@ class RoutingTable:
     @property
     def figures(self) -> Figures:
         """The rows for people: the best gain first, what was fitted to the prompts last."""
-        rows = [
-            {
-                "rule": row.shown,
-                "gain over random [95 %]": (row.gain, row.ci_low, row.ci_high),
-                "of oracle": row.oracle_share,
-                "- first": row.better,
-                "p": row.p_value,
-                "at 25 %": row.at_25,
-                "at 50 %": row.at_50,
-                "share for 80 %": row.share_for_80,
-            }
-            for row in sorted(self.rows, key=lambda row: (bool(row.fitted_rows), -row.gain))
-        ]
+        rows = []
+        ranked = sorted(self.rows, key=lambda row: -row.figures["routing_gain"])
+        for row in sorted(ranked, key=lambda row: bool(row.fitted_rows)):
+            of = row.figures
+            rows.append(
+                {
+                    "rule": marked(row.rule, row.fitted_rows),
+                    "gain over random [95 %]": (of["routing_gain"], of["ci_low"], of["ci_high"]),
+                    "of oracle": of["oracle_share"],
+                    "- first": of["difference"],
+                    "p": of["p_value"],
+                    "at 25 %": of["qualities"][0],
+                    "at 50 %": of["qualities"][1],
+                    "share for 80 %": of["share_for_80"],
+                }
+            )
         return Figures("routing", "What each rule gains", list(rows[0]), rows)
 
     @property
@@ -113,7 +96,7 @@ class RoutingTable:
         unit = measure_of(self.strong)
         return (
             f"{self.weak} mean {self.means[0]:.3f}, {self.strong} mean {self.means[1]:.3f}, "
-            f"{self.rows[0].n} prompts; at 25 and 50 % stands the mean "
+            f"{self.rows[0].figures['n']} prompts; at 25 and 50 % stands the mean "
             f"{unit.name if unit else 'quality'} where that share goes to {self.strong}; p by "
             "paired bootstrap against the table's first predictor"
         )
@@ -169,22 +152,25 @@ def run_routing(
     low, high = values[weak][kept], values[strong][kept]
     builds = held_out_builds(predictors, rows, (weak, strong))
     rules = [
-        (predictions, rule, scores)
+        (rule, scores, predictions)
         for predictions in predict_all(builds.predictors, rows, (weak, strong), progress)
         for rule, scores in _rules(predictions, weak, strong)
     ]
-    first = rules[0][2] if rules else None
-    routings = [
-        _row(rule, scores, low, high, first if place else None, predictions, builds.stands_for)
-        for place, (predictions, rule, scores) in enumerate(rules)
-    ]
-    notes = [*builds.notes, *fitted_notes(routings)]
-    bounds = {ORACLE: high - low, RANDOM: np.zeros(len(low))}
-    routings += [_row(rule, scores, low, high, first) for rule, scores in bounds.items()]
-    curves = {}
-    for rule, scores in [*((rule, scores) for _, rule, scores in rules), *bounds.items()]:
+    bounds = [(ORACLE, high - low, None), (RANDOM, np.zeros(len(low)), None)]
+    routings, curves = [], {}
+    for place, (rule, scores, said) in enumerate([*rules, *bounds]):
+        other = compare_routings(scores, rules[0][1], low, high) if place and rules else {}
+        compared = {name: other.get(name) for name in ("difference", "p_value")}
+        figures = routing_gain(scores, low, high, SHARES) | compared
+        record: dict[str, Any] = {}
+        if said is not None:
+            fitted = None if said.fitted is None else int(said.fitted.sum())
+            record = {"fitted_rows": fitted, "fitted_on": said.fitted_on}
+            record["stands_for"] = builds.stands_for.get(said.predictor)
+        routings.append(Routing(rule, said.predictor if said else rule, figures, **record))
         curve = routing_curve(scores, low, high)
         curves[rule] = (curve["shares"], curve["qualities"])
+    notes = [*builds.notes, *fitted_notes(routings[: len(rules)])]
     means = (float(low.mean()), float(high.mean()))
     return RoutingTable(weak, strong, means, routings, curves, notes)
 
@@ -194,49 +180,22 @@ def _rules(said: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Flo
 
     A prompt without a prediction, a blank one, goes to the strong model.
     """
+
+    def filled(scores: Floats) -> Floats:
+        known = scores[~np.isnan(scores)]
+        return np.nan_to_num(scores, nan=float(known.max()) + 1 if len(known) else 0.0)
+
     columns = {name: said.values[:, at] for at, name in enumerate(said.targets)}
     if said.targets == (weak, strong) and np.array_equal(
         columns[weak], columns[strong], equal_nan=True
     ):
         sign = 1 if said.higher == "harder" else -1
-        yield f"{said.predictor}, harder prompts", _filled(sign * columns[weak])
+        yield f"{said.predictor}, harder prompts", filled(sign * columns[weak])
         return
     if weak in columns and strong in columns:
-        yield f"{said.predictor}, predicted gain", _filled(columns[strong] - columns[weak])
+        yield f"{said.predictor}, predicted gain", filled(columns[strong] - columns[weak])
     if weak in columns:
-        yield f"{said.predictor}, low {weak}", _filled(-columns[weak])
-
-
-def _filled(scores: Floats) -> Floats:
-    known = scores[~np.isnan(scores)]
-    return np.nan_to_num(scores, nan=float(known.max()) + 1 if len(known) else 0.0)
-
-
-def _row(
-    rule: str,
-    scores: Floats,
-    weak: Floats,
-    strong: Floats,
-    first: Floats | None,
-    said: Predictions | None = None,
-    stands_for: Mapping[str, str] = MappingProxyType({}),
-) -> Routing:
-    gain = routing_gain(scores, weak, strong, SHARES)
-    other = compare_routings(scores, first, weak, strong) if first is not None else {}
-    record: dict[str, Any] = {}
-    if said is not None:
-        fitted = None if said.fitted is None else int(said.fitted.sum())
-        record = {"fitted_rows": fitted, "fitted_on": said.fitted_on}
-        record["stands_for"] = stands_for.get(said.predictor)
-    return Routing(
-        rule,
-        said.predictor if said else rule,
-        *(gain[name] for name in ("routing_gain", "ci_low", "ci_high", "oracle_share")),
-        *(other.get(name) for name in ("difference", "p_value")),
-        *gain["qualities"],
-        *(gain[name] for name in ("share_for_80", "n")),
-        **record,
-    )
+        yield f"{said.predictor}, low {weak}", filled(-columns[weak])
 
 
 def plot_routing(table: RoutingTable, path: Any) -> None:

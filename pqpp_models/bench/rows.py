@@ -1,10 +1,11 @@
 """The rows and columns of a table of results, whatever it is written as."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from string import ascii_lowercase
+from typing import NamedTuple
 
 from pqpp_datasets.target_columns import (
     Target,
@@ -24,84 +25,110 @@ COEFFICIENTS = ("pearson", "kendall")
 Figure = Result | PublishedResult
 
 
+class Half(NamedTuple):
+    """A coefficient in a cell.
+
+    Attributes:
+        text: Its figure with its marks.
+        best: Whether no other row of its key has a higher figure in the column, and one a lower.
+        interval: The ends of its 95 % interval, None where there is none.
+    """
+
+    text: str
+    best: bool
+    interval: tuple[float, float] | None
+
+
 @dataclass(frozen=True)
 class TableRow:
     """A row of a table.
 
     Attributes:
-        predictor: The predictor.
         name: What the table shows: with the key of a published source, and with what was fitted.
+        title: The predictor of a published row as texts call it, the name of another.
         key: Empty for ours, that of its source for a published one, `FITTED` for what was fitted
             to rows of the table.
-        cells: One a column, None where there is no figure.
-        group: The results of all rows of this key.
+        cells: One a column, Pearson and Kendall; None where there is no figure.
     """
 
-    predictor: str
     name: str
+    title: str
     key: str
-    cells: tuple[Figure | None, ...]
-    group: Sequence[Figure]
+    cells: tuple[tuple[Half, ...] | None, ...]
 
     @property
     def kind(self) -> str:
         """Which part of a table it stands in: rows of one kind stand between two rules."""
         return "published" if self.key.startswith("[") else self.key
 
-    def best(self, column: int, coefficient: str) -> bool:
-        """Tell whether no other row of its key has a higher figure in a column, and one a lower."""
-        cell = self.cells[column]
-        if self.key == FITTED or cell is None:
-            return False
-        own, label = getattr(cell, coefficient), cell.label
-        figures = [getattr(result, coefficient) for result in self.group if result.label == label]
-        known = [value for value in figures if not math.isnan(value)]
-        return bool(known) and own == max(known) > min(known)
+
+@dataclass(frozen=True)
+class Block:
+    """The table of one measure.
+
+    Attributes:
+        measure: A key of `headings`.
+        title: Its heading.
+        labels: The columns.
+        rows: Ours, the published ones, then those that are not ranked.
+    """
+
+    measure: str
+    title: str
+    labels: list[str]
+    rows: list[TableRow]
 
 
-def table_rows(
-    labels: Sequence[str], results: Sequence[Result], published: Sequence[PublishedResult]
-) -> Iterator[TableRow]:
-    """Yield the rows of a table: ours, the published ones, then those that are not ranked.
+def blocks_of(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[Block]:
+    """Return the table of each measure that is in the results.
 
     Args:
-        labels: The columns; a predictor without any of them has no row.
         results: Ours.
         published: The published figures.
     """
-    ranked = [result for result in results if result.ranked]
+    blocks = []
+    for measure, title in headings(results).items():
+        labels = labels_of(results, measure)
+        blocks.append(Block(measure, title, labels, [*_rows(labels, results, published)]))
+    return blocks
+
+
+def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
     rest = [result for result in results if not result.ranked]
-    groups: Mapping[str, Sequence[Result | PublishedResult]]
-    groups = {"": ranked, **published_groups(published), FITTED: rest}
-    for key, group in groups.items():
+    ranked = [result for result in results if result.ranked]
+    for key, group in {"": ranked, **published_groups(published), FITTED: rest}.items():
+        columns = {label: [one for one in group if one.label == label] for label in labels}
         for name in dict.fromkeys(result.predictor for result in group):
             mine = {result.label: result for result in group if result.predictor == name}
-            if any(label in mine for label in labels):
-                own = {getattr(mine[label], "stands_in", None) for label in labels if label in mine}
-                title = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
-                shown = marked(title, unranked(rest)[name]) if key == FITTED else f"{title} {key}"
-                yield TableRow(name, shown.rstrip(), key, tuple(map(mine.get, labels)), group)
+            known = [mine[label] for label in labels if label in mine]
+            if not known:
+                continue
+            own = {getattr(result, "stands_in", None) for result in known}
+            title = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
+            shown = marked(title, unranked(rest)[name]) if key == FITTED else f"{title} {key}"
+            cells = (
+                tuple(_half(mine[label], columns[label], one, key) for one in COEFFICIENTS)
+                if label in mine
+                else None
+                for label in labels
+            )
+            shown = shown.rstrip()
+            yield TableRow(shown, getattr(known[0], "title", shown), key, tuple(cells))
 
 
-def halves(row: TableRow, column: int) -> tuple[str, str] | None:
-    """Return Pearson and Kendall of a cell as texts with their marks, None for an empty cell."""
-    result = row.cells[column]
-    if result is None:
-        return None
-    name = getattr(result, "baseline", None)
-    same = (r for r in row.group if name and r.predictor == name and r.label == result.label)
-    baseline = next(same, None)
-    first, second = (_half(result, baseline, coefficient) for coefficient in COEFFICIENTS)
-    return first, second
-
-
-def _half(result: Figure, baseline: Figure | None, name: str) -> str:
-    value, p = getattr(result, name), getattr(result, f"{name}_p", math.nan)
+def _half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Half:
+    """Return a coefficient of a cell, beside the others of its column and key."""
+    value, p = getattr(figure, name), getattr(figure, f"{name}_p", math.nan)
     sign = ""
-    if baseline is not None:
-        other = getattr(result, f"{name}_baseline_p")
-        sign = f"{arrow(value, getattr(baseline, name), other):1}"
-    return f"{coefficient_text(value)}{mark(p):1}{sign}"
+    if baseline := getattr(figure, "baseline", None):
+        other = [getattr(one, name) for one in column if one.predictor == baseline]
+        p_other = getattr(figure, f"{name}_baseline_p")
+        sign = f"{arrow(value, other[0], p_other):1}" if other else ""
+    values = [getattr(one, name) for one in column]
+    known = [one for one in values if not math.isnan(one)]
+    best = key != FITTED and bool(known) and value == max(known) > min(known)
+    text = f"{coefficient_text(value)}{mark(p):1}{sign}"
+    return Half(text, best, interval_of(figure, name))
 
 
 def interval_of(figure: Figure, name: str) -> tuple[float, float] | None:

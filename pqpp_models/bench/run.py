@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.errors import ModelError
-from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT, OF_THE_PAPER
-from pqpp_datasets.errors import OptionError
+from pqpp_datasets.benchmarks import DEFAULT, OF_THE_PAPER
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import needing
 from pqpp_models.bench.comparison import compare_with_baseline
-from pqpp_models.bench.experiments import experiment_cells
+from pqpp_models.bench.experiments import Cell, experiment_cells
 from pqpp_models.bench.given import named_predictor, named_predictors
 from pqpp_models.bench.held_out import Builds, fitted_among, held_out_builds
 from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
@@ -98,15 +97,12 @@ def project(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
         Points of shape ``(rows, 2)``; axes and distances between far points mean nothing.
 
     Raises:
-        PredictorError: there are fewer than five rows.
         MissingExtraError: scikit-learn is not installed.
 
     >>> project(np.eye(6)).shape
     (6, 2)
     """
     array = np.asarray(points, dtype=np.float32)
-    if array.ndim != 2 or len(array) < 5:
-        raise PredictorError(f"points have shape {array.shape}; give five rows or more")
     with needing("t-SNE (see --no-spaces)", "plots"):
         from sklearn.manifold import TSNE
     perplexity = min(30, (len(array) - 1) / 3)
@@ -139,14 +135,37 @@ def run_table(
     supervised = (predictor.targets for predictor in predictors.values() if not predictor.one_score)
     models = list(dict.fromkeys([*split.known_targets, *chain(*supervised)]))
     cells = experiment_cells(table, targets, sources, fitted_to, models)
-    asked = list(dict.fromkeys(cell.predicted for cell in cells))
     references = split.true(list(dict.fromkeys(cell.reference for cell in cells)))
+    run = run_cells(split, predictors, cells, references, table in ("main", "by-source"), progress)
+    if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
+        run = replace(run, results=[result for result in run.results if result.n])
+    return run
+
+
+def run_cells(
+    split: Split,
+    predictors: Mapping[str, Predictor],
+    cells: Sequence[Cell],
+    references: Mapping[str, Sequence[float | None]],
+    nearest: bool = True,
+    progress: bool = False,
+) -> BenchRun:
+    """Correlate predictions with some values, by the builds of what was fitted to the rows.
+
+    Args:
+        split: The rows.
+        predictors: Name to predictor.
+        cells: The columns of the table.
+        references: What a cell names as its reference to one value a row.
+        nearest: Whether, on rows that are not PQPP's, one that lacks the targets is asked for what
+            stands in.
+        progress: Show progress bars on standard error.
+    """
+    asked = list(dict.fromkeys(cell.predicted for cell in cells))
     builds = held_out_builds(predictors, split.rows, asked)
-    nearest = not split.is_pqpp and table in ("main", "by-source")
+    nearest = nearest and not split.is_pqpp
     predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
     results = evaluate_predictions(predictions, references, split, cells, builds.stands_for)
-    if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
-        results = [result for result in results if result.n]
     return BenchRun(split, builds.predictors, results, predictions, references, builds)
 
 
@@ -191,10 +210,9 @@ def open_split(
             of that release.
 
     Raises:
-        OptionError: There is no such dataset, or it has no scores of prompts.
+        OptionError: There is no such dataset.
     """
     named = dataset or (DEFAULT if subset else OF_THE_PAPER)
-    require_scores(subset or named)
     rows, _ = dataset_rows(named, subset, split, data_dir, image_dir)
     if not dataset and not subset:
         logging.getLogger(__name__).warning(
@@ -202,23 +220,6 @@ def open_split(
             OF_THE_PAPER,
         )
     return Split.of(rows, named)
-
-
-def require_scores(name: str) -> None:
-    """Refuse a benchmark of ours that has no scores of prompts, before it is downloaded.
-
-    Raises:
-        OptionError: It is such a one.
-    """
-
-    def is_usable(name: str) -> bool:
-        columns = BENCHMARKS[name].features({})
-        scores = [kind for kind in columns.values() if "float" in getattr(kind, "dtype", "")]
-        return "prompt" in columns and bool(scores)
-
-    if name in BENCHMARKS and not is_usable(name):
-        usable = ", ".join(filter(is_usable, BENCHMARKS))
-        raise OptionError(f"`subset` {name}: it has no targets; use one of {usable}")
 
 
 def load_predictors(
@@ -303,7 +304,7 @@ def bench(
         ['mine']
     """
     from pqpp_datasets.load import load_benchmark
-    from pqpp_models.bench.notebook import bench_table
+    from pqpp_models.bench.tables import BenchTable
 
     if isinstance(targets, Mapping) or hasattr(predictors, "column_names"):
         predictors, targets, rows = targets, rows, predictors  # the data came first
@@ -326,4 +327,4 @@ def bench(
     table = run_table(data, loaded, wanted)
     for line in table.builds.notes:
         warnings.warn(line, stacklevel=2)
-    return bench_table(table.results)
+    return BenchTable([vars(result) for result in table.results])

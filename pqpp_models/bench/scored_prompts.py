@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pqpp_datasets.target_columns import PQPP_TARGETS, is_target
 from pqpp_files.open_input import names_input
-from pqpp_files.paths import expanded
 from pqpp_files.read_table import read_table
 from pqpp_models.bench.split import RELEASES, Split
 from pqpp_models.errors import PredictorError
@@ -55,31 +54,17 @@ def load_sets(
     from pqpp_datasets.errors import BenchmarkError
     from pqpp_datasets.load import load_benchmark
 
-    made = {
-        "pqpp": lambda rows: pqpp_sets(rows, split, target),
-        "gimbrr-annotations": lambda rows: [gimbrr_match_rates(rows)],
-    }
     sets: list[ScoredPrompts] = []
     left_out = []
-    for name, folder in _folders(data_dir, list(made)).items():
+    for name in ("pqpp", "gimbrr-annotations"):
         try:
-            sets += made[name](load_benchmark(name, data_dir=folder))
+            rows = load_benchmark(name, data_dir=data_dir)
         except BenchmarkError as error:
             left_out.append(f"without {name}: {error}")
+            continue
+        is_pqpp = name == "pqpp"
+        sets += pqpp_sets(rows, split, target) if is_pqpp else [gimbrr_match_rates(rows)]
     return sets, left_out
-
-
-def _folders(data_dir: str | None, names: Sequence[str]) -> dict[str, str | None]:
-    """Return the configurations to read, each with its folder; None lets the library find it."""
-    from pqpp_datasets.benchmarks import BENCHMARKS
-
-    if data_dir is None:
-        return dict.fromkeys(names)
-    root = expanded(data_dir)
-    below = {name: [root / folder for folder in BENCHMARKS[name].folders] for name in names}
-    inside: dict[str, str | None]
-    inside = {n: data_dir for n, places in below.items() if any(p.is_dir() for p in places)}
-    return inside or {"pqpp": data_dir}
 
 
 def sets_of(split: Split, targets: Sequence[str]) -> list[ScoredPrompts]:

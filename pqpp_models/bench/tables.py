@@ -1,24 +1,55 @@
 """Tables of results in the formats that people put into terminals, papers and spreadsheets."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+import pandas as pd
+
+from pqpp_files.render_page import BarCell, bar_table
+from pqpp_files.visible import markdown_cell, visible
 from pqpp_models.bench.latex import latex_tables
 from pqpp_models.bench.notes import notes
 from pqpp_models.bench.protocol import Result
 from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.rows import (
-    HEADINGS,
-    differences,
-    halves,
-    headings,
-    intervals,
-    labels_of,
-    table_rows,
-)
+from pqpp_models.bench.rows import COEFFICIENTS, HEADINGS, blocks_of, differences, intervals
+
+
+class BenchTable(pd.DataFrame):
+    """Results as a table, whose figures a notebook shows with bars and their intervals.
+
+    Whatever is made of it is a plain one.
+
+    Example:
+        >>> BenchTable({"predictor": ["static"], "n": [80]})["n"].tolist()
+        [80]
+    """
+
+    @property
+    def _constructor(self) -> Callable[..., pd.DataFrame]:
+        return pd.DataFrame
+
+    def _repr_html_(self) -> str:
+        if self.empty:
+            return self.to_html()
+        ends = self[[f"{name}_ci_{end}" for name in COEFFICIENTS for end in ("low", "high")]]
+        low, high = min(0.0, ends.min().min()), max(0.0, ends.max().max())
+        limits = (low, high) if high > low else None
+        rows = []
+        for row in self.to_dict("records"):
+            cells: list[Any] = [visible(row["predictor"]), visible(row["label"]), f"{row['n']:,}"]
+            for name in COEFFICIENTS:
+                ends_of = (row[f"{name}_ci_{end}"] for end in ("low", "high"))
+                pattern = "{:.3f}" + " [{:.2f}, {:.2f}]".format(*ends_of)
+                cells.append(BarCell.of(row[name], limits, pattern))
+            rows.append(cells)
+        headings = ("predictor", "target", "prompts", "Pearson [95 %]", "Kendall [95 %]")
+        data = "; ".join(sorted(set(self["config"] + ", " + self["split"])))
+        return str(bar_table(headings, rows, visible(data)))
 
 
 def format_results(
@@ -51,26 +82,23 @@ def format_results(
     return write(results, published)
 
 
-def _blocks(results, published, style: str, heading: str, with_intervals: bool = False) -> str:
+def _text(results, published, style: str, heading: str, with_intervals: bool = False) -> str:
     # A block a measure keeps the table within 80 columns.
     from tabulate import SEPARATING_LINE, tabulate
 
-    from pqpp_files.visible import markdown_cell, visible
-
     shown = markdown_cell if style == "github" else visible
-    blocks = []
-    for measure, title in headings(results).items():
-        labels = labels_of(results, measure)
-        rows = list(table_rows(labels, results, published))
+    parts = []
+    for block in blocks_of(results, published):
         lines: list[Any] = []
-        for place, row in enumerate(rows):
-            if style == "simple" and place and row.kind != rows[place - 1].kind:
+        for place, row in enumerate(block.rows):
+            if style == "simple" and place and row.kind != block.rows[place - 1].kind:
                 lines.append(SEPARATING_LINE)
-            texts = (halves(row, column) for column in range(len(row.cells)))
-            lines.append([shown(row.name), *(" ".join(cell) if cell else "–" for cell in texts)])
-        blocks += [
-            heading.format(f"{title}: Pearson Kendall"),
-            tabulate(lines, ["predictor", *map(shown, labels)], style, preserve_whitespace=True),
+            texts = (" ".join(half.text for half in cell) if cell else "–" for cell in row.cells)
+            lines.append([shown(row.name), *texts])
+        names = ["predictor", *map(shown, block.labels)]
+        parts += [
+            heading.format(f"{block.title}: Pearson Kendall"),
+            tabulate(lines, names, style, preserve_whitespace=True),
             "",
         ]
     beside = {"95 % intervals": intervals(results) if with_intervals else []}
@@ -79,8 +107,8 @@ def _blocks(results, published, style: str, heading: str, with_intervals: bool =
         beside[title] = differences(results)
     for title, found in beside.items():
         if cells := [(shown(name), shown(label), *rest) for name, label, *rest in found]:
-            blocks += [heading.format(title), tabulate(cells, HEADINGS, style), ""]
-    return "\n".join([*blocks, *notes(results, published)])
+            parts += [heading.format(title), tabulate(cells, HEADINGS, style), ""]
+    return "\n".join([*parts, *notes(results, published)])
 
 
 def _json(results, published) -> str:
@@ -91,8 +119,6 @@ def _json(results, published) -> str:
 
 
 def _csv(results, published) -> str:
-    import pandas as pd
-
     ours = pd.DataFrame([asdict(r) | {"published": False, "source": ""} for r in results])
     theirs = pd.DataFrame([asdict(r) | {"published": True} for r in published])
     table = pd.concat([ours, theirs] if len(theirs) else [ours])
@@ -102,8 +128,8 @@ def _csv(results, published) -> str:
 
 
 STYLES: dict[str, Callable[..., str]] = {
-    "table": partial(_blocks, style="simple", heading="{}"),
-    "markdown": partial(_blocks, style="github", heading="**{}**\n"),
+    "table": partial(_text, style="simple", heading="{}"),
+    "markdown": partial(_text, style="github", heading="**{}**\n"),
     "latex": latex_tables,
     "csv": _csv,
     "json": _json,

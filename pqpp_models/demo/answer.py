@@ -27,7 +27,6 @@ from pqpp_models.targets import Z90, known_range
 from pqpp_models.verdict.reference import KEY
 from pqpp_models.verdict.verdict import (
     UNREAD,
-    VERDICT_COLUMNS,
     PromptVerdict,
     PromptVerdicts,
     verdict,
@@ -170,10 +169,7 @@ class Answerer:
         given = read_pasted(text)
         prompts = given["prompt"]
         columns, verdicts = self.columns(prompts), self.verdicts(prompts)
-        records = [verdict.as_record() for verdict in verdicts]
-        added = columns | {
-            name: [record[name] for record in records] for name in VERDICT_COLUMNS if records
-        }
+        added = columns | (verdicts.as_columns() if verdicts else {})
         taken = (set(given) & set(added)) - {"prompt"}
         added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}
         facts = {

@@ -3,7 +3,7 @@
 import logging
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pqpp_models.explain.neighbours import judged_here
@@ -59,26 +59,22 @@ class Explainer:
 
     def explain(self, prompts: Sequence[str]) -> list[Any]:
         """Return one explanation a prompt."""
+        from tqdm import tqdm
+
         from pqpp_models.explain.neighbours import with_neighbours
 
         started = time.perf_counter()
         explanations: list[Any] = []
-        for start in self._starts(len(prompts)):
+        starts = range(0, len(prompts), _AT_ONCE)
+        is_silent = len(starts) < 2 or not sys.stderr.isatty()
+        unit = f" x {_AT_ONCE} prompts"
+        for start in tqdm(starts, "explaining", unit=unit, leave=None, disable=is_silent):
             explanations += self.predictor.explain(prompts[start : start + _AT_ONCE], self.target)
         self.seconds += time.perf_counter() - started
         self.done += len(explanations)
         if self.judged is None:
             return explanations
         return with_neighbours(self.predictor, explanations, self.judged, self.count)
-
-    def _starts(self, count: int) -> Iterable[int]:
-        """Return where blocks of prompts begin, with a bar where there are many and one looks."""
-        starts = range(0, count, _AT_ONCE)
-        if len(starts) < 2 or not sys.stderr.isatty():
-            return starts
-        from tqdm import tqdm
-
-        return tqdm(starts, desc="explaining", unit=f" x {_AT_ONCE} prompts", leave=None)
 
     def column(self, prompts: Sequence[str]) -> dict[str, list]:
         """Return the column that files get."""

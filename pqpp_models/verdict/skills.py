@@ -147,7 +147,7 @@ def skills_in(prompt: str) -> list[PromptSkill]:
     readers = (
         ("count", _count(masked, counted)),
         ("text", _text(masked, texts)),
-        ("negation", _negation(masked)),
+        ("negation", _quoting("says what is not there", masked, _AFFIRMED, r"\s*[^\W_]*")),
         ("relation", _quoting("says where things are", masked, (PLACES, _SIDES))),
         ("comparison", _quoting("compares things", masked, _COMPARED)),
         ("colour", _colour(masked, counted)),
@@ -219,34 +219,28 @@ def _text(masked: str, wanted: Sequence[WantedText]) -> tuple[str, list[Edit]]:
     return f"{'writes' if _LETTERED.search(masked) else 'quotes'} {quoted}", edits
 
 
-def _negation(masked: str) -> tuple[str, list[Edit]]:
-    edits: list[Edit] = []
-    for pattern, instead in _AFFIRMED:
-        for match in pattern.finditer(masked):
-            if not any(start < match.end() and match.start() < end for start, end, _ in edits):
-                edits.append((*match.span(), match.expand(instead)))
-    shown = []
-    for start, end, _ in sorted(edits)[:1]:
-        following = re.match(r"\s*[^\W_]*", masked[end:])
-        shown = [masked[start : end + (following.end() if following else 0)]]
-    return f"says what is not there ({_quoted(shown)})", edits
-
-
 def _quoting(
-    says: str, masked: str, patterns: Sequence[tuple[re.Pattern[str], str]]
+    says: str, masked: str, patterns: Sequence[tuple[re.Pattern[str], str]], behind: str = ""
 ) -> tuple[str, list[Edit]]:
-    """Return what words of some patterns say, with the first of them, and their edits."""
+    """Return what words of some patterns say, with the first of them, and their edits.
+
+    Args:
+        says: What they say.
+        masked: The prompt.
+        patterns: What each is replaced by.
+        behind: A pattern of what is quoted behind the first of them.
+    """
     edits: list[Edit] = []
     for pattern, instead in patterns:
         for match in pattern.finditer(masked):
             if not any(start < match.end() and match.start() < end for start, end, _ in edits):
                 edits.append((*match.span(), match.expand(instead)))
-    shown = [masked[start:end] for start, end, _ in sorted(edits)[:1]]
-    return f"{says} ({_quoted(shown)})", edits
-
-
-def _quoted(texts: Sequence[str]) -> str:
-    return ", ".join(f"“{' '.join(text.split()).strip(' ,')}”" for text in texts)
+    if not edits:
+        return says, edits
+    start, end, _ = min(edits)
+    following = re.compile(behind).match(masked, end)
+    quoted = masked[start : following.end() if following else end]
+    return f"{says} (“{' '.join(quoted.split()).strip(' ,')}”)", edits
 
 
 def _colour(masked: str, counted: Sequence[tuple[int, int, int]]) -> tuple[str, list[Edit]]:

@@ -147,6 +147,11 @@ class PromptVerdict:
 class PromptVerdicts(tuple[PromptVerdict, ...]):
     """Verdicts, one a prompt; a notebook shows them as a table with bars."""
 
+    def as_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `PromptVerdict.as_record`, one row a prompt."""
+        records = [judged.as_record() for judged in self]
+        return {name: [record[name] for record in records] for name in VERDICT_COLUMNS}
+
     def as_table(self) -> pd.DataFrame:
         """Return one row a prompt: `prompt`, and the columns of `PromptVerdict.as_record`.
 
@@ -155,8 +160,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         """
         import pandas as pd
 
-        rows = [{"prompt": judged.prompt, **judged.as_record()} for judged in self]
-        return pd.DataFrame(rows, columns=["prompt", *VERDICT_COLUMNS])
+        return pd.DataFrame({"prompt": [judged.prompt for judged in self], **self.as_columns()})
 
     def _repr_html_(self) -> str:
         return str(self.as_html())

@@ -152,16 +152,6 @@ def test_a_benchmark_of_ones_own_with_its_own_targets(tmp_path, home):
     assert "Ratings: " in table and "rows: ./mine, test split, n = 40" in table
 
 
-def test_bench_from_python():
-    import pqpp
-
-    rows = pqpp.load_benchmark("sample", split="test")
-    table = pqpp.bench(["mean_word_length"], "mean_rr,mean_hbpp", rows)
-    lengths = [np.mean([len(word) for word in prompt.split()]) for prompt in rows["prompt"]]
-    expected = [stats.pearsonr(lengths, rows[t][:]).statistic for t in ("mean_rr", "mean_hbpp")]
-    assert table["pearson"].tolist() == pytest.approx(expected)
-
-
 def test_missing_resources_leave_the_default_table_usable(tmp_path, home):
     arguments = ("--dataset", "sample", "--split", "test")
     nowhere = {**home, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}

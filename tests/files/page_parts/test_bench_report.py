@@ -99,7 +99,7 @@ def test_two_thousand_prompts_in_every_look(real_data, shown, cache):
     opened = shown(page)
     assert opened.locator(".rank li.ours").count() == len(found)
     assert opened.locator(".rank li.theirs").count() == 13
-    assert opened.locator("svg .dots").count() == 0 < opened.locator("svg .hex").count()
+    assert opened.locator("svg .dots").count() == 0 < opened.locator("svg .square").count()
     opened.set_viewport_size({"width": 1280, "height": 1120})
     opened.emulate_media(color_scheme="light")
     picture(opened, "report_light.png")

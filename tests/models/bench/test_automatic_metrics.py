@@ -116,31 +116,3 @@ def test_the_table_from_a_file(bench, tmp_path):
     )
     status, out, error = bench(*common)
     assert status == 2 and "--metrics" in error and out == "" and error.count("\n") == 1
-
-
-def test_a_benchmark_of_ones_own_has_metrics_too(tmp_path, monkeypatch, capsys):
-    import pandas as pd
-
-    from pqpp_cli.main import main
-
-    monkeypatch.chdir(tmp_path)
-    generator = np.random.default_rng(2)
-    table = pd.DataFrame({"prompt": [f"{n} cats" + " x" * (n % 7) for n in range(40)]})
-    table["flux_rating"], table["flux_hpsv2"] = generator.normal(size=(2, 40)) + 3
-    (tmp_path / "mine").mkdir()
-    table[["prompt", "flux_rating"]].to_parquet(tmp_path / "mine" / "test.parquet")
-    table[["prompt", "flux_hpsv2"]].to_csv("m.csv", index=False)
-    words = ["bench", "--dataset", "./mine", "--split", "test", "--metrics", "m.csv"]
-    words += ["--table", "automatic-metrics", "--predictors", "static,n_words", "--format", "json"]
-    assert main(words) == 0
-    rows = {row["predictor"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
-    for name, said in (
-        ("n_words", table["prompt"].str.split().str.len()),
-        (HUMAN, table["flux_rating"]),
-    ):
-        expected = stats.pearsonr(said, table["flux_hpsv2"]).statistic
-        assert rows[name]["pearson"] == pytest.approx(expected, abs=1e-9)
-    assert rows["static"]["stands_in"] == "alignment"
-    again = [*words, "--metric", "flux_hpsv2=flux_rating"]
-    assert main(again) == 0
-    assert json.loads(capsys.readouterr().out)["rows"][1]["pearson"] == rows["n_words"]["pearson"]

@@ -56,20 +56,6 @@ def test_the_data_may_come_first(rows):
     assert named["kendall"] == pqpp.bench("n_words", "mean_rr", rows)["kendall"][0]
 
 
-@pytest.mark.parametrize("n", [3, 7, 20])
-def test_kendalls_p_is_exact_for_few_prompts(rows, n):
-    few = rows.select(range(n))
-    rng = np.random.default_rng(n)
-    answers, truth = rng.permutation(n), rng.permutation(n).astype(float)
-    said = dict(zip(few["prompt"], answers.tolist(), strict=True))
-    few = few.remove_columns("mean_rr").add_column("mean_rr", truth)
-    (found,) = pqpp.bench(
-        few, {"mine": lambda prompts: [said.get(p, 0) for p in prompts]}, "mean_rr"
-    ).to_dict("records")
-    expected = stats.kendalltau(answers, truth, method="exact")
-    assert found["kendall_p"] == pytest.approx(expected.pvalue, abs=1e-12)
-
-
 def test_a_pipeline_of_skops(tmp_path):
     pipeline = make_pipeline(TfidfVectorizer(), Ridge()).fit(PROMPTS, VALUES)
     skops.io.dump(pipeline, tmp_path / "mine.skops")

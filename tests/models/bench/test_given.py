@@ -70,9 +70,7 @@ def test_functions_and_predictors_have_names_of_ones_own(rows):
     assert found.loc["mine", "pearson"] == pytest.approx(r, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    "answer", [[1.0], "words", None, [["a"], ["b"]], [1, 2, 3], [[1, 2], [3, 4]]]
-)
+@pytest.mark.parametrize("answer", [[1.0], "words", [[1, 2], [3, 4]]])
 def test_a_function_answers_with_a_number_a_prompt(answer):
     with pytest.raises(PredictorError):
         PredictingFunction(lambda prompts: answer, "mine").predict(["a cat", "a dog"])

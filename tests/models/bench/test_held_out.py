@@ -168,15 +168,6 @@ def test_the_build_is_the_baseline_where_it_was_taken(sample, shipped):
     assert {r.baseline for r in tested} == {"static-train"}
 
 
-def test_older_checkpoints_are_told_of(sample):
-    one = StaticPredictor.from_shipped("static")
-    one.record = replace(one.record, rows=None)
-    found = run_table(Split.of(sample["test"]), {"older": one}, TARGETS)
-    assert all(r.fitted_rows is None and r.ranked for r in found.results)
-    text = format_results("table", found.results)
-    assert "which rows they were fitted to is not recorded: older" in text
-
-
 def test_ids_keep_two_captions_of_one_text_apart(shipped):
     one = StaticPredictor.from_shipped("static")
     one.record = replace(one.record, rows=None, fitted_on_train=None)

