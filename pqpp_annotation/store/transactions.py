@@ -27,7 +27,7 @@ from pqpp_annotation.store.engine import BUSY_SECONDS
 from pqpp_annotation.store.tables import Item
 from pqpp_annotation.study.study import Study
 from pqpp_files.errors import in_a_line
-from pqpp_files.full_disk import naming
+from pqpp_files.write_beside import naming
 
 _KEPT = 500  # orders of people
 _FIRST_LOOK, _MOST_AT_ONCE = 32, 2048

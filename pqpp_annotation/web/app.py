@@ -16,7 +16,7 @@ from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.web import files, people, work
 from pqpp_annotation.web.security import LOG, Guard
 from pqpp_annotation.web.site import Elsewhere, Here, SignInError, Site, TooOftenError, Visit
-from pqpp_files.full_disk import is_full
+from pqpp_files.write_beside import is_full
 
 STATUS: dict[type[Exception], int] = {
     AnswerError: 409,
