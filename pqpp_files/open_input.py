@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pqpp_files.errors import FileError
-from pqpp_files.full_disk import naming
+from pqpp_files.write_beside import naming
 
 _PACKED = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")

@@ -105,23 +105,16 @@ class Text(Format):
 
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
         """See `Format.blocks`."""
-        column, rows = self.plain or "text", 0
+        column = self.plain or "text"
         self._take([column])
-        for lines in batches(self._values()):
-            rows += len(lines)
-            yield len(lines), {column: lines}
-        if not rows:
+        lines = [line.removesuffix("\n").rstrip("\r") for line in self._lines()]
+        lines = [line if line.strip() else "" for line in lines]
+        while lines and not lines[-1]:
+            lines.pop()
+        if not lines:
             came = "no text came" if self.source.is_standard else "the file is empty"
             raise FileError(f"{self.path}: {came}; write one on each line")
-
-    def _values(self) -> Iterator[str]:
-        blank = 0
-        for line in self._lines():
-            if line.strip():
-                yield from itertools.repeat("", blank)
-                yield line.removesuffix("\n").rstrip("\r")
-                blank = -1
-            blank += 1
+        yield len(lines), {column: lines}
 
 
 class Separated(Format):

@@ -14,8 +14,8 @@ from threading import Thread
 from typing import Any
 
 from pqpp_files.errors import PqppError, in_a_line
-from pqpp_files.full_disk import is_full, naming
 from pqpp_files.paths import expanded
+from pqpp_files.write_beside import is_full, naming
 from pqpp_hub.reasons import reason_behind, reason_of
 
 logger = logging.getLogger(__name__)

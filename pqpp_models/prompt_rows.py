@@ -110,7 +110,7 @@ def dataset_rows(
 
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_files.errors import PqppError, in_a_line
-    from pqpp_files.full_disk import is_full, naming
+    from pqpp_files.write_beside import is_full, naming
     from pqpp_hub.reasons import reason_behind
 
     try:

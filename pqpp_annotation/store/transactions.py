@@ -25,7 +25,7 @@ from pqpp_annotation.protocol.order import shuffled
 from pqpp_annotation.store.tables import Item
 from pqpp_annotation.study.study import Study
 from pqpp_files.errors import in_a_line
-from pqpp_files.full_disk import naming
+from pqpp_files.write_beside import naming
 
 BUSY_SECONDS = 10
 _KEPT = 500  # orders of people

@@ -34,7 +34,7 @@ from pqpp_annotation.web import files, people, work
 from pqpp_annotation.web.security import LOG, Guard, is_loopback, read_secret
 from pqpp_annotation.web.site import Elsewhere, Here, Site, Visit
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.full_disk import is_full
+from pqpp_files.write_beside import is_full
 
 
 def create_app(

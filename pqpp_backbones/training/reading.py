@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from pqpp_backbones.errors import ModelError
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_files.full_disk import is_full, naming
 from pqpp_files.options.option import RecipeError
+from pqpp_files.write_beside import is_full, naming
 from pqpp_hub.reasons import reason_behind
 
 

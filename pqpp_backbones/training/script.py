@@ -7,11 +7,11 @@ from typing import Any
 
 from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import PqppError
-from pqpp_files.full_disk import is_full
 from pqpp_files.options.flags import in_flags
 from pqpp_files.options.option import Options
 from pqpp_files.options.recipe import parse_recipe
 from pqpp_files.visible import visible
+from pqpp_files.write_beside import is_full
 
 
 def run_script(

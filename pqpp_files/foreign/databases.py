@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pqpp_files.errors import FileError, in_a_line
-from pqpp_files.full_disk import is_full
+from pqpp_files.write_beside import is_full
 
 
 @contextlib.contextmanager

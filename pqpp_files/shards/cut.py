@@ -152,11 +152,8 @@ def hold_shards(table: pa.Table, size: int) -> list[Shard]:
         raise FileError(f"{size} rows a shard; give 1 or more")
     step = min(size, max(1, len(table)))
     parts = [table.slice(start, step) for start in range(0, len(table), step)]
-    names = names_of_parts(len(parts))
-    return [
-        Shard(name, "", number * step, len(part), table=part)
-        for number, (name, part) in enumerate(zip(names, parts, strict=True))
-    ]
+    names = zip(names_of_parts(len(parts)), parts, strict=True)
+    return [Shard(name, "", 0, len(part), table=part) for name, part in names]
 
 
 def names_of_parts(count: int) -> list[str]:

@@ -51,7 +51,7 @@ class ShardStore:
                 self.url, patterns, [input_ for input_ in inputs if is_local(input_)]
             )
             return
-        here = self._files.unstrip_protocol(self._root)
+        here = self._files.fs.unstrip_protocol(self._files.path)
         if any(input_ == here or input_.startswith(f"{here}/") for input_ in inputs):
             raise FileError(f"{self.url} holds an input; name another place")
         self.names()
@@ -59,27 +59,25 @@ class ShardStore:
     def names(self) -> set[str]:
         """Return what is there, by one look."""
         with self._telling(), contextlib.suppress(FileNotFoundError):
-            paths = self._files.ls(self._root, detail=False, refresh=True)
-            return {path.rstrip("/").rpartition("/")[2] for path in paths}
+            return {path.rstrip("/") for path in self._files.ls("", detail=False, refresh=True)}
         return set()
 
     def find(self, folder: str) -> list[str]:
         """Return the names of all that is in a folder of it, and in folders of that, in order."""
         with self._telling():
             self._files.invalidate_cache()
-            paths = self._files.find(f"{self._root}/{folder}")
-        return sorted(path[len(self._root) + 1 :] for path in paths)
+            return sorted(self._files.find(folder))
 
     def has(self, name: str) -> bool:
         """Tell whether an output is there."""
         with self._telling():
-            self._files.invalidate_cache(self._root)
-            return bool(self._files.exists(f"{self._root}/{name}"))
+            self._files.invalidate_cache()
+            return bool(self._files.exists(name))
 
     def open(self, name: str) -> Any:
         """Open an output, to read it."""
         with self._telling():
-            return self._files.open(f"{self._root}/{name}", "rb")
+            return self._files.open(name, "rb")
 
     def read(self, name: str) -> bytes:
         """Return an output."""
@@ -92,7 +90,7 @@ class ShardStore:
         if self.is_local:
             return write_whole(Path(self.url, name), content)
         with self._telling():
-            self._files.pipe_file(f"{self._root}/{name}", content)
+            self._files.pipe_file(name, content)
 
     def put_new(self, name: str, content: bytes) -> bool:
         """Write an output whole; tell whether it was new, where another wrote it meanwhile.
@@ -103,7 +101,7 @@ class ShardStore:
         if not self.is_local:
             with self._telling(), contextlib.suppress(NotImplementedError, TypeError, ValueError):
                 try:
-                    self._files.pipe_file(f"{self._root}/{name}", content, mode="create")
+                    self._files.pipe_file(name, content, mode="create")
                 except FileExistsError:
                     return False
                 return True
@@ -120,8 +118,8 @@ class ShardStore:
         from huggingface_hub import CommitOperationAdd
 
         with self._telling():
-            place = self._files.resolve_path(self._root)
-            self._files._api.create_commit(
+            place = self._files.fs.resolve_path(self._files.path)
+            self._files.fs._api.create_commit(
                 place.repo_id,
                 [
                     CommitOperationAdd(f"{place.path_in_repo}/{name}".lstrip("/"), content)
@@ -138,25 +136,18 @@ class ShardStore:
         return {"url": self.url, "is_local": self.is_local}
 
     @cached_property
-    def _place(self) -> tuple[Any, str]:
+    def _files(self) -> Any:
         import fsspec
+        from fsspec.implementations.dirfs import DirFileSystem
 
         try:
             if self.is_local:  # whatever its name holds
-                files = fsspec.filesystem("file")
-                return files, files._strip_protocol(self.url)
-            files, root = fsspec.core.url_to_fs(self.url)
+                files, root = fsspec.filesystem("file"), self.url
+            else:
+                files, root = fsspec.core.url_to_fs(self.url)
         except (ValueError, ImportError) as error:
             raise FileError(f"{self.url}: {in_a_line(error, named=False)}") from None
-        return files, root.rstrip("/")
-
-    @property
-    def _files(self) -> Any:
-        return self._place[0]
-
-    @property
-    def _root(self) -> str:
-        return self._place[1]
+        return DirFileSystem(files._strip_protocol(root).rstrip("/"), files)
 
     @contextlib.contextmanager
     def _telling(self) -> Any:

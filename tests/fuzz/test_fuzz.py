@@ -9,7 +9,7 @@ for needed in ("torch", "transformers", "onnx", "onnxruntime", "PIL", "faiss", "
 if sys.platform != "linux":
     pytest.skip("forks, their memory and opened files are Linux's", allow_module_level=True)
 
-from fuzz import fuzz_folders, fuzz_kills  # noqa: E402
+from fuzz import fuzz_kills  # noqa: E402
 from fuzz.__main__ import find_faults  # noqa: E402
 
 # Those that neither load torch nor take long.
@@ -21,10 +21,6 @@ def test_a_foreign_checkpoint_gives_an_answer_or_one_typed_line():
     assert not find_faults("checkpoints", range(40))
 
 
-def test_a_damaged_folder_is_one_line_or_the_same_answer():
-    assert not find_faults("folders", range(12 * len(fuzz_folders.KINDS)))
-
-
 @pytest.mark.daily
 def test_a_killed_command_leaves_the_old_or_the_new():
     cases = [case for case in range(200) if fuzz_kills.writer_of(case) in QUICK][:25]
@@ -32,8 +28,6 @@ def test_a_killed_command_leaves_the_old_or_the_new():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("part", "first", "end"), [("checkpoints", 40, 440), ("folders", 72, 600), ("kills", 200, 300)]
-)
+@pytest.mark.parametrize(("part", "first", "end"), [("checkpoints", 40, 440), ("kills", 200, 300)])
 def test_many_more(part, first, end):
     assert not find_faults(part, range(first, end))
