@@ -18,8 +18,7 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from transformers.utils import SAFE_WEIGHTS_NAME
 
 from pqpp_backbones.pretrained import is_finite
-from pqpp_backbones.training.divergence import diverged
-from pqpp_backbones.training.options import OptimisationOptions
+from pqpp_backbones.training.options import OptimisationOptions, diverged
 from pqpp_backbones.training.publish import check_push
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.arrays import load_tensors
